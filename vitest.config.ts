@@ -2,6 +2,8 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config';
 
 const config: ViteUserConfig = defineConfig({
   test: {
+    // The second one records how long each file takes.
+    reporters: ['default', './testing/duration-reporter.ts'],
     projects: [
       {
         test: {
@@ -36,6 +38,8 @@ const config: ViteUserConfig = defineConfig({
           hookTimeout: 60_000,
           expect: { poll: { timeout: 10_000 } },
           maxWorkers: 2,
+          // Projects with other numbers of workers run one after another.
+          sequence: { groupOrder: 1 },
           // As the unit tests: each file would load the API server again, which takes longer than most tests of it.
           isolate: false,
         },
@@ -50,7 +54,7 @@ const config: ViteUserConfig = defineConfig({
           hookTimeout: 300_000,
           // Each machine has one processor.
           maxWorkers: 2,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -61,7 +65,7 @@ const config: ViteUserConfig = defineConfig({
           testTimeout: 300_000,
           hookTimeout: 300_000,
           fileParallelism: false,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
       {

@@ -1,4 +1,5 @@
-/** The composition root of the daemon: configuration in, parts wired (`wiring/`), running until told to stop. */
+/** Composition root of the daemon: wires the parts (`wiring/`) from the configuration and runs them until a
+ *  stop signal. */
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ProcessLogger } from '#api/kit/process-logger.ts';
@@ -19,12 +20,12 @@ import { reportToSystemd } from './systemd/report.ts';
 import { AGENT_VERSION } from './version.ts';
 import { createBase } from './wiring/base.ts';
 import { runParts } from './wiring/parts.ts';
-import { createRuntimeSide } from './wiring/runtime-side.ts';
+import { createRuntimeSubsystem } from './wiring/runtime.ts';
 
 export interface RunExtras {
-  /** Deprecated flags and the like, each told once. */
+  /** Warnings such as deprecated flags, each logged once. */
   readonly warnings: readonly string[];
-  /** Where each setting comes from. */
+  /** Origin of each setting. */
   readonly origins: Origins;
 }
 
@@ -39,20 +40,20 @@ export async function runAgent(config: AgentConfig, extras: RunExtras): Promise<
     await using lock = await lockRoot(config.rootDir).catch((thrown: unknown) => {
       throw rootDirFault(asError(thrown), config.rootDir, process.getuid?.());
     });
-    log.debug({ fd: lock.fd }, 'Root directory was locked');
+    log.debug({ fd: lock.fd }, 'Root directory locked');
     await runLocked(config, extras.origins, node, log);
     return 0;
   } catch (thrown) {
     const err = asError(thrown);
     if (err instanceof RootLockedError || err instanceof StartError) {
       log.debug({ err }, 'Cause of the failed start');
-      log.error({ reason: err.message }, 'Agent was not started');
+      log.error({ reason: err.message }, 'Failed to start agent');
     } else log.error({ err }, 'Agent failed');
     return 1;
   }
 }
 
-/** Undefined, and said on standard error, where its file can't be opened. */
+/** Returns undefined, with an error on standard error, if the log file cannot be opened. */
 function openLog(config: AgentConfig, node: string): ProcessLogger | undefined {
   try {
     return createAgentLog(config, { node });
@@ -77,8 +78,8 @@ async function runLocked(
   await using held = new AsyncDisposableStack();
   held.defer(() => base.waits.close());
   held.use(await showInstance(base.settings.owner.instance, log));
-  const runtimeSide = await createRuntimeSide(base);
-  await runParts(base, runtimeSide, stop, async () => {
+  const runtimeSubsystem = await createRuntimeSubsystem(base);
+  await runParts(base, runtimeSubsystem, stop, async () => {
     const notifier = await createSystemdNotifier(
       { clock: base.clock, log, openSender: openDatagramSender },
       parseNotifyEnvironment(process.env, process.pid),
@@ -97,7 +98,7 @@ async function runLocked(
 function stopSignal(log: Logger): AbortSignal {
   const stop = new AbortController();
   const onSignal = (name: NodeJS.Signals): void => {
-    log.info({ signal: name }, 'Agent was told to stop');
+    log.info({ signal: name }, 'Stop signal received');
     stop.abort(new Error('agent is stopping'));
   };
   process.once('SIGTERM', onSignal);

@@ -1,4 +1,4 @@
-/** The version of the program, as its package says. */
+/** Version of the program, from its package. */
 import packageFile from '../package.json' with { type: 'json' };
 
 export const AGENT_VERSION: string = packageFile.version;

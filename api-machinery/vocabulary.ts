@@ -1,9 +1,10 @@
-/** Every word that differs between the platform's own names and upstream's, in one place.
- *  No other source file spells one of these; a test greps for that. Nothing here does I/O. */
+/** Vocabularies: every name that differs between the platform and upstream.
+ *  No other source file spells one of these, which a test verifies. No I/O. */
 
 export type VocabularyName = 'plat' | 'kubernetes';
 
-/** The words of one vocabulary. Label and annotation keys are whole keys unless the name ends in `Prefix`. */
+/** The names of one vocabulary. Label and annotation keys are whole keys unless the member's name ends in
+ *  `Prefix`. */
 export interface Vocabulary {
   readonly name: VocabularyName;
   /** Domain of labels, annotations and secret types, without a trailing slash. */
@@ -33,7 +34,7 @@ export interface Vocabulary {
   readonly secretTypeDockerConfig: string;
   readonly secretTypeDockerConfigJson: string;
   readonly labelHostname: string;
-  /** Domain of labels that a node agent may give its node freely. */
+  /** Domain of labels that a node agent may set on its node freely. */
   readonly nodeAgentLabelDomain: string;
   /** Member under which `/configz` serves the configuration. */
   readonly configzKey: string;
@@ -41,11 +42,11 @@ export interface Vocabulary {
   readonly managedHostsHeader: string;
   /** User agent prefix of HTTP probes. */
   readonly probeUserAgent: string;
-  /** What the agent calls itself as the source of events. */
+  /** Name of the agent as the source of events. */
   readonly agentComponent: string;
   /** Annotation of the bookmark that ends the synthetic events of a watch. */
   readonly initialEventsEnd: string;
-  /** First word of the names of components and of the roles for them: `<componentPrefix>-scheduler`. */
+  /** Prefix of the names of components and of their roles: `<componentPrefix>-scheduler`. */
   readonly componentPrefix: string;
   /** Last part of the signer's name for clients of the API server. */
   readonly apiServerClientSigner: string;
@@ -54,26 +55,26 @@ export interface Vocabulary {
   readonly nodeServingSigner: string;
   /** Type of Secrets that hold bootstrap tokens. */
   readonly secretTypeBootstrapToken: string;
-  /** Marks roles and bindings that the server makes, and those that it keeps as they should be. */
+  /** Label and annotation of roles and bindings that the server creates and reconciles. */
   readonly labelBootstrapping: string;
   readonly annotationAutoUpdate: string;
-  /** Service in the default namespace that leads to the API server. */
+  /** Service of the API server in the default namespace. */
   readonly apiService: string;
-  /** Finalizer in a namespace's spec that holds it until its content is gone. */
+  /** Finalizer in a namespace's spec that blocks its removal until its content is deleted. */
   readonly namespaceFinalizer: string;
-  /** Member of a node's system information that has the node agent's version. */
+  /** Member of a node's system information with the node agent's version. */
   readonly nodeAgentVersionMember: string;
-  /** Member of it that has the version of the node's proxy. */
+  /** Member of a node's system information with the service proxy's version. */
   readonly proxyVersionMember: string;
-  /** Member of a node's endpoints that has the port of the node agent. */
+  /** Member of a node's daemon endpoints with the port of the node agent. */
   readonly nodeAgentEndpointMember: string;
-  /** First word of the reasons of a node's conditions: `<agentReasonPrefix>Ready`. */
+  /** Prefix of the reasons of a node's conditions: `<agentReasonPrefix>Ready`. */
   readonly agentReasonPrefix: string;
-  /** How the members of a schema begin that OpenAPI does not have: `<prefix>list-type`. */
+  /** Prefix of schema extensions: `<prefix>list-type`. */
   readonly schemaExtensionPrefix: string;
   /** Member of plugins' settings that names a client configuration file. */
   readonly clientConfigFileMember: string;
-  /** Name of the cgroup that all pods of a node are in. */
+  /** Name of the cgroup of all pods of a node. */
   readonly podsCgroup: string;
 }
 
@@ -177,14 +178,14 @@ const kubernetes: Vocabulary = {
 
 export const VOCABULARIES: Readonly<Record<VocabularyName, Vocabulary>> = { plat, kubernetes };
 
-/** Managers of command-line tools that came from client-side apply, and the annotation in which that keeps what it
- *  applied. Tools of either vocabulary may come to a server of the other. */
+/** Field managers of client-side apply by command-line tools, and the annotation of their last applied
+ *  configuration. Tools of either vocabulary may use a server of the other. */
 export const CLIENT_SIDE_APPLY: readonly { readonly manager: string; readonly annotation: string }[] = [
   { manager: 'platctl', annotation: 'platctl.plat.io/last-applied-configuration' },
   { manager: 'kubectl', annotation: 'kubectl.kubernetes.io/last-applied-configuration' },
 ];
 
-/** The namespace in which containerd's CRI plugin keeps its objects, in either vocabulary. */
+/** The containerd namespace of its CRI plugin, in either vocabulary. */
 export const CONTAINERD_CRI_NAMESPACE = 'k8s.io';
 
 /** Subprotocols of exec and attach streams, in either vocabulary: with exit codes and resizing, and (v5, WebSocket
@@ -194,16 +195,16 @@ export const REMOTE_COMMAND_V5 = 'v5.channel.k8s.io';
 
 /** Subprotocol of port-forward streams, in either vocabulary. */
 export const PORT_FORWARD_V1 = 'portforward.k8s.io';
-/** The same for clients whose SPDY connection lies within the messages of a WebSocket. */
+/** Subprotocol for clients that tunnel SPDY in the messages of a WebSocket. */
 export const PORT_FORWARD_TUNNEL = 'SPDY/3.1+portforward.k8s.io';
 
-/** Sandbox image that a docker runtime is given, in either vocabulary. */
+/** Default sandbox image of a docker runtime, in either vocabulary. */
 export const DEFAULT_SANDBOX_IMAGE = 'k8s.gcr.io/pause:3.2';
 
-/** Upstream's spellings of words of ours that a user may write in either vocabulary. */
+/** Upstream's spellings of platform names that users may write in either vocabulary. */
 export const UPSTREAM_CONFIG_KIND: string = kubernetes.configKind;
 
-/** Rewrites upstream spellings of an API group to ours and back: `storage.k8s.io` <-> `storage.plat.io`.
+/** Converts an API group between the vocabularies: `storage.k8s.io` <-> `storage.plat.io`.
  *  Groups without a domain (`apps`, the core group) are the same in both. */
 export function canonicalApiVersion(apiVersion: string): string {
   const [group, version] = apiVersion.split('/');

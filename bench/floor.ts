@@ -1,20 +1,20 @@
-/** The floor: the same pods by bare CRI calls, with the very configuration that the agent would hand over. */
+/** Baseline: the same pods through bare CRI calls, with the configuration that the agent would pass. */
 import { readFile } from 'node:fs/promises';
 import { loadConfig } from '#agent/config/load.ts';
 import { hostAddresses } from '#agent/node/node-facts.ts';
 import { loadNodeSettings } from '#agent/node/node-settings.ts';
-import { makeContainerConfig } from '#agent/runtime/config/container.ts';
-import { makeSandboxConfig } from '#agent/runtime/config/sandbox.ts';
+import { createContainerConfig } from '#agent/runtime/config/container.ts';
+import { createSandboxConfig } from '#agent/runtime/config/sandbox.ts';
 import { createReader } from '#agent/sources/create-sources.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { systemClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { CriConnection } from '#cri/client/connection.ts';
 import type { ContainerConfig, PodSandboxConfig } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
 import { podManifest } from './pod.ts';
 
-/** What the calls for one pod say; made beforehand, so that only the runtime is timed. */
+/** Requests for one pod; built beforehand, so that only the runtime is measured. */
 export interface PreparedPod {
   readonly sandbox: MessageInput<PodSandboxConfig>;
   container(attempt: number): MessageInput<ContainerConfig>;
@@ -24,7 +24,7 @@ export interface Floor {
   prepare(name: string): Promise<PreparedPod>;
   /** RunPodSandbox, CreateContainer, StartContainer. Returns the sandbox's ID. */
   run(pod: PreparedPod): Promise<string>;
-  /** CreateContainer and StartContainer in a sandbox that is there. */
+  /** CreateContainer and StartContainer in an existing sandbox. */
   startContainer(pod: PreparedPod, sandboxId: string, attempt: number): Promise<void>;
   remove(sandboxId: string): Promise<void>;
 }
@@ -40,7 +40,7 @@ const FLOOR_NODE = 'floor';
 export async function createFloor({ cri, outDir, flags }: FloorOptions): Promise<Floor> {
   const { runtime, images } = cri;
   const loaded = await loadConfig(flags, { readFile: (path) => readFile(path), cwd: '/' });
-  if (loaded.kind !== 'ok') throw new Error(`flags of the floor are wrong: ${JSON.stringify(loaded)}`);
+  if (loaded.kind !== 'ok') throw new Error(`invalid flags of the baseline: ${JSON.stringify(loaded)}`);
   const { config } = loaded;
   const settings = await loadNodeSettings(config, {
     instance: 'bench-floor',
@@ -70,7 +70,15 @@ export async function createFloor({ cri, outDir, flags }: FloorOptions): Promise
       const pod = await readPod(name);
       const { podLogsDir, resources, owner } = settings;
       const cgroupParent = config.cgroupRoot;
-      const sandbox = makeSandboxConfig({ pod, attempt: 0, owner, podLogsDir, cgroupParent, dns, resources });
+      const sandbox = createSandboxConfig({
+        pod,
+        attempt: 0,
+        owner,
+        podLogsDir,
+        cgroupParent,
+        dns,
+        resources,
+      });
       if (sandbox.kind === 'error') throw new Error(sandbox.message);
       const [container] = pod.spec?.containers ?? [];
       if (container === undefined) throw new Error('the pod has no container');
@@ -78,7 +86,7 @@ export async function createFloor({ cri, outDir, flags }: FloorOptions): Promise
       return {
         sandbox: sandbox.config,
         container(attempt) {
-          const result = makeContainerConfig({
+          const result = createContainerConfig({
             pod,
             container,
             kind: 'app',

@@ -1,11 +1,11 @@
-/** `npm run bench [-- --json FILE] [-- NAME…]`: measures the budgets of the node and of the API server on this
- *  machine, as root. Shows a missed budget and goes on; fails only when nothing could be measured. A name is one of a
- *  row, or one of rows that are measured only when they are asked for: `fleet` (`--agents`, `--pods`), or `upstream`,
- *  what upstream's API server does under the load that ours is measured with. */
+/** `npm run bench [-- --json FILE] [-- NAME…]`: measures the budgets of the agent and of the API server on
+ *  this machine, as root. Reports missed budgets and continues; fails only if nothing could be measured. A
+ *  name is that of a row, or of a group of rows that run only on request: `fleet` (`--agents`, `--pods`),
+ *  or `upstream`, which measures upstream's API server under the same load. */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { asError } from '#api/kit/clock.ts';
-import { evictionKill, evictionLooks } from './eviction/rows.ts';
+import { evictionKill, evictionSignals } from './eviction/rows.ts';
 import { setUpEviction } from './eviction/setup.ts';
 import type { FleetSize } from './fleet/fleet.ts';
 import { FLEET_ROWS } from './fleet/rows.ts';
@@ -14,6 +14,8 @@ import { planeRows, UPSTREAM_ROWS } from './plane/rows.ts';
 import { setUpPlane } from './plane/setup.ts';
 import { setUpUpstream } from './plane/upstream.ts';
 import { withReferences } from './reference.ts';
+import { retention } from './retention/rows.ts';
+import { setUpRetention } from './retention/setup.ts';
 import type { RowOn } from './row.ts';
 import { adoption } from './rows/adoption.ts';
 import { agentStart } from './rows/agent-start.ts';
@@ -21,6 +23,7 @@ import { containerRestart } from './rows/container-restart.ts';
 import { idleCpu, memory } from './rows/idle.ts';
 import { manyPods } from './rows/many-pods.ts';
 import { podStart } from './rows/pod-start.ts';
+import { metricsScrape, setUpScrape } from './scrape/rows.ts';
 import { setUpBench } from './setup.ts';
 import { formatTable, judge, type Result, type RowFacts, unmeasured } from './table.ts';
 import { usageCpu, volumesCold, volumesRestart } from './volumes/mount-rows.ts';
@@ -29,10 +32,10 @@ import { setUpVolumes } from './volumes/setup.ts';
 type Say = (line: string) => void;
 type Judged = readonly (readonly [RowFacts, Result])[];
 
-/** Rows that are measured on the same set-up, one after the other. */
+/** Rows with a common setup, measured one after the other. */
 interface Group {
   readonly rows: readonly RowFacts[];
-  /** Measures those of its rows that are chosen. */
+  /** Measures the selected rows. */
   readonly run: (isChosen: (row: RowFacts) => boolean, say: Say) => Promise<Judged>;
 }
 
@@ -66,21 +69,23 @@ async function runRow<B>(row: RowOn<B>, bench: B): Promise<Result> {
   }
 }
 
-/** In this order: the rows with the full set of pods come one after the other. */
+/** The order matters: rows with the full set of pods follow each other. */
 const groups = (fleet: FleetSize): readonly Group[] => [
   groupOf([agentStart, podStart, containerRestart, manyPods, idleCpu, memory, adoption], setUpBench),
   groupOf([volumesCold, volumesRestart, usageCpu], setUpVolumes),
-  groupOf([evictionKill, evictionLooks], setUpEviction),
+  groupOf([evictionKill, evictionSignals], setUpEviction),
+  groupOf([retention], setUpRetention),
   groupOf(planeRows('embedded'), (stack, say) => setUpPlane('embedded', stack, say)),
   groupOf(planeRows('etcd'), (stack, say) => setUpPlane('etcd', stack, say)),
+  groupOf([metricsScrape], setUpScrape),
   groupOf(UPSTREAM_ROWS, setUpUpstream),
   groupOf(FLEET_ROWS, (stack, say) => setUpFleet(fleet, stack, say)),
 ];
 
 const PODS_OF_AN_AGENT = LARGE.pods / LARGE.agents;
 
-/** Rows that are measured only when they are asked for, by their own names or by that of all: the fleet takes minutes
- *  and all that the machine has, upstream's program may have to be built. */
+/** Rows that run only on request, by their own name or that of the group: the fleet takes minutes and the
+ *  whole machine, and upstream's program may have to be built. */
 const ON_REQUEST: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['fleet', new Set(FLEET_ROWS.map(({ name }) => name))],
   ['upstream', new Set(UPSTREAM_ROWS.map(({ name }) => name))],
@@ -91,16 +96,17 @@ const setOf = (row: RowFacts): string | undefined =>
 function choose(all: readonly Group[], names: readonly string[]): (row: RowFacts) => boolean {
   const known = [...all.flatMap(({ rows }) => rows.map(({ name }) => name)), ...ON_REQUEST.keys()];
   const unknown = names.filter((name) => !known.includes(name));
-  if (unknown.length > 0) throw new Error(`no row ${unknown.join(', ')}; there are ${known.join(', ')}`);
+  if (unknown.length > 0)
+    throw new Error(`unknown row ${unknown.join(', ')}; known rows: ${known.join(', ')}`);
   if (names.length === 0) return (row) => setOf(row) === undefined;
   return (row) => names.includes(row.name) || names.includes(setOf(row) ?? '');
 }
 
-/** @throws RangeError for what is no number of things */
+/** @throws RangeError for an invalid number */
 function amount(text: string | undefined, otherwise: number): number {
   const value = text === undefined ? otherwise : Number(text);
   if (Number.isSafeInteger(value) && value > 0) return value;
-  throw new RangeError(`${text} is no number of agents or pods`);
+  throw new RangeError(`${text} is not a number of agents or pods`);
 }
 
 async function main(): Promise<void> {

@@ -1,9 +1,9 @@
-/** The pod that is measured: one busybox container that tells when its first instruction ran. */
+/** The measured pod: one busybox container that records when its first instruction ran. */
 
-/** The file that a container of the pod appends to as its first act. */
+/** Returns the file to which a container of the pod appends first. */
 export const startedFile = (outDir: string, podName: string): string => `${outDir}/${podName}`;
 
-/** A manifest with a pod on the host's network, so that network plugins are not what is measured. */
+/** Returns the manifest of a pod on the host's network, so that network plugins are not measured. */
 export function podManifest(name: string, outDir: string): string {
   return JSON.stringify({
     apiVersion: 'v1',
@@ -11,7 +11,7 @@ export function podManifest(name: string, outDir: string): string {
     metadata: { name },
     spec: {
       hostNetwork: true,
-      // Process 1 ignores SIGTERM: no grace makes clean-up quick.
+      // Process 1 ignores SIGTERM: without a grace period clean-up is quick.
       terminationGracePeriodSeconds: 0,
       containers: [
         {

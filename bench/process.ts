@@ -1,4 +1,4 @@
-/** What a process uses, from /proc. */
+/** Resource usage of a process, from /proc. */
 import { readFile } from 'node:fs/promises';
 
 /** Ticks of `utime` and `stime`; USER_HZ is 100 on every Linux that Node supports. */
@@ -6,15 +6,16 @@ const TICK_SECONDS = 0.01;
 const UTIME = 11;
 const STIME = 12;
 
-/** CPU time of the process with all its threads so far, in seconds. @throws Error when it does not run */
+/** Returns the CPU time of all threads of the process so far, in seconds. @throws Error when it does not
+ *  run */
 export async function cpuSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // The name in parentheses may hold anything; the fields count from its end.
+  // The name in parentheses may contain anything; count the fields from its end.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[UTIME]) + Number(fields[STIME])) * TICK_SECONDS;
 }
 
-/** Resident memory in MiB. @throws Error when it does not run */
+/** Returns the resident memory in MiB. @throws Error when it does not run */
 export async function residentMiB(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];

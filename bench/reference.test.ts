@@ -20,14 +20,14 @@ const compared = (row: RowFacts, ours: Measurement, there: Measurement) =>
 
 test.each([
   ['a rate, on a machine of half the speed', RATE, { value: 1050 }, { value: 350 }, 3, true],
-  ['a rate that a faster machine makes', RATE, { value: 2100 }, { value: 1000 }, 2.1, false],
+  ['a rate of a faster machine', RATE, { value: 2100 }, { value: 1000 }, 2.1, false],
   ['a time, on a machine of half the speed', TIME, { value: 90 }, { value: 1400 }, 0.06429, true],
-  ['a time that a faster machine makes', TIME, { value: 49 }, { value: 350 }, 0.14, false],
+  ['a time of a faster machine', TIME, { value: 49 }, { value: 350 }, 0.14, false],
 ])('%s', (_, row, ours, there, ratio, ok) => {
   expect(compared(row, ours, there)?.reference).toMatchObject({ value: there.value, ratio, ok });
 });
 
-test('what the budget itself says stays as it is', () => {
+test('a row within its budget is unchanged', () => {
   expect(compared(RATE, { value: 1050 }, { value: 350 })).toMatchObject({ ok: false, budget: 2000 });
 });
 
@@ -39,12 +39,12 @@ test.each([
   expect(compared(RATE, ours, there)?.reference).toBeUndefined();
 });
 
-test('a row without its reference in the run is shown as it is', () => {
+test('a row without its reference in the run is unchanged', () => {
   const alone = [[RATE, judge(RATE, { value: 9 })]] as const;
   expect(withReferences(alone)).toEqual(alone);
 });
 
-test('the table tells both', () => {
+test('the table shows both', () => {
   const table = formatTable(
     withReferences([
       [RATE, judge(RATE, { value: 1050, detail: '200 MiB' })],

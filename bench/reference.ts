@@ -1,5 +1,6 @@
-/** A budget is set on one machine and measured on another. Where the field's own program does the same work in the same
- *  run, its figure says how fast this machine is at it, and by that the budget is asked again. Pure. */
+/** Comparison with references. A budget is set on one machine and measured on another; if upstream's
+ *  program does the same work in the same run, its figure shows the speed of this machine, and the budget
+ *  is scaled by it. Pure. */
 import type { Comparison, Result, RowFacts } from './table.ts';
 
 const round = (value: number): number => Number(value.toPrecision(4));
@@ -15,8 +16,8 @@ function comparison({ budget, limits, reference }: RowFacts, value: number, ther
   };
 }
 
-/** The results, each with how it compares where the reference was measured, too. A row with a fault has no comparison,
- *  nor has one whose reference has. */
+/** Returns the results, with a comparison if the reference was measured too. Rows with an error, or whose
+ *  reference has one, have no comparison. */
 export function withReferences(
   judged: readonly (readonly [RowFacts, Result])[],
 ): readonly (readonly [RowFacts, Result])[] {

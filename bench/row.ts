@@ -1,9 +1,9 @@
-/** What every row is made of. */
+/** Contract of a row. */
 import type { Bench } from './setup.ts';
 import type { Measurement, RowFacts } from './table.ts';
 
 export interface RowOn<B> extends RowFacts {
-  /** Measures on what was set up; leaves behind what that says it may. */
+  /** Measures on the common setup, and leaves behind only what the setup allows. */
   readonly measure: (bench: B) => Promise<Measurement>;
 }
 

@@ -11,13 +11,13 @@ ExecStart=/usr/lib/x/bin/node --expose-gc \\
 `;
 
 describe('unitNodeFlags', () => {
-  test('takes what stands before the script', () => {
+  test('returns the flags before the script', () => {
     expect(unitNodeFlags(UNIT)).toEqual(['--expose-gc', '--max-semi-space-size=1']);
   });
 });
 
 describe('unitEnvironment', () => {
-  test('leaves out what depends on the installation', () => {
+  test('omits values that depend on the installation', () => {
     expect(unitEnvironment(UNIT)).toEqual({ MALLOC_ARENA_MAX: '2' });
   });
 });

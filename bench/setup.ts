@@ -1,4 +1,4 @@
-/** What the rows run on: a containerd of their own, the bundled agent as it is shipped, the floor beside it. */
+/** Setup of the agent rows: a private containerd, the bundled agent as shipped, and the baseline. */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
@@ -14,22 +14,22 @@ import { podManifest } from './pod.ts';
 import { type StartedWatch, watchStarted } from './started.ts';
 
 const REPOSITORY = resolve(import.meta.dirname, '..');
-/** As many pods as a node takes by default. */
+/** Default pod limit of a node. */
 export const POD_COUNT = 110;
 
 export interface Bench {
-  /** Without pods before and after each row, or with the full set. */
+  /** Has no pods before and after each row, or the full set. */
   readonly agent: TestAgent;
   readonly cri: CriConnection;
   readonly floor: Floor;
   readonly started: StartedWatch;
-  /** Drops manifests, one rename each. Returns the wall time (ms) just before the first. */
+  /** Creates manifests, one rename each. Returns the wall time (ms) just before the first. */
   readonly drop: (names: readonly string[]) => Promise<number>;
-  /** Takes the agent's pods away and waits until they are gone. */
+  /** Deletes the agent's pods and waits until they are gone. */
   readonly clear: () => Promise<void>;
-  /** Makes sure that the agent runs the full set of pods. */
+  /** Ensures that the agent runs the full set of pods. */
   readonly fill: () => Promise<void>;
-  /** Tells how far a row is. */
+  /** Reports the progress of a row. */
   readonly say: (line: string) => void;
 }
 
@@ -37,14 +37,15 @@ export interface Bench {
 export const fullSet = (): readonly string[] =>
   Array.from({ length: POD_COUNT }, (_, index) => `full-${index}`);
 
-/** The flags between program and script in the shipped unit. */
+/** Returns the flags between program and script in the shipped unit. */
 export function unitNodeFlags(unit: string): readonly string[] {
   const words = /^ExecStart=((?:[^\\\n]|\\\n)*)/m.exec(unit)?.[1]?.split(/[\s\\]+/) ?? [];
   const script = words.findIndex((word) => /\.[jt]s$/.test(word));
   return words.slice(1, script).filter((word) => word.startsWith('--'));
 }
 
-/** What the shipped unit sets for Node and its C library; not what depends on the installation. */
+/** Returns the shipped unit's environment for Node and its C library, without values that depend on the
+ *  installation. */
 export function unitEnvironment(unit: string): Readonly<Record<string, string>> {
   const lines = [...unit.matchAll(/^Environment=([A-Z_]+)=(\S+)$/gm)];
   return Object.fromEntries(
@@ -52,7 +53,7 @@ export function unitEnvironment(unit: string): Readonly<Record<string, string>> 
   );
 }
 
-/** Everything started; disposing of the stack ends and removes it. */
+/** Starts everything; disposing of the stack stops and removes it. */
 export async function setUpBench(stack: AsyncDisposableStack, say: (line: string) => void): Promise<Bench> {
   const folder = stack.use(await createTempDir('na-bench-'));
   const program = join(folder.path, 'program');
@@ -60,7 +61,7 @@ export async function setUpBench(stack: AsyncDisposableStack, say: (line: string
   await bundle(program, BUNDLE_ENTRIES);
   say('starting containerd');
   let cgroup: string | undefined;
-  // When the runtime is gone, and with it what pods left running.
+  // After the runtime and the remaining processes of pods are gone.
   stack.defer(async () => {
     if (cgroup !== undefined) await removeCgroupTree(cgroup);
   });
@@ -72,7 +73,7 @@ export async function setUpBench(stack: AsyncDisposableStack, say: (line: string
   const started = stack.use(watchStarted(outDir));
   const flags = [`--root-dir=${folder.path}/floor`, `--pod-logs-dir=${folder.path}/floor-logs`];
   const floor = await createFloor({ cri, outDir, flags });
-  const unit = await readFile(join(REPOSITORY, 'packaging/systemd/nodeagent.service'), 'utf8');
+  const unit = await readFile(join(REPOSITORY, 'agent/install/systemd/nodeagent.service'), 'utf8');
   const agent = await TestAgent.create({
     endpoint: containerd.endpoint,
     program: [...unitNodeFlags(unit), join(program, 'nodeagent.js'), 'run'],

@@ -1,22 +1,22 @@
-/** When containers ran their first instruction, by the time stamps of the files they append to. */
+/** Times of containers' first instructions, from the time stamps of the files to which they append. */
 import { type FSWatcher, watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { startedFile } from './pod.ts';
 
 export interface StartedWatch extends Disposable {
-  /** Resolves with the wall time (ms, fractions count) of the pod's first write at or after `sinceMs`.
-   *  @throws Error when there is none in time */
+  /** Resolves with the wall time (ms with fractions) of the pod's first write at or after `sinceMs`.
+   *  @throws Error on timeout */
   at(podName: string, sinceMs: number, timeoutMs?: number): Promise<number>;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** The kernel's file clock is this much behind, at the most. */
+/** Maximum lag of the kernel's file clock. */
 const FILE_CLOCK_LAG_MS = 10;
 
 export function watchStarted(outDir: string): StartedWatch {
   const waiting = new Set<() => void>();
   const watcher: FSWatcher = watch(outDir, () => {
-    for (const look of waiting) look();
+    for (const recheck of waiting) recheck();
   });
 
   return {
@@ -24,7 +24,7 @@ export function watchStarted(outDir: string): StartedWatch {
       const path = startedFile(outDir, podName);
       return new Promise((resolve, reject) => {
         const end = (): void => {
-          waiting.delete(look);
+          waiting.delete(recheck);
           clearTimeout(timer);
         };
         const timer = setTimeout(() => {
@@ -37,9 +37,9 @@ export function watchStarted(outDir: string): StartedWatch {
           end();
           resolve(writtenMs);
         };
-        const look = (): void => void check();
-        waiting.add(look);
-        look();
+        const recheck = (): void => void check();
+        waiting.add(recheck);
+        recheck();
       });
     },
     [Symbol.dispose]: () => watcher.close(),
@@ -51,7 +51,7 @@ async function modifiedMs(path: string): Promise<number> {
     const { mtimeNs, size } = await stat(path, { bigint: true });
     return size === 0n ? 0 : Number(mtimeNs) / 1e6;
   } catch {
-    // Not there yet.
+    // Does not exist yet.
     return 0;
   }
 }

@@ -19,7 +19,7 @@ describe('judge', () => {
     expect(judge(row, measurement).ok).toBe(ok);
   });
 
-  test('gives the ratio only where it is what counts', () => {
+  test('returns the ratio only if the budget limits it', () => {
     expect(judge(RATIO, { value: 3, floor: 2 })).toMatchObject({ value: 3, floor: 2, ratio: 1.5 });
     expect(judge(VALUE, { value: 3, floor: 2 })).toMatchObject({ value: 3, floor: 2, ratio: null });
   });
@@ -28,7 +28,7 @@ describe('judge', () => {
 describe('median', () => {
   test('is the middle of an odd number', () => expect(median([9, 1, 5])).toBe(5));
   test('is between the middle two of an even number', () => expect(median([4, 1, 2, 9])).toBe(3));
-  test('needs a value', () => expect(() => median([])).toThrow(RangeError));
+  test('requires a value', () => expect(() => median([])).toThrow(RangeError));
 });
 
 describe('formatTable', () => {
@@ -42,7 +42,7 @@ describe('formatTable', () => {
     expect(table.split('\n')[2]).toMatch(/MISSED: the agent ended$/);
   });
 
-  test('shows a rate with what else is known', () => {
+  test('shows a rate with its details', () => {
     const table = formatTable([[RATE, judge(RATE, { value: 2345.6, detail: '200 MiB' })]]);
     expect(table.split('\n')[1]).toMatch(/2346 \/s .*≥ 2000 \/s +ok +200 MiB$/);
   });

@@ -1,40 +1,42 @@
-/** The rows of the benchmark: what they are judged by and how they are shown. Pure. */
+/** Rows of the benchmark: judging and formatting. Pure. */
 
-/** What a row says it measures and what it must keep to. */
+/** Title and budget of a row. */
 export interface RowFacts {
-  /** Short, for the command line. */
+  /** Short name for the command line. */
   readonly name: string;
   readonly title: string;
-  /** Unit of value and floor. */
+  /** Unit of value and baseline. */
   readonly unit: 's' | 'ms' | '/s' | 'MiB' | '%';
   readonly budget: number;
-  /** What the budget limits: value divided by floor, the value itself, or the value from below. */
+  /** Kind of budget: an upper limit of value divided by baseline, an upper limit of the value, or a lower
+   *  limit of the value. */
   readonly limits: 'ratio' | 'value' | 'atLeast';
-  /** The row in which a program of the field does the same, and what that was on the machine the budget was set on. */
+  /** The row in which upstream's program does the same, and its value on the machine on which the budget
+   *  was set. */
   readonly reference?: { readonly row: string; readonly value: number };
 }
 
 export interface Measurement {
   readonly value: number;
-  /** The least that is possible, measured in the same run. */
+  /** The possible minimum, measured in the same run. */
   readonly floor?: number;
-  /** What went wrong in spite of the value. */
+  /** Error in spite of the value. */
   readonly fault?: string;
-  /** What else is worth knowing. */
+  /** Additional information. */
   readonly detail?: string;
 }
 
-/** A value beside that of the reference in the same run. */
+/** A value compared with that of the reference in the same run. */
 export interface Comparison {
-  /** Of the reference. */
+  /** Value of the reference. */
   readonly value: number;
   readonly ratio: number;
-  /** What the ratio must keep to. */
+  /** Limit of the ratio. */
   readonly budget: number;
   readonly ok: boolean;
 }
 
-/** A row as `--json` writes it. */
+/** A row in the output of `--json`. */
 export interface Result {
   readonly name: string;
   readonly value: number | null;
@@ -43,16 +45,16 @@ export interface Result {
   readonly ratio: number | null;
   readonly budget: number;
   readonly ok: boolean;
-  /** Where its reference was measured, too. */
+  /** If its reference was measured too. */
   readonly reference?: Comparison;
-  /** Why the row has no value or fails in spite of it. */
+  /** Reason why the row has no value, or fails in spite of it. */
   readonly fault?: string;
   readonly detail?: string;
 }
 
 const round = (value: number): number => Number(value.toPrecision(4));
 
-/** Judges one measurement. A measurement with a fault is never ok. */
+/** Judges one measurement. A measurement with an error is never ok. */
 export function judge(row: RowFacts, { value, floor, fault, detail }: Measurement): Result {
   const ratio = floor === undefined || floor === 0 || row.limits !== 'ratio' ? null : value / floor;
   return {
@@ -73,13 +75,14 @@ function isWithin({ limits, budget }: RowFacts, judged: number | null): boolean 
   return limits === 'atLeast' ? judged >= budget : judged <= budget;
 }
 
-/** The result of a row that could not be measured. */
+/** Returns the result of a row that could not be measured. */
 export function unmeasured(row: RowFacts, fault: string): Result {
   const { name, unit, budget } = row;
   return { name, value: null, unit, floor: null, ratio: null, budget, ok: false, fault };
 }
 
-/** The middle value; of an even number, the mean of the two in the middle. @throws RangeError for none */
+/** Returns the median; of an even number, the mean of the two in the middle. @throws RangeError for an
+ *  empty list */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const upper = sorted[Math.floor(sorted.length / 2)];
@@ -118,7 +121,7 @@ function cells(row: RowFacts, result: Result, titleOf: (name: string) => string)
   ];
 }
 
-/** Lines of a table for people. */
+/** Formats a table for humans. */
 export function formatTable(rows: readonly (readonly [RowFacts, Result])[]): string {
   const head = ['what', 'value', 'floor', 'ratio', 'budget', '', '', ''];
   const titles = new Map(rows.map(([{ name, title }]) => [name, title]));

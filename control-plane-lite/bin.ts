@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-/** Entry of the program `control-plane-lite`: the server, a backup of its store, or a word to the running server. */
+/** Entry point of the program `control-plane-lite`: runs the server, copies its store, or sends commands to
+ *  the running server. */
 import { ConfigError, createParser, parseConfig } from './config/parse.ts';
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -16,7 +17,7 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   try {
     if (command === 'backup' || command === 'restore') {
-      const { runStoreCommand } = await import('./store-command.ts');
+      const { runStoreCommand } = await import('./commands/store-command.ts');
       return await runStoreCommand(command, argv.slice(1), (line) => process.stdout.write(`${line}\n`));
     }
     if (command === 'token' || command === 'csr') {
@@ -37,13 +38,13 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** The first signal asks for an orderly end, the second for a quick one. */
+/** The first signal requests a graceful stop, the second an immediate one. */
 function signals(): { readonly signal: AbortSignal; readonly hurry: AbortSignal } {
   const stop = new AbortController();
   const hurry = new AbortController();
   const onSignal = (): void => {
-    if (stop.signal.aborted) hurry.abort(new Error('told to stop twice'));
-    stop.abort(new Error('told to stop'));
+    if (stop.signal.aborted) hurry.abort(new Error('a second stop signal was received'));
+    stop.abort(new Error('a stop signal was received'));
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);

@@ -13,10 +13,10 @@ test('makes the folder and those above it, for root alone, and leaves one that i
 });
 
 test.each([
-  ['/proc/nosuch', /^--data-dir \/proc\/nosuch cannot be made: ENOENT/],
-  ['/proc/nosuch/deeper', /cannot be made: ENOENT/],
-  ['/dev/null/below', /cannot be made: ENOTDIR/],
-])('says at once that %s cannot be made', async (dir, message) => {
+  ['/proc/nosuch', /^--data-dir \/proc\/nosuch cannot be created: ENOENT/],
+  ['/proc/nosuch/deeper', /cannot be created: ENOENT/],
+  ['/dev/null/below', /cannot be created: ENOTDIR/],
+])('says at once that %s cannot be created', async (dir, message) => {
   await expect(makeDataDir(dir)).rejects.toThrow(message);
 });
 
@@ -24,5 +24,5 @@ test('says that a file is in the way', async () => {
   await using temp = await createTempDir('na-data-');
   const file = join(temp.path, 'file');
   await writeFile(file, '');
-  await expect(makeDataDir(file)).rejects.toThrow(/cannot be made: EEXIST/);
+  await expect(makeDataDir(file)).rejects.toThrow(/cannot be created: EEXIST/);
 });

@@ -1,14 +1,19 @@
-/** The composition root of the server: configuration in, parts wired (`wiring/`), running until it is closed. */
+/** Composition root of the server: configuration in, parts wired (`wiring/`), running until it is closed. */
 import { systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createWaits } from '#api/kit/waits.ts';
-import { advertisedAddress, namesOf, ownServiceAddress, urlOf } from './addresses.ts';
 import type { ServerConfig } from './config/settings.ts';
-import { createOwnService, type OwnService } from './controllers/own-service/controller.ts';
+import { vocabularyOf } from './config/vocabulary.ts';
+import {
+  createKubernetesService,
+  type KubernetesService,
+} from './controllers/kubernetes-service/controller.ts';
 import { managerName } from './controllers/workloads-kit/deps.ts';
 import { makeDataDir } from './data-dir.ts';
 import { shutDown } from './http/shutdown.ts';
+import { advertisedAddress, kubernetesServiceAddress, namesOf, urlOf } from './identity/addresses.ts';
 import { loadIdentity, type ServerIdentity, writeAdminPlatconfig } from './identity/files.ts';
+import { withCallWaits } from './store/call-waits.ts';
 import { createCompactor } from './store/compactor.ts';
 import type { Store } from './store/contract.ts';
 import { runAccounts } from './wiring/accounts.ts';
@@ -17,7 +22,7 @@ import { createBootstrapObjects } from './wiring/bootstrap-objects.ts';
 import { runBootstrapTokens } from './wiring/bootstrap-tokens.ts';
 import { runCertificates } from './wiring/certificates.ts';
 import { runControllers } from './wiring/controllers.ts';
-import { type Core, createCore, vocabularyOf } from './wiring/core.ts';
+import { type Core, createCore } from './wiring/core.ts';
 import { type CustomResources, createCustomResources } from './wiring/custom.ts';
 import { runLed } from './wiring/leader.ts';
 import { createNodes, nodeClientName } from './wiring/nodes.ts';
@@ -28,21 +33,21 @@ import { openStore, storeName } from './wiring/store.ts';
 export interface RunningServer {
   readonly url: string;
   readonly port: number;
-  /** File with which an administrator gets in. */
+  /** The administrator's platconfig. */
   readonly platconfigFile: string;
-  /** Resolves when everything is there that a server begins with: namespaces, roles. */
+  /** Resolves once all bootstrap objects exist: namespaces, roles. */
   readonly ready: Promise<void>;
-  /** Rejects when the server can't go on. */
+  /** Rejects when the server can't continue. */
   readonly failed: Promise<never>;
-  /** Ends in good order; `hurry` ends the waiting for others. */
+  /** Stops gracefully; `hurry` skips the drain. */
   close(hurry?: AbortSignal): Promise<void>;
 }
 
-/** Resolves once the server takes requests.
- *  @throws StoreError, ConfigError, or Error that names a file which can't be used */
+/** Resolves once the server accepts requests.
+ *  @throws StoreError, ConfigError, or Error that names an invalid file */
 export async function startServer(config: ServerConfig, log: Logger): Promise<RunningServer> {
   const failed = Promise.withResolvers<never>();
-  // Whoever holds the server looks; before that, nobody must.
+  // The holder of the server handles it; until then a rejection must not count as unhandled.
   failed.promise.catch(() => undefined);
   const waits = createWaits({ clock: systemClock, log });
   await waits.during(`data directory ${config.dataDir}`, makeDataDir(config.dataDir));
@@ -62,9 +67,16 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
     nowMs: systemClock.now(),
   });
   const following = undo.adopt(new AbortController(), (controller) => controller.abort());
-  // A store that fails has nothing to load any more, and is not waited for.
+  // A failed store will never load, so it is not waited for.
   const core = await Promise.race([
-    createCore(config, store, identity, log, following.signal, waits),
+    createCore(
+      config,
+      withCallWaits(store, storeName(config), waits),
+      identity,
+      log,
+      following.signal,
+      waits,
+    ),
     failed.promise,
   ]);
   const custom = createCustomResources(core);
@@ -90,7 +102,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   const working = new AbortController();
   const work = runBackground(
     core,
-    { aggregation, custom, ownService: ownServiceOf(core, port), identity, port },
+    { aggregation, custom, kubernetesService: kubernetesServiceOf(core, port), identity, port },
     beginning,
     working.signal,
   );
@@ -112,10 +124,10 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   };
 }
 
-/** What every server begins with: the namespaces, roles and the like. */
+/** Bootstrap objects: namespaces, roles and the like. */
 interface Beginning {
   done: boolean;
-  /** When it is done. */
+  /** Resolves once they exist. */
   readonly promise: Promise<void>;
   readonly resolve: () => void;
 }
@@ -123,24 +135,24 @@ interface Beginning {
 interface BackgroundParts {
   readonly aggregation: Aggregation | undefined;
   readonly custom: CustomResources;
-  readonly ownService: OwnService;
+  readonly kubernetesService: KubernetesService;
   readonly identity: ServerIdentity;
   readonly port: number;
 }
 
-function ownServiceOf({ config, ...core }: Core, port: number): OwnService {
-  return createOwnService(core, {
+function kubernetesServiceOf({ config, ...core }: Core, port: number): KubernetesService {
+  return createKubernetesService(core, {
     port,
     address: advertisedAddress(config),
-    clusterIP: ownServiceAddress(config),
+    clusterIP: kubernetesServiceAddress(config),
     shared: config.etcdServers.length > 0,
   });
 }
 
-/** What goes on beside the requests. `beginning` is done when what every server begins with is there. */
+/** Starts the background work. `beginning` resolves once the bootstrap objects exist. */
 async function runBackground(
   core: Core,
-  { aggregation, custom, ownService, identity, port }: BackgroundParts,
+  { aggregation, custom, kubernetesService, identity, port }: BackgroundParts,
   beginning: Beginning,
   signal: AbortSignal,
 ): Promise<void> {
@@ -156,15 +168,16 @@ async function runBackground(
   };
   const beginAndControl = async (): Promise<void> => {
     await createBootstrapObjects({ registry, verbs, vocabulary }, access.rbac !== undefined, signal);
-    await ownService.begin(signal);
+    await kubernetesService.begin(signal);
     beginning.done = true;
-    beginning.resolve();
+    if (aggregation === undefined) beginning.resolve();
+    else void aggregation.begun.then(beginning.resolve);
     await Promise.all([
       runLed(core, { name: managerName(vocabulary), log: core.log }, control, signal),
       startScheduler(core, signal),
       custom.run(signal),
       aggregation?.run(signal),
-      ownService.run(signal),
+      kubernetesService.run(signal),
     ]);
   };
   await Promise.all([compactorOf(core, core.store).run(signal), beginAndControl()]);
@@ -176,7 +189,7 @@ function compactorOf({ clock, log, config }: Core, store: Store): ReturnType<typ
       currentRevision: () => store.currentRevision(),
       compact: (revision) => store.compact(revision),
       clock,
-      onError: (err) => log.warn({ err }, 'History could not be compacted; it is tried again'),
+      onError: (err) => log.warn({ err }, 'Failed to compact history; retrying'),
     },
     { keepMs: config.etcdCompactionInterval },
   );

@@ -1,26 +1,26 @@
-/** Runs the server as a process: until it is told to stop. */
+/** Runs the server as a process until it is signalled to stop. */
 import { asError } from '#api/kit/clock.ts';
 import { logListenerFailures } from '#api/kit/listeners.ts';
 import { createProcessLogger } from '#api/kit/process-logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
+import { startFault } from './commands/start-error.ts';
 import { configWarnings } from './config/parse.ts';
 import type { ServerConfig } from './config/settings.ts';
 import { startServer } from './main.ts';
-import { startFault } from './start-fault.ts';
 
 export interface RunDeps {
-  /** Told how to use the server, once it takes requests. */
+  /** Prints how to use the server, once it accepts requests. */
   readonly announce: (line: string) => void;
-  /** Told why the server did not start. */
+  /** Prints why the server failed to start. */
   readonly complain: (line: string) => void;
   readonly signal: AbortSignal;
-  /** Fires when the end should wait for nobody. */
+  /** Fires when the stop should be immediate. */
   readonly hurry: AbortSignal;
 }
 
-/** What stock clients have built in with the other domain; what they look up in discovery works. */
+/** Commands of upstream clients with built-in API groups; those that use discovery work. */
 const PLAT_NOTICE: string = [
-  `API groups end in ${VOCABULARIES.plat.apiGroupDomain} (--vocabulary plat): with stock kubectl these do not work: auth can-i, auth reconcile,`,
+  `API groups end in ${VOCABULARIES.plat.apiGroupDomain} (--vocabulary plat): with upstream kubectl these do not work: auth can-i, auth reconcile,`,
   'certificate, top, create token, create role, rolebinding, clusterrole, clusterrolebinding, ingress, priorityclass,',
   `and manifests with groups that end in ${VOCABULARIES.kubernetes.apiGroupDomain}. --vocabulary kubernetes on a new --data-dir serves all of kubectl.`,
 ].join('\n  ');
@@ -29,7 +29,7 @@ class NotStartedError extends Error {
   override readonly name = 'NotStartedError';
   override readonly cause: Error;
   constructor(cause: Error) {
-    super('the server did not start');
+    super('the server failed to start');
     this.cause = cause;
   }
 }
@@ -40,15 +40,15 @@ export async function runServer(config: ServerConfig, deps: RunDeps): Promise<nu
   logListenerFailures(log);
   for (const warning of configWarnings(config)) log.warn({}, warning);
   process.on('unhandledRejection', (thrown: unknown) => {
-    log.error({ err: asError(thrown) }, 'Background work failed unheard');
+    log.error({ err: asError(thrown) }, 'Unhandled promise rejection');
   });
   try {
     const starting = startServer(config, log).catch((thrown: unknown) => {
       throw new NotStartedError(asError(thrown));
     });
     const server = await Promise.race([starting, aborted(deps.signal)]);
-    // A store that cannot be reached is waited for; whoever does not want to wait need not. The process ends, and
-    // with it all that was begun.
+    // An unreachable store is waited for until the user stops the process, which ends everything started so
+    // far.
     if (server === undefined) return 0;
     await Promise.race([server.ready, server.failed, aborted(deps.signal)]);
     deps.announce(
@@ -63,7 +63,7 @@ export async function runServer(config: ServerConfig, deps: RunDeps): Promise<nu
     return 0;
   } catch (thrown) {
     if (thrown instanceof NotStartedError) {
-      log.debug({ err: thrown.cause }, 'Server did not start');
+      log.debug({ err: thrown.cause }, 'Failed to start server');
       deps.complain(`control-plane-lite: ${startFault(thrown.cause, config)}`);
       return 1;
     }

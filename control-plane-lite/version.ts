@@ -1,9 +1,9 @@
-/** Which build of the program runs. */
+/** Identifies the running build. */
 import { gitCommit } from '#api/kit/git-commit.ts';
 import packageFile from '../package.json' with { type: 'json' };
 
-/** The version of the product, as `package.json` has it. */
+/** Returns the version of the product, from `package.json`. */
 export const PRODUCT_VERSION: string = packageFile.version;
 
-/** The commit that runs, or `unknown`. */
+/** Returns the commit of the build, or `unknown`. */
 export const productCommit = (): string => gitCommit(import.meta.dirname);

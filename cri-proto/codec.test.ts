@@ -5,7 +5,7 @@ import { createMessageTypes } from '#api/codec/protobuf/message.ts';
 import type { ProtoTable } from '#api/codec/protobuf/table.ts';
 import criV1 from './data/cri-v1.json' with { type: 'json' };
 import nodeProtos from './data/node-protos.json' with { type: 'json' };
-import { forProtobufjs, messageArbitrary, protobufjsRoot } from './testing/table-arbitraries.ts';
+import { forProtobufjs, messageArbitrary, protobufjsRoot } from './table-arbitraries.fixture.ts';
 
 const TABLES: readonly (readonly [string, ProtoTable])[] = [['cri/v1', criV1], ...Object.entries(nodeProtos)];
 

@@ -1,4 +1,4 @@
-/** What a contract case works with: a connection, and sandboxes and containers that are removed afterwards. */
+/** Context of a contract case: a connection, and sandboxes and containers that are removed afterwards. */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
@@ -8,11 +8,12 @@ export interface ContractTarget {
   readonly cri: CriConnection;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Reference of an image that is there and has `sh`, `cat` and `sleep`. */
+  /** Reference of an available image with `sh`, `cat` and `sleep`. */
   readonly image: string;
-  /** Parent of the sandboxes' log folders. */
+  /** Parent of the log directories of sandboxes. */
   readonly logRoot: string;
-  /** Ends a container made from `containerConfig` with that exit code; resolves when the runtime says EXITED. */
+  /** Ends a container created from `containerConfig` with that exit code; resolves when the runtime reports
+   *  EXITED. */
   readonly endContainer: (containerId: string, exitCode: number) => Promise<void>;
 }
 
@@ -46,7 +47,7 @@ export interface ContractSandbox {
 
 export interface ContractContext extends ContractTarget {
   readonly runSandbox: () => Promise<ContractSandbox>;
-  /** Has a sandbox that the case made by itself removed as well. */
+  /** Registers a sandbox that the case created itself for removal. */
   readonly adoptSandbox: (podSandboxId: string) => void;
   readonly containerConfig: () => ContractContainerConfig;
   readonly createContainer: (
@@ -55,10 +56,10 @@ export interface ContractContext extends ContractTarget {
   readonly startContainer: (sandbox: ContractSandbox) => Promise<string>;
 }
 
-/** Runs until the file `/exit` appears, whose content becomes the exit code. */
+/** Runs until the file `/exit` appears, whose content is the exit code. */
 const WAIT_FOR_EXIT = 'while ! test -s /exit; do sleep 0.02; done; exit $(cat /exit)';
 
-/** Runs `work` and removes its sandboxes, even if it failed. */
+/** Runs `work` and removes its sandboxes, even after a failure. */
 export async function withContractContext(
   target: ContractTarget,
   work: (context: ContractContext) => Promise<void>,

@@ -1,4 +1,4 @@
-/** The contract on the run's containerd. */
+/** The contract on the containerd of the test run. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { systemClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';

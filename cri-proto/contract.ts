@@ -1,5 +1,6 @@
-/** What every runtime behind a `CriConnection` must do, as cases that need an endpoint and nothing else: the fake and
- *  real runtimes run the same ones. Each names the rpc of the CRI whose comment it checks (`runtime.v1` api.proto). */
+/** Contract of every runtime behind a `CriConnection`, as cases that only need an endpoint: the fake and real
+ *  runtimes run the same ones. Each names the rpc of the CRI whose comment it checks (`runtime.v1`
+ *  api.proto). */
 import { equal, fail, ok, rejects } from 'node:assert/strict';
 import { watchRuntimeEvents } from './client/events.ts';
 import type { RuntimeEvent } from './client/runtime-event.ts';
@@ -7,7 +8,7 @@ import type { ContractContext } from './contract-context.ts';
 import { isNotFound } from './errors.ts';
 
 export interface ContractCase {
-  /** The rpc, and the part of its comment. */
+  /** The rpc, and the checked part of its comment. */
   readonly source: string;
   readonly title: string;
   readonly run: (context: ContractContext) => Promise<void>;
@@ -21,7 +22,7 @@ const refused = { name: 'CriError' };
 export const SANDBOX_CASES: readonly ContractCase[] = [
   {
     source: 'RunPodSandbox: the sandbox is ready on success',
-    title: 'runs a sandbox that is ready and keeps what it was given',
+    title: 'runs a ready sandbox that retains its configuration',
     async run({ cri, runSandbox }) {
       const { podSandboxId, config } = await runSandbox();
       const { status } = await cri.runtime.podSandboxStatus({ podSandboxId });
@@ -36,7 +37,7 @@ export const SANDBOX_CASES: readonly ContractCase[] = [
   },
   {
     source: 'PodSandboxMetadata: name, uid, namespace and attempt identify a sandbox',
-    title: 'refuses a second sandbox of the same metadata and allows the next attempt',
+    title: 'rejects a second sandbox with the same metadata and accepts the next attempt',
     async run({ cri, runSandbox, adoptSandbox }) {
       const { config } = await runSandbox();
       await rejects(cri.runtime.runPodSandbox({ config }), refused);
@@ -46,7 +47,7 @@ export const SANDBOX_CASES: readonly ContractCase[] = [
   },
   {
     source: 'PodSandboxStatus: an error if the sandbox is not present',
-    title: 'answers NotFound for the status of an unknown sandbox',
+    title: 'returns NotFound for the status of an unknown sandbox',
     async run({ cri }) {
       await rejects(cri.runtime.podSandboxStatus({ podSandboxId: UNKNOWN_ID }), notFound);
     },
@@ -100,7 +101,7 @@ export const SANDBOX_CASES: readonly ContractCase[] = [
 export const CONTAINER_CASES: readonly ContractCase[] = [
   {
     source: 'CreateContainer: in the sandbox given',
-    title: 'refuses a container in an unknown or stopped sandbox, or of an unknown image',
+    title: 'rejects a container in an unknown or stopped sandbox, or of an unknown image',
     async run({ cri, runSandbox, containerConfig }) {
       const config = containerConfig();
       const { podSandboxId, config: sandboxConfig } = await runSandbox();
@@ -134,7 +135,7 @@ export const CONTAINER_CASES: readonly ContractCase[] = [
   },
   {
     source: 'StartContainer: starts the container',
-    title: 'refuses to start what is unknown, running or exited',
+    title: 'rejects starting an unknown, running or exited container',
     async run({ cri, runSandbox, startContainer, endContainer }) {
       await rejects(cri.runtime.startContainer({ containerId: UNKNOWN_ID }), notFound);
       const containerId = await startContainer(await runSandbox());
@@ -167,7 +168,7 @@ export const CONTAINER_CASES: readonly ContractCase[] = [
   },
   {
     source: 'ContainerMetadata: name and attempt identify a container in its sandbox',
-    title: 'refuses a second container of the same name and attempt',
+    title: 'rejects a second container with the same name and attempt',
     async run({ cri, runSandbox, createContainer }) {
       const sandbox = await runSandbox();
       const { config } = await createContainer(sandbox);
@@ -199,7 +200,7 @@ export const CONTAINER_CASES: readonly ContractCase[] = [
 export const OTHER_CASES: readonly ContractCase[] = [
   {
     source: 'Version: name and version of the runtime and of its API',
-    title: 'tells its name and API version',
+    title: 'reports its name and API version',
     async run({ cri }) {
       const version = await cri.runtime.version({});
       ok(version.runtimeName !== '' && version.runtimeVersion !== '');
@@ -209,7 +210,7 @@ export const OTHER_CASES: readonly ContractCase[] = [
   },
   {
     source: 'RuntimeStatus: RuntimeReady and NetworkReady are required conditions',
-    title: 'tells the two required conditions',
+    title: 'reports the two required conditions',
     async run({ cri }) {
       const { status } = await cri.runtime.status({});
       const types = status?.conditions.map((condition) => condition.type);
@@ -254,7 +255,7 @@ export const OTHER_CASES: readonly ContractCase[] = [
   },
   {
     source: 'ContainerStats: an error if the container is not present',
-    title: 'tells the usage of a running container',
+    title: 'reports the usage of a running container',
     async run({ cri, runSandbox, startContainer }) {
       const containerId = await startContainer(await runSandbox());
       const { stats } = await cri.runtime.containerStats({ containerId });
@@ -266,7 +267,7 @@ export const OTHER_CASES: readonly ContractCase[] = [
   },
   {
     source: 'ImageStatus: no image, not an error, if it is not present; RemoveImage: idempotent',
-    title: 'tells which images are there, and removes what is not there',
+    title: 'reports which images are present, and removing a missing image succeeds',
     async run({ cri, image }) {
       const present = await cri.images.imageStatus({ image: { image } });
       ok(present.image !== undefined && present.image.size > 0n);
@@ -277,7 +278,7 @@ export const OTHER_CASES: readonly ContractCase[] = [
     },
   },
   {
-    source: 'PullImage: an error if the image cannot be had',
+    source: 'PullImage: an error if the image is not available',
     title: 'fails to pull an image that does not exist',
     async run({ cri }) {
       await rejects(cri.images.pullImage({ image: { image: 'localhost:1/none:1' } }), refused);
@@ -285,14 +286,14 @@ export const OTHER_CASES: readonly ContractCase[] = [
   },
   {
     source: 'ImageFsInfo: the file systems that hold images',
-    title: 'tells the use of its image file system',
+    title: 'reports the usage of its image file system',
     async run({ cri }) {
       const { imageFilesystems } = await cri.images.imageFsInfo({});
       ok(imageFilesystems.length > 0);
     },
   },
   {
-    source: 'GetContainerEvents, or what the runtime has instead of it',
+    source: 'GetContainerEvents, or its equivalent of the runtime',
     title: 'sends the events of a container from creation to removal after a resync',
     async run({ cri, clock, log, runSandbox, createContainer, endContainer }) {
       const stop = new AbortController();
@@ -313,9 +314,9 @@ export const OTHER_CASES: readonly ContractCase[] = [
   },
 ];
 
-/** The events of one container up to its deletion. `live` makes, ends and removes it, and gives its ID. It does so
- *  again after each further resync, as what came before may be lost: a runtime may refuse a way of telling events
- *  some time after it seemed to take it. */
+/** Returns the events of one container up to its deletion. `live` creates, stops and removes it, and returns
+ *  its ID. It is repeated after each further resync, since earlier events may be lost: a runtime may reject
+ *  an event method some time after it seemed to accept it. */
 async function eventsAfterResync(
   events: AsyncIterable<RuntimeEvent>,
   live: () => Promise<string>,

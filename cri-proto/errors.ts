@@ -1,6 +1,6 @@
-/** What a failed call on one of the node's gRPC sockets throws. */
+/** Errors of calls on the gRPC sockets of the node. */
 
-/** gRPC's codes by number, as CamelCase tokens. Source: the gRPC status code list. */
+/** gRPC status codes by number, in CamelCase. Source: the gRPC status code list. */
 const REASONS = [
   'Ok',
   'Cancelled',
@@ -21,7 +21,7 @@ const REASONS = [
   'Unauthenticated',
 ] as const;
 
-/** `ConnectionClosed`: this side closed the connection. `BadResponse`: the answer could not be decoded. */
+/** `ConnectionClosed`: this side closed the connection. `BadResponse`: the response could not be decoded. */
 export type CriErrorReason = Exclude<(typeof REASONS)[number], 'Ok'> | 'ConnectionClosed' | 'BadResponse';
 
 const RETRYABLE: ReadonlySet<CriErrorReason> = new Set([
@@ -34,22 +34,22 @@ const RETRYABLE: ReadonlySet<CriErrorReason> = new Set([
 
 export interface CriErrorInit {
   readonly reason: CriErrorReason;
-  /** The rpc's name: `RunPodSandbox`. */
+  /** Name of the rpc: `RunPodSandbox`. */
   readonly method: string;
-  /** What the other side said. */
+  /** Error message of the server. */
   readonly details: string;
   readonly cause?: unknown;
 }
 
-/** A call that failed. Most runtimes answer `Unknown` for anything that went wrong inside them. */
+/** A failed call. Most runtimes return `Unknown` for internal errors. */
 export class CriError extends Error {
   override readonly name = 'CriError';
   readonly reason: CriErrorReason;
   readonly method: string;
-  /** What the other side said, without the method in front. */
+  /** Error message of the server, without the method prefix. */
   readonly details: string;
-  /** True if the failure lies in the connection or in load, not in what was asked: the same call may succeed later.
-   *  Whether the runtime carried out the failed one is then unknown. */
+  /** True if the connection or overload caused the failure: the same call may succeed later.
+   *  It is then unknown whether the runtime executed the failed one. */
   readonly retryable: boolean;
 
   constructor(init: CriErrorInit) {
@@ -62,7 +62,7 @@ export class CriError extends Error {
   }
 }
 
-/** The token of a gRPC code; `Unknown` for numbers that are none. */
+/** Returns the name of a gRPC code; `Unknown` for other numbers. */
 export function reasonOfCode(code: number): CriErrorReason {
   const reason = REASONS[code];
   return reason === undefined || reason === 'Ok' ? 'Unknown' : reason;
@@ -71,11 +71,11 @@ export function reasonOfCode(code: number): CriErrorReason {
 export const isCriError = (thrown: unknown, reason: CriErrorReason): thrown is CriError =>
   thrown instanceof CriError && thrown.reason === reason;
 
-/** True if the object that the call names does not exist: success, when it was to be stopped or removed. */
+/** Reports whether the object of the call does not exist: success for stopping or removing it. */
 export const isNotFound = (thrown: unknown): thrown is CriError => isCriError(thrown, 'NotFound');
 
-/** True if the other side does not have the method at all. */
+/** Reports whether the server does not implement the method. */
 export const isUnimplemented = (thrown: unknown): thrown is CriError => isCriError(thrown, 'Unimplemented');
 
-/** True if the same call may succeed later without any change of its arguments. */
+/** Reports whether the same call may succeed later. */
 export const isRetryable = (thrown: unknown): boolean => thrown instanceof CriError && thrown.retryable;

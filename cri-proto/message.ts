@@ -1,6 +1,6 @@
-/** Types shared by every generated protocol file. */
+/** Types shared by all generated protocol files. */
 
-/** What may be given when encoding a message: every field may be left out, at any depth. */
+/** Input of an encoder: every field is optional, at any depth. */
 export type MessageInput<T> = T extends Uint8Array
   ? Uint8Array
   : T extends readonly (infer Element)[]
@@ -12,6 +12,6 @@ export type MessageInput<T> = T extends Uint8Array
 export interface CallOptions {
   /** Cancels the call; the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Deadline of the call in ms; each client has a default per method. 0 means none. */
+  /** Timeout of the call in ms; each client has a default per method. 0 means none. */
   readonly timeoutMs?: number;
 }

@@ -1,11 +1,11 @@
-/** What the end-to-end tests make once and keep in .cache/, under the hash of its recipe. */
+/** Build cache of the end-to-end tests in .cache/, keyed by the hash of the recipe. */
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
 const CACHE = resolve(import.meta.dirname, '..', '.cache');
 
-/** Folder `<name>-<hash of the recipe>`, filled by `build` first when the recipe changed or there is none. */
+/** Returns the folder `<name>-<hash of the recipe>`; `build` fills it first if it does not exist. */
 export async function cachedFolder(
   name: string,
   recipe: unknown,

@@ -17,7 +17,7 @@ const execute = promisify(execFile);
 export interface Machine extends AsyncDisposable {
   /** Its root folder as the host sees it. */
   readonly rootfs: string;
-  /** File with what its console said. */
+  /** File with the output of its console. */
   readonly consoleLog: string;
   /** Runs a command in it and returns how it ended. */
   try(argv: readonly string[], timeoutMs?: number): Promise<CommandResult>;
@@ -33,7 +33,8 @@ const DOWN_TIMEOUT_MS = 100_000;
 const COMMAND_TIMEOUT_MS = 60_000;
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const REPOSITORY = resolve(import.meta.dirname, '..');
-/** Cgroups that a machine makes at the top of the host's v1 hierarchies, which have no namespace of their own. */
+/** Cgroups that a machine creates at the top of the host's v1 hierarchies, which have no namespace of their
+ *  own. */
 const MACHINE_CGROUPS = [
   'payload',
   'supervisor',
@@ -98,7 +99,7 @@ export async function bootMachine(): Promise<Machine> {
   };
 }
 
-/** What nspawn leaves; a boot fails while it is there. */
+/** Remains of nspawn; a boot fails while they exist. */
 async function removeMachineCgroups(): Promise<void> {
   await removeCgroupTree('/payload');
   await removeCgroupTree('/supervisor');
@@ -121,7 +122,7 @@ async function boot(rootfs: string, consoleLog: string): Promise<Booted> {
       '--machine=node1',
       `--bind-ro=${REPOSITORY}:/src`,
     ],
-    // Its system call filter forbids the session keyring that runc makes.
+    // Its system call filter forbids the session keyring that runc creates.
     { stdio: ['ignore', output.fd, output.fd], env: { PATH, SYSTEMD_SECCOMP: '0' } },
   );
   await output.close();
@@ -149,7 +150,7 @@ async function isUp(leader: number): Promise<boolean> {
   return /^(?:running|degraded)/.test(stdout);
 }
 
-/** nspawn mounts the v1 hierarchies read-only; containers need to make cgroups in them. */
+/** nspawn mounts the v1 hierarchies read-only; containers need to create cgroups in them. */
 async function openCgroups(leader: number): Promise<void> {
   const script =
     'for c in cpu cpuacct memory pids cpuset blkio devices freezer; do [ ! -d /sys/fs/cgroup/$c ] || mount -o remount,bind,rw /sys/fs/cgroup/$c; done';
@@ -181,7 +182,7 @@ async function topCgroups(): Promise<ReadonlySet<string>> {
   return new Set([...hierarchies, ...names.flat()]);
 }
 
-/** Removes what the machine left at the top of the hierarchies, and nothing that was there before it. */
+/** Removes the machine's cgroups at the top of the hierarchies, and no earlier ones. */
 async function removeNewCgroups(foreign: ReadonlySet<string>): Promise<void> {
   for (const name of MACHINE_CGROUPS) {
     if (!foreign.has(name)) await removeCgroupTree(`/${name}`);

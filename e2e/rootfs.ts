@@ -1,5 +1,5 @@
-/** The root file system of the end-to-end test: a minimal Debian with systemd and what nodeagent needs.
- *  Made once by debootstrap and kept in .cache/; every machine gets a copy of its own. */
+/** Root file system of the end-to-end tests: a minimal Debian with systemd and the dependencies of nodeagent.
+ *  Built once by debootstrap and cached in .cache/; every machine gets its own copy. */
 import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

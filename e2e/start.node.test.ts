@@ -13,7 +13,7 @@ spec:
   terminationGracePeriodSeconds: 0
   containers:
   - {name: c, image: local/busybox:1, command: [sh, -c, 'echo ${text}; sleep 1000']}`;
-  // It runs a while before it has said anything.
+  // It runs for a moment before its first output.
   const says = (text: string) =>
     eventually(async () => (await agent.get('/containerLogs/default/one-n1/c')) === `${text}\n`, {
       what: `its log is ${text}`,

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { appendFile, copyFile, mkdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { eventually } from '../testing/wait.ts';
 import { bootMachine, type Machine } from './machine.ts';
 
@@ -14,7 +14,7 @@ let machine: Machine;
 
 beforeAll(async () => {
   machine = await bootMachine();
-  // What is short on the machine beneath it is no matter of this node's.
+  // Pressure on the host must not affect this node.
   const folder = `${machine.rootfs}/etc/systemd/system/nodeagent.service.d`;
   await mkdir(folder, { recursive: true });
   await writeFile(`${folder}/test.conf`, '[Service]\nEnvironment=NODEAGENT_FLAGS=--eviction-hard=\n');
@@ -37,7 +37,7 @@ function sleeper(name: string): Pod {
   return { metadata: { name }, spec: { containers: [container], terminationGracePeriodSeconds: 1 } };
 }
 
-/** Says a word when it is told to end, after so many seconds. */
+/** Prints a word this many seconds after SIGTERM, and exits. */
 function farewell(name: string, seconds: number, priorityClassName?: string): Pod {
   const say = `trap 'sleep ${seconds}; echo ${name} >> /farewell/words; exit' TERM`;
   const command = ['sh', '-c', `${say}; while true; do sleep 1 & wait $!; done`];
@@ -54,7 +54,7 @@ function farewell(name: string, seconds: number, priorityClassName?: string): Po
 }
 
 async function ask(path: string): Promise<string> {
-  const script = `require('http').get({ socketPath: '${SOCKET}', path: '${path}' }, (answer) => answer.pipe(process.stdout))`;
+  const script = `require('http').get({ socketPath: '${SOCKET}', path: '${path}' }, (response) => response.pipe(process.stdout))`;
   return machine.run([NODE, '-e', script]);
 }
 
@@ -85,7 +85,7 @@ async function property(unit: string, name: string): Promise<string> {
   return (await machine.run(['systemctl', 'show', unit, `--property=${name}`, '--value'])).trim();
 }
 
-/** The service is active under another process than before. */
+/** Waits until the service is active with another process than before. */
 async function restartedSince(pid: string): Promise<string> {
   return eventually(
     async () => {
@@ -100,7 +100,7 @@ async function restartedSince(pid: string): Promise<string> {
 }
 
 describe('nodeagent under systemd', () => {
-  // Each step stands on those before it: after a failure the others could only time out.
+  // Each step depends on those before it: after a failure the others could only time out.
   let broken: string | undefined;
   beforeEach(() => {
     if (broken !== undefined) throw new Error(`not tried, as this failed: ${broken}`);
@@ -141,7 +141,7 @@ describe('nodeagent under systemd', () => {
     expect(await runningInstance('alpha')).toEqual(before);
   });
 
-  test('is started again after kill -9, and takes its pods over', async () => {
+  test('is started again after kill -9, and adopts its pods', async () => {
     const before = await runningInstance('alpha');
     const pid = await property('nodeagent', 'MainPID');
     await machine.run(['kill', '-KILL', pid]);
@@ -195,7 +195,7 @@ describe('nodeagent under systemd', () => {
     });
     const settings = await readFile(`${rootfs}/etc/systemd/logind.conf.d/99-nodeagent.conf`, 'utf8');
     expect(settings).toContain('InhibitDelayMaxSec=30');
-    // Told at the same time, the critical one would be the first.
+    // If both were signaled at the same time, the critical one would exit first.
     await dropManifest('plain', farewell('plain', 2));
     await dropManifest('critical', farewell('critical', 0, 'system-node-critical'));
     const before = await runningInstance('plain');
@@ -214,7 +214,7 @@ describe('nodeagent under systemd', () => {
 
   describe('as a node of a cluster', () => {
     const PLANE = '/var/lib/plane';
-    /** A node needs an interface that leads out. */
+    /** A node needs an interface with a route. */
     const UPLINK =
       'ip link add up0 type veth peer name far0; ip link set far0 up; ip link set up0 up; ip addr add 10.99.0.1/24 dev up0; ip route add default via 10.99.0.2';
     const kubectl = (...words: readonly string[]): Promise<string> =>
@@ -235,7 +235,7 @@ describe('nodeagent under systemd', () => {
       await kubectl('wait', '--for=condition=Ready', `pod/${name}`, '--timeout=50s');
     }
 
-    /** Approves what the node asks for, until the API server gets through to it. */
+    /** Approves the node's requests, until the API server can connect to it. */
     async function speaks(word: string): Promise<string> {
       return eventually(
         async () => {
@@ -266,7 +266,7 @@ describe('nodeagent under systemd', () => {
       expect(said).toContain('this machine has joined as node node1');
       expect(said).toContain('nodeagent.service was restarted');
       await isReady();
-      // Pods of manifests run on, and are shown.
+      // Static pods keep running, and are visible on the server.
       await runningInstance('alpha');
       expect(await machine.run(['nodeagent', 'doctor'])).toMatch(/API server +ok .*node node1 is Ready/);
     });
@@ -284,7 +284,7 @@ describe('nodeagent under systemd', () => {
     test('is the node after a reboot', async () => {
       await machine.reboot();
       await isReady();
-      // A shutdown that waits for pods ends those of the API server for good, as upstream's does.
+      // A graceful shutdown terminates pods of the API server finally, as upstream.
       await runPod('second');
       expect(await speaks('second')).toBe('hello\n');
       expect(await kubectl('exec', 'second', '--', 'echo', 'again')).toBe('again\n');

@@ -20,7 +20,7 @@ function seen(atMs: number, amounts: Partial<Record<Signal, number>>): Observati
   return new Map(entries.map(([signal, available]) => [signal, { available, capacity: 1000, atMs }]));
 }
 
-/** Looks at one after the other, each with its time; the last assessment, in words. */
+/** Assesses the observations in order; returns the last assessment as text. */
 function after(...looks: readonly (readonly [number, Partial<Record<Signal, number>>])[]): {
   readonly conditions: readonly string[];
   readonly pressing: readonly Threshold[];
@@ -39,22 +39,22 @@ function after(...looks: readonly (readonly [number, Partial<Record<Signal, numb
   return { conditions: [...(last?.conditions ?? [])], pressing: last?.pressing ?? [] };
 }
 
-describe('a look', () => {
-  test('at enough of everything leads to nothing', () => {
+describe('an assessment', () => {
+  test('without shortage has no effect', () => {
     expect(after([0, { 'memory.available': 900, 'nodefs.available': 100 }])).toEqual({
       conditions: [],
       pressing: [],
     });
   });
 
-  test('at too little presses at once where the threshold is hard', () => {
+  test('of a hard threshold presses at once', () => {
     expect(after([0, { 'memory.available': 99 }])).toEqual({
       conditions: ['MemoryPressure'],
       pressing: [HARD],
     });
   });
 
-  test('at too little presses only after the grace period where the threshold is soft', () => {
+  test('of a soft threshold presses only after the grace period', () => {
     const short = { 'memory.available': 200 };
     expect(after([0, short], [89, short])).toEqual({ conditions: ['MemoryPressure'], pressing: [] });
     expect(after([0, short], [90, short]).pressing).toEqual([SOFT]);
@@ -66,12 +66,12 @@ describe('a look', () => {
     expect(after([0, short], [200, short]).pressing).toEqual([HARD, SOFT, DISK]);
   });
 
-  test('goes on until what is to be won back is there', () => {
+  test('presses until the minimum reclaim is available', () => {
     expect(after([0, { 'memory.available': 99 }], [1, { 'memory.available': 149 }]).pressing).toEqual([HARD]);
     expect(after([0, { 'memory.available': 99 }], [1, { 'memory.available': 150 }]).pressing).toEqual([]);
   });
 
-  test('keeps a condition for the transition period after it was seen last', () => {
+  test('keeps a condition for the transition period', () => {
     const short = { 'nodefs.available': 50 };
     const enough = { 'nodefs.available': 500 };
     expect(after([0, short], [59, enough]).conditions).toEqual(['DiskPressure']);
@@ -79,14 +79,14 @@ describe('a look', () => {
     expect(after([0, short], [59, enough], [60, short], [119, enough]).conditions).toEqual(['DiskPressure']);
   });
 
-  test('keeps what it can see no longer as it was, and does nothing about it', () => {
+  test('keeps the state of a signal without observation, and does not act on it', () => {
     expect(after([0, { 'nodefs.available': 50 }], [500, {}])).toEqual({
       conditions: ['DiskPressure'],
       pressing: [],
     });
   });
 
-  test('at figures from before the last look does not press again', () => {
+  test('of old observations does not press again', () => {
     const first = assess(INITIAL_STATE, {
       nowMs: 5,
       thresholds: THRESHOLDS,
@@ -103,7 +103,7 @@ describe('a look', () => {
   });
 });
 
-test('what was given up is enough only with what is to be won back', () => {
+test('reclaiming is sufficient only with the minimum reclaim', () => {
   expect(isStillShort(HARD, seen(1, { 'memory.available': 149 }))).toBe(true);
   expect(isStillShort(HARD, seen(1, { 'memory.available': 150 }))).toBe(false);
   expect(isStillShort(HARD, new Map())).toBe(false);

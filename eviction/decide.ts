@@ -1,15 +1,15 @@
-/** Signals over thresholds to what the node does about them. Pure: what was, what is seen now, and the time give what
- *  is, which conditions hold, and which threshold is to be dealt with first.
+/** Decides on node pressure from signals and thresholds. Pure: the previous state, the observations and the time
+ *  determine the new state, the conditions, and the thresholds to act on.
  *
- *      seen ─▶ met ─▶ held for its grace period ─▶ pressing ─▶ reclaim from the node ─▶ still short ─▶ evict one pod
+ *      observed ─▶ met ─▶ grace period over ─▶ pressing ─▶ reclaim resources ─▶ still met ─▶ evict one pod
  *
  *  Source: upstream's eviction manager (`synchronize`), release 1.24. */
 import { type Observations, type PressureCondition, SIGNAL_FACTS } from './signals.ts';
 import { metBy, type Threshold } from './thresholds.ts';
 
-/** What one look leaves to the next. Times are monotonic ms. */
+/** State between two checks. Times are monotonic ms. */
 export interface EvictionState {
-  /** Thresholds met at the last look: they stay met until what they want to win back is there as well. */
+  /** Thresholds met at the last check: they stay met until the minimum reclaim is available as well. */
   readonly met: ReadonlySet<Threshold>;
   readonly firstMetAtMs: ReadonlyMap<Threshold, number>;
   readonly conditionSeenAtMs: ReadonlyMap<PressureCondition, number>;
@@ -23,22 +23,22 @@ export const INITIAL_STATE: EvictionState = {
   observations: new Map(),
 };
 
-export interface EvictionLook {
+export interface EvictionInput {
   readonly nowMs: number;
   readonly thresholds: readonly Threshold[];
   readonly observations: Observations;
-  /** How long a condition stays after it was seen last, in ms. */
+  /** Time for which a condition persists after it was last observed, in ms. */
   readonly transitionMs: number;
 }
 
 export interface EvictionAssessment {
   readonly state: EvictionState;
   readonly conditions: ReadonlySet<PressureCondition>;
-  /** What is to be dealt with now, the worst first. Empty while nothing is, or nothing new was measured. */
+  /** Thresholds to act on, the worst first. Empty without any, or without new observations. */
   readonly pressing: readonly Threshold[];
 }
 
-/** Memory first: it runs out fastest. Then hard before soft ones, then as they are configured. */
+/** Memory first, since it runs out fastest. Then hard before soft thresholds, then in configured order. */
 function worstFirst(thresholds: readonly Threshold[]): readonly Threshold[] {
   const rank = ({ signal, hard }: Threshold): number =>
     (SIGNAL_FACTS[signal].scarce === 'memory' ? 0 : 2) + (hard ? 0 : 1);
@@ -55,20 +55,20 @@ function conditionsSeen(
   return seen;
 }
 
-/** A figure from before the last look says nothing of what was done since. */
-function isNews(threshold: Threshold, look: EvictionLook, before: EvictionState): boolean {
-  const now = look.observations.get(threshold.signal);
+/** An observation from before the last check does not reflect actions since then. */
+function isNews(threshold: Threshold, input: EvictionInput, before: EvictionState): boolean {
+  const now = input.observations.get(threshold.signal);
   const last = before.observations.get(threshold.signal);
   return now !== undefined && (last === undefined || now.atMs > last.atMs);
 }
 
-export function assess(before: EvictionState, look: EvictionLook): EvictionAssessment {
-  const { nowMs, thresholds, observations, transitionMs } = look;
+export function assess(before: EvictionState, input: EvictionInput): EvictionAssessment {
+  const { nowMs, thresholds, observations, transitionMs } = input;
   const known = thresholds.filter((threshold) => before.met.has(threshold));
   const met = new Set([
     ...metBy(thresholds, observations, false),
     ...metBy(known, observations, true),
-    // What can't be seen any more is as it was.
+    // A signal without an observation keeps its state.
     ...known.filter(({ signal }) => !observations.has(signal)),
   ]);
   const firstMetAtMs = new Map(
@@ -82,7 +82,7 @@ export function assess(before: EvictionState, look: EvictionLook): EvictionAsses
   );
   const pressing = [...met].filter(
     (threshold) =>
-      nowMs - (firstMetAtMs.get(threshold) ?? nowMs) >= threshold.graceMs && isNews(threshold, look, before),
+      nowMs - (firstMetAtMs.get(threshold) ?? nowMs) >= threshold.graceMs && isNews(threshold, input, before),
   );
   const state = { met, firstMetAtMs, conditionSeenAtMs, observations: newest(before, observations) };
   return { state, conditions, pressing: worstFirst(pressing) };
@@ -96,7 +96,7 @@ function newest(before: EvictionState, observations: Observations): Observations
   return new Map([...before.observations, ...observations]);
 }
 
-/** Whether the node is still short after it gave up what nobody needs: what is to be won back counts. */
+/** Reports whether the threshold is still met after reclaiming, including the minimum reclaim. */
 export function isStillShort(threshold: Threshold, observations: Observations): boolean {
   return metBy([threshold], observations, true).length > 0;
 }

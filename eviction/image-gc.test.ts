@@ -39,17 +39,17 @@ describe('an image', () => {
     ['pinned', { firstSeenMs: 0, lastUsedMs: undefined }],
   ]);
 
-  test('goes when it was idle for longest, never used ones first, the oldest first', () => {
+  test('is removed when it was idle for longest, never used ones first, the oldest first', () => {
     expect(idsAfter(memory, 1000)).toEqual(['never-old', 'never-new', 'used']);
   });
 
-  test('stays while it is young, in use, or not known', () => {
+  test('is retained while it is young, in use, or unknown', () => {
     expect(idsAfter(memory, 149)).toEqual(['never-old', 'used']);
     expect(idsAfter(memory, 1000, ['never-old'])).toEqual(['never-new', 'used']);
     expect(idsAfter(new Map(), 1000)).toEqual([]);
   });
 
-  test('is remembered from when it was seen first to when it was used last', () => {
+  test('is recorded with its first detection and last use', () => {
     const look = (nowMs: number, inUse: readonly string[]): Parameters<typeof rememberImages>[1] => ({
       nowMs,
       images: [image('a')],
@@ -65,7 +65,7 @@ describe('an image', () => {
   });
 });
 
-test('whatever happens, what is in use, pinned or young stays', () => {
+test('images in use, pinned or young are always retained', () => {
   const arbitrary = fc.uniqueArray(
     fc.record({
       id: fc.string({ minLength: 1 }),

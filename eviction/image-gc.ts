@@ -1,35 +1,36 @@
-/** Which images to remove when their disk fills up. Pure: the memory of what was seen, and decisions over it.
- *  Source: document 3, 4.3 (`--image-gc-…`, `--minimum-image-ttl-duration`); upstream's image manager, release 1.24. */
+/** Selects images to remove when their disk fills up. Pure: a record of observations, and decisions on it.
+ *  Source: image garbage collection (`--image-gc-…`, `--minimum-image-ttl-duration`), document 3 §4.3;
+ *  upstream's image manager, release 1.24. */
 
 export interface SeenImage {
   readonly id: string;
   readonly sizeBytes: number;
-  /** The runtime asks to keep it. */
+  /** Pinned by the runtime. */
   readonly pinned: boolean;
 }
 
-/** When an image was there for the first time and in use for the last, monotonic ms. */
+/** First detection and last use of an image, monotonic ms. */
 export interface ImageTimes {
-  /** Minus infinity for one that was there at the first look: who knows since when. */
+  /** Minus infinity for an image that was present at the first check: its age is unknown. */
   readonly firstSeenMs: number;
-  /** Undefined while no container was seen to use it. */
+  /** Undefined until a container has used it. */
   readonly lastUsedMs: number | undefined;
 }
 
 export type ImageMemory = ReadonlyMap<string, ImageTimes>;
 
-export interface ImageLook {
+export interface ImageSnapshot {
   readonly nowMs: number;
   readonly images: readonly SeenImage[];
-  /** Of containers, running or not, and of sandboxes. */
+  /** Images of containers, running or not, and of sandboxes. */
   readonly inUse: ReadonlySet<string>;
 }
 
-/** What is known of the images after this look; images that are gone are forgotten.
- *  @param before undefined at the first look */
+/** Returns the updated record; removed images are dropped.
+ *  @param before undefined at the first check */
 export function rememberImages(
   before: ImageMemory | undefined,
-  { nowMs, images, inUse }: ImageLook,
+  { nowMs, images, inUse }: ImageSnapshot,
 ): ImageMemory {
   const firstSeenMs = before === undefined ? Number.NEGATIVE_INFINITY : nowMs;
   return new Map(
@@ -41,11 +42,11 @@ export function rememberImages(
 }
 
 export interface ImageGcPolicy {
-  /** Percent of the disk in use from which on images are removed; 100 for never. */
+  /** Percentage of disk usage at which images are removed; 100 disables it. */
   readonly highPercent: number;
-  /** Percent to come down to. */
+  /** Percentage of disk usage to free down to. */
   readonly lowPercent: number;
-  /** Least age of an image that is removed, in ms. */
+  /** Minimum age of an image to remove, in ms. */
   readonly minAgeMs: number;
 }
 
@@ -54,17 +55,17 @@ export interface DiskSpace {
   readonly availableBytes: number;
 }
 
-/** Bytes to win back; 0 while there is enough. */
+/** Returns the bytes to free; 0 below the threshold. */
 export function bytesToFree({ capacityBytes, availableBytes }: DiskSpace, policy: ImageGcPolicy): number {
   if (capacityBytes <= 0 || policy.highPercent >= 100) return 0;
   if ((capacityBytes - availableBytes) * 100 < capacityBytes * policy.highPercent) return 0;
   return Math.max(0, Math.ceil((capacityBytes * (100 - policy.lowPercent)) / 100) - availableBytes);
 }
 
-/** Images that nobody needs, in the order in which they go: those not used for the longest time first, and of those
- *  never used the oldest. Pinned and used ones, and those that are too young, are not among them. */
+/** Returns unused images in the order of removal: least recently used first, never used ones by age. Excludes
+ *  pinned images, images in use, and those below the minimum age. */
 export function removableImages(
-  { nowMs, images, inUse }: ImageLook,
+  { nowMs, images, inUse }: ImageSnapshot,
   memory: ImageMemory,
   minAgeMs: number,
 ): readonly SeenImage[] {
@@ -76,7 +77,7 @@ export function removableImages(
     .toSorted((a, b) => compare(idleSince(a), idleSince(b)) || compare(seenSince(a), seenSince(b)));
 }
 
-/** Infinite numbers have no difference. */
+/** Infinities have no difference. */
 function compare(one: number, other: number): number {
   if (one === other) return 0;
   return one < other ? -1 : 1;

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { createLocalLimits } from './local-limits.ts';
 import { NO_USE } from './local-storage.ts';
 
@@ -67,7 +67,7 @@ describe('createLocalLimits', () => {
     expect(measured()).toBe(2);
   });
 
-  test('measures sooner when the disk has filled by what a volume may still take, and ends its pod', async () => {
+  test('measures earlier when the disk has filled by the headroom of a volume, and evicts its pod', async () => {
     const { clock, disk, evicted, limits, measured } = setUp([limited]);
     limits.wake();
     await clock.advance(0);
@@ -82,7 +82,7 @@ describe('createLocalLimits', () => {
     expect(evicted).toEqual(['p: Usage of EmptyDir volume "v" exceeds the limit "100". ']);
   });
 
-  test('asks again soon when a layer may have grown, as runtimes know of it late', async () => {
+  test('queries again soon when a layer may have grown, as runtimes report it late', async () => {
     const withLimit: Pod = {
       metadata: { name: 'p', uid: 'u' },
       spec: { containers: [{ name: 'c', resources: { limits: { 'ephemeral-storage': '100' } } }] },
@@ -99,7 +99,7 @@ describe('createLocalLimits', () => {
     expect(measured()).toBe(3);
   });
 
-  test('leaves pods alone that keep to their limits, whatever else fills the disk', async () => {
+  test('evicts no pods within their limits, whatever else fills the disk', async () => {
     const { clock, disk, evicted, limits } = setUp([limited]);
     limits.wake();
     disk.usedBytes += 1e9;

@@ -1,10 +1,11 @@
-/** Ends pods that use more of the node's disk than they may. What they take is measured from time to time, and sooner when
- *  the file system has filled so much that one of them may be over its limit: until then none can be, however little
- *  is known of them. Rests while no pod has a limit. */
+/** Evicts pods that exceed their limits of local storage. Usage is measured periodically, and earlier when
+ *  the file system has filled so much that a pod may exceed its limit: before that none can, whatever the
+ *  distribution among pods. Idle while no pod has a limit. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import {
   brokenLimit,
   hasContainerLimits,
@@ -17,44 +18,45 @@ import {
 export interface LocalLimitsDeps {
   readonly clock: Clock;
   readonly log: Pick<Logger, 'error' | 'info'>;
-  /** Pods that have not ended and may be. */
+  /** Returns pods that have not ended and may be evicted. */
   readonly pods: () => readonly Pod[];
-  /** As it was measured last. */
+  /** Returns the usage of the last measurement. */
   readonly useOf: (podUID: string) => PodUse;
   /** Measures all volumes and logs.
-   *  @param containers whether layers of containers are to be known, too */
+   *  @param containers whether container layers are required, too */
   readonly measure: (containers: boolean) => Promise<void>;
-  /** Bytes in use on the file systems that volumes, logs and layers lie on, at once. */
+  /** Returns the current used bytes of the file systems of volumes, logs and layers. */
   readonly usedBytes: () => Promise<number>;
-  /** Ends the pod; resolves when that is begun. */
+  /** Evicts the pod; resolves when the eviction has started. */
   readonly evict: (pod: Pod, message: string, broken: LimitSignal) => Promise<void>;
-  /** From 0 to 1. */
+  /** Returns a random number from 0 to 1. */
   readonly random: () => number;
 }
 
 export interface LocalLimitsOptions {
-  /** Longest time between two measurements, in ms. */
+  /** Maximum time between two measurements, in ms. */
   readonly periodMs: number;
 }
 
 export interface LocalLimits {
-  /** There may be pods with limits now. */
+  /** Checks again: there may be pods with limits. */
   readonly wake: () => void;
   readonly run: (signal: AbortSignal) => Promise<void>;
-  /** Ends the pods that were seen to be over their limits; whether there was any. */
+  /** Evicts the pods that exceed their limits; returns whether there were any. */
   readonly enforce: () => Promise<boolean>;
 }
 
-/** Runtimes know what layers take from some seconds ago, in ms: after a sign that one has grown it is asked again. */
+/** Runtimes report layer sizes that are some seconds old, in ms: after a sign of growth they are queried
+ *  again. */
 const RUNTIME_LAG_MS = 12_000;
-/** How often it is looked how full the file system is, in ms. */
-const LOOK_MS = 10_000;
-/** Part of the period by which measurements come sooner, so that those of many nodes don't come together. */
+/** Interval at which the usage of the file system is checked, in ms. */
+const CHECK_MS = 10_000;
+/** Jitter of the period, so that many nodes do not measure at the same time. */
 const SPREAD = 0.1;
 
 interface Measurement {
   readonly dueMs: number;
-  /** Just before. */
+  /** Immediately before. */
   readonly usedBytes: number;
 }
 
@@ -70,16 +72,13 @@ export function createLocalLimits(deps: LocalLimitsDeps, { periodMs }: LocalLimi
       return broken === undefined ? [] : [{ pod, ...broken }];
     });
     for (const { pod, message, signal } of over) {
-      log.info(
-        { pod: pod.metadata?.name, podUID: pod.metadata?.uid },
-        'Pod uses more local storage than it may',
-      );
+      log.info({ pod: pod.metadata?.name, podUID: pod.metadata?.uid }, 'Local storage limit exceeded');
       await evict(pod, message, signal);
     }
     return over.length > 0;
   }
 
-  /** Whether the disk has filled so much since the last measurement that a limit may be broken. */
+  /** Reports whether the disk has filled so much since the last measurement that a limit may be exceeded. */
   async function hasFilled(limited: readonly Pod[]): Promise<boolean> {
     if (last === undefined) return false;
     const least = Math.min(...limited.map((pod) => headroom(pod, useOfPod(pod))));
@@ -92,7 +91,7 @@ export function createLocalLimits(deps: LocalLimitsDeps, { periodMs }: LocalLimi
     last = { usedBytes, dueMs: clock.monotonic() + afterMs };
   }
 
-  async function look(signal: AbortSignal): Promise<number | undefined> {
+  async function check(signal: AbortSignal): Promise<number | undefined> {
     const limited = pods().filter((pod) => hasLimits(pod));
     if (limited.length === 0) return undefined;
     const isDue = last === undefined || clock.monotonic() >= last.dueMs;
@@ -104,14 +103,13 @@ export function createLocalLimits(deps: LocalLimitsDeps, { periodMs }: LocalLimi
       signal.throwIfAborted();
       await enforce();
     }
-    return clock.now() + Math.min(LOOK_MS, periodMs);
+    return clock.now() + Math.min(CHECK_MS, periodMs);
   }
 
   const loop = createLoop({
     clock,
-    step: look,
-    onError: (error) =>
-      log.error({ err: asError(error) }, 'Limits of local storage could not be looked after'),
+    step: check,
+    onError: (error) => log.error({ err: asError(error) }, 'Failed to check local storage limits'),
   });
   return { wake: () => loop.wake(), run: (signal) => loop.run(signal), enforce };
 }

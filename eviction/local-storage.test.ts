@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { EmptyDirVolumeSource, Pod } from '#api/schema/gen/core-v1.ts';
+import type { EmptyDirVolumeSource, Pod } from '#api/gen/core-v1.ts';
 import {
   hasContainerLimits,
   hasLimits,
@@ -32,7 +32,7 @@ describe('limitExceeded', () => {
     ['what has no limit is large', { free: 1e12, conf: 1e12 }],
   ])('is nothing when %s', (_, bytes) => expect(limitExceeded(pod, use(bytes))).toBeUndefined());
 
-  test('says which volume is larger than which limit', () => {
+  test('reports the volume and its limit', () => {
     expect(limitExceeded(pod, use({ small: 10 * MI + 1 }))).toBe(
       'Usage of EmptyDir volume "small" exceeds the limit "10Mi". ',
     );
@@ -41,7 +41,7 @@ describe('limitExceeded', () => {
     );
   });
 
-  test('holds for volumes in memory too', () => {
+  test('applies to volumes in memory too', () => {
     const memory = podOf({ m: { medium: 'Memory', sizeLimit: '1Mi' } });
     expect(limitExceeded(memory, use({ m: 2 * MI }))).toContain('"m"');
   });
@@ -64,7 +64,7 @@ describe('hasLimits', () => {
 });
 
 describe('headroom', () => {
-  test('is what the fullest of the volumes on disk has left', () => {
+  test('is that of the fullest volume on disk', () => {
     const pod = podOf({ a: { sizeLimit: '100' }, b: { sizeLimit: '50' }, c: {} });
     expect(headroom(pod, use({}))).toBe(50);
     expect(headroom(pod, use({ a: 90, b: 10 }))).toBe(10);
@@ -141,7 +141,7 @@ describe('ephemeral-storage limits', () => {
     ],
   ])('when %s', (_, given, expected) => expect(limitExceeded(pod, given)).toBe(expected));
 
-  test('an init container may want more than all others', () => {
+  test('an init container may need more than all others', () => {
     const early: Pod = {
       spec: { containers: [container('a', '1Mi')], initContainers: [container('i', '8Mi')] },
     };
@@ -149,7 +149,7 @@ describe('ephemeral-storage limits', () => {
     expect(limitExceeded(early, containers({}, { filesBytes: 8 * MI + 1 }))).toContain('of containers 8Mi. ');
   });
 
-  test('a pod with such limits is looked after, one without is not', () => {
+  test('only a pod with such limits is enforced', () => {
     expect([hasLimits(pod), hasContainerLimits(pod)]).toEqual([true, true]);
     const free: Pod = { spec: { containers: [container('free')] } };
     expect([hasLimits(free), hasContainerLimits(free)]).toEqual([false, false]);

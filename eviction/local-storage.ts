@@ -1,6 +1,9 @@
-/** What pods may use of the node's disk by their own word, against what they use: size limits of their emptyDir volumes,
- *  ephemeral-storage limits of their containers, and the sum of those for the pod. Pure.
- *  Source: document 3, 2.3; upstream's eviction manager (`localStorageEviction`), release 1.24. */
+/** Limits of local storage and their comparison with usage: size limits of emptyDir volumes,
+ *  ephemeral-storage limits of containers, and their sum for the pod. Pure.
+ *  Source: local storage limits, document 3 §2.3; upstream's eviction manager (`localStorageEviction`),
+ *  release 1.24. */
+
+import type { Container, Pod, Volume } from '#api/gen/core-v1.ts';
 import {
   addQuantities,
   canonicalizeQuantity,
@@ -9,24 +12,23 @@ import {
   type Quantity,
   value,
 } from '#api/meta/quantity.ts';
-import type { Container, Pod, Volume } from '#api/schema/gen/core-v1.ts';
 
-/** What a container takes, in bytes, as far as it was measured. */
+/** Measured usage of a container, in bytes. */
 export interface ContainerUse {
-  /** Absent also where layers have a file system of their own, on which nothing is limited. */
+  /** Absent also if layers have their own file system, which is not limited. */
   readonly layerBytes?: number;
   readonly logBytes?: number;
 }
 
-/** What a pod takes, as far as it was measured. */
+/** Measured usage of a pod. */
 export interface PodUse {
   /** Bytes by volume. */
   readonly volumes: ReadonlyMap<string, number>;
   /** By container. */
   readonly containers: ReadonlyMap<string, ContainerUse>;
-  /** What layers of all containers take, wherever they lie. */
+  /** Total size of the layers of all containers, on any file system. */
   readonly layersBytes: number;
-  /** Of files that the agent makes for the pod, such as `/etc/hosts`. */
+  /** Size of files that the agent creates for the pod, such as `/etc/hosts`. */
   readonly filesBytes: number;
 }
 
@@ -39,21 +41,21 @@ export const NO_USE: PodUse = {
 
 const RESOURCE = 'ephemeral-storage';
 
-/** What is limited, in upstream's words. */
+/** Subject of a limit, in upstream's message. */
 export type LimitSignal = 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit';
 
-/** One thing that may take no more than so much. */
+/** A single limit. */
 interface Limit {
   readonly signal: LimitSignal;
   readonly bytes: number;
   readonly usedBytes: number;
-  /** In upstream's words. */
+  /** Upstream's message. */
   readonly message: string;
-  /** Nothing else keeps it from growing beyond it. */
+  /** Enforced by measuring only: nothing else prevents exceeding it. */
   readonly isOnDisk: boolean;
 }
 
-/** A limit that is no quantity keeps its pod from starting, and is nothing to look after. */
+/** An invalid quantity prevents the start of its pod, and needs no enforcement. */
 function parseLimit(text: string): { readonly text: string; readonly bytes: number } | undefined {
   try {
     return { text: canonicalizeQuantity(text), bytes: value(text) };
@@ -80,7 +82,7 @@ function volumeLimits({ spec }: Pod, use: PodUse): readonly Limit[] {
 
 const limitOf = ({ resources }: Container): string | number | undefined => resources?.limits?.[RESOURCE];
 
-/** Of containers that run side by side, and of the greediest of those before them. */
+/** Sum of all containers, or the largest init container if that is more. */
 function podLimit({ spec }: Pod): Quantity | undefined {
   let sum: Quantity | undefined;
   for (const limit of (spec?.containers ?? []).map(limitOf)) {
@@ -94,7 +96,7 @@ function podLimit({ spec }: Pod): Quantity | undefined {
   return sum === undefined || overhead === undefined ? sum : addQuantities(sum, overhead);
 }
 
-/** Whether what it holds lies on the node's disk and ends with the pod. */
+/** Reports whether a volume uses the disk of the node and is deleted with the pod. */
 const isLocal = ({ gitRepo, emptyDir, configMap }: Volume): boolean =>
   gitRepo !== undefined ||
   configMap !== undefined ||
@@ -133,29 +135,29 @@ function containerLimits({ spec }: Pod, use: PodUse): readonly Limit[] {
   });
 }
 
-/** In the order in which upstream looks. */
+/** In upstream's order of checks. */
 const limitsOf = (pod: Pod, use: PodUse): readonly Limit[] => [
   ...volumeLimits(pod, use),
   ...podLimits(pod, use),
   ...containerLimits(pod, use),
 ];
 
-/** Whether a container of the pod has a limit of its own: then layers and logs count. */
+/** Reports whether a container of the pod has a limit: then layers and logs count. */
 export const hasContainerLimits = (pod: Pod): boolean => podLimit(pod) !== undefined;
 
-/** Whether the pod has to be looked after: something of it is kept within its limit by measuring alone. */
+/** Reports whether the pod has a limit that is enforced by measuring only. */
 export const hasLimits = (pod: Pod): boolean => limitsOf(pod, NO_USE).some(({ isOnDisk }) => isOnDisk);
 
-/** The limit that the pod does not keep to, if any.
- *  @param use what was not measured counts as nothing */
+/** Returns the exceeded limit of the pod, if any.
+ *  @param use unknown usage counts as zero */
 export const brokenLimit = (pod: Pod, use: PodUse): Pick<Limit, 'signal' | 'message'> | undefined =>
   limitsOf(pod, use).find(({ bytes, usedBytes }) => usedBytes > bytes);
 
-/** Why the pod has to end, in upstream's words; undefined while it keeps to its limits.
- *  @param use what was not measured counts as nothing */
+/** Returns upstream's eviction message; undefined while the pod is within its limits.
+ *  @param use unknown usage counts as zero */
 export const limitExceeded = (pod: Pod, use: PodUse): string | undefined => brokenLimit(pod, use)?.message;
 
-/** Bytes that the pod may still take before one of its limits may be broken; `Infinity` for a pod without limits. */
+/** Returns the bytes that the pod can use before it may exceed a limit; `Infinity` without limits. */
 export function headroom(pod: Pod, use: PodUse): number {
   const left = limitsOf(pod, use)
     .filter(({ isOnDisk }) => isOnDisk)

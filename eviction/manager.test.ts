@@ -25,11 +25,11 @@ interface TestPod {
   readonly critical: boolean;
 }
 
-/** A node of so much memory whose pods use what they use, and caches that can be given up. */
+/** A node with this memory, pods with this usage, and reclaimable caches. */
 class World {
   readonly clock: FakeClock = createFakeClock();
   readonly orders: EvictionOrder<TestPod>[] = [];
-  readonly told: (readonly PressureCondition[])[] = [];
+  readonly reported: (readonly PressureCondition[])[] = [];
   readonly ages: number[] = [];
   readonly manager: EvictionManager;
   pods: readonly TestPod[];
@@ -57,7 +57,7 @@ class World {
           this.pods = this.pods.filter((pod) => pod !== order.pod);
         },
         evicted: (_, ageMs) => void this.ages.push(ageMs),
-        conditionsChanged: (conditions) => void this.told.push([...conditions]),
+        conditionsChanged: (conditions) => void this.reported.push([...conditions]),
       },
       { thresholds, transitionMs: TRANSITION_MS, maxPodGraceSeconds: 7, periodMs: 10 },
     );
@@ -67,9 +67,9 @@ class World {
     return CAPACITY - this.cache - this.pods.reduce((sum, { used }) => sum + used, 0);
   }
 
-  async look(): Promise<boolean> {
+  async check(): Promise<boolean> {
     await this.clock.advance(1);
-    return this.manager.look(new AbortController().signal);
+    return this.manager.check(new AbortController().signal);
   }
 }
 
@@ -82,48 +82,48 @@ const pod = (name: string, used: number, more: Partial<TestPod> = {}): TestPod =
   ...more,
 });
 
-describe('a node that is short', () => {
-  test('gives up what nobody needs before it ends a pod', async () => {
+describe('a node under pressure', () => {
+  test('reclaims unused resources before it evicts a pod', async () => {
     const world = new World([pod('a', 800)], 150);
-    expect(await world.look()).toBe(false);
-    expect(world).toMatchObject({ reclaimed: 1, orders: [], told: [['MemoryPressure']] });
+    expect(await world.check()).toBe(false);
+    expect(world).toMatchObject({ reclaimed: 1, orders: [], reported: [['MemoryPressure']] });
   });
 
-  test('ends one pod, at once and with the reason, and looks again before it ends another', async () => {
+  test('evicts one pod, at once and with the reason, and checks again before the next', async () => {
     const world = new World([pod('a', 300, { requested: 300 }), pod('b', 650)]);
-    expect(await world.look()).toBe(true);
+    expect(await world.check()).toBe(true);
     expect(world.orders).toMatchObject([{ pod: { name: 'b' }, graceSeconds: 0 }]);
     expect(world.orders[0]?.message).toMatch(
       /^The node was low on resource: memory\. Threshold quantity: 100/,
     );
     expect(world.ages).toEqual([0]);
-    expect(await world.look()).toBe(false);
+    expect(await world.check()).toBe(false);
   });
 
-  test('gives pods time where the threshold is soft', async () => {
+  test('grants a grace period for a soft threshold', async () => {
     const soft: Threshold = { ...HARD, hard: false, graceMs: 0 };
     const world = new World([pod('a', 950)], 0, [soft]);
-    await world.look();
+    await world.check();
     expect(world.orders).toMatchObject([{ graceSeconds: 7 }]);
   });
 
-  test('ends nobody where all are critical', async () => {
+  test('evicts no critical pods', async () => {
     const world = new World([pod('a', 950, { critical: true })]);
-    expect(await world.look()).toBe(false);
+    expect(await world.check()).toBe(false);
     expect(world.orders).toEqual([]);
   });
 
-  test('tells its condition once when it comes and once when it goes', async () => {
+  test('reports its condition once when it begins and once when it ends', async () => {
     const world = new World([pod('a', 950)]);
-    await world.look();
-    await world.look();
+    await world.check();
+    await world.check();
     await world.clock.advance(TRANSITION_MS);
-    await world.look();
-    expect(world.told).toEqual([['MemoryPressure'], []]);
+    await world.check();
+    expect(world.reported).toEqual([['MemoryPressure'], []]);
   });
 });
 
-test('looks before its period is over where something may run short that nobody tells of', async () => {
+test('checks earlier when a threshold may be crossed without a notification', async () => {
   const clock = createFakeClock();
   const seenAtMs: number[] = [];
   const manager = createEvictionManager<TestPod>(
@@ -157,7 +157,7 @@ const arbitraryPod = fc.record({
   priority: fc.integer({ min: 0, max: 2 }),
   critical: fc.boolean(),
 });
-/** What happens between two looks: pods come, and all that run grow. */
+/** Changes between two checks: pods are added, and all running ones grow. */
 const arbitraryStep = fc.record({ come: fc.option(arbitraryPod), grow: fc.nat(30), waitMs: fc.nat(40) });
 
 test('over any thousand schedules: one at a time, only when it helps, and no flapping', async () => {
@@ -171,7 +171,7 @@ test('over any thousand schedules: one at a time, only when it helps, and no fla
         await world.clock.advance(waitMs);
         const before = { pods: world.pods, orders: world.orders.length, available: world.available() };
         const withoutCache = before.available + world.cache;
-        const evicted = await world.look();
+        const evicted = await world.check();
         const ended = world.orders.length - before.orders;
         const nowMs = world.clock.monotonic();
         if (before.available < 100) lastShortMs = nowMs;
@@ -186,8 +186,10 @@ test('over any thousand schedules: one at a time, only when it helps, and no fla
         };
         expect(Object.entries(promises).filter(([, kept]) => !kept)).toEqual([]);
       }
-      // Never told twice the same.
-      expect(world.told.every((one, i) => String(one) !== String(world.told[i - 1] ?? []))).toBe(true);
+      // The same conditions are never reported twice.
+      expect(world.reported.every((one, i) => String(one) !== String(world.reported[i - 1] ?? []))).toBe(
+        true,
+      );
     }),
     { numRuns: 1000 },
   );

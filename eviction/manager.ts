@@ -1,5 +1,6 @@
-/** Watches the node's signals and does what has to be done, at most one pod at a time: what was won back by ending one
- *  has to be seen before the next is ended. Woken by its period and by whoever knows sooner (`wake`).
+/** Eviction manager: checks the signals of the node and acts on met thresholds, evicting at most one pod at a
+ *  time: the effect of one eviction must be observed before the next. Woken periodically and by notifications
+ *  (`wake`).
  *  Source: upstream's eviction manager, release 1.24. */
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
@@ -17,51 +18,52 @@ import { leastAvailable, type Threshold } from './thresholds.ts';
 
 export interface EvictionOrder<T> {
   readonly pod: T;
-  /** Time that the pod has to end by itself; 0 for none, undefined for its own. */
+  /** Grace period of the pod; 0 for none, undefined for that of the pod. */
   readonly graceSeconds: number | undefined;
-  /** Why, in sentences. */
+  /** Message of the eviction. */
   readonly message: string;
 }
 
 export interface EvictionDeps<T> {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Measures anew. */
+  /** Measures all signals. */
   readonly observe: (signal: AbortSignal) => Promise<Observations>;
-  /** Gives up what nobody needs: dead containers, unused images. Does nothing where nothing helps. */
+  /** Reclaims dead containers and unused images. Does nothing if that cannot help. */
   readonly reclaim: (short: Signal, signal: AbortSignal) => Promise<void>;
-  /** Pods that run, with what each uses of what is short. */
+  /** Returns running pods with their usage of the resource. */
   readonly candidates: (short: Signal, signal: AbortSignal) => Promise<readonly Candidate<T>[]>;
-  /** Ends the pod; resolves when it is gone, or when waiting longer makes no sense. */
+  /** Evicts the pod; resolves when it has ended, or after a maximum wait. */
   readonly evict: (order: EvictionOrder<T>, signal: AbortSignal) => Promise<void>;
-  /** Ends pods that use more local storage than they may; true if any was. */
+  /** Evicts pods that exceed their local storage limits; returns whether there were any. */
   readonly enforceLimits?: (signal: AbortSignal) => Promise<boolean>;
-  /** Told when the conditions are others. */
+  /** Called when the conditions change. */
   readonly conditionsChanged: (conditions: ReadonlySet<PressureCondition>) => void;
-  /** Told when a pod was ended, with the age of the figure that it was ended for, in ms. */
+  /** Called after an eviction, with the age of the observation that caused it, in ms. */
   readonly evicted?: (short: Signal, ageMs: number) => void;
-  /** Told before anything is won back. */
+  /** Called before anything is reclaimed. */
   readonly thresholdMet?: (short: Signal) => void;
-  /** Told after each look, when it is known whether anything is short. */
-  readonly looked?: () => void;
-  /** Time in ms after which something may run short that nobody tells of; undefined for none. */
+  /** Called after each check, when the conditions are known. */
+  readonly checked?: () => void;
+  /** Returns the time in ms after which a threshold may be crossed without a notification; undefined for
+   *  none. */
   readonly nextCrossingMs?: () => number | undefined;
 }
 
 export interface EvictionOptions {
   readonly thresholds: readonly Threshold[];
-  /** How long a condition stays after it was seen last, in ms. */
+  /** Time for which a condition persists after it was last observed, in ms. */
   readonly transitionMs: number;
-  /** Longest grace period of a soft eviction in seconds; negative leaves it to the pod. */
+  /** Maximum grace period of a soft eviction in seconds; negative uses that of the pod. */
   readonly maxPodGraceSeconds: number;
-  /** Time between looks in ms. */
+  /** Time between checks in ms. */
   readonly periodMs: number;
 }
 
-/** How things stand, for those who show it. */
+/** Current state, for display. */
 export interface EvictionStanding {
   readonly thresholds: readonly Threshold[];
-  /** Thresholds that were met at the last look. */
+  /** Thresholds met at the last check. */
   readonly met: ReadonlySet<Threshold>;
   readonly observations: Observations;
   readonly conditions: ReadonlySet<PressureCondition>;
@@ -69,14 +71,14 @@ export interface EvictionStanding {
 
 export interface EvictionManager {
   readonly standing: () => EvictionStanding;
-  /** Looks as soon as possible: something may have run short. */
+  /** Triggers a check: a threshold may have been crossed. */
   readonly wake: () => void;
   readonly run: (signal: AbortSignal) => Promise<void>;
-  /** One look and what follows from it. True if a pod was evicted. */
-  readonly look: (signal: AbortSignal) => Promise<boolean>;
+  /** Runs one check and acts on it. Returns whether a pod was evicted. */
+  readonly check: (signal: AbortSignal) => Promise<boolean>;
 }
 
-/** Between looks that come early, in ms: after an eviction, figures need a moment to be others. */
+/** Minimum time between checks, in ms: after an eviction, the signals need a moment to change. */
 const LEAST_WAIT_MS = 1000;
 
 function orderFor<T>(
@@ -103,14 +105,14 @@ export function createEvictionManager<T>(deps: EvictionDeps<T>, options: Evictio
     if (!same) deps.conditionsChanged(next);
   }
 
-  async function look(signal: AbortSignal): Promise<boolean> {
+  async function check(signal: AbortSignal): Promise<boolean> {
     const observations = await deps.observe(signal);
     const { thresholds, transitionMs } = options;
     const nowMs = clock.monotonic();
     const assessment = assess(state, { nowMs, thresholds, observations, transitionMs });
     ({ state } = assessment);
     setConditions(assessment.conditions);
-    deps.looked?.();
+    deps.checked?.();
     if ((await deps.enforceLimits?.(signal)) === true) return true;
     for (const threshold of assessment.pressing) {
       if (await relieve(threshold, signal)) return true;
@@ -118,7 +120,7 @@ export function createEvictionManager<T>(deps: EvictionDeps<T>, options: Evictio
     return false;
   }
 
-  /** A condition is looked at again when it may end. */
+  /** Returns the time until the next check, which comes earlier when a condition may end. */
   function waitMs(): number {
     const { transitionMs } = options;
     const periodMs = Math.min(options.periodMs, deps.nextCrossingMs?.() ?? options.periodMs);
@@ -131,7 +133,7 @@ export function createEvictionManager<T>(deps: EvictionDeps<T>, options: Evictio
   /** @returns whether a pod was evicted */
   async function relieve(threshold: Threshold, signal: AbortSignal): Promise<boolean> {
     const { signal: short } = threshold;
-    log.warn({ signal: short, of: SIGNAL_FACTS[short].resource }, 'The node ran short');
+    log.warn({ signal: short, of: SIGNAL_FACTS[short].resource }, 'Eviction threshold met');
     deps.thresholdMet?.(short);
     await deps.reclaim(short, signal);
     signal.throwIfAborted();
@@ -139,7 +141,7 @@ export function createEvictionManager<T>(deps: EvictionDeps<T>, options: Evictio
     if (!isStillShort(threshold, observations)) return false;
     const [evicted] = rank(short, await deps.candidates(short, signal));
     if (evicted === undefined) {
-      log.error({ signal: short }, 'The node is short and there is no pod that may be evicted');
+      log.error({ signal: short }, 'Node under pressure; no pod can be evicted');
       return false;
     }
     const seen = observations.get(short);
@@ -153,10 +155,10 @@ export function createEvictionManager<T>(deps: EvictionDeps<T>, options: Evictio
   const loop = createLoop({
     clock,
     step: async (signal) => {
-      const evicted = await look(signal);
+      const evicted = await check(signal);
       return clock.now() + (evicted ? LEAST_WAIT_MS : waitMs());
     },
-    onError: (error) => log.error({ err: asError(error) }, 'Signals of the node could not be looked at'),
+    onError: (error) => log.error({ err: asError(error) }, 'Failed to check eviction thresholds'),
   });
 
   return {
@@ -165,7 +167,7 @@ export function createEvictionManager<T>(deps: EvictionDeps<T>, options: Evictio
       return { thresholds: options.thresholds, met, observations, conditions };
     },
     wake: () => loop.wake(),
-    look,
+    check,
     async run(signal) {
       loop.wake();
       await loop.run(signal);

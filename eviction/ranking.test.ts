@@ -15,7 +15,7 @@ const candidate = (pod: string, more: Partial<Candidate<string>> = {}): Candidat
 const order = (signal: Signal, candidates: readonly Candidate<string>[]): readonly string[] =>
   rank(signal, candidates).map(({ pod }) => pod);
 
-describe('whom to evict', () => {
+describe('eviction ranking', () => {
   test.each<[string, Signal, readonly Candidate<string>[], readonly string[]]>([
     [
       'who uses more than asked for goes before lower priorities',
@@ -64,7 +64,7 @@ describe('whom to evict', () => {
     expect(order(signal, candidates)).toEqual(expected);
   });
 
-  test('is an order of all that are not critical, whatever they are', () => {
+  test('is a total order of all pods that are not critical', () => {
     const arbitrary = fc.record({
       pod: fc.string(),
       priority: fc.integer({ min: -3, max: 3 }),
@@ -93,7 +93,7 @@ test.each<[Signal, number, string]>([
   expect(formatAmount(signal, amount)).toBe(text);
 });
 
-test('the reason says what was short, by how much, and who used more than asked for', () => {
+test('the message has the resource, the threshold, and containers above their requests', () => {
   const evicted = candidate('p', {
     containers: [
       { name: 'hog', used: 50 * 2 ** 20, requested: 20 * 2 ** 20 },

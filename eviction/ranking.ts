@@ -1,11 +1,11 @@
-/** Whom to evict, and the sentence that says why. Pure.
- *  Source: upstream's eviction manager (`rankMemoryPressure` and its like, `evictionMessage`), release 1.24. */
+/** Ranks pods for eviction, and formats the eviction message. Pure.
+ *  Source: upstream's eviction manager (`rankMemoryPressure` and similar, `evictionMessage`), release 1.24. */
 import { type Scarce, SIGNAL_FACTS, type Signal } from './signals.ts';
 
-/** One container of a candidate, as far as it uses what is scarce. */
+/** Usage of the scarce resource by one container of a candidate. */
 export interface ContainerUse {
   readonly name: string;
-  /** In the unit of the signal; undefined where it could not be measured. */
+  /** In the unit of the signal; undefined if unknown. */
   readonly used: number | undefined;
   readonly requested: number;
 }
@@ -13,23 +13,22 @@ export interface ContainerUse {
 export interface Candidate<T> {
   readonly pod: T;
   readonly priority: number;
-  /** Must not be evicted: it holds the node or the cluster up, or nobody would start it elsewhere. */
+  /** Must not be evicted: a critical pod, or one that would not be started elsewhere. */
   readonly critical: boolean;
-  /** What the whole pod uses, beyond its containers what it keeps in volumes; undefined where nothing could be
-   *  measured. */
+  /** Usage of the whole pod, including its volumes; undefined if unknown. */
   readonly used: number | undefined;
   readonly requested: number;
   readonly containers: readonly ContainerUse[];
 }
 
-/** Process numbers and inodes can't be requested: there, nobody exceeds anything. */
+/** Process IDs and inodes cannot be requested, so no pod exceeds its request. */
 const REQUESTABLE: ReadonlySet<Scarce> = new Set<Scarce>(['memory', 'disk']);
 
 type Compare = (one: Candidate<unknown>, other: Candidate<unknown>) => number;
 
 const flag = (value: boolean): number => (value ? 0 : 1);
 
-/** What nothing is known of comes first: it may be the one. */
+/** Unknown usage comes first: it may be the cause. */
 const unknownFirst: Compare = (one, other) => flag(one.used === undefined) - flag(other.used === undefined);
 
 const exceeds = ({ used = 0, requested }: Candidate<unknown>): boolean => used > requested;
@@ -55,13 +54,13 @@ function inOrder(...compares: readonly Compare[]): Compare {
 const BY_REQUEST = inOrder(unknownFirst, exceedingFirst, lowestPriorityFirst, furthestBeyondFirst);
 const BY_USE = inOrder(lowestPriorityFirst, mostFirst);
 
-/** The candidates in the order in which they would be evicted, without those that must not be. Stable. */
+/** Returns the candidates in order of eviction, without spared ones. Stable. */
 export function rank<T>(signal: Signal, candidates: readonly Candidate<T>[]): readonly Candidate<T>[] {
   const compare = REQUESTABLE.has(SIGNAL_FACTS[signal].scarce) ? BY_REQUEST : BY_USE;
   return candidates.filter(({ critical }) => !critical).toSorted(compare);
 }
 
-/** An amount as people read it: `1,5 GiB` would be locale, so `1536Mi`. */
+/** Formats an amount with its suffix, such as `1536Mi`. */
 export function formatAmount(signal: Signal, amount: number): string {
   if (SIGNAL_FACTS[signal].unit === 'count') return String(amount);
   const units = ['', 'Ki', 'Mi', 'Gi', 'Ti'];
@@ -74,19 +73,19 @@ export function formatAmount(signal: Signal, amount: number): string {
   return `${whole}${units[unit]}`;
 }
 
-/** How messages begin of pods that were evicted because the node was short of something. */
+/** Prefix of the message for pods that were evicted under node pressure. */
 export const NODE_WAS_LOW = 'The node was low on resource: ';
 
-/** What was too little, for the message. */
+/** The resource under pressure, for the message. */
 export interface Shortage {
   readonly signal: Signal;
   readonly available: number;
-  /** Least that has to be available. */
+  /** Minimum available amount. */
   readonly least: number;
 }
 
-/** Why this pod was evicted, in upstream's words: what the node was short of, by how much, and who used more than it
- *  asked for. */
+/** Returns upstream's eviction message: the resource, the threshold, and containers that exceeded their
+ *  requests. */
 export function explain(shortage: Shortage, evicted: Candidate<unknown>): string {
   const { signal, available, least } = shortage;
   const { resource, scarce } = SIGNAL_FACTS[signal];

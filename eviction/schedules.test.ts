@@ -1,5 +1,5 @@
-/** Random schedules of signals through the decisions, against a model that knows the whole history and nothing of
- *  what one look leaves to the next. */
+/** Random schedules of signals through the decisions, against a model that evaluates the complete history
+ *  without any state between checks. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { assess, type EvictionState, INITIAL_STATE } from './decide.ts';
@@ -56,7 +56,7 @@ function metOver(history: readonly Moment[], threshold: Threshold): readonly boo
   return met;
 }
 
-/** What holds after the whole history. */
+/** The result of the whole history. */
 function model(history: readonly Moment[], thresholds: readonly Threshold[], transitionMs: number) {
   const nowMs = history.at(-1)?.atMs ?? 0;
   const conditions = new Set<PressureCondition>();
@@ -112,9 +112,9 @@ const arbitraryCandidate: fc.Arbitrary<Candidate<object>> = fc.record({
   containers: fc.constant([]),
 });
 
-test('who goes first has nobody before it, and no critical pod goes while another would do', () => {
+test('no other pod ranks before the first, and critical pods are spared', () => {
   const exceeds = ({ used = 0, requested }: Candidate<object>): boolean => used > requested;
-  /** Whether the one must go before the other where memory is short, rule by rule. */
+  /** Whether one must be evicted before the other under memory pressure, rule by rule. */
   function mustPrecede(one: Candidate<object>, other: Candidate<object>): boolean {
     if ((one.used === undefined) !== (other.used === undefined)) return one.used === undefined;
     if (exceeds(one) !== exceeds(other)) return exceeds(one);

@@ -1,5 +1,5 @@
-/** What the node runs out of: the signals that thresholds watch, what each is about, and what was seen of it. Pure.
- *  Source: document 3, 4.3 (`--eviction-hard`); upstream's eviction signals, release 1.24. */
+/** Eviction signals: observed resources of the node, their conditions and observations. Pure.
+ *  Source: eviction signals (`--eviction-hard`), document 3 §4.3; upstream, release 1.24. */
 
 export const SIGNALS = [
   'memory.available',
@@ -13,18 +13,18 @@ export const SIGNALS = [
 
 export type Signal = (typeof SIGNALS)[number];
 
-/** Conditions of a node that are told while it is short of something. */
+/** Pressure conditions of a node. */
 export type PressureCondition = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
 
-/** What a signal counts. */
+/** Properties of a signal. */
 export type Scarce = 'memory' | 'disk' | 'inodes' | 'pids';
 
 export interface SignalFacts {
   readonly condition: PressureCondition;
   readonly scarce: Scarce;
-  /** The resource as messages to people name it. */
+  /** Resource name in messages. */
   readonly resource: string;
-  /** Unit of its amounts. */
+  /** Unit of its values. */
   readonly unit: 'bytes' | 'count';
 }
 
@@ -61,14 +61,14 @@ const NAMES: ReadonlySet<string> = new Set(SIGNALS);
 
 export const isSignal = (name: string): name is Signal => NAMES.has(name);
 
-/** What was seen of a signal. */
+/** Observation of a signal. */
 export interface Observation {
-  /** Bytes, inodes or process numbers. */
+  /** Bytes, inodes or process IDs. */
   readonly available: number;
   readonly capacity: number;
-  /** When it was measured, monotonic ms: the same figure seen twice proves nothing new. */
+  /** Time of the measurement, monotonic ms: an unchanged time means that there is nothing new. */
   readonly atMs: number;
 }
 
-/** Signals that could be measured. What is missing presses nobody. */
+/** Measured signals. A missing one has no effect. */
 export type Observations = ReadonlyMap<Signal, Observation>;

@@ -78,6 +78,6 @@ test.each([
   expect(isMet(threshold, observation, reclaiming)).toBe(met);
 });
 
-test('a signal that was not seen meets nothing', () => {
+test('a signal without observation meets no threshold', () => {
   expect(metBy([hard('100')], new Map(), true)).toEqual([]);
 });

@@ -1,21 +1,21 @@
-/** Thresholds: from settings to amounts, and whether one is met. Pure.
- *  Source: document 3, 4.3; upstream's eviction manager, release 1.24. */
+/** Eviction thresholds: parsing, resolution to amounts, and evaluation. Pure.
+ *  Source: eviction thresholds, document 3 §4.3; upstream's eviction manager, release 1.24. */
 import { parseDurationMs } from '#api/meta/duration.ts';
 import { value } from '#api/meta/quantity.ts';
 import { isSignal, type Observation, type Observations, type Signal } from './signals.ts';
 
-/** So much of a signal's capacity, or so many bytes, inodes or process numbers. */
+/** A share of the signal's capacity, or a number of bytes, inodes or process IDs. */
 export type Amount =
   | { readonly kind: 'number'; readonly number: number }
   | { readonly kind: 'share'; readonly share: number };
 
 export interface Threshold {
   readonly signal: Signal;
-  /** Met when less than this is available. */
+  /** The threshold is met when less than this is available. */
   readonly amount: Amount;
-  /** What is to be won back beyond the amount, once it was met. */
+  /** Minimum reclaim: amount to free beyond the threshold once it was met. */
   readonly minReclaim?: Amount;
-  /** How long it must be met before it counts, in ms: 0 for a hard one, which also leaves pods no time to end. */
+  /** Grace period of the threshold, in ms: 0 for a hard one, which also leaves pods no grace period. */
   readonly graceMs: number;
   readonly hard: boolean;
 }
@@ -25,7 +25,7 @@ export interface ThresholdSettings {
   readonly evictionSoft: Readonly<Record<string, string>>;
   readonly evictionSoftGracePeriod: Readonly<Record<string, string>>;
   readonly evictionMinimumReclaim: Readonly<Record<string, string>>;
-  /** Whether pods together are limited to what is allocatable, so that they can be short of memory by themselves. */
+  /** Whether pods together are limited to allocatable, so that they can exhaust memory on their own. */
   readonly allocatableEnforced: boolean;
 }
 
@@ -35,7 +35,7 @@ export function parseAmount(text: string): Amount {
   return { kind: 'number', number: value(text) };
 }
 
-/** Thresholds of 0 % and 100 % are switched off. */
+/** Thresholds of 0 % and 100 % are disabled. */
 function isOff(amount: Amount): boolean {
   return amount.kind === 'share' && (amount.share === 0 || amount.share === 1);
 }
@@ -48,8 +48,8 @@ function minReclaimOf(
   return text === undefined ? undefined : { minReclaim: parseAmount(text) };
 }
 
-/** Thresholds of settings that were validated before. A hard one of memory holds for what the pods may use together
- *  as well. */
+/** Parses thresholds of validated settings. A hard memory threshold also applies to the allocatable memory of
+ *  pods. */
 export function readThresholds(settings: ThresholdSettings): readonly Threshold[] {
   const read = (texts: Readonly<Record<string, string>>, hard: boolean): readonly Threshold[] =>
     Object.entries(texts).flatMap(([signal, text]) => {
@@ -65,13 +65,13 @@ export function readThresholds(settings: ThresholdSettings): readonly Threshold[
   return [...own, { ...memory, signal: 'allocatableMemory.available' }];
 }
 
-/** The amount in the signal's own unit. */
+/** Returns the amount in the unit of the signal. */
 export function amountOf(amount: Amount, capacity: number): number {
   return amount.kind === 'number' ? amount.number : Math.floor(amount.share * capacity);
 }
 
-/** Least that has to be available.
- *  @param reclaiming the threshold was met before: what is to be won back counts, too */
+/** Returns the minimum available amount.
+ *  @param reclaiming the threshold was met before, so that the minimum reclaim is included */
 export function leastAvailable(threshold: Threshold, capacity: number, reclaiming: boolean): number {
   const least = amountOf(threshold.amount, capacity);
   const more =
@@ -83,7 +83,7 @@ export function isMet(threshold: Threshold, seen: Observation, reclaiming: boole
   return seen.available < leastAvailable(threshold, seen.capacity, reclaiming);
 }
 
-/** Those of the thresholds that are met by what was seen. */
+/** Returns the thresholds that are met by the observations. */
 export function metBy(
   thresholds: readonly Threshold[],
   observations: Observations,

@@ -1,5 +1,5 @@
-/** `npm run bundle [FOLDER]`: the program as few files, which start faster and use less memory than the sources.
- *  Modules imported lazily stay files of their own. Writes `dist/` unless told another folder. */
+/** `npm run bundle [FOLDER]`: bundles the programs into few files, which start faster and use less memory
+ *  than the sources. Lazily imported modules stay separate files. Writes `dist/` by default. */
 import { existsSync } from 'node:fs';
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -8,15 +8,15 @@ import { checkoutCommit } from '#api/kit/git-commit.ts';
 
 const REPOSITORY = resolve(import.meta.dirname, '..');
 
-/** Programs of the bundle, by the name of their file in it; the agent's threads are looked for under their names. */
+/** Programs of the bundle by file name; the agent looks up its threads under these names. */
 export const BUNDLE_ENTRIES: Readonly<Record<string, string>> = {
   nodeagent: 'agent/bin.ts',
   'usage-worker': 'volumes/usage/worker.ts',
   'memory-worker': 'eviction/notify/worker.ts',
-  'containerd-unit': 'packaging/containerd-unit.ts',
+  'containerd-unit': 'agent/install/containerd-unit.ts',
 };
 
-/** The server's programs; its threads are looked for under these names. */
+/** Programs of the server; it looks up its threads under these names. */
 export const PLANE_ENTRIES: Readonly<Record<string, string>> = {
   'control-plane-lite': 'control-plane-lite/bin.ts',
   'store-worker': 'control-plane-lite/store/embedded/worker.ts',
@@ -24,7 +24,7 @@ export const PLANE_ENTRIES: Readonly<Record<string, string>> = {
   'yaml-worker': 'control-plane-lite/content/yaml-worker.ts',
 };
 
-/** Read at run time, relative to the file that reads them. */
+/** Data files read at run time, relative to the file that reads them. */
 const DATA = [
   'api-machinery/schema/data/api-types',
   'api-machinery/schema/data/defaults.json',
@@ -32,16 +32,16 @@ const DATA = [
   'control-plane-lite/authz/data/bootstrap-policy.json',
 ];
 
-/** A program of the bundle has no source. */
-export class MissingEntryError extends Error {
+/** A program of the bundle whose source is missing. */
+class MissingEntryError extends Error {
   override readonly name = 'MissingEntryError';
   constructor(path: string) {
     super(`${path} does not exist`);
   }
 }
 
-/** Replaces `outDir` by a bundle of the programs `entries`: name → source, relative to the repository.
- *  The folder runs wherever it is put: `node <outDir>/nodeagent.js run …`.
+/** Replaces `outDir` with a bundle of the programs `entries`: name → source, relative to the repository. The
+ *  directory is relocatable: `node <outDir>/nodeagent.js run …`.
  *  @throws MissingEntryError */
 export async function bundle(
   outDir: string,
@@ -66,8 +66,8 @@ export async function bundle(
   );
 }
 
-/** Takes `node:http` as `require` would. An ESM import of it reads all its exports, and those that are getters
- *  load Node's own fetch and WebSocket: 15 MiB of resident memory that the agent has no use for. */
+/** Loads `node:http` like `require`. An ESM import reads all its exports, and the getters among them load
+ *  Node's own fetch and WebSocket: 15 MiB of resident memory that the agent does not need. */
 const leanHttp: Plugin = {
   name: 'lean-http',
   resolveId: (source) => (source === 'node:http' ? '\0lean-http' : undefined),
@@ -75,11 +75,11 @@ const leanHttp: Plugin = {
     id === '\0lean-http' ? "module.exports = process.getBuiltinModule('node:http');" : undefined,
 };
 
-/** Writes every character that is not ASCII as an escape: one such character makes V8 keep the whole file with
- *  two bytes a character. It may stand in texts, templates, patterns and names, where the escape means the same. */
+/** Escapes every non-ASCII character: a single one makes V8 store the whole file with two bytes per
+ *  character. They may occur in strings, templates, patterns and names, where the escape is equivalent. */
 const asciiOnly: Plugin = {
   name: 'ascii-only',
-  // After the minifier, which would write the characters out again.
+  // After the minifier, which would undo the escapes.
   generateBundle(_options, files) {
     for (const file of Object.values(files)) {
       if (file.type === 'chunk') file.code = file.code.replaceAll(/[^\0-\x7f]/g, escapeUnit);
@@ -94,7 +94,7 @@ async function writeCode(outDir: string, input: Readonly<Record<string, string>>
     input: { ...input },
     cwd: REPOSITORY,
     platform: 'node',
-    // Has a native part that it looks for beside itself.
+    // Has a native part that it looks up relative to itself.
     external: ['koffi'],
     plugins: [leanHttp, asciiOnly],
     logLevel: 'warn',
@@ -103,14 +103,14 @@ async function writeCode(outDir: string, input: Readonly<Record<string, string>>
     dir: outDir,
     format: 'esm',
     entryFileNames: '[name].js',
-    // All in one folder: data is found relative to any of them.
+    // All in one directory: data files are found relative to any of them.
     chunkFileNames: '[name]-[hash].js',
-    // Comments go, names stay: stack traces are read by people.
+    // Removes comments but keeps names: people read stack traces.
     minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
   });
 }
 
-/** The package with the native part for this machine and without its sources. */
+/** Copies the package with the native part for this machine and without its sources. */
 async function copyKoffi(target: string): Promise<void> {
   const source = join(REPOSITORY, 'node_modules', 'koffi');
   for (const file of [

@@ -1,11 +1,11 @@
-/** Rejects home-made terms in lines that were added since the wording rules exist (`docs/wording.md`). Lines of before
- *  are left alone until they change. Usage: node scripts/check-wording.ts */
+/** Rejects home-made terms in lines added since the wording rules exist (`docs/wording.md`). Older lines
+ *  are not checked until they change. Usage: node scripts/check-wording.ts */
 import { execFileSync } from 'node:child_process';
 
 /** The last commit before the rules. */
 const BASE = '1683f83236eee01ab9b20a81001812a242778799';
 
-/** Terms, with the field's own. The guide and this list have to spell them. */
+/** Rejected terms with the field's own. The guide and this list must spell them. */
 const REJECTED: readonly (readonly [RegExp, string])[] = [
   [/\b(?:is|are|was|were|be|been) told\b/i, 'notified, reported, logged'],
   [/\bwhoever\b/i, 'name the client, the user or the controller'],
@@ -15,7 +15,12 @@ const REJECTED: readonly (readonly [RegExp, string])[] = [
   [/(?<!-)\bstrangers?\b/i, 'anonymous or third-party client'],
   [/\bbreathes?\b/i, 'yields to the event loop'],
 ];
-const EXCLUDED = ['docs/wording.md', 'scripts/check-wording.ts', 'scripts/check-wording.test.ts'];
+const EXCLUDED = [
+  'docs/wording.md',
+  'scripts/check-wording.ts',
+  'scripts/check-wording.test.ts',
+  'scripts/review-counts.ts',
+];
 
 export interface Finding {
   readonly file: string;
@@ -24,7 +29,7 @@ export interface Finding {
   readonly instead: string;
 }
 
-/** Findings in the added lines of a unified diff without context. */
+/** Returns the findings in the added lines of a unified diff without context. */
 export function findingsIn(diff: string): readonly Finding[] {
   const findings: Finding[] = [];
   let file = '';
@@ -43,8 +48,8 @@ export function findingsIn(diff: string): readonly Finding[] {
   return findings;
 }
 
-function git(...words: readonly string[]): string {
-  return execFileSync('git', words, { encoding: 'utf8', maxBuffer: 1 << 30 });
+function git(...args: readonly string[]): string {
+  return execFileSync('git', args, { encoding: 'utf8', maxBuffer: 1 << 30 });
 }
 
 function hasBase(): boolean {
@@ -58,7 +63,7 @@ function hasBase(): boolean {
 
 function main(): void {
   if (!hasBase()) {
-    console.log('wording: not checked, since this clone lacks the commit that changes are compared with');
+    console.log('wording: skipped, because this clone lacks the base commit');
     return;
   }
   const findings = findingsIn(git('diff', '--unified=0', '--no-color', BASE, '--', '*.ts', '*.md'));

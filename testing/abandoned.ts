@@ -1,4 +1,4 @@
-/** Cleans up after test runs that were killed before they could do it themselves. */
+/** Clean-up after test runs that were killed before they could clean up themselves. */
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,12 +9,12 @@ import { silentLogger } from '#api/kit/logger.ts';
 
 const OWNER_FILE = 'owner.pid';
 
-/** Notes that this process looks after the containerd in the folder. */
+/** Records that this process owns the containerd in the directory. */
 export async function claimFolder(folder: string): Promise<void> {
   await writeFile(join(folder, OWNER_FILE), `${process.pid}\n`);
 }
 
-/** Removes the containerds of `/tmp/na-…` whose owner has ended; returns their folders. */
+/** Removes the containerds of `/tmp/na-…` whose owner has exited; returns their directories. */
 export async function removeAbandonedContainerds(): Promise<readonly string[]> {
   const names = (await readdir('/tmp')).filter((name) => name.startsWith('na-'));
   const abandoned: string[] = [];
@@ -37,7 +37,7 @@ export async function removeAbandonedContainerds(): Promise<readonly string[]> {
 
 const TEST_CGROUP = /^na-test-(na-[\w-]+)$/;
 
-/** Removes cgroups of agents of tests whose folders are gone. */
+/** Removes cgroups of test agents whose directories are gone. */
 export async function removeAbandonedCgroups(mountRoot = '/sys/fs/cgroup'): Promise<void> {
   const hierarchies = await readdir(mountRoot).catch(() => []);
   const found = await Promise.all(
@@ -46,7 +46,7 @@ export async function removeAbandonedCgroups(mountRoot = '/sys/fs/cgroup'): Prom
   for (const name of new Set(found.flat())) {
     const folder = TEST_CGROUP.exec(name)?.[1];
     if (folder === undefined || existsSync(join('/tmp', folder))) continue;
-    // What still runs there is another's trouble.
+    // Processes that still run there belong to another run.
     await removeCgroupTree(`/${name}`).catch(() => undefined);
   }
 }

@@ -1,4 +1,4 @@
-/** The agent as a process of its own: flags in, exit code out. */
+/** The agent as a separate process: flags in, exit code out. */
 import { readFile } from 'node:fs/promises';
 import { loadConfig } from '#agent/config/load.ts';
 import { runAgent } from '#agent/main.ts';
@@ -11,5 +11,5 @@ if (result.kind !== 'ok') {
   console.error(JSON.stringify(result));
   process.exit(1);
 }
-// Not process.exit: an agent that leaves something open is to show.
+// Not process.exit: an agent that leaves handles open must be detected.
 process.exitCode = await runAgent(result.config, result);

@@ -1,15 +1,16 @@
-/** A real agent process for tests: own root, manifest directory, socket and logs, on a given runtime. */
+/** A real agent process for tests, with its own root directory, manifest directory, socket and logs, on a
+ *  given runtime. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { basename, join } from 'node:path';
 import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
+import type { Event, Pod } from '#api/gen/core-v1.ts';
 import { asError } from '#api/kit/clock.ts';
-import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { testProgram } from './programs.ts';
-import { agentLog, describeAgent, keepLog, logTail } from './report.ts';
+import { agentLog, describeAgent, logTail, saveLog } from './report.ts';
 import { createTempDir, type TempDir } from './temp.ts';
 import { eventually } from './wait.ts';
 
@@ -18,32 +19,33 @@ export interface TestAgentOptions {
   readonly endpoint: string;
   /** Further flags. */
   readonly flags?: readonly string[];
-  /** Folder to work in; a fresh one unless given. */
+  /** Working directory; a new one by default. */
   readonly folder?: TempDir;
-  /** Start at once; true unless given. */
+  /** Whether to start at once; true by default. */
   readonly start?: boolean;
-  /** What node runs: its own flags, the script and the script's first words. */
+  /** Arguments of node: its own flags, the script and the script's first arguments. */
   readonly program?: readonly string[];
-  /** Of the process; that of the tests unless given. */
+  /** Umask of the process; that of the test process by default. */
   readonly umask?: string;
   /** Added to the environment. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What a test that wants it asks for: a server, on which port; pods and images that go when the machine of the test,
- *  which others fill, runs short. */
+/** Features that a test must request: a server and its port; garbage collection and eviction when the
+ *  shared machine of the tests is under pressure. */
 const QUIET: readonly { readonly unless: string; readonly flag: string }[] = [
   { unless: '--enable-server', flag: '--enable-server=false' },
+  { unless: '--read-only-port', flag: '--read-only-port=0' },
   { unless: '--eviction-hard', flag: '--eviction-hard=' },
   { unless: '--image-gc-high-threshold', flag: '--image-gc-high-threshold=100' },
 ];
 
 const MAIN = testProgram('agent-process', 'testing/agent-process.ts');
 const STOP_TIMEOUT_MS = 10_000;
-/** Half a second by itself; on a busy machine, several agents start at once. */
+/** Half a second alone; longer on a busy machine where several agents start at once. */
 const START_TIMEOUT_MS = 30_000;
-/** An agent that is killed while it sets up a command in a container may hold up the container's end for half a minute,
- *  see agent/probes/exec-sync.ts. */
+/** An agent that is killed while it starts a command in a container may delay the container's termination
+ *  for half a minute, see agent/probes/exec-sync.ts. */
 const END_TIMEOUT_MS = 50_000;
 
 export class TestAgent implements AsyncDisposable {
@@ -52,7 +54,7 @@ export class TestAgent implements AsyncDisposable {
   readonly socket: string;
   readonly root: string;
   readonly logs: string;
-  /** Where the cgroups of its pods are, unless flags say otherwise. */
+  /** Parent of its pods' cgroups, unless flags override it. */
   readonly cgroup: string;
   readonly #dir: TempDir;
   readonly #options: TestAgentOptions;
@@ -87,17 +89,17 @@ export class TestAgent implements AsyncDisposable {
     return this.#process?.pid ?? 0;
   }
 
-  /** What the agent wrote to standard error so far. */
+  /** Returns the agent's standard error so far. */
   log(): Promise<string> {
     return readFile(agentLog(this), 'utf8');
   }
 
-  /** Starts the process and waits until its local API answers. */
+  /** Starts the process and waits until its local API responds. */
   async start(flags: readonly string[] = []): Promise<void> {
     this.spawn(flags);
     await eventually(async () => (await this.get('/healthz')) === 'ok', {
       timeoutMs: START_TIMEOUT_MS,
-      what: 'the agent answers',
+      what: 'the agent responds',
     });
   }
 
@@ -116,7 +118,7 @@ export class TestAgent implements AsyncDisposable {
         ({ flag }) => flag,
       ),
       '--hostname-override=n1',
-      // The machine of a developer may have swap.
+      // A developer's machine may have swap.
       ...([...more, ...flags].some((flag) => flag.startsWith('--fail-swap-on'))
         ? []
         : ['--fail-swap-on=false']),
@@ -126,18 +128,18 @@ export class TestAgent implements AsyncDisposable {
     ];
     const log = openSync(agentLog(this), 'a');
     const argv = [...program, ...own, ...more, ...flags];
-    const [command, words] =
+    const [command, args] =
       umask === undefined
         ? [process.execPath, argv]
         : ['/bin/sh', ['-c', `umask ${umask}; exec "$0" "$@"`, process.execPath, ...argv]];
-    this.#process = spawn(command, words, {
+    this.#process = spawn(command, args, {
       stdio: ['ignore', 'ignore', log],
       env: { ...process.env, ...COMPILE_CACHE, ...env },
     });
     closeSync(log);
   }
 
-  /** Sends the signal and waits for the process to end. Returns its exit code, or null for a signal. */
+  /** Sends the signal and waits for the process to exit. Returns its exit code, or null for a signal. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     const child = this.#process;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null)
@@ -150,7 +152,7 @@ export class TestAgent implements AsyncDisposable {
     return code;
   }
 
-  /** Puts a manifest into the directory in one step. */
+  /** Creates a manifest in the directory atomically. */
   async put(name: string, text: string | Uint8Array): Promise<void> {
     const path = join(this.manifests, name);
     await writeFile(join(this.manifests, `.${name}.tmp`), text);
@@ -166,7 +168,7 @@ export class TestAgent implements AsyncDisposable {
     await rm(join(this.manifests, name), { force: true });
   }
 
-  /** A GET on the local API; JSON answers are parsed. @throws Error for an answer other than 200 */
+  /** Sends a GET to the local API and parses JSON responses. @throws Error for a status other than 200 */
   get(path: string): Promise<unknown> {
     return this.call('GET', path);
   }
@@ -181,7 +183,7 @@ export class TestAgent implements AsyncDisposable {
     return ((await this.get('/pods')) as { items: readonly Pod[] }).items;
   }
 
-  /** The pod whose manifest is named so, by its name without the node's suffix. */
+  /** Returns the pod of the manifest with this name, without the node's suffix. */
   async pod(name: string): Promise<Pod | undefined> {
     const pods = await this.pods();
     return pods.find(({ metadata }) => metadata?.name === name || metadata?.name === `${name}-n1`);
@@ -195,7 +197,7 @@ export class TestAgent implements AsyncDisposable {
   }
 
   /** Waits until the pod satisfies the condition and returns it.
-   *  @throws Error with what is known of the pod when the time is over */
+   *  @throws Error with the pod's state on timeout */
   async waitFor(name: string, condition: (pod: Pod) => boolean, timeoutMs = 30_000): Promise<Pod> {
     return this.#explained(name, () => this.#waitFor(name, condition, timeoutMs));
   }
@@ -205,8 +207,8 @@ export class TestAgent implements AsyncDisposable {
       async () => {
         const pod = await this.pod(name);
         if (pod !== undefined && condition(pod)) return pod;
-        // The cause that is shown when the time is over.
-        throw new Error(pod === undefined ? 'there is no such pod' : `it is ${JSON.stringify(pod.status)}`);
+        // Reported as the cause on timeout.
+        throw new Error(pod === undefined ? 'the pod does not exist' : `it is ${JSON.stringify(pod.status)}`);
       },
       { timeoutMs, what: `pod ${name}: ${condition.toString().slice(0, 120)}` },
     );
@@ -224,19 +226,19 @@ export class TestAgent implements AsyncDisposable {
   async #removeApplied(): Promise<void> {
     for (const { metadata } of await this.pods()) {
       const { namespace, name } = metadata ?? {};
-      // Those of other sources are not known there.
+      // Fails for pods of other sources.
       await this.call('DELETE', `/pods/${namespace}/${name}`).catch(() => undefined);
     }
   }
 
-  /** Ends every pod by taking its manifest away, then the process, then the folder. The process ends anyhow; pods
-   *  that do not, and the folder with them, are left to whoever ends the runtime. */
+  /** Terminates every pod by removing its manifest, then stops the process and removes the directory. The
+   *  process always stops; remaining pods and their directory are left to the owner of the runtime. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       await this.#endPods();
     } finally {
       await this.stop();
-      await keepLog(this);
+      await saveLog(this);
     }
     await removeCgroupTree(this.cgroup);
     await this.#dir[Symbol.asyncDispose]();
@@ -255,10 +257,10 @@ export class TestAgent implements AsyncDisposable {
     return eventually(
       async () => {
         const left = await this.pods();
-        // An agent that has just started lists nothing yet; what an earlier one left lies in its folder.
+        // An agent that has just started lists nothing yet; pods of an earlier one are in its directory.
         const folders = await readdir(join(this.root, 'pods')).catch(() => []);
         if (left.length + folders.length === 0) return true;
-        throw new Error(`left: ${JSON.stringify(left)}\nfolders: ${folders.join()}`);
+        throw new Error(`remaining: ${JSON.stringify(left)}\ndirectories: ${folders.join()}`);
       },
       { timeoutMs: END_TIMEOUT_MS, what: 'all pods are gone' },
     );
@@ -285,6 +287,6 @@ function callSocket(
   });
 }
 
-/** Whether every container of the pod runs and is ready. */
+/** Reports whether every container of the pod runs and is ready. */
 export const isReady = ({ status }: Pod): boolean =>
   status?.conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True') === true;

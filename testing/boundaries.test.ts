@@ -1,92 +1,21 @@
-/** The rules of design: which room may import which, nobody reaches into another room's internals, no cycles,
- *  and words that differ between the vocabularies stand in one file. */
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+/** Dependency rules: which top-level folder may import which, no imports of another folder's internals, no
+ *  cycles, and the names that differ between vocabularies only in one file. */
 import { describe, expect, test } from 'vitest';
+import { files, imports, importsOf, isTest, readText, roomOf } from './imports.ts';
 
-const ROOT = join(import.meta.dirname, '..');
-
-/** What each room may import besides itself. Tests may use the testing room too. */
+/** Allowed imports of each top-level folder, besides itself. Tests may also import `testing/`. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'api-machinery': [],
   'cri-proto': ['api-machinery'],
   volumes: ['api-machinery', 'cri-proto'],
   eviction: ['api-machinery'],
-  agent: ['api-machinery', 'cri-proto', 'volumes', 'eviction', 'packaging'],
+  agent: ['api-machinery', 'cri-proto', 'volumes', 'eviction'],
   'control-plane-lite': ['api-machinery'],
-  packaging: ['api-machinery', 'cri-proto', 'agent', 'scripts'],
   testing: ['api-machinery', 'cri-proto', 'volumes', 'agent', 'control-plane-lite', 'scripts'],
-  e2e: [
-    'api-machinery',
-    'cri-proto',
-    'volumes',
-    'agent',
-    'control-plane-lite',
-    'packaging',
-    'testing',
-    'scripts',
-  ],
-  bench: [
-    'api-machinery',
-    'cri-proto',
-    'volumes',
-    'agent',
-    'control-plane-lite',
-    'testing',
-    'scripts',
-    'packaging',
-  ],
+  e2e: ['api-machinery', 'cri-proto', 'volumes', 'agent', 'control-plane-lite', 'testing', 'scripts'],
+  bench: ['api-machinery', 'cri-proto', 'volumes', 'agent', 'control-plane-lite', 'testing', 'scripts'],
   scripts: ['api-machinery', 'cri-proto', 'volumes', 'agent'],
 };
-
-const ALIASES: Readonly<Record<string, string>> = {
-  '#api': 'api-machinery',
-  '#cri': 'cri-proto',
-  '#volumes': 'volumes',
-  '#eviction': 'eviction',
-  '#agent': 'agent',
-  '#packaging': 'packaging',
-  '#plane': 'control-plane-lite',
-};
-
-interface Import {
-  readonly from: string;
-  readonly to: string;
-  readonly typeOnly: boolean;
-  readonly lazy: boolean;
-}
-
-const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts'], {
-  cwd: ROOT,
-  encoding: 'utf8',
-})
-  .split('\n')
-  .filter((path) => path.includes('/') && existsSync(join(ROOT, path)));
-
-const isTest = (path: string): boolean => path.endsWith('.test.ts') || path.includes('/testing/');
-const roomOf = (path: string): string => path.split('/')[0] ?? '';
-const readText = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
-
-/** Every import, export-from and dynamic import of our own files, as repository paths. */
-export function importsOf(path: string, text: string): readonly Import[] {
-  const pattern = /(?:^|\n)\s*(import|export)(\s+type)?\s[^;'"]*?from\s+'([^']+)'|import\(\s*'([^']+)'/g;
-  return [...text.matchAll(pattern)].flatMap((match) => {
-    const specifier = match[3] ?? match[4] ?? '';
-    const to = resolve(path, specifier);
-    const lazy = match[4] !== undefined;
-    return to === undefined ? [] : [{ from: path, to, typeOnly: match[2] !== undefined, lazy }];
-  });
-}
-
-function resolve(path: string, specifier: string): string | undefined {
-  if (specifier.startsWith('.')) return normalize(join(dirname(path), specifier));
-  const [alias = '', ...rest] = specifier.split('/');
-  const room = ALIASES[alias];
-  return room === undefined ? undefined : join(room, ...rest);
-}
-
-const imports = files.flatMap((path) => importsOf(path, readText(path)));
 
 describe('imports', () => {
   test('are found at all', () => {
@@ -108,7 +37,7 @@ describe('imports', () => {
     expect(wrong.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
   });
 
-  test('stay out of other rooms’ internals', () => {
+  test('never reach into another folder’s internals', () => {
     const wrong = imports.filter(({ from, to }) => {
       const at = to.indexOf('/internal/');
       return at >= 0 && !from.startsWith(to.slice(0, at + 1));
@@ -154,7 +83,7 @@ describe('vocabulary', () => {
     /k8s\.io|kubernetes\.io|kube-system|kubelet|Kubelet|KUBERNETES_|plat\.io|plat-system|PLAT_EXEC|vnd\.plat/;
   const EXEMPT = /^api-machinery\/vocabulary\.ts$|\/gen\/|^testing\/boundaries\.test\.ts$/;
 
-  test('words that differ stand in one file', () => {
+  test('names that differ are in one file', () => {
     const wrong = files
       .filter((path) => !EXEMPT.test(path))
       .flatMap((path) =>

@@ -1,4 +1,4 @@
-/** The command line as a process of its own, for tests. */
+/** The command line as a separate process, for tests. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text as readAll } from 'node:stream/consumers';
@@ -28,14 +28,14 @@ export function startCli(agent: TestAgent, args: readonly string[]): CliProcess 
   return Object.assign(child, { ended });
 }
 
-/** Runs a command to its end. */
+/** Runs a command to completion. */
 export function runCli(
   agent: TestAgent,
   args: readonly string[],
   input: string | Uint8Array = '',
 ): Promise<Ended> {
   const child = startCli(agent, args);
-  // A command that reads nothing may have ended already.
+  // A command that reads no input may have exited already.
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(input);
   return child.ended;

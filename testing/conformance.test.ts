@@ -1,5 +1,5 @@
-/** Holds `docs/conformance.md` to what is there: every place and every test that it names exists, and every line says
- *  where it is shown, or that it is not. */
+/** Checks `docs/conformance.md` against the repository: every file and every test that it names exists,
+ *  and every line names its test, or says that it is not implemented. */
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
@@ -11,7 +11,7 @@ interface Row {
   readonly shownBy: string;
 }
 
-/** The rows of the tables whose first column is `Line`. */
+/** Returns the rows of the tables whose first column is `Line`. */
 function rowsOf(markdown: string): readonly Row[] {
   const rows: Row[] = [];
   let inside = false;
@@ -30,7 +30,7 @@ function rowsOf(markdown: string): readonly Row[] {
   return rows;
 }
 
-/** Where a name leads, as paths from the root to try. */
+/** Paths from the root at which a name may be found. */
 const PLACES = [(name: string) => name, (name: string) => `control-plane-lite/${name}`];
 
 function find(name: string, places = PLACES): string | undefined {
@@ -40,11 +40,11 @@ function find(name: string, places = PLACES): string | undefined {
 const testFile = (name: string): string | undefined =>
   name.includes('/') ? find(name) : find(name, [(short) => `e2e/plane/${short}.node.test.ts`]);
 
-/** Faults of what a row names: files that are missing, titles that are in none of them. */
-function faultsOf({ line, doneIn, shownBy }: Row): readonly string[] {
-  const faults: string[] = [];
+/** Returns the errors of a row: missing files, and titles that no file contains. */
+function errorsOf({ line, doneIn, shownBy }: Row): readonly string[] {
+  const errors: string[] = [];
   for (const [, name = ''] of doneIn.matchAll(/`([^`]+)`/g)) {
-    if (find(name) === undefined) faults.push(`${line}: ${name} is not there`);
+    if (find(name) === undefined) errors.push(`${line}: ${name} does not exist`);
   }
   let tested = false;
   let text = '';
@@ -53,15 +53,16 @@ function faultsOf({ line, doneIn, shownBy }: Row): readonly string[] {
       const path = testFile(name);
       text = path === undefined ? '' : readFileSync(path, 'utf8');
       tested = true;
-      if (path === undefined || !path.endsWith('.test.ts')) faults.push(`${line}: ${name} is no test file`);
+      if (path === undefined || !path.endsWith('.test.ts'))
+        errors.push(`${line}: ${name} is not a test file`);
     } else if (title !== undefined && !text.includes(title)) {
-      faults.push(`${line}: no test has ${JSON.stringify(title)} in its title`);
+      errors.push(`${line}: no test has ${JSON.stringify(title)} in its title`);
     }
   }
   const open = shownBy.includes('not yet') || shownBy.startsWith('binds ');
-  if (!tested && !open) faults.push(`${line}: no test, and not said to be missing`);
-  if (doneIn === '' && !open) faults.push(`${line}: done nowhere, and not said to be missing`);
-  return faults;
+  if (!tested && !open) errors.push(`${line}: neither a test nor "not yet"`);
+  if (doneIn === '' && !open) errors.push(`${line}: neither an implementation nor "not yet"`);
+  return errors;
 }
 
 describe('docs/conformance.md', () => {
@@ -73,8 +74,8 @@ describe('docs/conformance.md', () => {
     expect(documents.map((each) => each.length > 30)).toEqual([true, true, true]);
   });
 
-  test('names what is there', () => {
-    expect(rows.flatMap(faultsOf)).toEqual([]);
+  test('names existing files and tests', () => {
+    expect(rows.flatMap(errorsOf)).toEqual([]);
   });
 
   test('has each line once', () => {
@@ -86,16 +87,16 @@ describe('docs/conformance.md', () => {
   });
 
   test.each<[string, Row, string]>([
-    ['a place that is gone', { line: 'x', doneIn: '`nowhere.ts`', shownBy: '`watch`' }, 'is not there'],
-    ['a file that is gone', { line: 'x', doneIn: '`http`', shownBy: '`nowhere`' }, 'is no test file'],
+    ['a place that is gone', { line: 'x', doneIn: '`nowhere.ts`', shownBy: '`watch`' }, 'does not exist'],
+    ['a file that is gone', { line: 'x', doneIn: '`http`', shownBy: '`nowhere`' }, 'is not a test file'],
     [
       'a title that is gone',
       { line: 'x', doneIn: '`http`', shownBy: '`watch` "no such title"' },
       'no test has',
     ],
-    ['no test', { line: 'x', doneIn: '`http`', shownBy: 'somehow' }, 'no test, and'],
-    ['no place', { line: 'x', doneIn: '', shownBy: '`watch`' }, 'done nowhere'],
-  ])('would tell %s', (_, row, fault) => {
-    expect(faultsOf(row).join()).toContain(fault);
+    ['no test', { line: 'x', doneIn: '`http`', shownBy: 'somehow' }, 'neither a test'],
+    ['no place', { line: 'x', doneIn: '', shownBy: '`watch`' }, 'neither an implementation'],
+  ])('reports %s', (_, row, error) => {
+    expect(errorsOf(row).join()).toContain(error);
   });
 });

@@ -1,6 +1,6 @@
-/** Gives the tests of project `node` one containerd for the whole run: `inject('criEndpoint')`.
- *  It has the images `local/pause:1` and `local/busybox:1`. Tests use names of their own and remove their pods. The
- *  programs that they start are those of a bundle, see prepare-programs.ts. */
+/** Starts one containerd per run for the tests of project `node`: `inject('criEndpoint')`.
+ *  It has the images `local/pause:1` and `local/busybox:1`. Tests use unique names and remove their pods.
+ *  The programs that they start come from a bundle, see prepare-programs.ts. */
 import type { TestProject } from 'vitest/node';
 import { removeAbandonedCgroups, removeAbandonedContainerds } from './abandoned.ts';
 import { startTestContainerd } from './containerd.ts';

@@ -1,4 +1,4 @@
-/** A private containerd for tests that stop, kill or restart it; other tests share the run's one:
+/** A private containerd for tests that stop, kill or restart it; other tests share that of the run:
  *  `inject('criEndpoint')`, see containerd-setup.ts. */
 import { execFile } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
@@ -15,26 +15,26 @@ export interface TestContainerd extends AsyncDisposable {
   /** `unix://…` */
   readonly endpoint: string;
   readonly socketPath: string;
-  /** Folder that holds everything of it; a test may add files. */
+  /** Directory of all its files; a test may add some. */
   readonly folder: string;
-  /** The instance; it restarts by itself when killed unless `restart: false` was given. */
+  /** The instance; it restarts automatically when killed unless `restart: false` was given. */
   readonly containerd: ManagedContainerd;
-  /** Starts it again on the same folders after it ended; for instances with `restart: false`. */
+  /** Starts it again on the same directories after it exited; for instances with `restart: false`. */
   startAgain(): Promise<void>;
   /** Imports further images. */
   load(images: readonly ImageArchive[]): Promise<void>;
-  /** Removes its pods, processes, cgroups, mounts, network and folders. */
+  /** Removes its pods, processes, cgroups, mounts, network and directories. */
   purge(): Promise<void>;
 }
 
 export interface TestContainerdOptions {
   readonly restart?: boolean;
   readonly log?: Logger;
-  /** Size of the disk on which images and containers lie, in MiB: one of its own, in memory. The machine's unless given. */
+  /** Size in MiB of a private disk in memory for images and containers. The machine's disk by default. */
   readonly diskMiB?: number;
 }
 
-/** The purge unmounts it with whatever else is mounted there. */
+/** The purge unmounts it together with the mounts inside. */
 async function mountDisk(dir: string, sizeMiB: number): Promise<void> {
   await mkdir(dir, { recursive: true });
   await promisify(execFile)('mount', ['-t', 'tmpfs', '-o', `size=${sizeMiB}m,mode=711`, 'none', dir]);
@@ -69,7 +69,7 @@ export async function startTestContainerd(options: TestContainerdOptions = {}): 
     purged = true;
     for (const instance of [containerd, ...later]) instance.release();
     await removeManagedContainerd({ ...containerd.layout, networkName, log });
-    // Programs that end write there what was compiled of them.
+    // Exiting programs write their compile cache there.
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 

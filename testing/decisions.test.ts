@@ -1,4 +1,4 @@
-/** Checks the form of the decision records: a numbered title that their index lists, and one form of status. */
+/** Checks the form of decision records: a numbered title that the index lists, and a uniform status. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 

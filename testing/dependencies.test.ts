@@ -1,22 +1,14 @@
-/** Holds `package.json` to what is imported: every package has an importer, and what only tests and scripts import is
- *  no dependency of the programs. */
+/** Checks `package.json` against imports: every package has an importer, and packages imported only by
+ *  tests and scripts are not dependencies of the programs. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import packageFile from '../package.json' with { type: 'json' };
 
 const ROOT = new URL('../', import.meta.url).pathname;
-const PROGRAMS = [
-  'agent',
-  'api-machinery',
-  'control-plane-lite',
-  'cri-proto',
-  'eviction',
-  'packaging',
-  'volumes',
-];
+const PROGRAMS = ['agent', 'api-machinery', 'control-plane-lite', 'cri-proto', 'eviction', 'volumes'];
 const OTHERS = ['bench', 'e2e', 'scripts', 'testing'];
 const OF_TESTS = /\.test\.ts$|\.fixture\.ts$|\/testing\/|\/fake\/|\/conformance(\/|\.ts$)|\/test-[^/]*\.ts$/;
-/** Run or read, not imported. */
+/** Executed or read, not imported. */
 const TOOLS = ['@biomejs/biome', 'oxlint', 'oxlint-tsgolint', 'typescript', 'node'];
 
 function sources(folders: readonly string[]): readonly string[] {
@@ -43,14 +35,14 @@ const all = sources(PROGRAMS);
 const byPrograms = packagesIn(all.filter((path) => !OF_TESTS.test(path)));
 const byAnyone = packagesIn([...all, ...sources(OTHERS)]);
 
-test('what the programs depend on is what they import', () => {
+test('the dependencies of the programs are their imports', () => {
   const unused = Object.keys(packageFile.dependencies).filter(
     (name) => !byPrograms.has(name) && !TOOLS.includes(name),
   );
   expect(unused).toEqual([]);
 });
 
-test('what only tests and scripts depend on is imported by one of them, and by no program', () => {
+test('development dependencies are imported by tests or scripts, and by no program', () => {
   const names = Object.keys(packageFile.devDependencies);
   const unused = names.filter(
     (name) => !byAnyone.has(name) && !TOOLS.includes(name) && !name.startsWith('@types/'),

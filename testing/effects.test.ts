@@ -1,5 +1,5 @@
-/** Holds what is said of settings and feature gates to the sources: what has an effect has a consumer in the program,
- *  and what has none has no consumer. */
+/** Checks the declared effects of settings and feature gates against the sources: those with an effect
+ *  have a consumer in the program, those without have none. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -22,7 +22,8 @@ function resolveImport(from: string, target: string): string | undefined {
   return alias === undefined ? undefined : join(alias[1], target.slice(alias[0].length));
 }
 
-/** The sources of a program: its main file and everything that it imports, types as well, without comments. */
+/** Returns the sources of a program without comments: its main file and everything that it imports, types
+ *  included. */
 function sourcesOf(main: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const todo = [join(ROOT, main)];
@@ -51,20 +52,21 @@ const SOURCES = new Map(Object.entries(MAIN).map(([program, main]) => [program, 
 const sources = (program: Program): ReadonlyMap<string, string> => SOURCES.get(program) ?? new Map();
 
 test('the sources of both programs are found', () => {
-  expect([...sources('nodeagent').keys()]).toContain('agent/wiring/pod-side.ts');
+  expect([...sources('nodeagent').keys()]).toContain('agent/wiring/pods/pods.ts');
   expect([...sources('control-plane-lite').keys()]).toContain(
     'control-plane-lite/controllers/job/controller.ts',
   );
   expect([...sources('control-plane-lite').keys()].filter((path) => path.startsWith('agent/'))).toEqual([]);
 });
 
-/** Where gates are named without being asked. */
+/** Files that name gates without checking them. */
 const GATE_TABLES = /schema\/feature-gates|schema\/gate-effects|config\/gen\/|config\/data\//;
 
-/** Defaults of kinds that only the server fills in. The agent loads the same table and passes no gates. */
+/** Defaults of kinds that only the server applies. The agent loads the same table and passes no gates. */
 const SERVER_TABLES = /schema\/data\/defaults\.json/;
 
-/** Files of a program that ask for a gate: by a call, through a constant, or in a table of gates. */
+/** Returns the files of a program that check a gate: by a call, through a constant, or in a table of
+ *  gates. */
 function askersOf(gate: string, program: Program): readonly string[] {
   const asks = new RegExp(
     [
@@ -82,11 +84,11 @@ function askersOf(gate: string, program: Program): readonly string[] {
   });
 }
 
-/** Not a gate of its own but a value for all gates of a stage. */
+/** Not a gate but a value for all gates of a stage. */
 const GROUPS = new Set(['AllAlpha', 'AllBeta']);
 
 test.each(FEATURE_GATES.map(({ name }) => name).filter((name) => !GROUPS.has(name)))(
-  'what the table says of a gate is so in the sources: %s',
+  'the table agrees with the sources about gate %s',
   (name) => {
     for (const program of ['nodeagent', 'control-plane-lite'] as const) {
       const askers = askersOf(name, program);
@@ -99,7 +101,7 @@ test.each(FEATURE_GATES.map(({ name }) => name).filter((name) => !GROUPS.has(nam
   },
 );
 
-test('every gate that is asked for exists, and those of the table do', () => {
+test('every checked gate exists, and so do those of the table', () => {
   const names = new Set(FEATURE_GATES.map(({ name }) => name));
   const asked = [...SOURCES.values()].flatMap((files) =>
     [...files.values()].flatMap((text) =>
@@ -113,32 +115,32 @@ test('every gate that is asked for exists, and those of the table do', () => {
   expect(effectiveGates('nodeagent').filter((name) => !names.has(name))).toEqual([]);
 });
 
-/** Where settings are declared, read, checked and shown: naming one there has no effect. The managed runtime has members
- *  of its own with such names, of containerd's configuration, and is given no settings by their names. */
+/** Files that declare, parse, validate and print settings: names there have no effect. The managed runtime
+ *  has members with the same names in containerd's configuration, and does not get settings by name. */
 const SETTING_TABLES = /^agent\/config\/|^agent\/runtime\/managed\//;
 
 const agentSources = [...sources('nodeagent')].filter(
   ([path]) => /^(?:agent|eviction)\//.test(path) && !SETTING_TABLES.test(path),
 );
 
-/** Other things have this name too. */
+/** Names that also have other meanings. */
 const HOMONYMS = new Set(['docker']);
 
 const word = (name: string): RegExp =>
   new RegExp(HOMONYMS.has(name) ? `onfig\\??\\.${name}\\b` : `\\.${name}\\b|[{,]\\s*${name}\\b\\s*[,:}]`);
 
-/** Files that read a member of the setting's name. The configuration is passed on in parts, so this is more than its
- *  readers; no other member has the name of a setting without effect. */
+/** Returns the files that read a member with the setting's name. The configuration is passed on in parts,
+ *  so this includes other readers; no other member has the name of a setting without effect. */
 const readersOf = (key: string): readonly string[] => {
   const pattern = word(key.split('.').at(-1) ?? key);
   return agentSources.filter(([, text]) => pattern.test(text)).map(([path]) => path);
 };
 
-/** Settings that have their effect while the configuration is loaded: a file is read, a value rejected. */
+/** Settings that take effect while the configuration is loaded: a file is read, a value is rejected. */
 const AT_START = new Set(['config', 'containerRuntime']);
 
 test.each(CONFIG_SETTINGS.map((setting) => [setting.key, setting] as const))(
-  'what the table says of a setting is so in the sources: %s',
+  'the table agrees with the sources about setting %s',
   (key, { acted }) => {
     if (AT_START.has(key)) return;
     const readers = readersOf(key);

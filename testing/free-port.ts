@@ -1,25 +1,25 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the ports that the kernel gives to outgoing connections and to listeners that name none: one of those may be
- *  gone again before the program that it was found for listens. */
+/** Below the kernel's range of ephemeral ports, where a free port may be taken again before its program
+ *  listens. */
 const FIRST = 10_000;
 const PORTS_PER_WORKER = 2_000;
 const WORKERS = 8;
 
-/** Tests that run beside each other look in ranges of their own. */
+/** Concurrent tests search separate ranges. */
 const range = FIRST + (Number(process.env['VITEST_POOL_ID'] ?? 0) % WORKERS) * PORTS_PER_WORKER;
 let next = Math.floor(Math.random() * PORTS_PER_WORKER);
 
-/** A port of loopback that nobody listens on, and that nobody else is told of. */
+/** Returns a free loopback port that is not given to any other caller. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < PORTS_PER_WORKER; tries += 1) {
     next = (next + 1) % PORTS_PER_WORKER;
-    // Others may ask meanwhile.
+    // Concurrent callers continue after it.
     const port = range + next;
     if (await isFree(port)) return port;
   }
-  throw new Error(`there is no free port from ${range} to ${range + PORTS_PER_WORKER - 1}`);
+  throw new Error(`no free port from ${range} to ${range + PORTS_PER_WORKER - 1}`);
 }
 
 async function isFree(port: number): Promise<boolean> {

@@ -1,8 +1,8 @@
-/** Reads a heap snapshot of V8 and says what holds the strings that match a pattern. */
+/** Reader of V8 heap snapshots that reports what retains the strings matching a pattern. */
 import { readFile } from 'node:fs/promises';
 
 export interface Held {
-  /** From the string outwards: names of members and of what has them; keys and positions are left out. */
+  /** From the string outwards: names of members and their owners; keys and indexes are omitted. */
   readonly path: string;
   readonly count: number;
   /** One of the strings. */
@@ -24,13 +24,13 @@ interface Snapshot {
 }
 
 const STRING_TYPES: readonly string[] = ['string', 'concatenated string', 'sliced string'];
-/** Tables of the engine, which hold nothing on their own. */
+/** Tables of the engine that retain nothing by themselves. */
 const WEAK_TABLES: readonly string[] = [
   '(Internalized strings)',
   '(External strings)',
   '(Weak global handles)',
 ];
-const LONGEST_NAME = 40;
+const MAX_NAME_LENGTH = 40;
 const PATH_STEPS = 8;
 
 /** Members of the format's records. */
@@ -39,7 +39,7 @@ class Graph {
   readonly #nodeSize: number;
   readonly #edgeSize: number;
   readonly count: number;
-  /** Position of the first edge of each node. */
+  /** Index of the first edge of each node. */
   readonly firstEdge: Int32Array;
 
   constructor(data: Snapshot) {
@@ -76,7 +76,8 @@ class Graph {
   }
 }
 
-/** The edge by which each node is reached first from the root, and the node that it leaves; -1 for what is not held. */
+/** Returns the edge by which each node is first reached from the root, and the node that it leaves; -1 for
+ *  unreachable nodes. */
 function reach(
   graph: Graph,
   except: readonly string[],
@@ -99,9 +100,9 @@ function reach(
   return { from, by };
 }
 
-/** Strings in which the pattern is found, grouped by what holds them, most of them first.
- *  @param except names of members that do not count: what they alone hold is left out */
-export async function heldStrings(
+/** Returns strings that match the pattern, grouped by their retainers, largest groups first.
+ *  @param except names of members to ignore: strings that only they retain are omitted */
+export async function retainedStrings(
   file: string,
   pattern: RegExp,
   except: readonly string[] = [],
@@ -110,7 +111,7 @@ export async function heldStrings(
   const graph = new Graph(JSON.parse(await readFile(file, 'utf8')) as Snapshot);
   const { from, by } = reach(graph, except);
   const plain = (name: string): string =>
-    pattern.test(name) || /^\d*$/.test(name) ? '*' : name.slice(0, LONGEST_NAME);
+    pattern.test(name) || /^\d*$/.test(name) ? '*' : name.slice(0, MAX_NAME_LENGTH);
 
   function pathOf(node: number): string {
     const steps: string[] = [];

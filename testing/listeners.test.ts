@@ -1,22 +1,14 @@
-/** Holds the source to one rule for listeners: they are kept and called by `api-machinery/kit/listeners.ts`, so that
- *  one that throws never keeps another from being called. */
+/** Enforces one rule for listeners: they are stored and called by `api-machinery/kit/listeners.ts`, so
+ *  that a throwing listener never prevents another from being called. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
 const ROOT = new URL('../', import.meta.url).pathname;
-const FOLDERS = [
-  'agent',
-  'api-machinery',
-  'control-plane-lite',
-  'cri-proto',
-  'eviction',
-  'packaging',
-  'volumes',
-];
-/** What tests use, and the rule itself. */
+const FOLDERS = ['agent', 'api-machinery', 'control-plane-lite', 'cri-proto', 'eviction', 'volumes'];
+/** Files used by tests, and the rule itself. */
 const FREE = /\.test\.ts$|\.fixture\.ts$|\/testing\/|\/fake\/|\/gen\/|kit\/listeners(\.test)?\.ts$/;
 
-/** Sets and maps of functions, and loops that call what is named for hearing of something. */
+/** Sets and maps of functions, and loops that call members named like listeners. */
 const BY_HAND: readonly RegExp[] = [
   /new Set<\([^\n]*\) => (void|unknown)>/,
   /new Map<[^\n]*Set<\([^\n]*\) => (void|unknown)>/,
@@ -36,7 +28,7 @@ function sourceFiles(): readonly string[] {
 }
 
 describe('listeners', () => {
-  test('are nowhere kept or called by hand', () => {
+  test('are never stored or called by hand', () => {
     const files = sourceFiles();
     expect(files.length).toBeGreaterThan(1000);
     expect(files.filter((path) => byHand(readFileSync(ROOT + path, 'utf8')))).toEqual([]);

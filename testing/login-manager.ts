@@ -1,4 +1,4 @@
-/** A login manager of a test's own, on a bus of its own: says when the machine shuts down, which it doesn't. */
+/** A login manager on a private bus for one test: it announces a shutdown that does not happen. */
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -7,20 +7,20 @@ import { decodeMessage } from '#agent/dbus/read.ts';
 import { encodeCall } from '#agent/dbus/write.ts';
 
 export interface TestLoginManager extends AsyncDisposable {
-  /** For the environment of whoever is to find it. */
+  /** Environment for the programs that use it. */
   readonly env: Readonly<Record<string, string>>;
-  /** Resolves when somebody listens. */
+  /** Resolves when a client listens. */
   readonly listened: Promise<void>;
-  /** Tells that a shutdown begins, or that it was called off. */
+  /** Announces a shutdown, or its cancellation. */
   tell(begins: boolean): void;
 }
 
 /** Longer than any shutdown of a test waits. */
-const LONGEST_DELAY_US = 600_000_000n;
+const MAX_DELAY_US = 600_000_000n;
 const SIGNAL = 4;
 
-/** An answer without values, or with a variant of one number. */
-function encodeAnswer(serial: number, value?: bigint): Buffer {
+/** Encodes a response without values, or with a variant of one number. */
+function encodeResponse(serial: number, value?: bigint): Buffer {
   const fields = Buffer.from([5, 1, 'u'.charCodeAt(0), 0, 0, 0, 0, 0]);
   fields.writeUInt32LE(serial, 4);
   const signature = Buffer.from([8, 1, 'g'.charCodeAt(0), 0, 1, 'v'.charCodeAt(0), 0]);
@@ -53,7 +53,7 @@ function encodeShutdown(begins: boolean): Buffer {
   return bytes;
 }
 
-/** Lets in whoever comes, and answers its calls. */
+/** Accepts every client, and responds to its calls. */
 function serve(socket: Socket, called: (message: DBusMessage) => bigint | undefined): void {
   let came = Buffer.alloc(0);
   let isIn = false;
@@ -69,7 +69,7 @@ function serve(socket: Socket, called: (message: DBusMessage) => bigint | undefi
     if (!isIn) return;
     for (let next = decodeMessage(came); next !== undefined; next = decodeMessage(came)) {
       came = came.subarray(next.length);
-      socket.write(encodeAnswer(next.message.serial, called(next.message)));
+      socket.write(encodeResponse(next.message.serial, called(next.message)));
     }
   });
 }
@@ -78,7 +78,7 @@ function serve(socket: Socket, called: (message: DBusMessage) => bigint | undefi
 export async function startTestLoginManager(folder: string): Promise<TestLoginManager> {
   const [path, programs] = [join(folder, 'bus'), join(folder, 'bin')];
   await mkdir(programs);
-  // Holds the lock as the real program does: as long as its input lasts.
+  // Holds the lock like the real program: until its input ends.
   await writeFile(join(programs, 'systemd-inhibit'), '#!/bin/sh\nexec cat\n');
   await chmod(join(programs, 'systemd-inhibit'), 0o755);
   const sockets = new Set<Socket>();
@@ -88,7 +88,7 @@ export async function startTestLoginManager(folder: string): Promise<TestLoginMa
     socket.once('close', () => sockets.delete(socket));
     serve(socket, ({ member }) => {
       if (member === 'AddMatch') listened.resolve();
-      return member === 'Get' ? LONGEST_DELAY_US : undefined;
+      return member === 'Get' ? MAX_DELAY_US : undefined;
     });
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));

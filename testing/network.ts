@@ -1,6 +1,7 @@
-/** A network of a test's own, in namespaces that end with it: one machine in the middle, on which the test itself is
- *  from then on, and others beside it. A namespace belongs to a thread: sockets and processes that the thread makes
- *  are of the one that it is in at that moment. Needs root, and a test file that is a process of its own. */
+/** A private network for one test, in namespaces that end with it: one machine in the middle, to which the
+ *  test itself moves, and others around it. A namespace belongs to a thread: sockets and processes created
+ *  by the thread belong to its namespace at that moment. Needs root, and a test file in a separate
+ *  process. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
@@ -9,19 +10,19 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 const CLONE_NEWNET = 0x40_00_00_00;
-/** Of all machines of a network; nothing outside of it knows them. */
+/** Prefix of all machines of a network, unknown outside. */
 const PREFIX = '10.199.0';
 
 export interface TestMachine {
   readonly address: string;
-  /** Does what the work does before its first `await` as if it were on that machine. */
+  /** Runs the synchronous part of the work as if on that machine. */
   on<T>(work: () => T): T;
-  /** As `on`, until the promise is settled; the test must do nothing else meanwhile. */
+  /** Like `on`, until the promise is settled; the test must do nothing else meanwhile. */
   whileOn<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export interface TestNetwork extends AsyncDisposable {
-  /** Of the machine on which the test is. */
+  /** Address of the test's machine. */
   readonly address: string;
   addMachine(): Promise<TestMachine>;
 }
@@ -29,11 +30,11 @@ export interface TestNetwork extends AsyncDisposable {
 interface Namespace {
   readonly pid: number;
   readonly fd: number;
-  readonly ip: (...words: readonly string[]) => Promise<void>;
+  readonly ip: (...args: readonly string[]) => Promise<void>;
   readonly end: () => Promise<void>;
 }
 
-/** The namespace is there as long as a process that does nothing else. */
+/** A process that does nothing else keeps the namespace alive. */
 async function createNamespace(): Promise<Namespace> {
   const holder: ChildProcess = spawn('unshare', ['--net', 'sh', '-c', 'echo in; exec sleep infinity'], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -43,8 +44,8 @@ async function createNamespace(): Promise<Namespace> {
   await once(holder.stdout, 'data');
   const path = `/proc/${pid}/ns/net`;
   const fd = openSync(path, 'r');
-  const ip = async (...words: readonly string[]): Promise<void> => {
-    await run('nsenter', [`--net=${path}`, 'ip', ...words]);
+  const ip = async (...args: readonly string[]): Promise<void> => {
+    await run('nsenter', [`--net=${path}`, 'ip', ...args]);
   };
   await ip('link', 'set', 'lo', 'up');
   return {

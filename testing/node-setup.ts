@@ -1,5 +1,5 @@
-/** Before each file of the node tests: the programs that it starts find what was compiled of them. Not so the process of
- *  the tests itself, which would write there when it ends, after the folder is gone. */
+/** Setup before each file of the node tests: programs that it starts use the compile cache. The test
+ *  process itself does not, since it would write at its exit, after the directory is gone. */
 import { compiledBeside, PROGRAMS_VARIABLE } from './programs.ts';
 
 const programs = process.env[PROGRAMS_VARIABLE];

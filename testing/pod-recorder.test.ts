@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
+import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
 import { createPodRecorder } from './pod-recorder.ts';
 
 const pod = (phase: NonNullable<PodStatus['phase']>, metadata: object = {}): Pod => ({
@@ -59,7 +59,7 @@ test.each<[string, readonly [type: string, pod: Pod][], readonly string[]]>([
     ],
     [],
   ],
-])('the faults of %s', (_, events, faults) => {
+])('the violations of %s', (_, events, faults) => {
   const recorder = createPodRecorder();
   for (const [type, state] of events) recorder.see(type, state);
   expect(recorder.faults()).toEqual(faults);

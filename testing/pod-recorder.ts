@@ -1,20 +1,20 @@
-/** Records the states of all pods that a watch of an API server shows, and checks each against the rules of
+/** Recorder of all pod states that a watch of an API server shows; checks each against the rules of
  *  `pod-status-rules.ts`. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { removalFaults, stateFaults, stepFaults } from './pod-status-rules.ts';
 
 export interface PodRecorder {
-  /** Takes one event of a watch. */
+  /** Records one event of a watch. */
   see(type: string, pod: Pod): void;
-  /** Broken rules so far, each with its pod. */
+  /** Returns broken rules so far, each with its pod. */
   faults(): readonly string[];
-  /** How many states were checked. */
+  /** Returns the number of checked states. */
   count(): number;
 }
 
 interface Seen {
   readonly pod: Pod;
-  /** Its node was asked to end it, and had time to. */
+  /** Its node was asked to terminate it, and had time to. */
   readonly mayEnd: boolean;
 }
 
@@ -31,7 +31,7 @@ export function createPodRecorder(): PodRecorder {
     see(type, pod) {
       const { uid = '', deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata ?? {};
       const before = seen.get(uid);
-      // A pod that no node has got, or that was deleted by force, is removed as it is.
+      // A pod without a node, or deleted by force, is removed as it is.
       const isEnding = deletionTimestamp !== undefined && deletionGracePeriodSeconds > 0;
       const mayEnd = before?.mayEnd === true || (isEnding && pod.status?.startTime !== undefined);
       states += 1;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ContainerStatus, Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
+import type { ContainerStatus, Pod, PodStatus } from '#api/gen/core-v1.ts';
 import { removalFaults, stateFaults, stepFaults } from './pod-status-rules.ts';
 
 const T1 = '2026-01-01T00:00:01Z';
@@ -57,7 +57,7 @@ describe('a state', () => {
       pod('Running', { ...base, state: { running: { startedAt: T1 } } }),
       'without an ID',
     ],
-    ['runs since no time', pod('Running', running('x', { state: { running: {} } })), 'since no time'],
+    ['runs since no time', pod('Running', running('x', { state: { running: {} } })), 'without a start time'],
     ['ended without a reason', pod('Running', ended('x', {}, { reason: '' })), 'without a code or a reason'],
     ['ended at no time', pod('Running', ended('x', {}, { finishedAt: undefined })), 'ran from'],
     ['ended before it began', pod('Running', ended('x', {}, { startedAt: T2, finishedAt: T1 })), 'ran from'],
@@ -70,7 +70,9 @@ describe('a state', () => {
     ['has no state', pod('Running', { ...base, state: {} }), 'has the states'],
     ['is ready when it is over', pod('Failed', ended(), ready('True')), 'Ready is true of a pod'],
     ['is ready when a container is not', pod('Running', waiting(), ready('True')), 'while a are not'],
-  ])('with a fault: it %s', (_, state, fault) => expect(stateFaults(state).join()).toContain(fault));
+  ])('with a violation: it %s', (_, state, violation) =>
+    expect(stateFaults(state).join()).toContain(violation),
+  );
 });
 
 describe('a step', () => {
@@ -118,7 +120,7 @@ describe('a step', () => {
       'after no end',
     ],
     ['stops and has no end', pod('Running', running()), pod('Running', waiting()), 'has not ended'],
-    ['forgets its end', pod('Running', ended()), pod('Running', waiting()), 'is forgotten'],
+    ['forgets its end', pod('Running', ended()), pod('Running', waiting()), 'was lost'],
     [
       'ends otherwise',
       pod('Failed', ended()),
@@ -126,7 +128,7 @@ describe('a step', () => {
       'the end of x',
     ],
     [
-      'tells its last words late',
+      'reports its termination message late',
       pod('Running', ended()),
       pod(
         'Running',
@@ -153,8 +155,8 @@ describe('a step', () => {
       pod('Running', running()),
       'condition Ready is gone',
     ],
-  ])('with a fault: it %s', (_, before, after, fault) =>
-    expect(stepFaults(before, after).join()).toContain(fault),
+  ])('with a violation: it %s', (_, before, after, violation) =>
+    expect(stepFaults(before, after).join()).toContain(violation),
   );
 });
 

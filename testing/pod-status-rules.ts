@@ -1,10 +1,10 @@
-/** What a watcher may see of one pod: rules for each state of it, for two states that follow each other, and for the last
- *  one before the object is removed. States in between may be missing. Pure.
+/** Rules for the visible states of one pod: for each state, for two consecutive states, and for the last one
+ *  before the object is removed. States in between may be missing. Pure.
  *  Source: upstream 1.24, pod lifecycle and status manager. */
 import { isDeepStrictEqual } from 'node:util';
-import type { ContainerStateTerminated, ContainerStatus, Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
+import type { ContainerStateTerminated, ContainerStatus, Pod, PodStatus } from '#api/gen/core-v1.ts';
 
-/** An end that nobody saw has neither times nor, at times, an ID. */
+/** An unobserved termination has no times and sometimes no ID. */
 const UNKNOWN = 'ContainerStatusUnknown';
 
 const OWN_CONDITIONS: readonly string[] = ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready'];
@@ -26,14 +26,14 @@ function endsOf(status: PodStatus): readonly ContainerStateTerminated[] {
 type Report = (holds: boolean, text: string) => void;
 
 function collect(check: (report: Report) => void): readonly string[] {
-  const faults: string[] = [];
+  const violations: string[] = [];
   check((holds, text) => {
-    if (!holds) faults.push(text);
+    if (!holds) violations.push(text);
   });
-  return faults;
+  return violations;
 }
 
-/** Faults of one state. */
+/** Returns the broken rules of one state. */
 export function stateFaults({ spec, status = {} }: Pod): readonly string[] {
   return collect((report) => {
     for (const container of statusesOf(status)) {
@@ -55,7 +55,7 @@ function checkContainer({ name, state = {}, ...rest }: ContainerStatus, report: 
   report(Object.keys(state).length === 1, `${name} has the states ${Object.keys(state).join()}`);
   const { running } = state;
   if (running === undefined) return;
-  report(running.startedAt !== undefined, `${name} runs since no time`);
+  report(running.startedAt !== undefined, `${name} runs without a start time`);
   report(containerID !== undefined, `${name} runs without an ID`);
   report(typeof ready === 'boolean', `${name} is neither ready nor not`);
 }
@@ -79,7 +79,7 @@ function checkReadiness(status: PodStatus, report: Report): void {
   }
 }
 
-/** Faults of a step from one state to another of the same pod. */
+/** Returns the broken rules of a transition from one state to another of the same pod. */
 export function stepFaults({ status: before = {} }: Pod, { status: after = {} }: Pod): readonly string[] {
   return collect((report) => {
     checkPhases(before, after, report);
@@ -91,7 +91,7 @@ export function stepFaults({ status: before = {} }: Pod, { status: after = {} }:
     report(!(hasLostIP && runs), 'podIP is gone while a container runs');
     for (const old of statusesOf(before)) {
       const next = statusesOf(after).find(({ name }) => name === old.name);
-      // A pod that ended before any of its containers came to be may tell of none.
+      // A pod that ended before any container was created may report none.
       const mayGo = old.containerID === undefined && isOver(after);
       report(next !== undefined || mayGo, `the status of ${old.name} is gone`);
       if (next !== undefined) checkStep(old, next, report);
@@ -114,7 +114,7 @@ function checkPhases(before: PodStatus, after: PodStatus, report: Report): void 
 }
 
 function checkConditions(before: PodStatus, after: PodStatus, report: Report): void {
-  // Others than the node set theirs as they like.
+  // Other components set their conditions as they like.
   for (const old of (before.conditions ?? []).filter(({ type }) => OWN_CONDITIONS.includes(type))) {
     const next = after.conditions?.find(({ type }) => type === old.type);
     report(next !== undefined, `condition ${old.type} is gone`);
@@ -137,14 +137,14 @@ function checkStep(old: ContainerStatus, next: ContainerStatus, report: Report):
     report(isSame || restartCount > countBefore, `${name} was started again and counts ${counts}`);
     report(isSame || lastState.terminated !== undefined, `${name} was started again after no end`);
   }
-  const had = old.state?.terminated ?? old.lastState?.terminated;
+  const earlier = old.state?.terminated ?? old.lastState?.terminated;
   const has = state.terminated ?? lastState.terminated;
-  report(had === undefined || has !== undefined, `how ${name} ended is forgotten`);
+  report(earlier === undefined || has !== undefined, `the termination state of ${name} was lost`);
   const hasStopped = old.state?.running !== undefined && state.running === undefined;
   report(!hasStopped || has !== undefined, `${name} stopped running and has not ended`);
 }
 
-/** Faults of the last state that was seen of a pod that its node gave back. */
+/** Returns the broken rules of the last state of a pod whose deletion its node completed. */
 export function removalFaults(last: Pod): readonly string[] {
   const { status = {} } = last;
   return collect((report) => report(isOver(status), `was removed while ${status.phase}`));

@@ -1,12 +1,12 @@
-/** Which file a test starts for a program: that of the run's bundle, or the source where no bundle was made. */
+/** Program files for tests: from the run's bundle, or the source if no bundle was built. */
 import { dirname, join, resolve } from 'node:path';
 
 const REPOSITORY = resolve(import.meta.dirname, '..');
 
-/** Folder of the bundle, for the processes of the run. */
+/** Directory of the bundle, for the processes of the run. */
 export const PROGRAMS_VARIABLE = 'NODEAGENT_TEST_PROGRAMS';
 
-/** Where Node keeps what it has compiled of the bundle, and of whatever else the tests start. */
+/** Compile cache of the bundle and of other programs that the tests start. */
 export const compiledBeside = (programs: string): string => join(dirname(programs), 'compiled');
 
 /** @param name of the entry of the bundle

@@ -1,16 +1,16 @@
-/** Random numbers that can be had again: a test prints its seed, and the seed gives the same run. */
+/** Reproducible random numbers: a test prints its seed, and the seed repeats the run. */
 
 export interface Random {
   readonly seed: number;
-  /** From 0 up to, not including, 1. */
+  /** Returns a number from 0 up to, not including, 1. */
   next(): number;
-  /** A whole number from 0 up to, not including, `below`. */
+  /** Returns an integer from 0 up to, not including, `below`. */
   below(below: number): number;
   /** @throws Error for an empty list */
   pick<T>(items: readonly T[]): T;
 }
 
-/** Mulberry32. The seed comes from the variable `TEST_SEED` where it is set, else from the clock. */
+/** Mulberry32. The seed comes from the variable `TEST_SEED` if it is set, otherwise from the clock. */
 export function createRandom(
   seed: number = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31),
 ): Random {

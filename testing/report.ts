@@ -1,22 +1,22 @@
-/** What is known of a test's agent when something did not come about: for the message of the failure. */
+/** State of a test's agent for the message of a failure. */
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type AgentFolders, connectForTraces, containerNameOf, podUIDOf, readTraces } from './traces.ts';
 
-/** So much of the agent's log is shown, in characters. */
+/** Shown part of the agent's log, in characters. */
 const LOG_TAIL = 20_000;
 const CONNECT_TIMEOUT_MS = 2_000;
 
 export const agentLog = ({ folder }: AgentFolders): string => join(folder, 'agent.log');
 
-/** The end of the agent's log, of the lines that `mentions` if given. Never rejects. */
+/** Returns the end of the agent's log, of the lines containing `mentions` if given. Never rejects. */
 export async function logTail(agent: AgentFolders, mentions = ''): Promise<string> {
   const text = await readFile(agentLog(agent), 'utf8').catch(String);
   const lines = text.split('\n').filter((line) => line.includes(mentions));
   return lines.join('\n').slice(-LOG_TAIL);
 }
 
-/** The agent's log and what of it is in the runtime and on the disk, as text. Never rejects. */
+/** Returns the agent's log and its state in the runtime and on disk, as text. Never rejects. */
 export async function describeAgent(agent: AgentFolders, endpoint: string, mentions = ''): Promise<string> {
   const traces = await describeTraces(agent, endpoint).catch(String);
   return `${traces}\nthe agent's log ends:\n${await logTail(agent, mentions)}`;
@@ -39,8 +39,8 @@ async function describeTraces(agent: AgentFolders, endpoint: string): Promise<st
   }
 }
 
-/** Keeps the agent's log in the folder of NODEAGENT_TEST_LOGS, if that is set. */
-export async function keepLog(agent: AgentFolders): Promise<void> {
+/** Saves the agent's log in the directory of NODEAGENT_TEST_LOGS, if that is set. */
+export async function saveLog(agent: AgentFolders): Promise<void> {
   const folder = process.env['NODEAGENT_TEST_LOGS'];
   if (folder === undefined) return;
   await mkdir(folder, { recursive: true });

@@ -1,9 +1,9 @@
-/** What the API server's admission judges of a pod's seccomp profiles is what the agent runs its containers under,
- *  whatever annotations and fields the pod came with and whatever was tried on it later. */
+/** Agreement on seccomp profiles: the profiles that the API server's admission checks are those that the
+ *  agent applies, whatever annotations and fields the pod has and whatever updates follow. */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideSeccomp } from '#agent/runtime/config/seccomp.ts';
-import type { Pod, SeccompProfile } from '#api/schema/gen/core-v1.ts';
+import type { Pod, SeccompProfile } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { violationsOf } from '#plane/admission/pod-security/evaluate.ts';
 import { LATEST } from '#plane/admission/pod-security/levels.ts';
@@ -44,7 +44,7 @@ const keys = [
 ];
 const annotations = fc.dictionary(fc.constantFrom(...keys), annotation, { maxKeys: 3 });
 
-/** All but seccomp is as the strictest level wants it. */
+/** All but seccomp conforms to the strictest level. */
 const GOOD = { allowPrivilegeEscalation: false, runAsNonRoot: true, capabilities: { drop: ['ALL'] } };
 const withProfile = (name: string, seccompProfile: SeccompProfile | undefined): object => ({
   name,
@@ -58,7 +58,7 @@ interface Life {
   readonly main: SeccompProfile | undefined;
   readonly debug: SeccompProfile | undefined;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Annotations that somebody wants later. */
+  /** Annotations of a later update. */
   readonly later: Readonly<Record<string, string>>;
 }
 const life: fc.Arbitrary<Life> = fc.record({
@@ -70,8 +70,8 @@ const life: fc.Arbitrary<Life> = fc.record({
   later: annotations,
 });
 
-/** The pod as it is stored; `undefined` if it is refused. */
-function made({ pod, init, main, annotations: given }: Life): ApiObject | undefined {
+/** Returns the pod as stored; `undefined` if it is rejected. */
+function stored({ pod, init, main, annotations: given }: Life): ApiObject | undefined {
   const draft: ApiObject = {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -83,23 +83,23 @@ function made({ pod, init, main, annotations: given }: Life): ApiObject | undefi
     },
   };
   strategy.prepareForCreate?.(draft, context);
-  const faults = [
+  const errors = [
     ...(strategy.validate?.(draft, context) ?? []),
     ...(strategy.validateCreate?.(draft, context) ?? []),
   ].filter(({ field }) => /seccomp/i.test(field));
-  return faults.length === 0 ? draft : undefined;
+  return errors.length === 0 ? draft : undefined;
 }
 
-/** With the annotations as somebody wants them, if they may become so. */
+/** Returns the pod with updated annotations, if the update is allowed. */
 function annotated(old: ApiObject, wanted: Readonly<Record<string, string>>): ApiObject {
   const draft = structuredClone(old);
   draft.metadata.annotations = { ...draft.metadata.annotations, ...wanted };
   strategy.prepareForUpdate?.(draft, old, context);
-  const faults = strategy.validateUpdate?.(draft, old, context) ?? [];
-  return faults.length === 0 ? draft : old;
+  const errors = strategy.validateUpdate?.(draft, old, context) ?? [];
+  return errors.length === 0 ? draft : old;
 }
 
-/** With another container. */
+/** Returns the pod with another container. */
 function debugged(old: ApiObject, debug: SeccompProfile | undefined): ApiObject {
   const draft = structuredClone(old);
   Object.assign(draft['spec'] as object, { ephemeralContainers: [withProfile('debug', debug)] });
@@ -113,7 +113,7 @@ const containersOf = ({ spec }: Pod) => [
   ...(spec?.ephemeralContainers ?? []),
 ];
 
-/** The strictest level at which the pod is accepted. */
+/** Returns the strictest level at which the pod is accepted. */
 function levelOf(pod: Pod): 'restricted' | 'baseline' | 'privileged' {
   const isAt = (level: 'restricted' | 'baseline'): boolean =>
     violationsOf(pod, { level, minor: LATEST }, vocabulary) === undefined;
@@ -128,20 +128,20 @@ const runsUnder = (pod: Pod, container: ReturnType<typeof containersOf>[number],
 };
 
 describe('seccomp profiles', () => {
-  test('run as they were judged', () => {
+  test('run as they were admitted', () => {
     const accepted = { restricted: 0, baseline: 0, privileged: 0 };
     fc.assert(
       fc.property(life, fc.boolean(), (asked, seccompDefault) => {
-        const first = made(asked);
+        const first = stored(asked);
         if (first === undefined) return;
         const pod = typed<Pod>(debugged(annotated(first, asked.later), asked.debug));
         const byFields = pod.spec?.securityContext?.seccompProfile;
-        const unsaid = seccompDefault ? 'RuntimeDefault' : 'Unconfined';
+        const fallback = seccompDefault ? 'RuntimeDefault' : 'Unconfined';
         const found = containersOf(pod).map((container) => runsUnder(pod, container, seccompDefault));
-        // Admission judges fields.
+        // Admission checks fields.
         expect(found).toEqual(
           containersOf(pod).map(
-            ({ securityContext }) => (securityContext?.seccompProfile ?? byFields)?.type ?? unsaid,
+            ({ securityContext }) => (securityContext?.seccompProfile ?? byFields)?.type ?? fallback,
           ),
         );
         const level = levelOf(pod);
@@ -154,10 +154,10 @@ describe('seccomp profiles', () => {
     expect(Object.values(accepted).every((count) => count > 50)).toBe(true);
   });
 
-  test('are those that a new pod asks for, the nearest first', () => {
+  test('are those that a new pod requests, the most specific first', () => {
     fc.assert(
       fc.property(life, (asked) => {
-        const object = made(asked);
+        const object = stored(asked);
         if (object === undefined) return;
         const pod = typed<Pod>(object);
         const { annotations: said } = asked;

@@ -1,4 +1,5 @@
-/** One of upstream's programs as a process of a test: what it says goes to a file, and it ends with the test. */
+/** One of upstream's programs as a process of a test: its output goes to a file, and it stops with the
+ *  test. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
@@ -11,9 +12,9 @@ const STOP_TIMEOUT_MS = 20_000;
 const LOG_TAIL = 8_000;
 
 export interface StockProcess extends AsyncDisposable {
-  /** 0 before it was started. */
+  /** Returns 0 before the start. */
   pid(): number;
-  /** What it said so far, also before it was started again. */
+  /** Returns the output so far, including that before a restart. */
   log(): Promise<string>;
   /** Starts it again, and waits until it is ready. @throws Error with the end of its log */
   start(): Promise<void>;
@@ -24,12 +25,12 @@ export interface StockProcessOptions {
   readonly program: string;
   readonly args: readonly string[];
   readonly logFile: string;
-  /** Beside `PATH`; nothing else is passed on. */
+  /** In addition to `PATH`; nothing else is passed on. */
   readonly env?: Readonly<Record<string, string>>;
   readonly isReady: () => Promise<boolean>;
 }
 
-/** @throws Error with the end of its log, when it does not become ready within a minute */
+/** @throws Error with the end of its log, if it is not ready within a minute */
 export async function startStock(options: StockProcessOptions): Promise<StockProcess> {
   const { program, args, logFile, env = {}, isReady } = options;
   let child: ChildProcess | undefined;
@@ -55,7 +56,7 @@ export async function startStock(options: StockProcessOptions): Promise<StockPro
     closeSync(output);
     try {
       await eventually(async () => hasEnded() || (await isReady()), { timeoutMs: 60_000, intervalMs: 100 });
-      if (hasEnded()) throw new Error(`it ended with ${String(child.exitCode ?? child.signalCode)}`);
+      if (hasEnded()) throw new Error(`it exited with ${String(child.exitCode ?? child.signalCode)}`);
     } catch (thrown) {
       await stop('SIGKILL');
       const tail = (await log()).slice(-LOG_TAIL);
@@ -76,7 +77,7 @@ export async function startStock(options: StockProcessOptions): Promise<StockPro
   };
 }
 
-/** As the logs of our agents, in the folder of NODEAGENT_TEST_LOGS, if that is set. */
+/** Saves it like the logs of our agents, in the directory of NODEAGENT_TEST_LOGS, if that is set. */
 async function keep(logFile: string): Promise<void> {
   const folder = process.env['NODEAGENT_TEST_LOGS'];
   if (folder === undefined) return;

@@ -1,4 +1,5 @@
-/** What upstream's API server needs to run: its program, built if it is not there yet, its certificates and its flags. */
+/** Requirements of upstream's API server: its program, built if it does not exist, its certificates and
+ *  its flags. */
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
@@ -11,22 +12,23 @@ import { VOCABULARIES } from '#api/vocabulary.ts';
 const SCRIPT = join(import.meta.dirname, '..', 'scripts', 'stock-programs.sh');
 const DAY_MS = 86_400_000;
 
-/** The folder of upstream's programs. Building them takes a quarter of an hour. @throws Error if that fails */
+/** Returns the directory of upstream's programs. Building them takes a quarter of an hour. @throws Error
+ *  if that fails */
 export async function stockPrograms(): Promise<string> {
   const build = spawn('sh', [SCRIPT], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [said] = await Promise.all([readAll(build.stdout), once(build, 'close')]);
-  if (build.exitCode !== 0) throw new Error(`scripts/stock-programs.sh ended with ${build.exitCode}`);
-  return said.trim();
+  const [output] = await Promise.all([readAll(build.stdout), once(build, 'close')]);
+  if (build.exitCode !== 0) throw new Error(`scripts/stock-programs.sh exited with ${build.exitCode}`);
+  return output.trim();
 }
 
 export interface StockIdentities {
   readonly authority: Identity;
   readonly admin: Identity;
-  /** For another user of the server. */
+  /** Issues credentials of another user of the server. */
   readonly issue: (commonName: string, organizations: readonly string[]) => Identity;
 }
 
-/** Writes what `stockServerFlags` names into the folder. */
+/** Writes the files that `stockServerFlags` names into the directory. */
 export async function writeStockFiles(dir: string): Promise<StockIdentities> {
   const [from, until] = [new Date(Date.now() - DAY_MS), new Date(Date.now() + DAY_MS)];
   const authority = createAuthority({ commonName: 'stock' }, from, until);
@@ -56,12 +58,12 @@ export interface StockServerPlace {
   readonly etcd: string;
 }
 
-/** Flags that every such server has. */
+/** Returns the flags common to all such servers. */
 export const stockServerFlags = ({ dir, port, etcd }: StockServerPlace): readonly string[] => [
   `--etcd-servers=${etcd}`,
   '--bind-address=127.0.0.1',
   `--secure-port=${port}`,
-  // Of no machine: it insists on one that is not loopback.
+  // Belongs to no machine: the server requires an address that is not loopback.
   '--advertise-address=192.0.2.1',
   `--cert-dir=${dir}`,
   `--tls-cert-file=${dir}/server.crt`,
@@ -74,9 +76,9 @@ export const stockServerFlags = ({ dir, port, etcd }: StockServerPlace): readonl
   '--shutdown-delay-duration=0s',
 ];
 
-/** Checks that the server writes an object with labels as JSON. A program that was built with a library older than its Go
- *  panics there, and whatever is measured or compared with such a server says nothing.
- *  @throws Error that says how to build it again */
+/** Checks that the server can write an object with labels as JSON. A program built with a library older than
+ *  its Go panics there, and comparisons with such a server are meaningless.
+ *  @throws Error with instructions to build it again */
 export async function checkStockServer(
   call: (method: 'GET' | 'POST', path: string, body?: string) => Promise<{ readonly status: number }>,
 ): Promise<void> {

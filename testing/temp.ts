@@ -1,12 +1,12 @@
-/** Temporary folders with paths short enough for unix sockets. */
+/** Temporary directories with paths short enough for unix sockets. */
 import { mkdtemp, rm } from 'node:fs/promises';
 
 export interface TempDir extends AsyncDisposable {
   readonly path: string;
 }
 
-/** A fresh folder under /tmp that is removed with its content at the end of the scope:
- *  `await using dir = await createTempDir()`. Unmount what you mounted below it before. */
+/** Creates a directory under /tmp that is removed with its content at the end of the scope: `await using
+ *  dir = await createTempDir()`. Unmount everything below it first. */
 export async function createTempDir(prefix = 'na-'): Promise<TempDir> {
   const path = await mkdtemp(`/tmp/${prefix}`);
   return {

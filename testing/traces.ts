@@ -1,8 +1,8 @@
-/** Everything that an agent has left anywhere: in the runtime, in mounts, in folders. For tests that compare it
- *  with what should be there. */
+/** Everything that an agent has left behind: in the runtime, in mounts, in directories. For tests that
+ *  compare it with the expected state. */
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { criKeys } from '#agent/runtime/config/labels.ts';
+import { criKeys } from '#agent/pod-identity/labels.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
@@ -15,22 +15,22 @@ export interface Traces {
   readonly containers: readonly Container[];
   /** Mount points below the root. */
   readonly mounts: readonly string[];
-  /** Names of the folders in `<root>/pods`. */
+  /** Names of the directories in `<root>/pods`. */
   readonly podDirs: readonly string[];
-  /** Names of the folders of logs. */
+  /** Names of log directories. */
   readonly logDirs: readonly string[];
-  /** Names of log links that lead nowhere. */
+  /** Names of dangling log links. */
   readonly deadLinks: readonly string[];
 }
 
-/** Where an agent keeps what it has. */
+/** Directories of an agent. */
 export interface AgentFolders {
   readonly folder: string;
   readonly root: string;
   readonly logs: string;
 }
 
-/** One connection to the runtime for as many looks as wanted. */
+/** Opens one connection to the runtime for any number of inspections. */
 export function connectForTraces(endpoint: string): CriConnection {
   return connectRuntime({ endpoint, log: silentLogger });
 }
@@ -52,7 +52,7 @@ export const podUIDOf = ({ labels }: Pick<Container, 'labels'>): string => label
 export const containerNameOf = ({ labels }: Pick<Container, 'labels'>): string =>
   labels[KEYS.containerName] ?? '';
 
-/** Process IDs as the runtime's verbose status gives them; 0 when the container does not run. */
+/** Returns the process ID from the runtime's verbose status; 0 when the container does not run. */
 export async function pidOf({ runtime }: CriConnection, containerId: string): Promise<number> {
   const { info } = await runtime.containerStatus({ containerId, verbose: true });
   const parsed: unknown = JSON.parse(info['info'] ?? '{}');
@@ -66,7 +66,7 @@ async function mountsBelow(root: string): Promise<readonly string[]> {
 
 const list = (dir: string): Promise<readonly string[]> => readdir(dir).catch(() => []);
 
-/** A link that the agent takes away during the look is not there any more, which is not the same as dead. */
+/** A link that the agent removes during the inspection does not count as dangling. */
 async function deadLinks(dir: string): Promise<readonly string[]> {
   const names = await list(dir);
   const dead = await Promise.all(
@@ -78,9 +78,9 @@ async function deadLinks(dir: string): Promise<readonly string[]> {
   return names.filter((_, index) => dead[index]);
 }
 
-async function exists(look: Promise<unknown>): Promise<boolean> {
+async function exists(inspection: Promise<unknown>): Promise<boolean> {
   try {
-    await look;
+    await inspection;
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;

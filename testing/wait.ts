@@ -1,20 +1,19 @@
 /** Waiting for a condition in tests that work on real processes. */
 
 export interface EventuallyOptions {
-  /** Time until it gives up, in ms; 10 s unless given. */
+  /** Timeout in ms; 10 s by default. */
   readonly timeoutMs?: number;
-  /** Time between two looks, in ms; 20 unless given. */
+  /** Polling interval in ms; 20 by default. */
   readonly intervalMs?: number;
-  /** What is waited for, for the message. */
+  /** Description of the condition, for the message. */
   readonly what?: string;
 }
 
 type Nothing = false | null | undefined | 0 | '';
 
-/** Resolves with the first value of `condition` that is something: not false, null, undefined, 0 or ''.
- *  An empty list is something; ask for its length.
- *  A look that throws counts as "not yet"; its error is the cause of the one at the end.
- *  @throws Error when the time is over */
+/** Resolves with the first truthy value of `condition`; an empty list is truthy, so check its length.
+ *  An attempt that throws counts as "not yet"; its error is the cause of the final one.
+ *  @throws Error on timeout */
 export async function eventually<T>(
   condition: () => T | Promise<T>,
   options: EventuallyOptions = {},
@@ -33,7 +32,7 @@ export async function eventually<T>(
     await new Promise((resolve) => setTimeout(resolve, intervalMs));
   } while (performance.now() < deadlineMs);
   const what = options.what ?? condition.toString().replace(/\s+/g, ' ').slice(0, 160);
-  throw new Error(`not within ${timeoutMs} ms: ${what}`, { cause: last });
+  throw new Error(`timed out after ${timeoutMs} ms: ${what}`, { cause: last });
 }
 
 const isSomething = <T>(value: T): value is Exclude<T, Nothing> => Boolean(value);

@@ -1,25 +1,27 @@
-/** What hostile pods try against the node by way of their volumes. Whatever happens to the pod: the host stays as it is. */
+/** Attacks of hostile pods on the node through their volumes. Whatever happens to the pod, the host stays
+ *  unchanged. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { chmod, link, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { PodSpec, Volume } from '#api/schema/gen/core-v1.ts';
-import { createVolumeManager } from './manager.ts';
-import { createMounter } from './mounter.ts';
-import { setOwnership } from './ownership.ts';
-import { createTestHost, type TestHost, testPod } from './test-host.ts';
-import { startSwapping } from './test-swapper.ts';
-import { VolumeError, type VolumeManager } from './types.ts';
+import type { PodSpec, Volume } from '#api/gen/core-v1.ts';
+import { type VolumeManager } from './contract/volume-manager.ts';
+import { VolumeError } from './errors/volume-error.ts';
+import { setOwnership } from './files/ownership.ts';
+import { createTestHost, type TestHost, testPod } from './manage/host.fixture.ts';
+import { createVolumeManager } from './manage/manager.ts';
+import { createMounter } from './mount/mounter.ts';
+import { startSwapping } from './mount/swapper.fixture.ts';
 
 const never = new AbortController().signal;
 
 interface Scene extends TestHost {
   readonly manager: VolumeManager;
-  /** Directory of the node with a file, a directory with a file in it, and modes that nobody else would choose. */
+  /** Directory of the node with a file, a directory with a file in it, and unusual modes. */
   readonly victim: string;
-  /** Everything of it: names, modes, owners, contents. */
-  readonly look: () => Promise<readonly string[]>;
+  /** Returns names, modes, owners and contents of all entries. */
+  readonly snapshot: () => Promise<readonly string[]>;
   readonly mountPod: (volumes: readonly Volume[], spec?: Partial<PodSpec>) => Promise<string>;
 }
 
@@ -32,7 +34,7 @@ async function createScene(): Promise<Scene> {
   await writeFile(join(victim, 'dir/f'), 'of the node too');
   await chmod(join(victim, 'secret'), 0o604);
   await chmod(join(victim, 'dir'), 0o715);
-  const look = async (): Promise<readonly string[]> =>
+  const snapshot = async (): Promise<readonly string[]> =>
     Promise.all(
       (await readdir(victim, { recursive: true })).toSorted().map(async (name) => {
         const { mode, uid, gid, nlink, size } = await stat(join(victim, name));
@@ -44,7 +46,7 @@ async function createScene(): Promise<Scene> {
     ...t,
     manager,
     victim,
-    look,
+    snapshot,
     async mountPod(volumes, spec = {}) {
       const mounted = await manager.mountPod(testPod('uid-1', volumes, spec), never);
       return mounted.get(volumes[0]?.name ?? '')?.hostPath ?? '';
@@ -63,10 +65,10 @@ describe('subPath', () => {
     for (const [index, target] of targets.entries()) await symlink(target, join(path, `link${index}`));
     const links = targets.map((_, index) => `link${index}`);
     const volume = { name: 'v', hostPath: path, readOnly: false, seLinuxRelabel: false };
-    const before = await scene.look();
+    const before = await scene.snapshot();
     const counts = { bound: 0, refused: 0 };
 
-    /** What is seen is the container's own directory, or one that was made in it. */
+    /** A reader must see only the container's own directory, or one created in it. */
     async function race(runner: number): Promise<void> {
       const containerName = `c${runner}`;
       for (let round = 0; round < 1250; round += 1) {
@@ -92,7 +94,7 @@ describe('subPath', () => {
     expect(counts.refused).toBeGreaterThan(0);
     await manager.unmountPod('uid-1');
     expect(await scene.mounts()).toEqual([]);
-    expect(await scene.look()).toEqual(before);
+    expect(await scene.snapshot()).toEqual(before);
   }, 180_000);
 });
 
@@ -133,17 +135,17 @@ describe('paths', () => {
       scene.secrets.set('default/s', { data: { k: 'eA==' } });
       const accountToken = (): Promise<string> => Promise.resolve('t');
       const manager = createVolumeManager({ ...scene.host, accountToken });
-      const before = await scene.look();
+      const before = await scene.snapshot();
       await expect(manager.mountPod(testPod('uid-1', [make(path)]), never)).rejects.toThrow(VolumeError);
       expect(await readdir(scene.base, { recursive: true })).not.toContainEqual(
         expect.stringMatching(/(?:^|\/)escape$/),
       );
-      expect(await scene.look()).toEqual(before);
+      expect(await scene.snapshot()).toEqual(before);
       await manager.unmountPod('uid-1');
     },
   );
 
-  test.each(['../x', '..', '/x', '..data'])('can’t be made by a ConfigMap key %j', async (key) => {
+  test.each(['../x', '..', '/x', '..data'])('cannot be created by a ConfigMap key %j', async (key) => {
     await using scene = await createScene();
     scene.configMaps.set('default/c', { data: { [key]: 'x', good: 'y' } });
     const attempt = scene.mountPod([{ name: 'v', configMap: { name: 'c' } }]);
@@ -154,7 +156,7 @@ describe('paths', () => {
   });
 });
 
-/** Every kind of file that may be in the way, as a container would make them. */
+/** Creates every kind of file that may be an obstacle, as a container would create them. */
 async function fill(path: string, victim: string): Promise<void> {
   await symlink(victim, join(path, 'link'));
   await symlink(join(victim, 'dir/f'), join(path, 'link-to-file'));
@@ -172,38 +174,38 @@ async function fill(path: string, victim: string): Promise<void> {
 }
 
 describe('an emptyDir full of links, pipes and devices', () => {
-  test('is removed without touching what they lead to', async () => {
+  test('is removed without touching the link targets', async () => {
     await using scene = await createScene();
-    const before = await scene.look();
+    const before = await scene.snapshot();
     const zero = statSync('/dev/zero');
     await fill(await scene.mountPod([{ name: 'v', emptyDir: {} }]), scene.victim);
     await scene.manager.unmountPod('uid-1');
     expect(existsSync(join(scene.rootDir, 'pods/uid-1'))).toBe(false);
-    expect(await scene.look()).toEqual(before);
+    expect(await scene.snapshot()).toEqual(before);
     expect(statSync('/dev/zero')).toMatchObject({ mode: zero.mode, uid: zero.uid, gid: zero.gid });
   });
 
-  test('is given to fsGroup without giving away what they lead to', async () => {
+  test('gets fsGroup without a change of the link targets', async () => {
     await using scene = await createScene();
-    const before = await scene.look();
+    const before = await scene.snapshot();
     const zero = statSync('/dev/zero');
     const path = await scene.mountPod([{ name: 'v', emptyDir: {} }]);
     await fill(path, scene.victim);
     const group = { gid: 4711, readOnly: false, onRootMismatch: false };
     await setOwnership(createMounter().syscalls, path, group);
     expect(statSync(join(path, 'plain')).gid).toBe(4711);
-    expect(await scene.look()).toEqual(before);
+    expect(await scene.snapshot()).toEqual(before);
     expect(statSync('/dev/zero')).toMatchObject({ mode: zero.mode, uid: zero.uid, gid: zero.gid });
     await scene.manager.unmountPod('uid-1');
-    expect(await scene.look()).toEqual(before);
+    expect(await scene.snapshot()).toEqual(before);
   });
 
-  test('is no way out for those who write into a volume', async () => {
+  test('does not let a volume writer escape', async () => {
     await using scene = await createScene();
     scene.configMaps.set('default/c', { data: { key: 'one' } });
     const volumes: Volume[] = [{ name: 'v', configMap: { name: 'c' } }];
     const path = await scene.mountPod(volumes);
-    const before = await scene.look();
+    const before = await scene.snapshot();
     execFileSync('rm', ['-rf', join(path, '..data')]);
     await symlink(scene.victim, join(path, '..data'));
     execFileSync('rm', ['-f', join(path, 'key')]);
@@ -211,17 +213,17 @@ describe('an emptyDir full of links, pipes and devices', () => {
     scene.configMaps.set('default/c', { data: { key: 'two' } });
     await createVolumeManager(scene.host).mountPod(testPod('uid-1', volumes), never);
     expect(await readFile(join(path, 'key'), 'utf8')).toBe('two');
-    expect(await scene.look()).toEqual(before);
+    expect(await scene.snapshot()).toEqual(before);
     await scene.manager.unmountPod('uid-1');
-    expect(await scene.look()).toEqual(before);
+    expect(await scene.snapshot()).toEqual(before);
   });
 });
 
-describe('mounts that somebody hid beneath a pod’s directory', () => {
-  test('are undone, and what they show stays', async () => {
+describe('mounts hidden beneath a pod’s directory', () => {
+  test('are unmounted, and their content stays', async () => {
     await using scene = await createScene();
     const path = await scene.mountPod([{ name: 'v', emptyDir: {} }]);
-    const before = await scene.look();
+    const before = await scene.snapshot();
     const { syscalls } = createMounter();
     const MS_BIND = 0x1000;
     const bind = async (source: string, target: string): Promise<void> =>
@@ -232,7 +234,7 @@ describe('mounts that somebody hid beneath a pod’s directory', () => {
     await writeFile(join(path, 'f'), '');
     await bind(scene.victim, join(path, 'x'));
     await bind(join(scene.victim, 'secret'), join(path, 'f'));
-    // What follows hides the first ones, itself among others.
+    // The following mounts hide the first ones, including this one.
     await tmpfs(path);
     await mkdir(join(path, 'y'));
     await bind(scene.victim, join(path, 'y'));
@@ -243,6 +245,6 @@ describe('mounts that somebody hid beneath a pod’s directory', () => {
     await scene.manager.unmountPod('uid-1');
     expect(await scene.mounts()).toEqual([]);
     expect(existsSync(join(scene.rootDir, 'pods/uid-1'))).toBe(false);
-    expect(await scene.look()).toEqual(before);
+    expect(await scene.snapshot()).toEqual(before);
   });
 });

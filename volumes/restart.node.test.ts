@@ -2,17 +2,18 @@ import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Volume } from '#api/schema/gen/core-v1.ts';
-import { createVolumeManager } from './manager.ts';
-import { createMounter, type Mounter } from './mounter.ts';
-import { createSyscalls, SyscallError } from './syscalls.ts';
-import { createTestHost, type TestHost, testPod } from './test-host.ts';
-import { VolumeError, type VolumeManager } from './types.ts';
+import type { Volume } from '#api/gen/core-v1.ts';
+import { type VolumeManager } from './contract/volume-manager.ts';
+import { VolumeError } from './errors/volume-error.ts';
+import { createSyscalls, SyscallError } from './files/syscalls.ts';
+import { createTestHost, type TestHost, testPod } from './manage/host.fixture.ts';
+import { createVolumeManager } from './manage/manager.ts';
+import { createMounter, type Mounter } from './mount/mounter.ts';
 
 const never = new AbortController().signal;
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** System calls that fail at the `nth` and after, as if the agent had been killed there. */
+/** Returns system calls that fail from the `nth` one on, as if the agent had been killed there. */
 function failingAt(nth: number): { readonly mounter: Mounter; readonly failed: () => boolean } {
   const real = createSyscalls();
   let calls = 0;
@@ -31,7 +32,7 @@ function failingAt(nth: number): { readonly mounter: Mounter; readonly failed: (
   };
 }
 
-describe('an agent that ends between any two system calls', () => {
+describe('an agent killed between any two system calls', () => {
   const volumes: Volume[] = [
     { name: 'd', emptyDir: {} },
     { name: 'm', emptyDir: { medium: 'Memory' } },
@@ -62,7 +63,7 @@ describe('an agent that ends between any two system calls', () => {
     }
   };
 
-  test('finds exactly the desired mounts after the next start, and none after the pod is gone', async () => {
+  test('has exactly the desired mounts after the next start, and none after the pod is gone', async () => {
     await using t = await createStage();
     let rounds = 0;
     for (let nth = 1; ; nth += 1) {
@@ -85,7 +86,7 @@ describe('an agent that ends between any two system calls', () => {
     expect(readFileSync(join(t.base, 'data/f'), 'utf8')).toBe('x');
   });
 
-  test('takes the rest down when it ended during tear-down', async () => {
+  test('completes an interrupted teardown', async () => {
     await using t = await createStage();
     for (let nth = 1; ; nth += 1) {
       await bindAll(createVolumeManager(t.host));

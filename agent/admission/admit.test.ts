@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Container, Pod, PodSpec } from '#api/schema/gen/core-v1.ts';
+import type { Container, Pod, PodSpec } from '#api/gen/core-v1.ts';
 import { type AdmissionLimits, refusal } from './admit.ts';
 import { forbiddenSysctl } from './sysctls.ts';
 
@@ -24,14 +24,14 @@ const withPort = (
 };
 
 describe('refusal', () => {
-  test('takes a pod on while there is room', () => {
+  test('admits a pod while capacity is available', () => {
     expect(refusal(pod('a'), [pod('b')], LIMITS)).toBeUndefined();
   });
 
   test.each([
     ['maxPods', LIMITS, 2],
     ['podsPerCore', { ...LIMITS, maxPods: 100, podsPerCore: 1 }, 2],
-  ])('refuses a pod beyond %s', (_, limits, count) => {
+  ])('rejects a pod beyond %s', (_, limits, count) => {
     const others = Array.from({ length: count }, (__, index) => pod(`p${index}`));
     expect(refusal(pod('a'), others, limits)).toMatchObject({ reason: 'OutOfpods' });
   });
@@ -41,12 +41,12 @@ describe('refusal', () => {
     ['another port', withPort('b', { hostPort: 81 }), false],
     ['another protocol', withPort('b', { hostPort: 80, protocol: 'UDP' }), false],
     ['one address of all', withPort('b', { hostPort: 80, hostIP: '10.0.0.1' }), true],
-  ])('looks at host ports: %s', (_, other, refused) => {
+  ])('checks host ports: %s', (_, other, refused) => {
     const result = refusal(withPort('a', { hostPort: 80 }), [other], LIMITS);
     expect(result?.reason).toBe(refused ? 'NodePorts' : undefined);
   });
 
-  test('lets two pods share a port on different addresses', () => {
+  test('admits two pods with one port on different addresses', () => {
     const first = withPort('a', { hostPort: 80, hostIP: '10.0.0.1' });
     expect(refusal(first, [withPort('b', { hostPort: 80, hostIP: '10.0.0.2' })], LIMITS)).toBeUndefined();
   });

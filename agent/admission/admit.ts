@@ -1,43 +1,43 @@
-/** Whether the node takes a pod on. Pure. A pod that is refused is shown as failed, with the reason. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+/** Admission of pods on the node. Pure. A rejected pod fails with the reason. */
+import type { Pod } from '#api/gen/core-v1.ts';
 import { hostPortConflict } from './host-ports.ts';
 import { forbiddenSysctl } from './sysctls.ts';
 
 export interface AdmissionLimits {
   readonly maxPods: number;
-  /** Pods per processor core; 0 means no such limit. */
+  /** Maximum pods per CPU core; 0 means no such limit. */
   readonly podsPerCore: number;
   readonly cores: number;
   readonly allowedUnsafeSysctls: readonly string[];
 }
 
 export interface Refusal {
-  /** The field's reason, such as `OutOfpods`. */
+  /** Upstream's reason, such as `OutOfpods`. */
   readonly reason: string;
   readonly message: string;
 }
 
-/** The reason of a pod for which there is no place. */
+/** Reason of a pod beyond the maximum number of pods. */
 export const OUT_OF_PODS = 'OutOfpods';
 
-/** Pods that have to end for another one, which is then taken on. */
+/** Pods to preempt for an admitted pod. */
 export interface Preemption {
   readonly victims: readonly Pod[];
-  /** What there is not enough of otherwise. */
+  /** The resource that would be insufficient otherwise. */
   readonly resource: string;
 }
 
-/** @param others pods of the node that have not ended */
+/** @param others pods of the node that have not terminated */
 export function refusal(pod: Pod, others: readonly Pod[], limits: AdmissionLimits): Refusal | undefined {
   const sysctl = forbiddenSysctl(pod, limits.allowedUnsafeSysctls);
-  if (sysctl !== undefined) return { reason: 'SysctlForbidden', message: `Pod was refused: ${sysctl}` };
+  if (sysctl !== undefined) return { reason: 'SysctlForbidden', message: `Pod was rejected: ${sysctl}` };
   const conflict = hostPortConflict(pod, others);
   if (conflict === undefined) return tooMany(others, limits);
   const { port, protocol } = conflict.port;
   const { namespace, name } = conflict.holder.metadata ?? {};
   return {
     reason: 'NodePorts',
-    message: `Pod was refused: host port ${port}/${protocol} is taken by pod ${namespace}/${name}`,
+    message: `Pod was rejected: host port ${port}/${protocol} is in use by pod ${namespace}/${name}`,
   };
 }
 
@@ -46,7 +46,7 @@ function tooMany(others: readonly Pod[], limits: AdmissionLimits): Refusal | und
   if (others.length < most) return undefined;
   return {
     reason: OUT_OF_PODS,
-    message: `Pod was refused: the node takes ${most} pods and has ${others.length}`,
+    message: `Pod was rejected: the node admits ${most} pods and has ${others.length}`,
   };
 }
 

@@ -1,5 +1,5 @@
-/** Ports of the node that pods ask for. Pure. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+/** Host ports of pods. Pure. */
+import type { Pod } from '#api/gen/core-v1.ts';
 
 export interface HostPort {
   readonly protocol: string;
@@ -21,7 +21,7 @@ export function hostPorts(pod: Pod): readonly HostPort[] {
 const collide = (a: HostPort, b: HostPort): boolean =>
   a.protocol === b.protocol && a.port === b.port && (a.ip === b.ip || ANY.has(a.ip) || ANY.has(b.ip));
 
-/** The first port of the pod that one of the others holds, and which. */
+/** Returns the first host port of the pod that another pod uses, and that pod. */
 export function hostPortConflict(
   pod: Pod,
   others: readonly Pod[],

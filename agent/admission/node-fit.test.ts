@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PodSpec, Taint } from '#api/schema/gen/core-v1.ts';
+import type { PodSpec, Taint } from '#api/gen/core-v1.ts';
 import { misplacement, type NodeTraits } from './node-fit.ts';
 
 const evict: Taint = { key: 'broken', value: 'yes', effect: 'NoExecute' };
@@ -28,18 +28,18 @@ describe('misplacement', () => {
   test.each<[string, Partial<PodSpec>, Partial<NodeTraits>, string | undefined]>([
     ['takes a pod that asks for nothing', {}, {}, undefined],
     ['takes one that selects the node', { nodeSelector: { zone: 'a' } }, {}, undefined],
-    ['refuses one that selects others', { nodeSelector: { zone: 'b' } }, {}, 'NodeAffinity'],
+    ['rejects one that selects others', { nodeSelector: { zone: 'b' } }, {}, 'NodeAffinity'],
     ['takes affinity that holds', affinity('cores', 'Gt', '4'), {}, undefined],
-    ['refuses affinity that does not', affinity('zone', 'NotIn', 'a'), {}, 'NodeAffinity'],
-    ['refuses an absent label', affinity('gpu', 'Exists'), {}, 'NodeAffinity'],
-    ['refuses another operating system', { os: { name: 'windows' } }, {}, 'PodOSNotSupported'],
+    ['rejects affinity that does not', affinity('zone', 'NotIn', 'a'), {}, 'NodeAffinity'],
+    ['rejects an absent label', affinity('gpu', 'Exists'), {}, 'NodeAffinity'],
+    ['rejects another operating system', { os: { name: 'windows' } }, {}, 'PodOSNotSupported'],
     [
-      'refuses a selector of another one',
+      'rejects a selector of another one',
       { nodeSelector: { 'test.io/os': 'windows' } },
       {},
       'PodOSSelectorNodeLabelDoesNotMatch',
     ],
-    ['refuses what does not tolerate', {}, { taints: [evict] }, 'TaintToleration'],
+    ['rejects what does not tolerate', {}, { taints: [evict] }, 'TaintToleration'],
     ['minds no other effect', {}, { taints: [{ ...evict, effect: 'NoSchedule' }] }, undefined],
     [
       'takes what tolerates by value',
@@ -48,7 +48,7 @@ describe('misplacement', () => {
       undefined,
     ],
     [
-      'refuses what tolerates another value',
+      'rejects what tolerates another value',
       { tolerations: [{ key: 'broken', value: 'no' }] },
       { taints: [evict] },
       'TaintToleration',

@@ -1,14 +1,14 @@
-/** Whether a pod of the API server belongs on this node at all. Pure.
+/** Fit of an API server's pod with this node. Pure.
  *  Source: upstream 1.24, admission on the node: operating system, node affinity, taints. */
-import type { NodeSelectorTerm, Pod, Taint, Toleration } from '#api/schema/gen/core-v1.ts';
+import type { NodeSelectorTerm, Pod, Taint, Toleration } from '#api/gen/core-v1.ts';
 import type { Refusal } from './admit.ts';
 
-/** What of a node decides about its pods. */
+/** Node facts for the admission of pods. */
 export interface NodeTraits {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
-  /** Key of the label that names the operating system. */
+  /** Key of the operating system label. */
   readonly osLabel: string;
 }
 
@@ -36,7 +36,7 @@ function holds({ key, operator, values = [] }: Requirement, labels: NodeTraits['
   }
 }
 
-/** A term without any requirement is met by no node. */
+/** A term without requirements matches no node. */
 function meets(node: NodeTraits, { matchExpressions = [], matchFields = [] }: NodeSelectorTerm): boolean {
   if (matchExpressions.length + matchFields.length === 0) return false;
   return (
@@ -52,8 +52,8 @@ function isWantedHere({ spec }: Pod, node: NodeTraits): boolean {
   return required === undefined || required.nodeSelectorTerms.some((term) => meets(node, term));
 }
 
-/** Whether the toleration is for the taint.
- *  @see upstream: no key with `Exists` is for every taint, no effect for every effect */
+/** Reports whether the toleration matches the taint.
+ *  @see upstream: an empty key with `Exists` matches every taint, an empty effect every effect */
 export function tolerates(
   { key = '', operator = 'Equal', value = '', effect }: Toleration,
   taint: Taint,
@@ -63,26 +63,26 @@ export function tolerates(
   return operator === 'Exists' || (key !== '' && value === (taint.value ?? ''));
 }
 
-/** Why the pod does not belong here; undefined when it does. */
+/** Returns why the pod does not fit this node; undefined when it does. */
 export function misplacement(pod: Pod, node: NodeTraits): Refusal | undefined {
   const os = pod.spec?.os?.name;
   if (os !== undefined && os !== OS) {
     return {
       reason: 'PodOSNotSupported',
-      message: `Pod was refused: it is for ${os}, and this node runs ${OS}`,
+      message: `Pod was rejected: it is for ${os}, and this node runs ${OS}`,
     };
   }
   const selected = pod.spec?.nodeSelector?.[node.osLabel];
   if (selected !== undefined && selected !== OS) {
     return {
       reason: 'PodOSSelectorNodeLabelDoesNotMatch',
-      message: `Pod was refused: it selects nodes that run ${selected}, and this one runs ${OS}`,
+      message: `Pod was rejected: it selects nodes that run ${selected}, and this one runs ${OS}`,
     };
   }
   if (!isWantedHere(pod, node)) {
     return {
       reason: 'NodeAffinity',
-      message: 'Pod was refused: its node selector or its node affinity does not match this node',
+      message: 'Pod was rejected: its node selector or its node affinity does not match this node',
     };
   }
   const taint = node.taints.find(
@@ -92,6 +92,6 @@ export function misplacement(pod: Pod, node: NodeTraits): Refusal | undefined {
   if (taint === undefined) return undefined;
   return {
     reason: 'TaintToleration',
-    message: `Pod was refused: it does not tolerate the taint ${taint.key} of this node`,
+    message: `Pod was rejected: it does not tolerate the taint ${taint.key} of this node`,
   };
 }

@@ -1,27 +1,27 @@
-/** Whether a node has room for a pod beside its others, and which of them make some. Pure.
+/** Capacity check of a pod beside the others of the node, with preemption. Pure.
  *  Source: upstream 1.24, preemption on the node. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import type { SourcePod } from '../sources/types.ts';
 import type { Preemption, Refusal } from './admit.ts';
 import { type Amounts, firstShortage, priorityOf, shortageRefusal, victimsFor } from './resource-fit.ts';
 
 export interface RoomRules {
-  /** What all pods may have together. */
+  /** Allocatable of all pods together. */
   readonly allocatable: Amounts;
-  /** Pods that nobody would make again elsewhere: they don't make room. */
+  /** Reports whether a pod is static: no controller recreates it elsewhere, so it is not preempted. */
   readonly isStatic: (source: SourcePod) => boolean;
-  /** Whether others make room for the pod. */
+  /** Reports whether the pod may preempt others. */
   readonly mayPreempt: (source: SourcePod) => boolean;
 }
 
 const hasPriority = ({ spec }: Pod): boolean =>
   spec?.priority !== undefined || (spec?.priorityClassName ?? '') !== '';
 
-/** Of two static pods that say how much they matter, the lesser one makes room. */
+/** Of two static pods with priorities, the one with the lower priority may be preempted. */
 const outranks = (pod: Pod, other: Pod): boolean =>
   hasPriority(pod) && hasPriority(other) && priorityOf(pod) > priorityOf(other);
 
-/** @param others pods of the node that have not ended */
+/** @param others pods of the node that have not terminated */
 export function roomFor(
   source: SourcePod,
   others: readonly SourcePod[],

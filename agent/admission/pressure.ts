@@ -1,24 +1,25 @@
-/** Whether a node that is short of something takes a pod on. Pure. Source: upstream 1.24, admission of the eviction
+/** Admission of pods on a node under pressure. Pure. Source: upstream 1.24, admission of the eviction
  *  manager. */
-import type { Pod, Taint } from '#api/schema/gen/core-v1.ts';
+
+import type { Pod, Taint } from '#api/gen/core-v1.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
 import type { PressureCondition } from '#eviction/signals.ts';
 import type { Refusal } from './admit.ts';
 import { tolerates } from './node-fit.ts';
 
 export interface PressureRules {
-  /** Whether the pod is taken on whatever is short. */
+  /** Whether the pod is admitted under any pressure. */
   readonly critical: boolean;
-  /** Key of the taint of a node that is short of memory. */
+  /** Key of the memory pressure taint. */
   readonly memoryTaint: string;
 }
 
-/** The reason of pods that were evicted, too. */
+/** Reason of evicted pods, too. */
 export const EVICTED = 'Evicted';
-/** How messages begin of pods that were not taken on because the node was short of something. */
+/** Prefix of the messages of pods that were rejected because of node pressure. */
 export const NODE_HAD_CONDITION = 'The node had condition: ';
 
-/** Memory is needed most by those that didn't say how much they need; disks and process numbers by all. */
+/** Memory pressure only rejects BestEffort pods without a toleration; disk and PID pressure reject all. */
 function mayCome(
   pod: Pod,
   conditions: ReadonlySet<PressureCondition>,

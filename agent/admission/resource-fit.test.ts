@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Container, Pod, PodSpec } from '#api/schema/gen/core-v1.ts';
+import type { Container, Pod, PodSpec } from '#api/gen/core-v1.ts';
 import type { Amounts } from './resource-fit.ts';
 import { firstShortage, podRequests, shortageRefusal, victimsFor } from './resource-fit.ts';
 
@@ -55,11 +55,11 @@ describe('shortage', () => {
     expect(found?.message).toContain('requested 1500, used 1000, capacity 2000');
   });
 
-  test('finds none when all fits to the last unit', () => {
+  test('reports nothing when everything fits exactly', () => {
     expect(shortage(pod('1'), [pod('1')], { cpu: 2000 })).toBeUndefined();
   });
 
-  test('minds devices that the node has or had, and nothing that no node has', () => {
+  test('checks extended resources of the node, and ignores unknown ones', () => {
     const wants = pod('0', { containers: [asks('a', { 'example.com/gpu': '1' })] });
     expect(shortage(wants, [], { 'example.com/gpu': 0 })?.reason).toBe('OutOfexample.com/gpu');
     expect(shortage(wants, [], { cpu: 1 })).toBeUndefined();
@@ -70,13 +70,13 @@ describe('victimsFor', () => {
   const critical = pod('1', { priority: 2_000_000_000 });
   const names = (pods: readonly Pod[] | undefined) => pods?.map(({ metadata }) => metadata?.name);
 
-  test('ends the least important, and no more than it must', () => {
+  test('preempts the least important pods, and no more than necessary', () => {
     const others = [pod('1', { priority: 5 }), pod('500m', { priority: 1 }), pod('600m', { priority: 2 })];
     expect(names(victimsFor(critical, others, { cpu: 2100 }, () => false))).toEqual(['500m-1', '600m-2']);
     expect(names(victimsFor(critical, others, { cpu: 2600 }, () => false))).toEqual(['500m-1']);
   });
 
-  test('ends the critical for what is more so, and after all others', () => {
+  test('preempts critical pods for more critical ones, after all others', () => {
     const less = pod('1', { priority: 2_000_000_000 });
     const most = pod('1', { priority: 2_000_001_000 });
     expect(names(victimsFor(most, [less], { cpu: 1000 }, () => false))).toEqual(['1-2000000000']);
@@ -84,7 +84,7 @@ describe('victimsFor', () => {
     expect(victimsFor(less, [less], { cpu: 1000 }, () => false)).toBeUndefined();
   });
 
-  test('makes a place where there are too many pods', () => {
+  test('preempts a pod when the maximum number is reached', () => {
     const others = [pod('0', { priority: 3 }), pod('0', { priority: 1 })];
     expect(shortage(critical, others, { cpu: 9000, pods: 2 })?.reason).toBe('OutOfpods');
     expect(names(victimsFor(critical, others, { cpu: 9000, pods: 2 }, () => false))).toEqual(['0-1']);

@@ -1,7 +1,8 @@
-/** Whether a node has what a pod asks for, beside its other pods, and which of those may have to go. Pure.
+/** Resource check of a pod beside the others of the node, and selection of preemption victims. Pure.
  *  Source: upstream 1.24, resource fit and preemption on the node. */
+
+import type { Container, Pod } from '#api/gen/core-v1.ts';
 import { milliValue, quantityToNumber } from '#api/meta/quantity.ts';
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
 import type { Refusal } from './admit.ts';
 
@@ -27,8 +28,8 @@ const sum = (all: readonly Amounts[]): Amounts =>
 
 const requestsOf = ({ resources }: Container): Amounts => parseAmounts(resources?.requests ?? {});
 
-/** What the pod may need at any time: its containers together, or one init container beside the sidecars that run
- *  by then, if that is more; and its overhead. */
+/** Returns the maximum requests of the pod at any time: the sum of its containers, or one init container plus
+ *  the sidecars that run by then, if that is more; plus the overhead. */
 export function podRequests({ spec }: Pod): Amounts {
   let sidecars: Amounts = {};
   let most: Amounts = {};
@@ -41,7 +42,7 @@ export function podRequests({ spec }: Pod): Amounts {
   return sum([combine(most, running, Math.max), parseAmounts(spec?.overhead ?? {})]);
 }
 
-/** One resource that there is not enough of; amounts as in `Amounts`. */
+/** An insufficient resource; amounts as in `Amounts`. */
 export interface Shortage {
   readonly resource: string;
   readonly requested: number;
@@ -49,13 +50,14 @@ export interface Shortage {
   readonly capacity: number;
 }
 
-/** A resource that no node has: others see to it, such as to a license. Source: upstream leaves them out, 1.24. */
+/** Extended resources, which are ignored when the node lacks them: others manage them, such as licenses.
+ *  Source: upstream, 1.24. */
 const isForeign = (resource: string): boolean => resource.includes('/');
 
 function shortages(pod: Pod, others: readonly Pod[], allocatable: Amounts): readonly Shortage[] {
   const counted = (one: Pod): Amounts => ({ ...podRequests(one), pods: 1 });
   const used = sum(others.map(counted));
-  // What the node tells of how many pods it takes; one that does not tell takes any number.
+  // The number of pods is only limited by a node status that contains its maximum.
   const asked = 'pods' in allocatable ? counted(pod) : podRequests(pod);
   return Object.entries(asked)
     .map(([resource, requested]) => ({
@@ -68,8 +70,8 @@ function shortages(pod: Pod, others: readonly Pod[], allocatable: Amounts): read
     .filter((one) => one.requested > 0 && one.requested + one.used > one.capacity);
 }
 
-/** What the node lacks for the pod, first a place, then CPU, then memory; undefined when it lacks nothing.
- *  @param others pods of the node that have not ended */
+/** Returns the first insufficient resource: pod count, then CPU, then memory; undefined when all suffice.
+ *  @param others pods of the node that have not terminated */
 export function firstShortage(pod: Pod, others: readonly Pod[], allocatable: Amounts): Shortage | undefined {
   const order = ['pods', 'cpu', 'memory', 'ephemeral-storage'];
   const rank = ({ resource }: Shortage): number =>
@@ -79,33 +81,33 @@ export function firstShortage(pod: Pod, others: readonly Pod[], allocatable: Amo
 
 export const shortageRefusal = ({ resource, requested, used, capacity }: Shortage): Refusal => ({
   reason: `OutOf${resource}`,
-  message: `Pod was refused: the node has not enough ${resource}: requested ${requested}, used ${used}, capacity ${capacity}`,
+  message: `Pod was rejected: the node has insufficient ${resource}: requested ${requested}, used ${used}, capacity ${capacity}`,
 });
 
-/** Priorities from here on are the system's. */
+/** Minimum priority of system-critical pods. */
 const CRITICAL_PRIORITY = 2_000_000_000;
 const QOS_ORDER = ['BestEffort', 'Burstable', 'Guaranteed'];
 
-/** Classes that are there without a server. */
+/** Priority classes that exist without a server. */
 const SYSTEM_CLASSES: ReadonlyMap<string, number> = new Map([
   ['system-node-critical', 2_000_001_000],
   ['system-cluster-critical', 2_000_000_000],
 ]);
 
-/** A pod from a manifest has its class alone: nobody has put the number beside it. */
+/** A pod from a manifest has only the class name: no admission has set its priority. */
 export const priorityOf = ({ spec }: Pod): number =>
   spec?.priority ?? SYSTEM_CLASSES.get(spec?.priorityClassName ?? '') ?? 0;
 
-/** Whether others may have to make room for the pod. */
+/** Reports whether the pod may preempt others. */
 export const isCritical = (pod: Pod): boolean => priorityOf(pod) >= CRITICAL_PRIORITY;
 
-/** Whether the one is reason enough to end the other. */
+/** Reports whether the one pod may preempt the other. */
 const matters = (critical: Pod, other: Pod): boolean =>
   !isCritical(other) || priorityOf(critical) > priorityOf(other);
 
-/** As few of the others as have to end for the pod to fit, those that matter least first; undefined when even all
- *  that may be ended would not do.
- *  @param isProtected pods that are never ended for another, such as static ones */
+/** Returns the minimal set of pods to preempt so that the pod fits, the least important first; undefined when
+ *  even all candidates would not suffice.
+ *  @param isProtected reports whether a pod is never preempted, such as a static one */
 export function victimsFor(
   pod: Pod,
   others: readonly Pod[],
@@ -130,7 +132,7 @@ export function victimsFor(
     gone.add(candidate);
   }
   if (!fitsWithout(gone)) return undefined;
-  // Those that matter most are spared first.
+  // The most important ones are reprieved first.
   for (const candidate of [...gone].toReversed()) {
     gone.delete(candidate);
     if (!fitsWithout(gone)) gone.add(candidate);

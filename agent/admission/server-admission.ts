@@ -1,6 +1,6 @@
-/** Admission of a joined node: what upstream's node agents check beside ports, sysctls and the number of pods. Pure.
- *  Static pods are the node's own: no taint and no selector keeps them away, and others make room for them. */
-import type { Node } from '#api/schema/gen/core-v1.ts';
+/** Admission of a joined node: upstream's checks beyond ports, sysctls and the number of pods. Pure.
+ *  Static pods belong to the node: taints and selectors do not apply to them, and they may preempt others. */
+import type { Node } from '#api/gen/core-v1.ts';
 import type { SourcePod } from '../sources/types.ts';
 import type { Preemption, Refusal } from './admit.ts';
 import { misplacement } from './node-fit.ts';
@@ -9,14 +9,14 @@ import { isCritical, parseAmounts } from './resource-fit.ts';
 import { staticPods } from './static-pods.ts';
 
 export interface NodeFacts {
-  /** As the API server has it; undefined while it is not known. */
+  /** The node as stored by the server; undefined while unknown. */
   readonly node: Node | undefined;
   readonly osLabel: string;
 }
 
 const isStatic = staticPods(true);
 
-/** @param others pods of the node that have not ended */
+/** @param others pods of the node that have not terminated */
 export function serverRefusal(
   source: SourcePod,
   others: readonly SourcePod[],
@@ -29,7 +29,7 @@ export function serverRefusal(
   const wrong = isStatic(source) ? undefined : misplacement(pod, traits);
   if (wrong !== undefined) return wrong;
   const { allocatable } = node.status ?? {};
-  // A node whose status nobody has told yet has no room that is known.
+  // The capacity of a node is unknown before its first status report.
   if (allocatable === undefined || Object.keys(allocatable).length === 0) return undefined;
   return roomFor(source, others, {
     allocatable: parseAmounts(allocatable),

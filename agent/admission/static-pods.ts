@@ -1,6 +1,7 @@
-/** Which pods are static: only whoever wrote their manifest makes them again. Pure.
- *  Deviation: upstream knows pods of a server and static ones alone. On a node without a server, pods that were applied
- *  over the socket stand in for the server's: else such a node had nothing to give up when it runs short. */
+/** Detection of static pods, which no controller recreates. Pure.
+ *  Deviation: upstream knows pods of a server and static ones only. On a node without a server, pods applied
+ *  through the socket are treated like those of a server: otherwise there would be nothing to evict under
+ *  pressure. */
 import type { SourceName, SourcePod } from '../sources/types.ts';
 
 const OF_MANIFESTS: ReadonlySet<SourceName> = new Set(['file', 'url']);

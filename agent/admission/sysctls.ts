@@ -1,8 +1,8 @@
-/** Which kernel settings a pod may change. Pure.
+/** Sysctls that a pod may set. Pure.
  *  Source: upstream's safe set for release 1.24; sysctl(8), namespaces(7). */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 
-/** Safe for every pod: kept apart by namespaces, and no way to harm the node. */
+/** Safe for every pod: namespaced, and harmless for the node. */
 const SAFE: ReadonlySet<string> = new Set([
   'kernel.shm_rmid_forced',
   'net.ipv4.ip_local_port_range',
@@ -13,7 +13,7 @@ const SAFE: ReadonlySet<string> = new Set([
 
 type Namespace = 'ipc' | 'network';
 
-/** The namespace that keeps a setting apart; undefined for one of the whole node. */
+/** Returns the namespace of a sysctl; undefined for one of the whole node. */
 function namespaceOf(name: string): Namespace | undefined {
   if (name.startsWith('net.')) return 'network';
   const isIpc = name === 'kernel.sem' || /^(?:kernel\.(?:shm|msg)|fs\.mqueue\.)/.test(name);
@@ -23,17 +23,17 @@ function namespaceOf(name: string): Namespace | undefined {
 const matches = (pattern: string, name: string): boolean =>
   pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
 
-/** Why the pod's sysctls are refused, naming the first bad one; undefined when they are all allowed.
+/** Returns the error of the first sysctl that is not allowed; undefined when all are.
  *  @param allowedUnsafe names, or patterns that end in `*`, from `--allowed-unsafe-sysctls` */
 export function forbiddenSysctl(pod: Pod, allowedUnsafe: readonly string[]): string | undefined {
   const { hostNetwork = false, hostIPC = false, securityContext } = pod.spec ?? {};
   for (const { name: written } of securityContext?.sysctls ?? []) {
     const name = written.replaceAll('/', '.');
     const namespace = namespaceOf(name);
-    if (namespace === undefined) return `sysctl ${JSON.stringify(name)} is not kept apart by a namespace`;
+    if (namespace === undefined) return `sysctl ${JSON.stringify(name)} is not namespaced`;
     if (namespace === 'network' && hostNetwork)
-      return `sysctl ${JSON.stringify(name)} is the node's with hostNetwork`;
-    if (namespace === 'ipc' && hostIPC) return `sysctl ${JSON.stringify(name)} is the node's with hostIPC`;
+      return `sysctl ${JSON.stringify(name)} is not allowed with hostNetwork`;
+    if (namespace === 'ipc' && hostIPC) return `sysctl ${JSON.stringify(name)} is not allowed with hostIPC`;
     if (SAFE.has(name) || allowedUnsafe.some((pattern) => matches(pattern.replaceAll('/', '.'), name)))
       continue;
     return `sysctl ${JSON.stringify(name)} is unsafe and not in allowedUnsafeSysctls`;

@@ -9,9 +9,9 @@ import { createApiClient } from './client.ts';
 const { signal } = new AbortController();
 const pods = { apiVersion: 'v1', resource: 'pods' };
 
-/** A server that does as told at each request. */
-async function setUp(answer: (request: IncomingMessage, response: ServerResponse) => void) {
-  const server = createServer(answer);
+/** A server with a configurable response for each request. */
+async function setUp(respond: (request: IncomingMessage, response: ServerResponse) => void) {
+  const server = createServer(respond);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const clock = createFakeClock();
@@ -42,7 +42,7 @@ async function setUp(answer: (request: IncomingMessage, response: ServerResponse
 }
 
 describe('createApiClient', () => {
-  test('asks below the path of the server, and says what it is', async () => {
+  test('sends requests below the path of the server, with a user agent', async () => {
     await using world = await setUp(({ url, headers }, response) => {
       response.end(JSON.stringify({ url, agent: headers['user-agent'], accept: headers.accept }));
     });
@@ -53,7 +53,7 @@ describe('createApiClient', () => {
     });
   });
 
-  test('gives up on a server that says nothing', async () => {
+  test('times out on a server that does not respond', async () => {
     const asked = Promise.withResolvers<void>();
     await using world = await setUp(() => asked.resolve());
     const failure = world.client.list(pods, signal).catch((error: unknown) => error);
@@ -61,25 +61,25 @@ describe('createApiClient', () => {
     await world.clock.advance(30_000);
     expect(await failure).toMatchObject({
       name: 'ServerUnreachableError',
-      message: `${world.url}/base did not answer within 30000 ms`,
+      message: `${world.url}/base did not respond within 30000 ms`,
     });
   });
 
   test.each([
-    ['an answer', (text: string) => text],
+    ['a response', (text: string) => text],
     ['a watch', (text: string) => `{"type":"ADDED","object":{}}\n${text}`],
-  ])('tells of a server that breaks off within %s', async (what, body) => {
+  ])('reports a server that closes the connection within %s', async (what, body) => {
     await using world = await setUp((_request, response) => {
       response.writeHead(200, { 'content-length': '1000' });
       response.write(body('{'), () => response.destroy());
     });
     const run = async (): Promise<void> => {
-      if (what === 'an answer') await world.client.list(pods, signal);
+      if (what === 'a response') await world.client.list(pods, signal);
       else for await (const event of world.client.watch(pods, signal)) void event;
     };
     await expect(run()).rejects.toMatchObject({
       name: 'ServerUnreachableError',
-      message: expect.stringMatching(/broke off: /) as string,
+      message: expect.stringMatching(/closed the connection: /) as string,
     });
   });
 

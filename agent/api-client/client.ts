@@ -1,5 +1,5 @@
-/** A small client of the API server: one method for each verb, credentials renewed once after a 401, JSON where the
- *  server refuses protobuf. Pacing, retries and resuming a watch are its callers' business. */
+/** Minimal API server client: one method for each verb, one retry with renewed credentials after a 401, JSON
+ *  if the server rejects protobuf. Pacing, retries and resuming of watches are left to its callers. */
 
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import { createExchange } from './exchange.ts';
@@ -12,10 +12,10 @@ import { resourceKey } from './wire-form.ts';
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
 export type Json = JsonObject;
 
-/** Every method throws ApiRequestError where the server refuses, ServerUnreachableError where it does not answer, the
- *  errors of the credentials where there are none, and the signal's reason when it fires. */
+/** Every method throws ApiRequestError for an error response, ServerUnreachableError without a response, the
+ *  errors of the credentials if none are available, and the signal's reason when it fires. */
 export interface ApiClient extends AsyncDisposable {
-  /** Where requests go that name no namespace of their own. */
+  /** Default namespace of requests. */
   readonly namespace: string;
   get(address: ObjectAddress, signal: AbortSignal, query?: Query): Promise<Json>;
   list(address: ResourceAddress, signal: AbortSignal, query?: Query): Promise<Json>;
@@ -34,7 +34,7 @@ export interface ApiClient extends AsyncDisposable {
   ): Promise<Json>;
   /** @param options members of DeleteOptions */
   delete(address: ObjectAddress, signal: AbortSignal, options?: Json): Promise<Json>;
-  /** Events until the server ends the watch. */
+  /** Yields events until the server ends the watch. */
   watch(address: ResourceAddress, signal: AbortSignal, query?: Query): AsyncGenerator<WatchEvent, void>;
 }
 
@@ -45,7 +45,7 @@ const PATCH_TYPES: Readonly<Record<PatchType, string>> = {
   apply: 'application/apply-patch+yaml',
 };
 
-/** A client that keeps its connections until it is disposed of. */
+/** Creates a client that reuses its connections until it is disposed of. */
 export function createApiClient(
   deps: ApiClientDeps,
   config: ResolvedClientConfig,

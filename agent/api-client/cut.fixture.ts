@@ -1,6 +1,6 @@
-/** Bytes as a connection may bring them. */
+/** Splits bytes as a connection may deliver them. */
 
-/** The bytes in pieces of these sizes, and what is left as the last one. */
+/** Yields the bytes in pieces of these sizes, and the rest as the last one. */
 export async function* cut(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Uint8Array> {
   let at = 0;
   for (const size of sizes) {

@@ -22,7 +22,7 @@ function fakeClient(): { readonly client: ApiClient; readonly asked: string[] } 
 }
 
 describe('deferredClient', () => {
-  test('holds requests back until there is a client, then passes them on', async () => {
+  test('holds requests until there is a client, then forwards them', async () => {
     const { client, asked } = fakeClient();
     const opening = Promise.withResolvers<ApiClient>();
     const deferred = deferredClient(opening.promise);
@@ -37,7 +37,7 @@ describe('deferredClient', () => {
     expect(asked).toEqual(['a', 'closed']);
   });
 
-  test('gives up waiting with the signal, and ends at once when there never was a client', async () => {
+  test('stops waiting with the signal, and closes at once without a client', async () => {
     const deferred = deferredClient(new Promise<ApiClient>(() => undefined));
     const stop = new AbortController();
     const got = deferred.get(address, stop.signal);
@@ -47,7 +47,7 @@ describe('deferredClient', () => {
     expect(stop.signal.aborted).toBe(true);
   });
 
-  test('fails with what kept the client from being', async () => {
+  test('fails with the error of opening the client', async () => {
     const deferred = deferredClient(Promise.reject(new Error('no certificate')));
     await expect(deferred.get(address, signal)).rejects.toThrow('no certificate');
   });

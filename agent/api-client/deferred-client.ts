@@ -1,7 +1,7 @@
-/** A client that may be used before there are credentials for it: every request waits until there are. */
+/** Client that can be used before credentials are available: requests wait until they are. */
 import type { ApiClient } from './client.ts';
 
-/** The promise for as long as the signal allows. */
+/** Awaits the promise until the signal fires. */
 function until<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
@@ -10,7 +10,7 @@ function until<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return Promise.race([promise, aborted.promise]).finally(() => signal.removeEventListener('abort', onAbort));
 }
 
-/** Requests reject with what `opening` rejects with, and with the signal's reason while they wait. */
+/** Requests reject with the rejection of `opening`, and with the signal's reason while they wait. */
 export function deferredClient(opening: Promise<ApiClient>): ApiClient {
   let made: ApiClient | undefined;
   let isClosed = false;
@@ -18,7 +18,7 @@ export function deferredClient(opening: Promise<ApiClient>): ApiClient {
     made = await opening;
     if (isClosed) await made[Symbol.asyncDispose]();
   }
-  // Whoever asks is told of a failure; nobody may ask.
+  // Each request rejects on its own; without requests, the rejection must not be unhandled.
   opened().catch(() => undefined);
   return {
     namespace: 'default',

@@ -1,12 +1,12 @@
-/** How a request to the API server fails. */
-import type { StatusDetails } from '#api/schema/gen/meta-v1.ts';
+/** Errors of requests to the API server. */
+import type { StatusDetails } from '#api/gen/meta-v1.ts';
 
-/** The server answered with a failure. */
+/** The server responded with an error. */
 export class ApiRequestError extends Error {
   override readonly name = 'ApiRequestError';
   /** HTTP status. */
   readonly status: number;
-  /** Such as `NotFound`; `Unknown` where the server does not say. */
+  /** Such as `NotFound`; `Unknown` if the server gives no reason. */
   readonly reason: string;
   readonly details: StatusDetails;
 
@@ -20,25 +20,25 @@ export class ApiRequestError extends Error {
     this.details = details;
   }
 
-  /** Whether the same request may succeed later. */
+  /** Reports whether the same request may succeed later. */
   get retryable(): boolean {
     return this.status === 429 || this.status >= 500;
   }
 }
 
-/** The server cannot be reached, or broke off. */
+/** The server is unreachable, or closed the connection. */
 export class ServerUnreachableError extends Error {
   override readonly name = 'ServerUnreachableError';
   readonly reason = 'ServerUnreachable';
   readonly retryable = true;
 }
 
-/** Makes an error of a Status object or of any other answer. */
+/** Creates the error for a Status object or any other response body. */
 export function readApiFailure(status: number, value: unknown, text: string): ApiRequestError {
   const unknown = {
     status,
     reason: 'Unknown',
-    message: `the server answered ${status}: ${text.slice(0, 200)}`,
+    message: `the server responded with ${status}: ${text.slice(0, 200)}`,
   };
   if (typeof value !== 'object' || value === null || !('message' in value))
     return new ApiRequestError(unknown);

@@ -1,6 +1,6 @@
-/** Members of objects as they come from the server, where anything may be missing. Pure. */
+/** Accessors for objects received from the server, in which any member may be missing. Pure. */
 
-/** An object as it stands on the wire. */
+/** An object in its JSON form. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export const isObject = (value: unknown): value is JsonObject =>
@@ -9,7 +9,7 @@ export const isObject = (value: unknown): value is JsonObject =>
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
-/** A text of the object's metadata. */
+/** Returns a string member of the object metadata. */
 export function metadataText(
   object: JsonObject,
   member: 'name' | 'namespace' | 'uid' | 'resourceVersion' | 'deletionTimestamp',
@@ -21,7 +21,7 @@ export function metadataText(
 export const resourceVersionOf = (object: JsonObject): string | undefined =>
   metadataText(object, 'resourceVersion');
 
-/** `namespace/name`, or the name alone. */
+/** Returns `namespace/name`, or the name alone. */
 export function objectName(object: JsonObject): string {
   const namespace = metadataText(object, 'namespace');
   const name = metadataText(object, 'name') ?? '';

@@ -5,7 +5,7 @@ import { pacedClient } from './paced-client.ts';
 const POD = { apiVersion: 'v1', resource: 'pods', namespace: 'a', name: 'p' } as const;
 const signal = new AbortController().signal;
 
-/** A client that notes what reaches it. */
+/** A client that records its requests. */
 function recorder(calls: string[]): ApiClient {
   const note = (name: string) => () => {
     calls.push(name);

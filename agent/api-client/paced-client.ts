@@ -1,5 +1,5 @@
-/** A client that waits its turn before each request. One that has to choose what to say when its turn has come takes
- *  the turns itself, and uses the client beneath. */
+/** Client that waits for the rate limiter before each request. A caller that must decide on the content after
+ *  the wait uses the rate limiter itself, with the underlying client. */
 import type { ApiClient } from './client.ts';
 
 /** Resolves when a request may be sent; rejects with the signal's reason. */

@@ -1,19 +1,19 @@
-/** The whole of a body that is not larger than it may be. */
+/** Reads a complete body up to a size limit. */
 
-/** A body that is larger. */
+/** A body above the limit. */
 export class TooLargeError extends Error {
   override readonly name = 'TooLargeError';
   readonly reason = 'BodyTooLarge';
 }
 
-/** @throws TooLargeError; whatever the body throws while it is read */
+/** @throws TooLargeError; errors of the body stream */
 export async function readLimited(body: AsyncIterable<unknown>, maxBytes: number): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of body) {
     if (!(part instanceof Uint8Array)) continue;
     bytes += part.byteLength;
-    if (bytes > maxBytes) throw new TooLargeError(`the answer has more than ${maxBytes} bytes`);
+    if (bytes > maxBytes) throw new TooLargeError(`the response exceeds ${maxBytes} bytes`);
     parts.push(part);
   }
   return Buffer.concat(parts);

@@ -1,11 +1,11 @@
-/** Addresses of resources on the API server. Pure. Source: document 1. */
+/** Builds resource paths of the API server. Pure. Source: resource paths, document 1. */
 
 export interface ResourceAddress {
   /** `v1`, `apps/v1`… */
   readonly apiVersion: string;
   /** Plural name: `pods`. */
   readonly resource: string;
-  /** Absent for what has no namespace, and for all namespaces. */
+  /** Absent for cluster-scoped resources, and for all namespaces. */
   readonly namespace?: string;
 }
 
@@ -16,7 +16,7 @@ export interface ObjectAddress extends ResourceAddress {
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** `/api/v1/namespaces/default/pods/web/status?dryRun=All` */
+/** Returns `/api/v1/namespaces/default/pods/web/status?dryRun=All`. */
 export function resourcePath(address: ResourceAddress | ObjectAddress, query: Query = {}): string {
   const { apiVersion, resource, namespace } = address;
   const root = apiVersion.includes('/') ? 'apis' : 'api';
@@ -35,10 +35,10 @@ export function resourcePath(address: ResourceAddress | ObjectAddress, query: Qu
   return search.size === 0 ? path : `${path}?${search.toString()}`;
 }
 
-/** Encoding leaves dots alone, and a part of dots alone would lead to another address. */
+/** Encoding does not change dots, and a segment of dots alone would change the path. */
 function encodePart(part: string): string {
   if (part === '' || part === '.' || part === '..') {
-    throw new RangeError(`${JSON.stringify(part)} is no part of the address of a resource`);
+    throw new RangeError(`${JSON.stringify(part)} is not a valid segment of a resource path`);
   }
   return encodeURIComponent(part);
 }

@@ -1,18 +1,18 @@
-/** One request to the API server: its headers, credentials renewed once after a 401, and JSON where the server refuses
- *  protobuf. Throws for an answer that is a failure. */
+/** Sends one request to the API server: headers, one retry with renewed credentials after a 401, and JSON if
+ *  the server rejects protobuf. Throws for error responses. */
 
 import type { Dispatcher } from 'undici';
 import { impersonationHeaders } from '#api/client-config/impersonation.ts';
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
-import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
 import { asError } from '#api/kit/clock.ts';
 import { trimEnd } from '#api/kit/trim-end.ts';
-import { type CredentialDeps, createCredentials } from './create-credentials.ts';
-import { type Credential, isSameCredential } from './credentials.ts';
+import type { ApiProtobuf } from '#api/protobuf/api-protobuf.ts';
+import { type CredentialDeps, createCredentials } from './credentials/create-credentials.ts';
+import { type Credential, isSameCredential } from './credentials/credentials.ts';
 import { ApiRequestError, readApiFailure, ServerUnreachableError } from './errors.ts';
 import type { JsonObject } from './object-fields.ts';
-import { AnswerFormatError, readAnswer } from './read-answer.ts';
 import { readLimited } from './read-limited.ts';
+import { ResponseFormatError, readResponse } from './read-response.ts';
 import { createTransport, type Transport } from './transport.ts';
 import { isProtobufType, type WireBody, type WireForm, type WireForms } from './wire-form.ts';
 
@@ -20,34 +20,34 @@ export type ApiClientDeps = CredentialDeps;
 
 export interface ApiClientOptions {
   readonly userAgent: string;
-  /** For a whole answer, in ms; a watch only has to begin within it. Default 30 s. */
+  /** Timeout of a complete response, in ms; a watch only has to start within it. Default 30 s. */
   readonly timeoutMs?: number;
-  /** For a client with many watches: requests share connections where the server can do so. Default false. */
+  /** For a client with many watches: use HTTP/2 if the server supports it. Default false. */
   readonly multiplex?: boolean;
-  /** At once. Default 16; for a client with many watches whose server can't share connections, more. */
+  /** Maximum number of connections. Default 16; more for many watches on a server without HTTP/2. */
   readonly connections?: number;
-  /** Spoken where types have it and the server takes it. Default: JSON alone. */
+  /** Used for types with a protobuf form unless the server rejects it. Default: only JSON. */
   readonly protobuf?: WireForm;
 }
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** With its query. */
+  /** Path with its query. */
   readonly path: string;
-  /** What refusals of protobuf are remembered by. */
+  /** Key for remembering rejected protobuf. */
   readonly resource: string;
-  /** An object, in the form that the server takes. */
+  /** An object, encoded in the form that the server accepts. */
   readonly object?: JsonObject;
-  /** A body that has one form only. */
+  /** A body with only one form. */
   readonly body?: WireBody;
 }
 
-/** An answer that is no failure. */
-export interface Answered {
+/** A successful response. */
+export interface SuccessResponse {
   readonly status: number;
   readonly contentType: string | readonly string[] | undefined;
   readonly body: Dispatcher.ResponseData['body'];
-  /** Fires when other connections take the place of those that the answer comes over. */
+  /** Fires when the connections of the response are replaced. */
   readonly retired: AbortSignal;
 }
 
@@ -58,15 +58,15 @@ export const timeoutMsOf = ({ timeoutMs }: Pick<ApiClientOptions, 'timeoutMs'>):
   timeoutMs ?? TIMEOUT_MS;
 
 export interface Sender {
-  /** The answer, if it is no failure, once credentials were renewed if they had to be. `begin` gives the signal of an
-   *  attempt: getting credentials may take longer than a request, as a person may have to log in. */
-  send(call: Call, signal: AbortSignal, begin: () => AbortSignal): Promise<Answered>;
+  /** Returns a successful response, after renewing the credentials if necessary. `begin` returns the signal
+   *  of an attempt: obtaining credentials may take longer than a request, since a user may have to log in. */
+  send(call: Call, signal: AbortSignal, begin: () => AbortSignal): Promise<SuccessResponse>;
   readonly close: () => Promise<void>;
 }
 
-type Attempt = (call: Call, used: Credential, signal: AbortSignal) => Promise<Answered>;
+type Attempt = (call: Call, used: Credential, signal: AbortSignal) => Promise<SuccessResponse>;
 
-/** One request as it stands, and nothing after it. */
+/** Sends a request once, without retries. */
 function createAttempt(
   transport: Transport,
   config: ResolvedClientConfig,
@@ -99,7 +99,7 @@ function createAttempt(
     const { dispatcher, retired } = await transport.connectionsFor(used.certificate);
     const body = call.object === undefined ? call.body : forms.encode(call.resource, call.object);
     try {
-      const answer = await dispatcher.request({
+      const response = await dispatcher.request({
         origin: base.origin,
         path: prefix + call.path,
         method: call.method,
@@ -108,22 +108,22 @@ function createAttempt(
         headersTimeout: timeoutMsOf(options),
         signal,
       });
-      // Readers are told of failures by the read; a body that nobody reads must not end the process.
-      answer.body.on('error', () => undefined);
-      const { statusCode: status, headers } = answer;
-      const answered = { status, contentType: headers['content-type'], body: answer.body, retired };
-      await checkAnswer(answered, options.protobuf?.codec);
-      return answered;
+      // Readers get failures from the read; the failure of an unread body must not end the process.
+      response.body.on('error', () => undefined);
+      const { statusCode: status, headers } = response;
+      const result = { status, contentType: headers['content-type'], body: response.body, retired };
+      await checkResponse(result, options.protobuf?.codec);
+      return result;
     } catch (thrown) {
       signal.throwIfAborted();
       if (thrown instanceof ApiRequestError) throw thrown;
       const cause = asError(thrown);
-      throw new ServerUnreachableError(`${config.server} did not answer: ${cause.message}`, { cause });
+      throw new ServerUnreachableError(`${config.server} did not respond: ${cause.message}`, { cause });
     }
   };
 }
 
-/** Requests over connections that are kept until they are closed. */
+/** Uses persistent connections until it is closed. */
 export function createSender(
   deps: ApiClientDeps,
   config: ResolvedClientConfig,
@@ -139,19 +139,24 @@ export function createSender(
   const once = createAttempt(transport, config, options, forms);
 
   const closing = new AbortController();
-  /** Other connections take over at once, and don't wait for the next request: watches may be all there is. */
+  /** Replaces the connections immediately instead of at the next request, for clients with nothing but
+   *  watches. */
   async function takeOver(): Promise<void> {
     try {
       const { certificate } = await credentials.current(closing.signal);
       if (!closing.signal.aborted) await transport.connectionsFor(certificate);
     } catch (thrown) {
-      deps.log.debug({ err: asError(thrown) }, 'Renewed credentials could not be read yet');
+      deps.log.debug({ err: asError(thrown) }, 'Failed to read renewed credentials');
     }
   }
   const endRenewals = deps.onRenewed?.(() => void takeOver());
 
-  /** Once more in JSON, where the server says that it takes or has nothing else. */
-  async function inEitherForm(call: Call, used: Credential, begin: () => AbortSignal): Promise<Answered> {
+  /** Repeats the request in JSON if the server rejects protobuf or cannot produce it. */
+  async function inEitherForm(
+    call: Call,
+    used: Credential,
+    begin: () => AbortSignal,
+  ): Promise<SuccessResponse> {
     const wasProtobuf = forms.isProtobuf(call.resource);
     try {
       return await once(call, used, begin());
@@ -162,7 +167,7 @@ export function createSender(
     }
   }
 
-  /** What to try again with; undefined where nothing newer is to be had. */
+  /** Returns credentials for a retry; undefined if no newer ones are available. */
   async function renewed(used: Credential, signal: AbortSignal): Promise<Credential | undefined> {
     try {
       await credentials.refused(used, signal);
@@ -170,10 +175,7 @@ export function createSender(
       return isSameCredential(next, used) ? undefined : next;
     } catch (thrown) {
       signal.throwIfAborted();
-      deps.log.warn(
-        { err: asError(thrown), server: config.server },
-        'Refused credentials could not be renewed',
-      );
+      deps.log.warn({ err: asError(thrown), server: config.server }, 'Failed to renew rejected credentials');
       return undefined;
     }
   }
@@ -198,13 +200,13 @@ export function createSender(
   };
 }
 
-/** 406 for the form of the answer, 415 for that of the body. A patch has one form only. */
+/** 406 for the form of the response, 415 for that of the body. A patch has only one form. */
 const isRefusedForm = ({ status }: ApiRequestError, { object }: Call): boolean =>
   status === 406 || (status === 415 && object !== undefined);
 
-/** Throws for an answer that is a failure. */
-async function checkAnswer(
-  { status, contentType, body }: Omit<Answered, 'retired'>,
+/** Throws for an error response. */
+async function checkResponse(
+  { status, contentType, body }: Omit<SuccessResponse, 'retired'>,
   codec: ApiProtobuf | undefined,
 ): Promise<void> {
   if (status >= 200 && status < 300) return;
@@ -212,9 +214,9 @@ async function checkAnswer(
   const text = isProtobufType(contentType) ? '' : bytes.toString('utf8');
   let failure: JsonObject | undefined;
   try {
-    failure = await readAnswer({ contentType, bytes }, codec, () => undefined);
+    failure = await readResponse({ contentType, bytes }, codec, () => undefined);
   } catch (thrown) {
-    if (!(thrown instanceof AnswerFormatError)) throw thrown;
+    if (!(thrown instanceof ResponseFormatError)) throw thrown;
   }
   throw readApiFailure(status, failure, text);
 }

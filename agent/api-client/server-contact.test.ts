@@ -4,7 +4,7 @@ import { type Logger, silentLogger } from '#api/kit/logger.ts';
 import { ApiRequestError, ServerUnreachableError } from './errors.ts';
 import { createServerContact } from './server-contact.ts';
 
-const away = new ServerUnreachableError('no answer');
+const away = new ServerUnreachableError('no response');
 const busy = new ApiRequestError({ status: 503, reason: 'ServiceUnavailable', message: 'not now' });
 const denied = (message: string) => new ApiRequestError({ status: 403, reason: 'Forbidden', message });
 
@@ -22,7 +22,7 @@ function setUp() {
 }
 
 describe('createServerContact', () => {
-  test('tells once that the server went, and once that it is back, whoever finds out', () => {
+  test('reports an outage once and the recovery once, whichever client detects it', () => {
     const { contact, logged, returns } = setUp();
     contact.failed('lease', away);
     contact.failed('status', busy);
@@ -30,13 +30,13 @@ describe('createServerContact', () => {
     contact.succeeded('status');
     contact.succeeded('lease');
     expect(logged).toEqual([
-      'lease: API server could not be reached; pods run on',
-      'API server answered again',
+      'lease: API server unavailable; pods keep running',
+      'API server available again',
     ]);
     expect(returns()).toBe(1);
   });
 
-  test('tells a refusal once for each subject and message, and that it is over', () => {
+  test('reports a rejection once for each subject and message, and its end', () => {
     const { contact, logged, returns } = setUp();
     contact.failed('lease', denied('a'));
     contact.failed('lease', denied('a'));
@@ -44,18 +44,18 @@ describe('createServerContact', () => {
     contact.failed('status', denied('a'));
     contact.succeeded('lease');
     expect(logged).toEqual([
-      'lease: API server refused what the agent asked',
-      'lease: API server refused what the agent asked',
-      'status: API server refused what the agent asked',
-      'lease: API server took what the agent asked',
+      'lease: API server rejected request',
+      'lease: API server rejected request',
+      'status: API server rejected request',
+      'lease: API server accepted request again',
     ]);
     expect(returns()).toBe(0);
   });
 
-  test('takes a refusal for an answer', () => {
+  test('counts a rejection as a response', () => {
     const { contact, logged } = setUp();
     contact.failed('lease', away);
     contact.failed('status', denied('a'));
-    expect(logged).toContain('API server answered again');
+    expect(logged).toContain('API server available again');
   });
 });

@@ -1,5 +1,5 @@
-/** Whether the API server can be reached, as those who talk to it find out, told once when it goes and once when it is
- *  back. Refusals are told once for each subject and message. */
+/** Availability of the API server as observed by its clients, logged once per outage and once per recovery.
+ *  Rejections are logged once for each subject and message. */
 
 import { asError, type Clock } from '#api/kit/clock.ts';
 import { createListeners } from '#api/kit/listeners.ts';
@@ -8,22 +8,23 @@ import type { Wait, Waits } from '#api/kit/waits.ts';
 import { ApiRequestError } from './errors.ts';
 
 export interface ServerContact {
-  /** Notes a failure of a request about a subject, such as `lease`. */
+  /** Records a failed request about a subject, such as `lease`. */
   readonly failed: (subject: string, thrown: unknown) => void;
-  /** Notes an answer that was none. */
+  /** Records a successful response. */
   readonly succeeded: (subject: string) => void;
-  /** Calls the listener when the server answers again after it did not. Returns the function that ends this. */
+  /** Calls the listener when the server is available again after an outage. Returns a function that ends the
+   *  subscription. */
   readonly onReturn: (listener: () => void) => () => void;
 }
 
 export interface ServerContactDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Logger;
-  /** Shows that the server is waited for. */
+  /** Receives a wait during an outage. */
   readonly waits?: Pick<Waits, 'begin'>;
 }
 
-/** An answer by which the server says that it cannot serve now is no answer. */
+/** A response that reports a temporarily unavailable server counts as an outage. */
 const isRefusal = (error: Error): error is ApiRequestError =>
   error instanceof ApiRequestError && !error.retryable;
 
@@ -39,7 +40,7 @@ export function createServerContact({ clock, log, waits }: ServerContactDeps): S
     awaySinceMs = undefined;
     wait?.end();
     wait = undefined;
-    log.info({ awayMs }, 'API server answered again');
+    log.info({ awayMs }, 'API server available again');
     listeners.notify();
   }
 
@@ -48,7 +49,7 @@ export function createServerContact({ clock, log, waits }: ServerContactDeps): S
       const error = asError(thrown);
       if (!isRefusal(error)) {
         if (awaySinceMs === undefined)
-          log.warn({ err: error, subject }, 'API server could not be reached; pods run on');
+          log.warn({ err: error, subject }, 'API server unavailable; pods keep running');
         awaySinceMs ??= clock.monotonic();
         wait ??= waits?.begin('API server', '', { logged: true });
         wait?.because(error.message);
@@ -57,11 +58,11 @@ export function createServerContact({ clock, log, waits }: ServerContactDeps): S
       returned();
       if (refusals.get(subject) === error.message) return;
       refusals.set(subject, error.message);
-      log.error({ err: error, subject }, 'API server refused what the agent asked');
+      log.error({ err: error, subject }, 'API server rejected request');
     },
     succeeded(subject) {
       returned();
-      if (refusals.delete(subject)) log.info({ subject }, 'API server took what the agent asked');
+      if (refusals.delete(subject)) log.info({ subject }, 'API server accepted request again');
     },
     onReturn(listener) {
       listeners.add(listener);

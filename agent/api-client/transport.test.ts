@@ -47,7 +47,7 @@ async function listen(server: Server): Promise<Listening> {
   };
 }
 
-/** Answers with the name in the client's certificate; knows itself as `api` only. */
+/** Responds with the name in the client certificate; its own certificate is for `api` only. */
 function startApi(): Promise<Listening> {
   const { certificate, key } = issue('api');
   const options = { cert: certificate, key, ca: authority.certificate, requestCert: true };
@@ -70,7 +70,7 @@ function startConnectProxy(seen: string[]): Promise<Listening> {
   return listen(proxy);
 }
 
-/** Greeting, then one CONNECT to an IPv4 address. Source: RFC 1928. */
+/** Handles the greeting, then one CONNECT to an IPv4 address. Source: RFC 1928. */
 function startSocksProxy(seen: string[]): Promise<Listening> {
   return listen(
     createTcpServer((socket) => {
@@ -99,12 +99,16 @@ async function ask(
   certificate?: { readonly certificate: string; readonly key: string },
 ): Promise<string> {
   const { dispatcher } = await transport.connectionsFor(certificate);
-  const answer = await dispatcher.request({ origin: `https://127.0.0.1:${port}`, path: '/', method: 'GET' });
-  return answer.body.text();
+  const response = await dispatcher.request({
+    origin: `https://127.0.0.1:${port}`,
+    path: '/',
+    method: 'GET',
+  });
+  return response.body.text();
 }
 
 describe('createTransport', () => {
-  test('makes connections anew for another certificate, and uses them on for the same', async () => {
+  test('opens new connections for another certificate, and reuses them for the same', async () => {
     await using api = await startApi();
     await using transport = createTransport({ tls });
     const one = issue('one');
@@ -112,11 +116,11 @@ describe('createTransport', () => {
     expect(await ask(transport, api.port, one)).toBe('one');
     expect(await transport.connectionsFor(one)).toBe(await transport.connectionsFor(one));
     expect(await ask(transport, api.port, issue('two'))).toBe('two');
-    // Somebody who began before the renewal.
+    // A caller that started before the renewal.
     expect(await ask(transport, api.port, one)).toBe('two');
   });
 
-  test('lets requests end on connections that others take the place of', async () => {
+  test('lets requests finish on replaced connections', async () => {
     const arrived = Promise.withResolvers<ServerResponse>();
     const { certificate, key } = issue('api');
     await using api = await listen(
@@ -140,19 +144,19 @@ describe('createTransport', () => {
   test.each([
     ['another name than the certificate has', { ...tls, serverName: 'other' }],
     ['an authority that is not known', { serverName: 'api', insecure: false }],
-  ])('refuses %s', async (_, terms) => {
+  ])('rejects %s', async (_, terms) => {
     await using api = await startApi();
     await using transport = createTransport({ tls: terms });
     await expect(ask(transport, api.port)).rejects.toThrow(/certificate/);
   });
 
-  test('looks at no certificate where it is told so', async () => {
+  test('verifies no certificate if so configured', async () => {
     await using api = await startApi();
     await using transport = createTransport({ tls: { insecure: true } });
     expect(await ask(transport, api.port)).toBe('nobody');
   });
 
-  test('goes through a proxy, to which it proves itself', async () => {
+  test('connects through a proxy with authentication', async () => {
     const seen: string[] = [];
     await using api = await startApi();
     await using proxy = await startConnectProxy(seen);
@@ -162,7 +166,7 @@ describe('createTransport', () => {
     expect(seen).toEqual([`127.0.0.1:${api.port} ${login}`]);
   });
 
-  test('goes through a SOCKS proxy', async () => {
+  test('connects through a SOCKS proxy', async () => {
     const seen: string[] = [];
     await using api = await startApi();
     await using proxy = await startSocksProxy(seen);

@@ -1,19 +1,19 @@
-/** Connections to one server: TLS, proxy, and a new handshake whenever the client certificate is another. */
+/** Connections to one server: TLS, proxy, and a new handshake whenever the client certificate changes. */
 import type { Dispatcher } from 'undici';
 import type { CertificatePair } from '#api/client-config/exec-credential.ts';
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 
 export interface TransportTerms {
-  /** PEM; undefined means the authorities of the system. */
+  /** PEM; undefined selects the CAs of the system. */
   readonly authority?: string | undefined;
   readonly serverName?: string | undefined;
   readonly insecure?: boolean;
   readonly proxyUrl?: string | undefined;
   readonly certificate?: CertificatePair | undefined;
-  /** Connections at once. Default 16: a watch keeps one busy. */
+  /** Maximum number of connections. Default 16: each watch occupies one. */
   readonly connections?: number;
-  /** Many requests on one connection where the server can do so (HTTP/2), and more connections where it can not: for
-   *  clients with many watches. Default false. */
+  /** Multiplex requests on one connection if the server supports HTTP/2, and otherwise use more connections:
+   *  for clients with many watches. Default false. */
   readonly multiplex?: boolean;
 }
 
@@ -40,18 +40,18 @@ function tlsTerms({ authority, serverName, insecure, certificate }: TransportTer
   };
 }
 
-/** A header that proves us to the proxy, from the login in its address. */
+/** Returns the proxy authorization header for the credentials in the proxy URL. */
 function proxyLogin(proxy: URL): { readonly token?: string } {
   if (proxy.username === '') return {};
   const login = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
   return { token: `Basic ${Buffer.from(login).toString('base64')}` };
 }
 
-/** A pool of connections. The client is loaded when first used. */
+/** Creates a connection pool. The HTTP client is loaded on first use. */
 export async function createDispatcher(terms: TransportTerms): Promise<Dispatcher> {
   const { Agent, ProxyAgent, Socks5ProxyAgent } = await import('undici');
   const tls = tlsTerms(terms);
-  // No limits on the time between parts of an answer: a watch may be silent for long.
+  // No timeout between parts of a response: a watch may be idle for long.
   const { multiplex: allowH2 = false } = terms;
   const connections = terms.connections ?? (allowH2 ? CONNECTIONS_FOR_MANY : CONNECTIONS);
   const common = { connections, bodyTimeout: 0, allowH2 };
@@ -66,38 +66,38 @@ export async function createDispatcher(terms: TransportTerms): Promise<Dispatche
 
 export interface Connections {
   readonly dispatcher: Dispatcher;
-  /** Fires when others take their place: no request begins on them any more, and they end with the last one. */
+  /** Fires when the connections are replaced: no new request uses them, and they close after the last one. */
   readonly retired: AbortSignal;
 }
 
 export interface Transport extends AsyncDisposable {
-  /** Connections that were made with a certificate, or without one. */
+  /** Returns the connections for a client certificate, or without one. */
   connectionsFor(certificate: CertificatePair | undefined): Promise<Connections>;
 }
 
-interface Kept {
+interface Pool {
   readonly pair: CertificatePair | undefined;
   readonly connections: Promise<Connections>;
   readonly retire: AbortController;
 }
 
-/** Keeps the connections of the newest certificate. Those of the one before end with the requests under way. */
+/** Keeps the connections of the newest certificate. Older ones close after their last request in flight. */
 export function createTransport(
   config: Pick<ResolvedClientConfig, 'tls' | 'proxyUrl'>,
   options: Pick<TransportTerms, 'multiplex' | 'connections'> = {},
 ): Transport {
-  let current: Kept | undefined;
-  const retired = new Set<Kept>();
+  let current: Pool | undefined;
+  const retired = new Set<Pool>();
   const superseded = new WeakSet<CertificatePair>();
 
-  async function retire(kept: Kept): Promise<void> {
-    retired.add(kept);
-    if (kept.pair !== undefined) superseded.add(kept.pair);
-    kept.retire.abort(new Error('there is a newer certificate'));
+  async function retire(pool: Pool): Promise<void> {
+    retired.add(pool);
+    if (pool.pair !== undefined) superseded.add(pool.pair);
+    pool.retire.abort(new Error('the certificate was renewed'));
     try {
-      await (await kept.connections).dispatcher.close();
+      await (await pool.connections).dispatcher.close();
     } finally {
-      retired.delete(kept);
+      retired.delete(pool);
     }
   }
 
@@ -112,10 +112,10 @@ export function createTransport(
   return {
     connectionsFor(certificate) {
       if (current !== undefined && current.pair === certificate) return current.connections;
-      // Whoever began to ask before a renewal asks with what is newest: there is no way back.
+      // A request that started before a renewal uses the newest certificate: superseded ones never return.
       const isOld = certificate !== undefined && superseded.has(certificate);
       if (current !== undefined && isOld) return current.connections;
-      // Who still uses them is told by their failure.
+      // Requests on these connections report their own failures.
       if (current !== undefined) retire(current).catch(() => undefined);
       const controller = new AbortController();
       const connections = connect(certificate, controller.signal);

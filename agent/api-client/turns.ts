@@ -1,11 +1,11 @@
-/** Work in turns: after a few milliseconds of it others have the event loop. */
+/** Yields to the event loop after a few milliseconds of work. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '#api/kit/clock.ts';
 
-/** How long one piece of work may hold the event loop, in ms. */
+/** Maximum time of uninterrupted work, in ms. */
 const TURN_MS = 5;
 
-/** Gives undefined while the turn goes on, and what to wait for when it is over. */
+/** Returns undefined within the time slice, and a promise to await when it is over. */
 export type Turns = () => Promise<void> | undefined;
 
 export function createTurns({ monotonic }: Pick<Clock, 'monotonic'>): Turns {
@@ -17,7 +17,7 @@ export function createTurns({ monotonic }: Pick<Clock, 'monotonic'>): Turns {
   return () => (monotonic() - beganMs < TURN_MS ? undefined : pass());
 }
 
-/** Takes all steps of a piece of work. @throws what the steps throw */
+/** Runs all steps of a generator. @throws errors of the steps */
 export async function inTurns<T>(steps: Generator<undefined, T>, turns: Turns): Promise<T> {
   for (;;) {
     const { done, value } = steps.next();

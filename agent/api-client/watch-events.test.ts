@@ -25,15 +25,15 @@ describe('watchEvents', () => {
     );
   });
 
-  test('tells of an end within an event', async () => {
+  test('reports an end within an event', async () => {
     await expect(read(cut(Buffer.from('{"type":'), []))).rejects.toThrow(
-      'the watch broke off within an event',
+      'the watch ended in the middle of an event',
     );
   });
 });
 
 describe('parseWatchEvent', () => {
-  test('throws what the server says', () => {
+  test('throws the error of the server', () => {
     const object = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version' };
     expect(() => parseWatchEvent(JSON.stringify({ type: 'ERROR', object }))).toThrow(
       expect.objectContaining({
@@ -45,7 +45,7 @@ describe('parseWatchEvent', () => {
     );
   });
   test.each(['no', '{}', '{"type":"NEW","object":{}}', '{"type":"ADDED","object":[]}'])(
-    'refuses %s',
+    'rejects %s',
     (line) => {
       expect(() => parseWatchEvent(line)).toThrow(expect.objectContaining({ name: 'WatchFormatError' }));
     },

@@ -1,4 +1,4 @@
-/** The events of a watch in JSON, from the bytes of its answer. Knows nothing of connections or of resuming. */
+/** Parses the events of a JSON watch. Does not handle connections or resuming. */
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { readApiFailure } from './errors.ts';
 import type { Turns } from './turns.ts';
@@ -8,20 +8,20 @@ export interface WatchEvent {
   readonly object: Readonly<Record<string, unknown>>;
 }
 
-/** Bytes that are no event. */
+/** A malformed event. */
 export class WatchFormatError extends Error {
   override readonly name = 'WatchFormatError';
   readonly reason = 'BadWatchEvent';
   readonly retryable = true;
 }
 
-/** An event is a little larger than its object, and the largest object has 3 MiB. */
+/** An event is slightly larger than its object, and the largest object has 3 MiB. */
 export const LONGEST_EVENT_BYTES: number = 16 * 1024 * 1024;
 const NEWLINE = 0x0a;
 const TYPES = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'] as const;
 
-/** Reads one line.
- *  @throws ApiRequestError for the server's own failure, such as `Expired`; WatchFormatError */
+/** Parses one line.
+ *  @throws ApiRequestError for an ERROR event, such as `Expired`; WatchFormatError */
 export function parseWatchEvent(line: string): WatchEvent {
   let event: unknown;
   try {
@@ -35,8 +35,8 @@ export function parseWatchEvent(line: string): WatchEvent {
   return asWatchEvent(event.type, event.object);
 }
 
-/** The event of a type and an object.
- *  @throws ApiRequestError for the server's own failure, such as `Expired`; WatchFormatError */
+/** Creates the event of a type and an object.
+ *  @throws ApiRequestError for an ERROR event, such as `Expired`; WatchFormatError */
 export function asWatchEvent(named: unknown, object: unknown): WatchEvent {
   if (named === 'ERROR') throw readApiFailure(500, object, 'the watch failed');
   const type = TYPES.find((known) => known === named);
@@ -50,8 +50,8 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Events in order, until the server ends the watch.
- *  @throws ApiRequestError, WatchFormatError; whatever the body throws when the connection breaks */
+/** Yields events in order, until the server ends the watch.
+ *  @throws ApiRequestError, WatchFormatError; errors of the body when the connection breaks */
 export async function* watchEvents(
   body: AsyncIterable<unknown>,
   turns: Turns,
@@ -74,5 +74,5 @@ export async function* watchEvents(
     restBytes += chunk.length - start;
     if (restBytes > LONGEST_EVENT_BYTES) throw new WatchFormatError('a line of the watch is too long');
   }
-  if (restBytes > 0) throw new WatchFormatError('the watch broke off within an event');
+  if (restBytes > 0) throw new WatchFormatError('the watch ended in the middle of an event');
 }

@@ -1,7 +1,7 @@
 import { array, assert, asyncProperty, constantFrom, dictionary, nat, record, string } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { watchFrame } from '#api/codec/api-protobuf/envelope.ts';
-import { createApiProtobuf } from '#api/codec/api-protobuf.ts';
+import { createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
+import { watchFrame } from '#api/protobuf/envelope.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { cut } from './cut.fixture.ts';
 import { inTurns } from './turns.ts';
@@ -27,7 +27,7 @@ const configMaps = record({
 const events = array(record({ type: constantFrom('ADDED', 'MODIFIED', 'DELETED'), object: configMaps }));
 
 describe('watchFrameEvents', () => {
-  test('reads the events that a watch in JSON has, wherever the bytes are cut', async () => {
+  test('reads the same events as a JSON watch, wherever the bytes are cut', async () => {
     await assert(
       asyncProperty(events, array(nat(60), { maxLength: 12 }), async (given, sizes) => {
         const frames = Buffer.concat(given.map(({ type, object }) => watchFrame(type, codec.encode(object))));
@@ -40,8 +40,8 @@ describe('watchFrameEvents', () => {
 
   const added = watchFrame('ADDED', codec.encode({ kind: 'ConfigMap', apiVersion: 'v1' }));
   test.each([
-    ['ends within an event', added.subarray(0, 9), 'broke off within an event'],
-    ['ends within a length', Buffer.concat([added, Buffer.alloc(2)]), 'broke off within an event'],
+    ['ends within an event', added.subarray(0, 9), 'ended in the middle of an event'],
+    ['ends within a length', Buffer.concat([added, Buffer.alloc(2)]), 'ended in the middle of an event'],
     ['has an event that is too long', Buffer.from('ffffffff', 'hex'), 'too long'],
     [
       'has an event of another kind',
@@ -49,14 +49,14 @@ describe('watchFrameEvents', () => {
       'unknown type',
     ],
     ['has an object without an envelope', watchFrame('ADDED', Buffer.from('{}')), 'not protobuf'],
-  ])('refuses a watch that %s', async (_what, bytes, message) => {
+  ])('rejects a watch that %s', async (_what, bytes, message) => {
     await expect(read(watchFrameEvents(cut(bytes, []), codec, noTurns))).rejects.toMatchObject({
       name: 'WatchFormatError',
       message: expect.stringContaining(message) as string,
     });
   });
 
-  test('lets others have a turn between two events', async () => {
+  test('yields to the event loop between two events', async () => {
     const frames = Buffer.concat(Array.from({ length: 20 }, () => added));
     let asked = 0;
     await read(

@@ -1,23 +1,24 @@
-/** The events of a watch in protobuf: four bytes of length before each. */
-import { FRAME_HEAD_BYTES, readWatchMessage } from '#api/codec/api-protobuf/envelope.ts';
-import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
+/** Parses the events of a protobuf watch: each is preceded by its length in four bytes. */
+
 import { ProtobufError } from '#api/codec/protobuf/error.ts';
+import type { ApiProtobuf } from '#api/protobuf/api-protobuf.ts';
+import { FRAME_HEAD_BYTES, readWatchMessage } from '#api/protobuf/envelope.ts';
 import type { Turns } from './turns.ts';
 import { asWatchEvent, LONGEST_EVENT_BYTES, type WatchEvent, WatchFormatError } from './watch-events.ts';
 
-/** Bytes as they come, cut where one asks. */
+/** Buffer of received chunks that can be cut at any length. */
 interface Inflow {
-  /** Bytes that are there. */
+  /** Number of buffered bytes. */
   size(): number;
   add(chunk: Uint8Array): void;
-  /** The first bytes, which go. */
+  /** Removes and returns the first bytes. */
   take(length: number): Buffer;
 }
 
 function createInflow(): Inflow {
   let parts: Uint8Array[] = [];
   let size = 0;
-  /** As one piece; joined only when somebody needs them so: a long event comes in many. */
+  /** Concatenates lazily: a long event arrives in many chunks. */
   function joined(): Buffer {
     const [first] = parts;
     if (parts.length === 1 && first !== undefined) {
@@ -43,9 +44,9 @@ function createInflow(): Inflow {
   };
 }
 
-/** One event.
- *  @throws ApiRequestError for the server's own failure; WatchFormatError */
-export function parseWatchFrame(message: Buffer, codec: ApiProtobuf): WatchEvent {
+/** Decodes one event.
+ *  @throws ApiRequestError for an ERROR event; WatchFormatError */
+function parseWatchFrame(message: Buffer, codec: ApiProtobuf): WatchEvent {
   try {
     const { type, object } = readWatchMessage(message);
     return asWatchEvent(type, codec.decode(object));
@@ -55,8 +56,8 @@ export function parseWatchFrame(message: Buffer, codec: ApiProtobuf): WatchEvent
   }
 }
 
-/** Events in order, until the server ends the watch.
- *  @throws ApiRequestError, WatchFormatError; whatever the body throws when the connection breaks */
+/** Yields events in order, until the server ends the watch.
+ *  @throws ApiRequestError, WatchFormatError; errors of the body when the connection breaks */
 export async function* watchFrameEvents(
   body: AsyncIterable<unknown>,
   codec: ApiProtobuf,
@@ -81,6 +82,6 @@ export async function* watchFrameEvents(
     }
   }
   if (wanted !== undefined || inflow.size() > 0) {
-    throw new WatchFormatError('the watch broke off within an event');
+    throw new WatchFormatError('the watch ended in the middle of an event');
   }
 }

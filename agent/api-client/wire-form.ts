@@ -1,15 +1,16 @@
-/** The form in which objects go over the wire: JSON, or protobuf for the types that have it. What the server refuses
- *  in protobuf is sent and asked for in JSON from then on, for a while: the server may be another one later.
- *  Source: document 1, 2.6 and 4.7. */
-import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
+/** Encoding of objects on the wire: JSON, or protobuf for types that support it. If the server rejects
+ *  protobuf for a resource, JSON is used for a while: the server may be upgraded later.
+ *  Source: content negotiation, document 1 §2.6 and §4.7. */
+
 import { ProtobufError } from '#api/codec/protobuf/error.ts';
 import type { Clock } from '#api/kit/clock.ts';
+import type { ApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { JsonObject } from './object-fields.ts';
 import type { ResourceAddress } from './resource-path.ts';
 
 export interface WireForm {
-  /** Media type of protobuf, in both directions. */
+  /** Media type of protobuf, for requests and responses. */
   readonly contentType: string;
   readonly codec: ApiProtobuf;
 }
@@ -20,31 +21,31 @@ export interface WireBody {
 }
 
 export const JSON_TYPE = 'application/json';
-/** How long a refusal counts. */
+/** Time for which a rejection of protobuf is remembered. */
 const REFUSAL_MS = 10 * 60_000;
 
-/** The media type without its parameters, in lower case. */
-export function bareType(contentType: string | readonly string[] | undefined): string {
+/** Returns the media type without its parameters, in lower case. */
+function bareType(contentType: string | readonly string[] | undefined): string {
   const text = typeof contentType === 'string' ? contentType : (contentType?.[0] ?? '');
   return text.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
-/** Whether a media type means the messages that we read: they are the same in both vocabularies. */
+/** Reports whether a media type is protobuf: the messages are the same in both vocabularies. */
 export const isProtobufType = (contentType: string | readonly string[] | undefined): boolean =>
   Object.values<Vocabulary>(VOCABULARIES).some(
     ({ protobufContentType }) => protobufContentType === bareType(contentType),
   );
 
-/** What a resource is remembered by. */
+/** Returns the key for remembering rejections. */
 export const resourceKey = ({ apiVersion, resource }: ResourceAddress): string => `${apiVersion} ${resource}`;
 
 export interface WireForms {
   /** Value of the Accept header. */
   accept(resource: string): string;
   encode(resource: string, object: JsonObject): WireBody;
-  /** Whether requests for this resource are of protobuf, so that JSON is worth a try. */
+  /** Reports whether requests for this resource use protobuf, so that JSON is an alternative. */
   isProtobuf(resource: string): boolean;
-  /** Takes note that the server, or we, could not do with protobuf. */
+  /** Records that the server or this client cannot use protobuf for a resource. */
   refused(resource: string): void;
 }
 
@@ -53,12 +54,12 @@ const jsonBody = (object: JsonObject): WireBody => ({
   bytes: JSON.stringify(object),
 });
 
-/** @param form undefined for a client that speaks nothing but JSON */
+/** @param form undefined for a client that supports only JSON */
 export function createWireForms(
   { monotonic }: Pick<Clock, 'monotonic'>,
   form: WireForm | undefined,
 ): WireForms {
-  /** The API has not so many resources that this would have to be bounded. */
+  /** Unbounded: an API has few resources. */
   const refusedUntilMs = new Map<string, number>();
   const isProtobuf = (resource: string): boolean =>
     form !== undefined && monotonic() >= (refusedUntilMs.get(resource) ?? Number.NEGATIVE_INFINITY);
@@ -74,7 +75,7 @@ export function createWireForms(
   };
 }
 
-/** Undefined for an object that has no protobuf form. */
+/** Returns undefined for an object without a protobuf form. */
 function protobufBody({ codec, contentType }: WireForm, object: JsonObject): WireBody | undefined {
   const { apiVersion, kind } = object;
   if (typeof apiVersion !== 'string' || typeof kind !== 'string') return undefined;
@@ -82,7 +83,7 @@ function protobufBody({ codec, contentType }: WireForm, object: JsonObject): Wir
   try {
     return { contentType, bytes: codec.encode({ ...object, apiVersion, kind }) };
   } catch (thrown) {
-    // JSON has more spellings of one value, such as a number for a quantity; the server reads them all.
+    // JSON has more representations of a value, such as a number for a quantity; the server accepts them all.
     if (thrown instanceof ProtobufError) return undefined;
     throw thrown;
   }

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { watchFrame, wrapMessage } from '#api/codec/api-protobuf/envelope.ts';
-import { createApiProtobuf } from '#api/codec/api-protobuf.ts';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
+import { createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
+import { watchFrame, wrapMessage } from '#api/protobuf/envelope.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { createApiClient } from './client.ts';
 import { JSON_TYPE } from './wire-form.ts';
@@ -31,8 +31,8 @@ interface Seen {
   readonly body: Buffer;
 }
 
-/** A server that does as told at each request, and a client that prefers protobuf. */
-async function setUp(answer: (seen: Seen, response: ServerResponse) => void) {
+/** A server with a configurable response for each request, and a client that prefers protobuf. */
+async function setUp(respond: (seen: Seen, response: ServerResponse) => void) {
   const seen: Seen[] = [];
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const parts: Uint8Array[] = [];
@@ -45,7 +45,7 @@ async function setUp(answer: (seen: Seen, response: ServerResponse) => void) {
       body: Buffer.concat(parts),
     };
     seen.push(one);
-    answer(one, response);
+    respond(one, response);
   };
   const server = createServer((request, response) => void take(request, response));
   server.listen(0, '127.0.0.1');
@@ -138,7 +138,7 @@ describe('a client that prefers protobuf', () => {
     expect(world.seen.map((one) => one.contentType).slice(3)).toEqual([contentType, JSON_TYPE]);
   });
 
-  test('tells of a patch that is refused', async () => {
+  test('reports a rejected patch', async () => {
     await using world = await setUp((_seen, response) => give(response, 'text/plain', 'no', 415));
     const patch = { type: 'merge', content: {} } as const;
     await expect(world.client.patch({ ...pods, name: 'p' }, patch, signal)).rejects.toMatchObject({
@@ -147,7 +147,7 @@ describe('a client that prefers protobuf', () => {
     expect(world.seen).toHaveLength(1);
   });
 
-  test('reads what the server says in protobuf when it refuses', async () => {
+  test('reads an error of the server in protobuf', async () => {
     const status = { ...STATUS, message: 'too old', details: { name: 'p', retryAfterSeconds: 2 } };
     await using world = await setUp((_seen, response) =>
       give(response, contentType, codec.encode(status), 410),
@@ -165,7 +165,7 @@ describe('a client that prefers protobuf', () => {
     ['cut off', codec.encode(POD).subarray(0, 30)],
     ['of an unknown type', wrapMessage({ apiVersion: 'v9', kind: 'New' }, Buffer.alloc(0))],
     ['nested too deeply', nested(200)],
-  ])('asks again in JSON where the answer is %s', async (_what, bytes) => {
+  ])('repeats the request in JSON if the response is %s', async (_what, bytes) => {
     await using world = await setUp(({ accept = '' }, response) =>
       accept === JSON_TYPE
         ? give(response, JSON_TYPE, JSON.stringify(POD))
@@ -182,11 +182,13 @@ describe('a client that prefers protobuf', () => {
 
   test('writes nothing twice', async () => {
     await using world = await setUp((_seen, response) => give(response, contentType, 'no protobuf'));
-    await expect(world.client.create(pods, POD, signal)).rejects.toMatchObject({ name: 'AnswerFormatError' });
+    await expect(world.client.create(pods, POD, signal)).rejects.toMatchObject({
+      name: 'ResponseFormatError',
+    });
     expect(world.seen).toHaveLength(1);
   });
 
-  test('watches in frames, and is told why the server ends it', async () => {
+  test('watches in protobuf frames, and reports why the server ends it', async () => {
     const frames = [
       watchFrame('ADDED', codec.encode(POD)),
       watchFrame('BOOKMARK', codec.encode({ ...POD, metadata: { resourceVersion: '7' }, spec: {} })),
@@ -214,7 +216,7 @@ describe('a client that prefers protobuf', () => {
   });
 });
 
-/** A pod with an unknown group that has groups in each other that many times. */
+/** Returns a pod with an unknown group that is nested to this depth. */
 function nested(depth: number): Buffer {
   const groups = Buffer.concat([Buffer.alloc(depth, 0x7b), Buffer.alloc(depth, 0x7c)]);
   return wrapMessage({ apiVersion: 'v1', kind: 'Pod' }, groups);

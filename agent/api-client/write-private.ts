@@ -1,10 +1,10 @@
-/** Replaces a file whole or not at all. */
+/** Replaces a file atomically. */
 import { randomBytes } from 'node:crypto';
 import { open, realpath, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** Replaces the text of a file that is there, if `change` gives another. Owner and mode stay, except that nobody but
- *  the owner may read it; a symbolic link stays one.
+/** Replaces the text of an existing file, if `change` returns another one. Preserves owner and mode, except
+ *  that only the owner may read the file; a symbolic link is preserved.
  *  @returns whether it was written */
 export async function replaceText(
   path: string,

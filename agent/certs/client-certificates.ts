@@ -1,23 +1,23 @@
-/** The certificate by which the agent is a client of the API server: the first one, and its renewals.
+/** Client certificate of the agent for the API server: the first one, and its renewals.
  *
- *  How it is wired:
+ *  Usage:
  *
  *      const certificates = await openClientCertificates(deps, options, signal);
  *      const api = createApiClient(apiDeps, certificates.clientConfig, { userAgent });
- *      void certificates.run(signal);            // beside the other background work
+ *      void certificates.run(signal);            // with the other background work
  *
- *  - With a platconfig that is good, `openClientCertificates` reads files and asks nobody, so it works while the server
- *    is away. Otherwise it gets a certificate with the bootstrap configuration first, and keeps trying until there is
- *    one or the signal fires: pods of other sources must not wait for it.
- *  - It throws only for what no waiting mends: ClientConfigError for files that are wrong, CertificateError
- *    `CertificateExpired` where the certificate is over and there is nothing to get another with.
- *  - `clientConfig` names files, which the API client reads again, at once where it is told of `renewed`: renewals need
- *    no new client. Requests under way end on the connections that they have.
- *  - `run` renews where `rotate` says so, and rests otherwise. It ends with the signal and never rejects.
+ *  - With a valid platconfig, `openClientCertificates` only reads files, so it works while the server is
+ *    unavailable. Otherwise it first obtains a certificate with the bootstrap configuration, and retries until
+ *    it succeeds or the signal fires: pods of other sources must not wait for it.
+ *  - It throws only for permanent errors: ClientConfigError for invalid files, CertificateError
+ *    `CertificateExpired` if the certificate has expired and there is no bootstrap configuration.
+ *  - `clientConfig` names files, which the API client reads again, immediately after a notification of
+ *    `renewed`: renewals need no new client. Requests in flight finish on their connections.
+ *  - `run` renews if `rotate` is set, and is idle otherwise. It ends with the signal and never rejects.
  *
- *  Source: document 2, 3 and 5.9; upstream's bootstrap and certificate manager. */
+ *  Source: client certificates, document 2 §3 and §5.9; upstream's bootstrap and certificate manager. */
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
-import { loadClientConfig } from '../api-client/load.ts';
+import { loadClientConfig } from '../api-client/credentials/load.ts';
 import {
   type ClientCertificateDeps,
   type ClientCertificateOptions,
@@ -84,7 +84,7 @@ const loadBootstrap = async ({ options }: ClientPlace): Promise<ResolvedClientCo
   (await loadClientConfig(options.bootstrapConfig)).config;
 
 async function bootstrap(place: ClientPlace, signal: AbortSignal): Promise<void> {
-  // What is wrong with the file is told at once; later its content may have been replaced.
+  // Errors of the file are reported now; its content may be replaced later.
   await loadBootstrap(place);
   const attempt = (): Promise<void> => bootstrapOnce(place, signal);
   if (place.options.once === true) return await attempt();
@@ -98,14 +98,14 @@ async function bootstrap(place: ClientPlace, signal: AbortSignal): Promise<void>
   );
 }
 
-/** A certificate, if there is none from an earlier try, and then the platconfig that names it. */
+/** Obtains a certificate, unless an earlier attempt has one, then writes the platconfig that names it. */
 async function bootstrapOnce(place: ClientPlace, signal: AbortSignal): Promise<void> {
   const { deps, files, options, store } = place;
   const config = await loadBootstrap(place);
   if (!(await hasCertificate(place, config, signal))) await issueWith(place, config, signal);
   const text = formatPlatconfig(config, { pairFile: store.currentPath });
   await files.write(options.platconfig, text);
-  deps.log.info({ file: options.platconfig, server: config.server }, 'Client configuration was written');
+  deps.log.info({ file: options.platconfig, server: config.server }, 'Client configuration written');
 }
 
 async function hasCertificate(
@@ -152,7 +152,8 @@ async function run(
   await renewal.run(signal);
 }
 
-/** Whom to ask as: the node itself, or, once its certificate is over, by the bootstrap configuration. */
+/** Returns the credentials for the request: those of the node or, if its certificate has expired, of the
+ *  bootstrap configuration. */
 async function renewingConfig(
   place: ClientPlace,
   clientConfig: ResolvedClientConfig,

@@ -13,7 +13,7 @@ import {
 } from './client-place.ts';
 import { formatPrivateKey, makeKey } from './keys.ts';
 import { nodeUser } from './signing-request.ts';
-import { createTestAuthority } from './test-store.ts';
+import { createTestAuthority } from './store.fixture.ts';
 
 const NOW = Date.parse('2026-05-06T07:08:09Z');
 const HOUR = 3_600_000;
@@ -77,7 +77,7 @@ const inStore = async ({ store }: ClientPlace): Promise<string | undefined> =>
   (await store.current())?.certificate;
 
 describe('usable', () => {
-  test('puts the certificate of the platconfig into the store where certificates are renewed', async () => {
+  test('copies the certificate of the platconfig to the store if rotation is enabled', async () => {
     await using world = await setUp(true);
     const pair = await pairOf('n1', NOW - HOUR);
     await world.embed(pair);
@@ -101,14 +101,14 @@ describe('usable', () => {
     expect(await inStore(world.place)).toBe(takesConfigured ? configured.certificate : stored.certificate);
   });
 
-  test('takes the platconfig as it is where nothing is renewed', async () => {
+  test('uses the platconfig unchanged without rotation', async () => {
     await using world = await setUp(false);
     await world.embed(await pairOf('n1', NOW - HOUR));
     expect((await usable(world.place)).credentials.certificate?.key.kind).toBe('data');
     expect(await inStore(world.place)).toBeUndefined();
   });
 
-  test('leaves tokens alone', async () => {
+  test('does not change tokens', async () => {
     await using world = await setUp(true);
     await world.write({ token: 'abc' });
     expect((await usable(world.place)).credentials).toEqual({ bearer: { token: 'abc' } });
@@ -116,7 +116,7 @@ describe('usable', () => {
 });
 
 describe('platconfigState', () => {
-  test('tells what is there', async () => {
+  test('returns the state', async () => {
     await using world = await setUp(true);
     expect(await world.state()).toBe('missing');
     await writeFile(world.place.options.platconfig, '[', { mode: 0o600 });
@@ -127,7 +127,7 @@ describe('platconfigState', () => {
     expect(await world.state()).toBe('good');
     await world.embed(await pairOf('n1', NOW - 2 * HOUR, NOW - HOUR));
     expect(await world.state()).toBe('expired');
-    // What was renewed since goes on.
+    // The renewed one stays in use.
     const stored = await pairOf('n1', NOW - HOUR);
     await world.place.store.save(stored.certificate, stored.key);
     expect(await world.state()).toBe('good');

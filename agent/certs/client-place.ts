@@ -1,6 +1,7 @@
-/** What a node has on its disk to get in with: the platconfig, and the store of its client certificates. Asks nobody. */
+/** Client credentials of a node on disk: the platconfig, and the store of its client certificates. Sends no
+ *  requests. */
 import type { PemSource, ResolvedClientConfig } from '#api/client-config/resolve.ts';
-import { loadClientConfig } from '../api-client/load.ts';
+import { loadClientConfig } from '../api-client/credentials/load.ts';
 import type { StartFacts } from './decide-start.ts';
 import { type CertificateFiles, certificateFiles } from './files.ts';
 import { type KeyType, parsePrivateKey } from './keys.ts';
@@ -19,18 +20,18 @@ export interface ClientCertificateOptions {
   readonly bootstrapConfig: string;
   /** `rotateCertificates`. */
   readonly rotate: boolean;
-  /** Of new keys. Default: as the one in use, else ECDSA. */
+  /** Type of new keys. Default: that of the current key, otherwise ECDSA. */
   readonly keyType?: KeyType;
-  /** Default: as long as the server gives. At least 600. */
+  /** Requested lifetime in seconds. Default: decided by the server. At least 600. */
   readonly expirationSeconds?: number;
-  /** Instead of trying again, the first failure is thrown. Default: false. */
+  /** Throw the first failure instead of retrying. Default: false. */
   readonly once?: boolean;
 }
 
 export interface ClientCertificateDeps extends SessionDeps {
-  /** Default: those of the disk. */
+  /** Default: files on disk. */
   readonly files?: CertificateFiles;
-  /** Called when a renewed certificate has taken the place of the one before. */
+  /** Called when a renewed certificate has replaced the previous one. */
   readonly renewed?: () => void;
 }
 
@@ -50,7 +51,7 @@ export function placeOf(deps: ClientCertificateDeps, options: ClientCertificateO
   return { deps, files, options, store };
 }
 
-/** Whether there is a platconfig that is good for getting in, without asking anybody. */
+/** Returns the state of the platconfig, without sending requests. */
 export async function platconfigState(
   deps: ClientCertificateDeps,
   options: ClientCertificateOptions,
@@ -67,12 +68,12 @@ export async function readPlatconfig(place: ClientPlace): Promise<StartFacts['pl
     const isOver = pair !== undefined && isExpired(pair.x509, deps.clock.now());
     return isOver ? 'expired' : 'good';
   } catch (thrown) {
-    deps.log.warn({ err: thrown, file: options.platconfig }, 'Client configuration cannot be used');
+    deps.log.warn({ err: thrown, file: options.platconfig }, 'Failed to load client configuration');
     return 'broken';
   }
 }
 
-/** The certificate that a configuration names. */
+/** Returns the certificate that a configuration names. */
 async function configuredPair({ credentials }: ResolvedClientConfig): Promise<StoredCertificate | undefined> {
   if (credentials.certificate === undefined) return undefined;
   const { certificate, key } = credentials.certificate;
@@ -85,8 +86,8 @@ async function configuredPair({ credentials }: ResolvedClientConfig): Promise<St
 export const isOf = ({ x509 }: StoredCertificate, nodeName: string): boolean =>
   x509.subject.split('\n').includes(`CN=${nodeUser(nodeName)}`);
 
-/** What the agent proves itself with. Where certificates are renewed, the store's is the newer one as a rule; not where
- *  somebody has put another into the configuration since. */
+/** Returns the current credentials of the agent. With rotation, those of the store are usually newer, unless
+ *  an administrator has since replaced those of the configuration. */
 async function newestPair(
   { options, store }: ClientPlace,
   config: ResolvedClientConfig,
@@ -99,7 +100,8 @@ async function newestPair(
   return isNewer ? configured : stored;
 }
 
-/** The platconfig, with the certificates of the store where they are renewed there. @throws ClientConfigError */
+/** Returns the platconfig, with the certificates of the store if rotation is enabled. @throws
+ *  ClientConfigError */
 export async function usable(place: ClientPlace): Promise<ResolvedClientConfig> {
   const { deps, options, store } = place;
   const { config, warnings } = await loadClientConfig(options.platconfig);

@@ -1,18 +1,18 @@
-/** How an agent gets in when it starts. Pure. */
+/** Decides how a starting agent authenticates to the API server. Pure. */
 
 export interface StartFacts {
-  /** `broken`: it cannot be read or used; `expired`: its certificate is over. */
+  /** `broken`: it cannot be read or used; `expired`: its certificate has expired. */
   readonly platconfig: 'missing' | 'broken' | 'expired' | 'good';
-  /** Whether there is a configuration to get a first certificate with. */
+  /** Whether a bootstrap configuration exists. */
   readonly hasBootstrap: boolean;
 }
 
 export type StartDecision =
-  /** With the platconfig. */
+  /** Use the platconfig. */
   | 'use'
-  /** With the bootstrap configuration, for a certificate and a platconfig. */
+  /** Use the bootstrap configuration to obtain a certificate and a platconfig. */
   | 'bootstrap'
-  /** Not at all: the platconfig's faults are told. */
+  /** Fail with the errors of the platconfig. */
   | 'fail'
   | 'fail-expired';
 

@@ -1,41 +1,45 @@
-/** Why there is no certificate, in words that say what to do. */
+/** Errors of obtaining a certificate; their messages name the remedy. */
 
-export type CertificateFault =
-  /** The bootstrap token is expired or unknown. */
+export type CertificateErrorReason =
+  /** The bootstrap token has expired or is unknown. */
   | 'TokenRefused'
-  /** The server does not know the client certificate's authority, or it ran out. */
+  /** The server does not trust the CA of the client certificate, or the certificate has expired. */
   | 'CertificateRefused'
   | 'NotPermitted'
   | 'RequestDenied'
   | 'RequestFailed'
-  /** There is a request of that name that is another's. */
+  /** A request with this name exists and belongs to another client. */
   | 'RequestTaken'
   | 'AuthorityMismatch'
   | 'ServerNameMismatch'
   | 'ClockSkew'
   | 'ServerCertificateInvalid'
   | 'ServerAway'
-  /** What was issued is no certificate of our key. */
+  /** The issued certificate does not match our key. */
   | 'BadCertificate'
   | 'CertificateExpired';
 
-/** Faults that pass by themselves; the others wait for a person. */
-const PASSING: ReadonlySet<CertificateFault> = new Set(['ServerAway']);
+/** Transient errors; the others require an administrator. */
+const PASSING: ReadonlySet<CertificateErrorReason> = new Set(['ServerAway']);
 
-/** A certificate could not be had. */
+/** A certificate could not be obtained. */
 export class CertificateError extends Error {
   override readonly name = 'CertificateError';
-  readonly reason: CertificateFault;
-  /** Name of the request that it is about, if there is one. */
+  readonly reason: CertificateErrorReason;
+  /** Name of the certificate request, if there is one. */
   readonly request: string | undefined;
 
-  constructor(reason: CertificateFault, message: string, options: ErrorOptions & { request?: string } = {}) {
+  constructor(
+    reason: CertificateErrorReason,
+    message: string,
+    options: ErrorOptions & { request?: string } = {},
+  ) {
     super(message, options);
     this.reason = reason;
     this.request = options.request;
   }
 
-  /** Whether it may pass without anybody's doing. */
+  /** Whether the error may pass without intervention. */
   get retryable(): boolean {
     return PASSING.has(this.reason);
   }

@@ -7,10 +7,10 @@ import { silentLogger } from '#api/kit/logger.ts';
 import { issueIdentity } from '#api/pki/certificate.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { ApiRequestError, ServerUnreachableError } from '../api-client/errors.ts';
-import type { CertificateError, CertificateFault } from './errors.ts';
+import type { CertificateError, CertificateErrorReason } from './errors.ts';
 import { explainFailure } from './explain.ts';
 import { withServer } from './server-session.ts';
-import { createTestAuthority } from './test-store.ts';
+import { createTestAuthority } from './store.fixture.ts';
 
 const { signal } = new AbortController();
 const NOW = Date.now();
@@ -24,20 +24,20 @@ describe('explainFailure', () => {
     now: () => NOW,
     serverTime: () => Promise.resolve(undefined),
   } as const;
-  const answer = (status: number): ApiRequestError =>
+  const failure = (status: number): ApiRequestError =>
     new ApiRequestError({ status, reason: 'Unknown', message: 'said so' });
   const unreachable = (cause: Error): ServerUnreachableError =>
-    new ServerUnreachableError('it did not answer', { cause });
+    new ServerUnreachableError('it did not respond', { cause });
   const coded = (code: string): Error => Object.assign(new Error(code), { code });
 
   test.each([
-    ['a token', answer(401), 'TokenRefused'],
-    ['a missing right', answer(403), 'NotPermitted'],
+    ['a token', failure(401), 'TokenRefused'],
+    ['a missing right', failure(403), 'NotPermitted'],
     ['a closed port', unreachable(coded('ECONNREFUSED')), 'ServerAway'],
     ['addresses that are all closed', unreachable(new AggregateError([coded('ECONNREFUSED')])), 'ServerAway'],
     ['an unknown authority', unreachable(coded('SELF_SIGNED_CERT_IN_CHAIN')), 'AuthorityMismatch'],
     [
-      'one that is told deep inside',
+      'one nested deep inside',
       unreachable(new Error('outer', { cause: coded('UNABLE_TO_VERIFY_LEAF_SIGNATURE') })),
       'AuthorityMismatch',
     ],
@@ -46,17 +46,18 @@ describe('explainFailure', () => {
     expect(await explainFailure(error, place, signal)).toMatchObject({ reason, cause: error });
   });
 
-  test('tells of a client certificate that is refused', async () => {
-    const error = await explainFailure(answer(401), { ...place, credential: 'certificate' }, signal);
+  test('explains a rejected client certificate', async () => {
+    const error = await explainFailure(failure(401), { ...place, credential: 'certificate' }, signal);
     expect(error).toMatchObject({ reason: 'CertificateRefused' });
   });
 
-  test.each([answer(500), new Error('else')])('leaves %s as it is', async (error) => {
+  test.each([failure(500), new Error('else')])('leaves %s as it is', async (error) => {
     expect(await explainFailure(error, place, signal)).toBe(error);
   });
 });
 
-/** What a request comes to, at a server whose certificate is valid in that time, with a clock that is ahead. */
+/** Returns the result of a request to a server whose certificate is valid in that period, with a clock that
+ *  is ahead. */
 async function ask(
   options: { fromMs?: number; untilMs?: number; ip?: string; aheadMs?: number; ca?: string } = {},
 ): Promise<CertificateError> {
@@ -96,7 +97,7 @@ async function ask(
       ({ api }) => api.get({ apiVersion: 'v1', resource: 'nodes', name: 'n1' }, signal),
       signal,
     ).then(
-      () => Promise.reject(new Error('it was answered')),
+      () => Promise.reject(new Error('it responded')),
       (error: CertificateError) => error,
     );
   } finally {
@@ -106,8 +107,8 @@ async function ask(
 }
 
 describe('withServer', () => {
-  // Which clock verifies is the process's own; the one that is told of is handed in.
-  test.each<[string, Parameters<typeof ask>[0], CertificateFault, RegExp]>([
+  // TLS verifies with the clock of the process; the reported clock is injected.
+  test.each<[string, Parameters<typeof ask>[0], CertificateErrorReason, RegExp]>([
     [
       'an authority',
       { ca: createTestAuthority(NOW).authority.certificate },
@@ -134,7 +135,7 @@ describe('withServer', () => {
       'ClockSkew',
       /not valid yet, but the clocks/,
     ],
-  ])('tells %s', async (_, options, reason, message) => {
+  ])('explains %s', async (_, options, reason, message) => {
     const error = await ask(options);
     expect(error).toMatchObject({ reason });
     expect(error.message).toMatch(message);

@@ -1,13 +1,15 @@
-/** Says why the API server gives nothing, in words that tell what to do: each cause has a message of its own. */
+/** Maps failures of API server requests to certificate errors: each cause has its own message with the
+ *  remedy. */
 import { asError } from '#api/kit/clock.ts';
 import { ApiRequestError, ServerUnreachableError } from '../api-client/errors.ts';
-import { CertificateError, type CertificateFault } from './errors.ts';
+import { CertificateError, type CertificateErrorReason } from './errors.ts';
 
 export interface FailurePlace {
   readonly server: string;
-  /** How we prove ourselves there. */
+  /** Credentials of the failed request. */
   readonly credential: 'token' | 'certificate';
-  /** The server's own time, in ms since the epoch; `undefined` if it does not tell. Asked without any trust. */
+  /** Returns the time of the server, in ms since the epoch; `undefined` if unknown. Requested without
+   *  trusting the server. */
   readonly serverTime: (signal: AbortSignal) => Promise<number | undefined>;
   readonly now: () => number;
 }
@@ -25,11 +27,11 @@ const UNTRUSTED: ReadonlySet<string> = new Set([
 const OTHER_NAME = 'ERR_TLS_CERT_ALTNAME_INVALID';
 const OUT_OF_TIME: ReadonlySet<string> = new Set(['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']);
 
-/** Clocks may differ by this without being to blame, in ms. */
+/** Maximum clock difference that is not considered the cause, in ms. */
 const TOLERATED_SKEW_MS = 60_000;
 
-/** Codes of an error and of what caused it, outermost first. */
-export function codesOf(error: unknown): readonly string[] {
+/** Codes of an error and its causes, outermost first. */
+function codesOf(error: unknown): readonly string[] {
   const codes: string[] = [];
   let current: unknown = error;
   for (let depth = 0; depth < 6 && current instanceof Error; depth += 1) {
@@ -40,23 +42,23 @@ export function codesOf(error: unknown): readonly string[] {
   return codes;
 }
 
-/** The failure as a CertificateError where its cause is known, or as it is. */
+/** Returns a CertificateError for a known cause, otherwise the failure itself. */
 export async function explainFailure(
   thrown: unknown,
   place: FailurePlace,
   signal: AbortSignal,
 ): Promise<Error> {
   const error = asError(thrown);
-  if (error instanceof ApiRequestError) return explainAnswer(error, place);
+  if (error instanceof ApiRequestError) return explainResponse(error, place);
   if (!(error instanceof ServerUnreachableError)) return error;
   const codes = codesOf(error);
-  const said = (reason: CertificateFault, message: string): CertificateError =>
+  const said = (reason: CertificateErrorReason, message: string): CertificateError =>
     new CertificateError(reason, message, { cause: error });
   const { server } = place;
   if (codes.some((code) => UNTRUSTED.has(code))) {
     return said(
       'AuthorityMismatch',
-      `the certificate of ${server} is not from the authority that is trusted: it is another server, or its authority was changed`,
+      `the certificate of ${server} is not signed by the trusted CA: it is another server, or its CA has changed`,
     );
   }
   if (codes.includes(OTHER_NAME)) {
@@ -64,25 +66,25 @@ export async function explainFailure(
   }
   const timeCode = codes.find((code) => OUT_OF_TIME.has(code));
   if (timeCode !== undefined) return said(...(await explainTime(timeCode, place, signal)));
-  return said('ServerAway', `${server} is away: ${error.message}`);
+  return said('ServerAway', `${server} is unavailable: ${error.message}`);
 }
 
-function explainAnswer(error: ApiRequestError, { server, credential }: FailurePlace): Error {
+function explainResponse(error: ApiRequestError, { server, credential }: FailurePlace): Error {
   if (error.status === 401) {
     return credential === 'token'
       ? new CertificateError(
           'TokenRefused',
-          `${server} refused the bootstrap token: it has expired or is unknown there; make another one`,
+          `${server} rejected the bootstrap token: it has expired or is unknown to the server; create another one`,
           { cause: error },
         )
       : new CertificateError(
           'CertificateRefused',
-          `${server} refused the client certificate: it has expired there, or is from another authority; join again`,
+          `${server} rejected the client certificate: it has expired by the server's clock, or is from another CA; join again`,
           { cause: error },
         );
   }
   if (error.status !== 403) return error;
-  const message = `${server} lets this node ask for no certificates: ${error.message}`;
+  const message = `${server} does not allow this node to request certificates: ${error.message}`;
   return new CertificateError('NotPermitted', message, { cause: error });
 }
 
@@ -90,20 +92,20 @@ async function explainTime(
   code: string,
   { server, serverTime, now }: FailurePlace,
   signal: AbortSignal,
-): Promise<readonly [CertificateFault, string]> {
+): Promise<readonly [CertificateErrorReason, string]> {
   const serverMs = await serverTime(signal);
   const nowMs = now();
   const state = code === 'CERT_HAS_EXPIRED' ? 'has expired' : 'is not valid yet';
   if (serverMs !== undefined && Math.abs(serverMs - nowMs) > TOLERATED_SKEW_MS) {
-    const times = `${new Date(nowMs).toISOString()} here and ${new Date(serverMs).toISOString()} there`;
+    const times = `${new Date(nowMs).toISOString()} on this node and ${new Date(serverMs).toISOString()} on the server`;
     return [
       'ClockSkew',
-      `by this machine's clock the certificate of ${server} ${state}, but the clocks differ, ${times}: set the clock`,
+      `according to the clock of this machine the certificate of ${server} ${state}, but the clocks differ, ${times}: set the clock`,
     ];
   }
-  const told = serverMs === undefined ? '' : ', and the clocks agree';
+  const agreement = serverMs === undefined ? '' : ', and the clocks agree';
   return [
     'ServerCertificateInvalid',
-    `the certificate of ${server} ${state}${told}: it must be renewed there`,
+    `the certificate of ${server} ${state}${agreement}: renew it on the server`,
   ];
 }

@@ -1,4 +1,4 @@
-/** A serving certificate that others keep in files. It is read again whenever one of its folders changes. */
+/** Serving certificate from configured files. Reads it again whenever one of its directories changes. */
 import { type FSWatcher, watch } from 'node:fs';
 import { dirname } from 'node:path';
 import { asError, type Clock } from '#api/kit/clock.ts';
@@ -8,8 +8,8 @@ import type { CertificateFiles } from './files.ts';
 import { readPair, type StoredCertificate } from './store.ts';
 import { holdPair, type TlsSource } from './tls-source.ts';
 
-/** Files of a pair that cannot be used. */
-export class TlsFileError extends Error {
+/** An unusable pair of files. */
+class TlsFileError extends Error {
   override readonly name = 'TlsFileError';
   readonly reason = 'BadTlsFile';
 }
@@ -30,11 +30,11 @@ interface FilePaths {
 /** @throws TlsFileError */
 async function load({ files }: FileTlsDeps, { certFile, keyFile }: FilePaths): Promise<StoredCertificate> {
   const [certificate, key] = await Promise.all([files.read(certFile), files.read(keyFile)]);
-  if (certificate === undefined) throw new TlsFileError(`there is no certificate file ${certFile}`);
-  if (key === undefined) throw new TlsFileError(`there is no key file ${keyFile}`);
+  if (certificate === undefined) throw new TlsFileError(`certificate file ${certFile} not found`);
+  if (key === undefined) throw new TlsFileError(`key file ${keyFile} not found`);
   const pair = readPair(certificate, key);
   if (pair !== undefined) return pair;
-  throw new TlsFileError(`${certFile} and ${keyFile} are not a certificate and its key, in PEM`);
+  throw new TlsFileError(`${certFile} and ${keyFile} are not a certificate and its key in PEM`);
 }
 
 /** @throws TlsFileError */
@@ -47,21 +47,18 @@ export async function fileTls(deps: FileTlsDeps, paths: FilePaths): Promise<TlsS
       held.set(await load(deps, paths));
       return undefined;
     },
-    // Between the writes of the two files they do not fit.
-    onError: (err) =>
-      deps.log.warn({ err }, 'Serving certificate could not be read again; it is tried again'),
+    // Between the writes of the two files they do not match.
+    onError: (err) => deps.log.warn({ err }, 'Failed to reload serving certificate; retrying'),
     retryMs: RETRY_MS,
   });
 
   function follow(folder: string): FSWatcher | undefined {
     try {
       const watcher = watch(folder, () => loop.wake());
-      watcher.on('error', (err) =>
-        deps.log.warn({ err, folder }, 'Serving certificate is no longer followed'),
-      );
+      watcher.on('error', (err) => deps.log.warn({ err, folder }, 'Serving certificate watch failed'));
       return watcher;
     } catch (thrown) {
-      deps.log.warn({ err: asError(thrown), folder }, 'Serving certificate cannot be followed');
+      deps.log.warn({ err: asError(thrown), folder }, 'Failed to watch serving certificate');
       return undefined;
     }
   }

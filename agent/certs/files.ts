@@ -1,21 +1,21 @@
-/** Files of keys and certificates: for root alone, and each change whole or not at all, even if power fails. What is
- *  half done lies under a name ending in `.new`, which the next change of the same file takes over. */
+/** Key and certificate files: readable by root only, each change atomic and durable. A partial write is in a
+ *  file ending in `.new`, which the next change of the same file overwrites. */
 import { link, mkdir, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { readSmallFile } from '../api-client/load.ts';
+import { readSmallFile } from '../api-client/credentials/load.ts';
 
 export interface CertificateFiles {
-  /** `undefined` if there is none. */
+  /** `undefined` if the file does not exist. */
   read(path: string): Promise<string | undefined>;
   write(path: string, text: string): Promise<void>;
-  /** As `write`, unless the file is there. @returns whether it was made */
+  /** As `write`, unless the file exists. @returns whether it was created */
   create(path: string, text: string): Promise<boolean>;
-  /** Makes a symbolic link of a path, or gives it another target, beside it. */
+  /** Creates a symbolic link to a sibling, or changes its target. */
   point(path: string, target: string): Promise<void>;
-  /** Target of a symbolic link; `undefined` if it is none. */
+  /** Target of a symbolic link; `undefined` for anything else. */
   target(path: string): Promise<string | undefined>;
   remove(path: string): Promise<void>;
-  /** Names in a folder, none if there is no folder. */
+  /** Names in a directory; empty if it does not exist. */
   list(folder: string): Promise<readonly string[]>;
 }
 
@@ -39,7 +39,7 @@ async function syncFolder(path: string): Promise<void> {
   await folder.sync();
 }
 
-/** Writes the text under the name that comes before the real one. */
+/** Writes the text to the temporary name of a file. */
 async function writeNew(path: string, text: string): Promise<string> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.new`;

@@ -1,7 +1,8 @@
-/** Waits until a request for a certificate is decided. */
+/** Waits for the decision on a certificate request. */
 import { createBackoff } from '#api/kit/backoff.ts';
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import type { Waits } from '#api/kit/waits.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError, ServerUnreachableError } from '../api-client/errors.ts';
@@ -13,7 +14,9 @@ export interface IssueDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly vocabulary: Vocabulary;
-  /** Told of the request that somebody has to approve. */
+  /** Registers waits for the approval of requests. */
+  readonly waits?: Pick<Waits, 'during'> | undefined;
+  /** Called with a request that needs approval. */
   readonly onWaiting?: (request: string) => void;
 }
 
@@ -25,7 +28,7 @@ type Progress = RequestState | { readonly kind: 'gone' };
 
 const RETRY = { initialMs: 500, maxMs: 30_000, jitter: 0.2 };
 
-/** How long the server is asked to keep a watch, and what it may take beyond. */
+/** Requested watch timeout, and the tolerance beyond it. */
 const WATCH_SECONDS = 300;
 const GRACE_SECONDS = 30;
 
@@ -34,45 +37,47 @@ const isSettled = (state: Progress): state is SettledRequest =>
 
 const isGone = (state: Progress): state is SettledRequest => state.kind === 'gone';
 
-/** What becomes of the request, whenever that is. @throws what the API throws and waiting does not mend */
+/** Resolves to the final state of the request. @throws permanent API errors */
 export async function followRequest(
   deps: IssueDeps,
   name: string,
   signal: AbortSignal,
 ): Promise<SettledRequest> {
-  let told = false;
-  const look = (state: Progress): SettledRequest | undefined => {
+  let isReported = false;
+  const inspect = (state: Progress): SettledRequest | undefined => {
     if (isSettled(state)) return state;
-    if (state.kind === 'pending' && !told) {
-      told = true;
-      deps.log.info({ request: name }, 'Certificate request waits for approval');
+    if (state.kind === 'pending' && !isReported) {
+      isReported = true;
+      deps.log.info({ request: name }, 'Certificate request awaiting approval');
       deps.onWaiting?.(name);
     }
     return undefined;
   };
-  return await follow(deps, name, look, signal);
+  const settled = follow(deps, name, inspect, signal);
+  const what = `certificate request ${name} to be approved and signed`;
+  return await (deps.waits?.during(what, settled) ?? settled);
 }
 
-/** Until somebody, or the server after its time, has removed the request. */
+/** Resolves when an administrator or the garbage collection of the server has deleted the request. */
 export async function awaitRemoval(deps: IssueDeps, name: string, signal: AbortSignal): Promise<void> {
   await follow(deps, name, (state) => (isGone(state) ? state : undefined), signal);
 }
 
-/** Ends a watch that the server should have ended: the connection may be dead without anybody's word. */
+/** Aborts a watch that the server should have ended: the connection may have failed silently. */
 function silenceLimit(clock: Clock): { readonly signal: AbortSignal; readonly cancel: () => void } {
   const limit = new AbortController();
   const timer = clock.setTimer(
-    () => limit.abort(new ServerUnreachableError('the server did not end its watch in time')),
+    () => limit.abort(new ServerUnreachableError('the server did not end the watch in time')),
     (WATCH_SECONDS + GRACE_SECONDS) * 1000,
   );
   return { signal: limit.signal, cancel: () => timer.cancel() };
 }
 
-/** Looks at every state of the request until `look` gives something. */
+/** Passes every state of the request to `inspect` until it returns a result. */
 async function follow<T>(
   { api, clock, log, vocabulary }: IssueDeps,
   name: string,
-  look: (state: Progress) => T | undefined,
+  inspect: (state: Progress) => T | undefined,
   signal: AbortSignal,
 ): Promise<T> {
   const backoff = createBackoff(RETRY);
@@ -81,7 +86,7 @@ async function follow<T>(
   for (;;) {
     try {
       const { state, resourceVersion } = readList(await api.list(address, signal, query), name);
-      const found = look(state);
+      const found = inspect(state);
       if (found !== undefined) return found;
       const limit = silenceLimit(clock);
       try {
@@ -89,7 +94,7 @@ async function follow<T>(
         const asked = { ...query, resourceVersion, timeoutSeconds: WATCH_SECONDS };
         for await (const event of api.watch(address, until, asked)) {
           const then = eventState(event, name);
-          const seen = then === undefined ? undefined : look(then);
+          const seen = then === undefined ? undefined : inspect(then);
           if (seen !== undefined) return seen;
         }
       } finally {
@@ -98,7 +103,7 @@ async function follow<T>(
     } catch (thrown) {
       signal.throwIfAborted();
       if (!isPassing(thrown)) throw thrown;
-      log.debug({ err: asError(thrown), request: name }, 'Certificate request could not be followed');
+      log.debug({ err: asError(thrown), request: name }, 'Failed to watch certificate request');
     }
     await sleep(clock, backoff.fail(name, clock.now()), signal);
   }

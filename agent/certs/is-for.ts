@@ -1,4 +1,4 @@
-/** Whether a certificate has all names that it is wanted for. Pure. */
+/** Reports whether a certificate covers all required names. Pure. */
 import type { X509Certificate } from 'node:crypto';
 import type { ServingNames } from './tls-source.ts';
 

@@ -1,6 +1,6 @@
-/** One certificate from the signers of the API server: asked for, waited for by watch, put into the store. Killed at
- *  any step it goes on from there: the key is on the disk before it is asked for, and the request is found again by
- *  its name. Source: document 2, 3; upstream's node agent. */
+/** Obtains one certificate from the signers of the API server: creates the request, watches it, stores the
+ *  result. Resumes after a crash at any step: the key is persisted before the request is created, and the
+ *  request is found again by its name. Source: client certificates, document 2 §3; upstream's node agent. */
 import type { KeyObject } from 'node:crypto';
 import { createBackoff } from '#api/kit/backoff.ts';
 import { asError, sleep } from '#api/kit/clock.ts';
@@ -27,8 +27,8 @@ import { type CertificateStore, readPair, type StoredCertificate } from './store
 
 const RETRY = { initialMs: 500, maxMs: 30_000, jitter: 0.2 };
 
-/** The request on the server, made if it is not there.
- *  @throws CertificateError RequestTaken; what the API throws */
+/** Returns the request on the server, and creates it if it does not exist.
+ *  @throws CertificateError RequestTaken; API errors */
 async function submit(
   deps: IssueDeps,
   wish: Wish,
@@ -46,23 +46,23 @@ async function submit(
       await api.create(address, requestObject(wish, name, pem, vocabulary), signal);
       return { name, isNew: true };
     } catch (thrown) {
-      if (!isAnswer(thrown, 'AlreadyExists')) throw thrown;
+      if (!hasReason(thrown, 'AlreadyExists')) throw thrown;
     }
     try {
       const found = readSigningRequest(await api.get({ ...address, name }, signal));
       if (!isOurs(found, wish, key, vocabulary)) {
-        const message = `there is a certificate request ${name} already, which is not this node's; delete it`;
+        const message = `certificate request ${name} already exists and does not belong to this node; delete it`;
         throw new CertificateError('RequestTaken', message, { request: name });
       }
       return { name, isNew: false };
     } catch (thrown) {
-      // It went between the two.
-      if (!isAnswer(thrown, 'NotFound')) throw thrown;
+      // Deleted between the two calls.
+      if (!hasReason(thrown, 'NotFound')) throw thrown;
     }
   }
 }
 
-const isAnswer = (thrown: unknown, reason: string): boolean =>
+const hasReason = (thrown: unknown, reason: string): boolean =>
   thrown instanceof ApiRequestError && thrown.reason === reason;
 
 function isOurs(found: ReadSigningRequest, wish: Wish, key: KeyObject, vocabulary: Vocabulary): boolean {
@@ -72,8 +72,8 @@ function isOurs(found: ReadSigningRequest, wish: Wish, key: KeyObject, vocabular
   );
 }
 
-/** Gets a certificate and makes it the current one of the store.
- *  @throws CertificateError; what the API throws; the signal's reason */
+/** Obtains a certificate and makes it the current one of the store.
+ *  @throws CertificateError; API errors; the signal's reason */
 export async function issueCertificate(
   deps: IssueDeps,
   store: CertificateStore,
@@ -85,7 +85,7 @@ export async function issueCertificate(
   for (;;) {
     const key = await store.pendingKey(wish.keyType);
     const { name, isNew } = await submit(deps, wish, key, signal);
-    log.info({ request: name }, isNew ? 'Certificate was asked for' : 'Certificate request was found again');
+    log.info({ request: name }, isNew ? 'Certificate requested' : 'Certificate request found again');
     const settled = await followRequest(deps, name, signal);
     const outcome = await take(deps, store, { name, key, settled, isNew });
     if (outcome !== undefined) return outcome;
@@ -97,11 +97,11 @@ interface Settled {
   readonly name: string;
   readonly key: KeyObject;
   readonly settled: SettledRequest;
-  /** Asked for just now. */
+  /** The request was just created. */
   readonly isNew: boolean;
 }
 
-/** `undefined`: there is nothing to be had of this request, and another must be made. */
+/** `undefined`: the request is unusable; create another one. */
 async function take(
   { clock, log }: IssueDeps,
   store: CertificateStore,
@@ -109,26 +109,22 @@ async function take(
 ): Promise<StoredCertificate | undefined> {
   switch (settled.kind) {
     case 'gone':
-      log.info({ request: name }, 'Certificate request was removed before it was decided; it is made again');
+      log.info({ request: name }, 'Certificate request deleted before a decision; creating another');
       return undefined;
     case 'denied':
-      throw new CertificateError(
-        'RequestDenied',
-        `the certificate request ${name} was denied: ${settled.why}`,
-        {
-          request: name,
-        },
-      );
+      throw new CertificateError('RequestDenied', `certificate request ${name} was denied: ${settled.why}`, {
+        request: name,
+      });
     case 'failed':
       throw new CertificateError(
         'RequestFailed',
-        `the signer refused the certificate request ${name}: ${settled.why}`,
+        `the signer rejected certificate request ${name}: ${settled.why}`,
         { request: name },
       );
     case 'issued': {
       const pair = readPair(settled.certificate, formatPrivateKey(key));
       if (pair === undefined) {
-        const message = `what was issued for the certificate request ${name} is no certificate of its key`;
+        const message = `the certificate issued for certificate request ${name} does not match its key`;
         throw new CertificateError('BadCertificate', message, { request: name });
       }
       if (isExpired(pair.x509, clock.now())) {
@@ -136,16 +132,13 @@ async function take(
           throw new CertificateError('ClockSkew', expiredAtOnce(pair, clock.now()), { request: name });
       }
       if (!isNew && rotationTime(validityOf(pair.x509), shareOf(pair.x509)) <= clock.now()) {
-        // It was issued long ago, and nobody fetched it.
+        // It was issued long ago and never stored.
         await store.dropPendingKey();
         return undefined;
       }
       warnOfFuture(pair, clock.now(), log);
       const saved = await store.save(pair.certificate, key);
-      log.info(
-        { request: name, file: store.currentPath, until: pair.x509.validTo },
-        'Certificate was stored',
-      );
+      log.info({ request: name, file: store.currentPath, until: pair.x509.validTo }, 'Certificate stored');
       return saved;
     }
     default:
@@ -156,11 +149,11 @@ async function take(
 const iso = (atMs: number): string => new Date(atMs).toISOString();
 
 const expiredAtOnce = ({ x509 }: StoredCertificate, nowMs: number): string =>
-  `the certificate that was issued just now ended at ${iso(validityOf(x509).untilMs)}, and this machine's clock says ${iso(nowMs)}: set the clock`;
+  `the new certificate expired at ${iso(validityOf(x509).untilMs)}, but the clock of this machine is at ${iso(nowMs)}: set the clock`;
 
 function warnOfFuture({ x509 }: StoredCertificate, nowMs: number, log: Logger): void {
   const { fromMs } = validityOf(x509);
   if (fromMs <= nowMs) return;
-  const err = asError(`valid from ${iso(fromMs)}, and this machine's clock says ${iso(nowMs)}`);
-  log.warn({ err }, "Certificate is not valid yet: this machine's clock is behind the signer's");
+  const err = asError(`valid from ${iso(fromMs)}, but the clock of this machine is at ${iso(nowMs)}`);
+  log.warn({ err }, 'Certificate not valid yet; clock of this machine is behind');
 }

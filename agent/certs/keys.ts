@@ -7,7 +7,7 @@ export type KeyType = 'ecdsa' | 'rsa';
 const RSA_BITS = 2048;
 const generate = promisify(generateKeyPair);
 
-/** A new private key: P-256, or RSA of 2048 bits. Made off the event loop. */
+/** Generates a private key: P-256, or RSA with 2048 bits. Runs off the event loop. */
 export async function makeKey(type: KeyType): Promise<KeyObject> {
   const { privateKey } =
     type === 'rsa'
@@ -18,7 +18,7 @@ export async function makeKey(type: KeyType): Promise<KeyObject> {
 
 export const formatPrivateKey = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' });
 
-/** The key of a PEM text; `undefined` if it holds none that can be used. */
+/** Parses a PEM key; `undefined` if it is not usable. */
 export function parsePrivateKey(pem: string): KeyObject | undefined {
   try {
     const key = createPrivateKey(pem);

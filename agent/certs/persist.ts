@@ -1,4 +1,4 @@
-/** Tries to get a certificate until there is one. */
+/** Retries obtaining a certificate until it succeeds. */
 import { createBackoff } from '#api/kit/backoff.ts';
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
@@ -11,13 +11,13 @@ export interface PersistDeps {
 
 export interface Attempts<T> {
   readonly attempt: (signal: AbortSignal) => Promise<T>;
-  /** Until a refused request has been removed: asking again before would give the same answer. */
+  /** Resolves when a rejected request has been deleted: retrying earlier would have the same result. */
   readonly awaitRemoval: (request: string, signal: AbortSignal) => Promise<void>;
 }
 
 const RETRY = { initialMs: 1000, maxMs: 60_000, jitter: 0.2 };
 
-/** Rejects with the signal's reason only. */
+/** Rejects only with the signal's reason. */
 export async function persist<T>(
   { clock, log }: PersistDeps,
   { attempt, awaitRemoval }: Attempts<T>,
@@ -31,8 +31,8 @@ export async function persist<T>(
       signal.throwIfAborted();
       const err = asError(thrown);
       const isPassing = 'retryable' in err && err.retryable === true;
-      if (isPassing) log.warn({ err }, 'Certificate could not be had; it is tried again');
-      else log.error({ err }, 'Certificate could not be had; somebody must act');
+      if (isPassing) log.warn({ err }, 'Failed to obtain certificate; retrying');
+      else log.error({ err }, 'Failed to obtain certificate; administrator action required');
       const delayMs = backoff.fail('', clock.now());
       await removed(err);
       await sleep(clock, delayMs, signal);
@@ -46,7 +46,10 @@ export async function persist<T>(
       await awaitRemoval(err.request, signal);
     } catch (thrown) {
       signal.throwIfAborted();
-      log.debug({ err: asError(thrown), request: err.request }, 'Refused request could not be followed');
+      log.debug(
+        { err: asError(thrown), request: err.request },
+        'Failed to watch rejected certificate request',
+      );
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Client configurations that the agent writes. Pure. Source: clientconfig/v1. */
+/** Formats client configurations that the agent writes. Pure. Source: clientconfig/v1. */
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 
 export type PlatconfigUser =
@@ -8,7 +8,7 @@ export type PlatconfigUser =
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** The same server as another configuration leads to, for another user. JSON, which is YAML as well. */
+/** Returns a configuration for the same server with another user. JSON, which is valid YAML. */
 export function formatPlatconfig(
   { server, tls, proxyUrl }: Pick<ResolvedClientConfig, 'server' | 'tls' | 'proxyUrl'>,
   user: PlatconfigUser,

@@ -1,4 +1,4 @@
-/** Renews a certificate before it ends, again and again. */
+/** Renews a certificate before it expires. */
 import type { X509Certificate } from 'node:crypto';
 import { asError } from '#api/kit/clock.ts';
 import { createLoop, type Loop } from '#api/kit/loop.ts';
@@ -6,19 +6,19 @@ import { type Attempts, type PersistDeps, persist } from './persist.ts';
 import { rotationTime, shareOf, validityOf } from './rotation.ts';
 
 export interface RenewalOptions extends Attempts<void> {
-  /** Whether nothing can be done just now; whoever changes that wakes the loop. Default: never. */
+  /** Reports whether renewal is currently impossible; the loop is woken when that changes. Default: never. */
   readonly isIdle?: () => boolean;
-  /** The one there is; `undefined` if one must be had at once. */
+  /** Returns the current certificate; `undefined` if one is required at once. */
   readonly current: () => Promise<X509Certificate | undefined>;
 }
 
-/** The clock may have been set, or the machine asleep, so the time is looked at this often, in ms. */
-const LOOK_MS = 60 * 60 * 1000;
+/** Maximum sleep, in ms: the clock may be set, or the machine suspended. */
+const CHECK_MS = 60 * 60 * 1000;
 
-/** Between two renewals lies at least this, in ms: a signer may give what is to be renewed at once. */
+/** Minimum time between renewals, in ms: a signer may issue certificates that are already due. */
 const SETTLE_MS = 30 * 1000;
 
-/** A loop that looks whether the certificate must be renewed when it is woken, and when it is time. */
+/** Creates a loop that checks for renewal when it is woken and when renewal is due. */
 export function createRenewal(deps: PersistDeps, options: RenewalOptions): Loop {
   const { clock, log } = deps;
   return createLoop({
@@ -29,12 +29,12 @@ export function createRenewal(deps: PersistDeps, options: RenewalOptions): Loop 
       const dueMs =
         certificate === undefined ? clock.now() : rotationTime(validityOf(certificate), shareOf(certificate));
       if (clock.now() < dueMs) {
-        log.debug({ at: new Date(dueMs).toISOString() }, 'Certificate will be renewed');
-        return Math.min(dueMs, clock.now() + LOOK_MS);
+        log.debug({ at: new Date(dueMs).toISOString() }, 'Certificate renewal scheduled');
+        return Math.min(dueMs, clock.now() + CHECK_MS);
       }
       await persist(deps, options, signal);
       return clock.now() + SETTLE_MS;
     },
-    onError: (error) => log.error({ err: asError(error) }, 'Certificate could not be looked at'),
+    onError: (error) => log.error({ err: asError(error) }, 'Failed to check certificate'),
   });
 }

@@ -23,7 +23,7 @@ describe('rotationTime', () => {
     );
   });
 
-  test('is another for another certificate', () => {
+  test('differs for another certificate', () => {
     const shares = Array.from({ length: 20 }, (_, index) => shareOf({ raw: Buffer.from([index]) }));
     expect(new Set(shares).size).toBe(20);
   });

@@ -1,5 +1,5 @@
-/** A serving certificate that vouches for itself: `nodeagent.crt` and `nodeagent.key` in `--cert-dir`. Made when there
- *  is none, when its end is near, and when the node is called otherwise. */
+/** Self-signed serving certificate: `nodeagent.crt` and `nodeagent.key` in `--cert-dir`. Created when it is
+ *  missing, about to expire, or for other names than those of the node. */
 import { createPublicKey } from 'node:crypto';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
@@ -28,10 +28,11 @@ interface SelfSignedOptions {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const TERM_MS = 365 * DAY_MS;
-/** Clocks of clients may be behind ours. */
+/** Tolerance for clients with slow clocks. */
 const BACKDATE_MS = 60 * 60 * 1000;
 
-/** The pair on the disk, or a new one. The key is written first: without its certificate it counts for nothing. */
+/** Returns the pair on disk, or creates a new one. Writes the key first: without its certificate it has no
+ *  effect. */
 async function ensure(
   { clock, log, files, names }: SelfSignedDeps,
   { nodeName, certDir }: SelfSignedOptions,
@@ -45,13 +46,13 @@ async function ensure(
   const made = await make(wanted, nodeName, clock.now());
   await files.write(keyFile, made.key);
   await files.write(certFile, made.certificate);
-  log.info({ file: certFile, until: made.x509.validTo }, 'Serving certificate was made');
+  log.info({ file: certFile, until: made.x509.validTo }, 'Serving certificate created');
   return made;
 }
 
 const dueOf = ({ x509 }: StoredCertificate): number => rotationTime(validityOf(x509), shareOf(x509));
 
-/** The node's own name is one of its names. */
+/** The host name of the node is always included. */
 function withNode({ dnsNames, ipAddresses }: ServingNames, nodeName: string): ServingNames {
   return isIP(nodeName) === 0
     ? { dnsNames: [...new Set([nodeName, ...dnsNames])], ipAddresses }
@@ -70,11 +71,11 @@ async function make(names: ServingNames, nodeName: string, nowMs: number): Promi
     notAfter: new Date(nowMs + TERM_MS),
   });
   const pair = readPair(certificate, formatPrivateKey(key));
-  if (pair === undefined) throw new Error("the serving certificate that was made is not its key's");
+  if (pair === undefined) throw new Error('the created serving certificate does not match its key');
   return pair;
 }
 
-/** @throws Error of the file that cannot be written */
+/** @throws Error for a file that cannot be written */
 export async function selfSignedTls(deps: SelfSignedDeps, options: SelfSignedOptions): Promise<TlsSource> {
   const held = holdPair(await ensure(deps, options));
   const loop = createLoop({
@@ -83,7 +84,7 @@ export async function selfSignedTls(deps: SelfSignedDeps, options: SelfSignedOpt
       held.set(await ensure(deps, options));
       return deps.clock.now() + DAY_MS;
     },
-    onError: (error) => deps.log.error({ err: asError(error) }, 'Serving certificate could not be made'),
+    onError: (error) => deps.log.error({ err: asError(error) }, 'Failed to create serving certificate'),
     retryMs: 60_000,
   });
   return {

@@ -1,4 +1,4 @@
-/** A short conversation with the API server about certificates; its failures are explained. */
+/** Short-lived connection to the API server for certificates; explains its failures. */
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { type ApiClient, createApiClient } from '../api-client/client.ts';
@@ -12,21 +12,28 @@ import type { StoredCertificate } from './store.ts';
 export interface SessionDeps extends ApiClientDeps {
   readonly vocabulary: Vocabulary;
   readonly userAgent: string;
-  /** Told of a request that somebody has to approve. */
+  /** Called with a request that needs approval. */
   readonly onWaiting?: (request: string) => void;
 }
 
-/** Gives the work a client that is closed afterwards. @throws CertificateError, what the work throws */
+/** Runs the work with a client that is closed afterwards. @throws CertificateError, errors of the work */
 export async function withServer<T>(
   deps: SessionDeps,
   config: ResolvedClientConfig,
   work: (issue: IssueDeps & { readonly api: ApiClient }) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
-  const { clock, log, vocabulary, userAgent, onWaiting } = deps;
+  const { clock, log, waits, vocabulary, userAgent, onWaiting } = deps;
   await using api = createApiClient(deps, config, { userAgent });
   try {
-    return await work({ api, clock, log, vocabulary, ...(onWaiting === undefined ? {} : { onWaiting }) });
+    return await work({
+      api,
+      clock,
+      log,
+      waits,
+      vocabulary,
+      ...(onWaiting === undefined ? {} : { onWaiting }),
+    });
   } catch (thrown) {
     signal.throwIfAborted();
     const credential = config.credentials.certificate === undefined ? 'token' : 'certificate';
@@ -40,7 +47,7 @@ export async function withServer<T>(
   }
 }
 
-/** Whether the server takes a certificate for proof. @throws CertificateError if it does not answer */
+/** Reports whether the server accepts a certificate. @throws CertificateError if it does not respond */
 export async function isAccepted(
   deps: SessionDeps,
   config: ResolvedClientConfig,
@@ -58,7 +65,7 @@ export async function isAccepted(
         await api.get({ apiVersion: 'v1', resource: 'nodes', name: nodeName }, signal);
         return true;
       } catch (thrown) {
-        // Whatever else it says, it has recognised who asks.
+        // With any other error, the server has authenticated the client.
         if (thrown instanceof ApiRequestError && thrown.status < 500) return thrown.status !== 401;
         throw thrown;
       }

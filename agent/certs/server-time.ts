@@ -1,10 +1,11 @@
-/** Asks a server for its time, without trusting it in anything. */
+/** Requests the time of a server without trusting it. */
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import { createDispatcher } from '../api-client/transport.ts';
 
 const TIMEOUT_MS = 5000;
 
-/** What the `Date` of an answer says, in ms since the epoch; `undefined` if there is none. No credentials are sent. */
+/** Returns the `Date` header of a response, in ms since the epoch; `undefined` without one. Sends no
+ *  credentials. */
 export async function askServerTime(
   { server, tls, proxyUrl }: Pick<ResolvedClientConfig, 'server' | 'tls' | 'proxyUrl'>,
   signal: AbortSignal,

@@ -10,7 +10,7 @@ import { createTempDir } from '../../testing/temp.ts';
 import { certificateFiles } from './files.ts';
 import { formatPrivateKey, makeKey } from './keys.ts';
 import { openServingCertificates, type ServingDeps, type ServingOptions } from './serving-certificates.ts';
-import { createTestAuthority, Killed, killedAt } from './test-store.ts';
+import { createTestAuthority, Killed, killedAt } from './store.fixture.ts';
 import type { ServingNames } from './tls-source.ts';
 
 const NOW = Date.parse('2026-05-06T07:08:09Z');
@@ -62,8 +62,8 @@ async function pairOf(name: string): Promise<Identity> {
   return { certificate: authority.issue(key, name, NOW - HOUR, NOW + DAY), key: formatPrivateKey(key) };
 }
 
-describe('a certificate that vouches for itself', () => {
-  test('is made for the names of the node, and kept', async () => {
+describe('a self-signed certificate', () => {
+  test('is created for the names of the node, and persisted', async () => {
     await using dir = await createTempDir('na-sv-');
     const { deps, options } = setUp(dir.path);
     const made = (await openServingCertificates(deps, options)).current();
@@ -75,7 +75,7 @@ describe('a certificate that vouches for itself', () => {
     expect((await openServingCertificates(deps, options)).current()).toEqual(made);
   });
 
-  test('is made anew for another node, and where its key is lost', async () => {
+  test('is replaced for another node, and if its key is lost', async () => {
     await using dir = await createTempDir('na-sv-');
     const { deps, options } = setUp(dir.path);
     const made = (await openServingCertificates(deps, options)).current();
@@ -86,7 +86,7 @@ describe('a certificate that vouches for itself', () => {
     expect(third.certificate).not.toBe(other.certificate);
   });
 
-  test('is whole after a kill between its two files', async () => {
+  test('is consistent after a kill between its two files', async () => {
     await using dir = await createTempDir('na-sv-');
     const { deps, options } = setUp(dir.path);
     const files = killedAt(certificateFiles, 1);
@@ -96,7 +96,7 @@ describe('a certificate that vouches for itself', () => {
     expect(certificate).toBe(await readFile(join(options.certDir, 'nodeagent.crt'), 'utf8'));
   });
 
-  test('is made anew while it serves, before its end and for other names', async () => {
+  test('is replaced while it serves, before its expiry and for other names', async () => {
     await using dir = await createTempDir('na-sv-');
     const { clock, deps, options, call } = setUp(dir.path);
     const source = await openServingCertificates(deps, options);
@@ -122,7 +122,7 @@ describe('a certificate that vouches for itself', () => {
 });
 
 describe('a certificate in files', () => {
-  test('is read again when it is replaced, once both files fit', async () => {
+  test('is read again when it is replaced, once both files match', async () => {
     await using dir = await createTempDir('na-sv-');
     const { deps, options } = setUp(dir.path);
     const [first, second] = [await pairOf('one'), await pairOf('two')];
@@ -146,15 +146,15 @@ describe('a certificate in files', () => {
     await running;
   });
 
-  test('must be there, and be a pair', async () => {
+  test('must exist, and be a pair', async () => {
     await using dir = await createTempDir('na-sv-');
     const { deps, options } = setUp(dir.path);
     const certFile = join(dir.path, 'tls.crt');
     const keyFile = join(dir.path, 'tls.key');
     const open = () => openServingCertificates(deps, { ...options, certFile, keyFile });
-    await expect(open()).rejects.toThrow(`there is no certificate file ${certFile}`);
+    await expect(open()).rejects.toThrow(`certificate file ${certFile} not found`);
     await writeFile(certFile, (await pairOf('one')).certificate);
-    await expect(open()).rejects.toThrow(`there is no key file ${keyFile}`);
+    await expect(open()).rejects.toThrow(`key file ${keyFile} not found`);
     await writeFile(keyFile, (await pairOf('two')).key);
     await expect(open()).rejects.toThrow('are not a certificate and its key');
   });

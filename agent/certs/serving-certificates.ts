@@ -1,13 +1,15 @@
-/** The certificate of the agent's own server. How it is wired:
+/** Serving certificate of the node server. Usage:
  *
  *      const tls = await openServingCertificates(deps, options);
  *      server.setSecureContext(contextOf(tls.current()));
  *      tls.onChange((pair) => server.setSecureContext(contextOf(pair)));
  *      void tls.run(signal);
  *
- *  It comes from files that were given, or from the API server's signer (`serverTLSBootstrap`), or it is made here and
- *  vouches for itself. Deviation: until the signer's comes, the one that was made here is shown, where upstream refuses
- *  handshakes: who checks authorities refuses it just so, and nobody else need wait for an approval. Source: document 2, 2.5; document 3, 4.3; upstream's node agent. */
+ *  The certificate comes from configured files, or from the signer of the API server (`serverTLSBootstrap`),
+ *  or is self-signed. Deviation: until the signer has issued one, the self-signed certificate is used,
+ *  whereas upstream rejects handshakes: clients that verify the CA reject it anyway, and others need not wait
+ *  for the approval.
+ *  Source: serving certificates, document 2 §2.5 and document 3 §4.3; upstream's node agent. */
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import { fileTls } from './file-tls.ts';
 import { type CertificateFiles, certificateFiles } from './files.ts';
@@ -17,13 +19,14 @@ import { signedTls } from './signed-tls.ts';
 import type { ServingNames, TlsSource } from './tls-source.ts';
 
 export interface ServingDeps extends SessionDeps {
-  /** By which the node asks for its serving certificate; `undefined` as long as there is no way to ask. */
+  /** Credentials for requesting the certificate; `undefined` while there are none. */
   readonly clientConfig: () => ResolvedClientConfig | undefined;
-  /** What the node is called just now. */
+  /** Returns the current names of the node. */
   readonly names: () => ServingNames;
-  /** Calls when that has changed, and when there may be a way to ask. @returns ends that */
+  /** Subscribes to changes of the names and of the credentials. @returns a function that ends the
+   *  subscription */
   readonly onNamesChange?: (listener: () => void) => () => void;
-  /** Default: those of the disk. */
+  /** Default: files on disk. */
   readonly files?: CertificateFiles;
 }
 
@@ -34,13 +37,13 @@ export interface ServingOptions {
   /** `tlsCertFile` and `tlsPrivateKeyFile`; empty for none. */
   readonly certFile: string;
   readonly keyFile: string;
-  /** `serverTLSBootstrap`, where there is an API server. */
+  /** `serverTLSBootstrap`, with an API server. */
   readonly bootstrap: boolean;
-  /** Of the signed one. Default: as long as the signer gives. At least 600. */
+  /** Requested lifetime of the signed one in seconds. Default: decided by the signer. At least 600. */
   readonly expirationSeconds?: number;
 }
 
-/** @throws Error that names the file which cannot be read, written or used */
+/** @throws Error naming the file that cannot be read, written or used */
 export async function openServingCertificates(
   deps: ServingDeps,
   options: ServingOptions,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { NodeAddress } from '#api/schema/gen/core-v1.ts';
+import type { NodeAddress } from '#api/gen/core-v1.ts';
 import { createServingNames, namesOfAddresses } from './serving-names.ts';
 
 const address = (type: string, text: string): NodeAddress => ({ type, address: text });
@@ -35,11 +35,11 @@ describe('namesOfAddresses', () => {
 
 describe('createServingNames', () => {
   function setUp() {
-    let told: readonly NodeAddress[] = [];
+    let current: readonly NodeAddress[] = [];
     const listeners = new Set<() => void>();
     const names = createServingNames(
       {
-        current: () => told,
+        current: () => current,
         onChange(listener) {
           listeners.add(listener);
           return () => listeners.delete(listener);
@@ -50,7 +50,7 @@ describe('createServingNames', () => {
     let changes = 0;
     const end = names.onChange(() => (changes += 1));
     const tell = (addresses: readonly NodeAddress[]): void => {
-      told = addresses;
+      current = addresses;
       for (const listener of listeners) listener();
     };
     return { names, tell, end, changes: () => changes };
@@ -58,7 +58,7 @@ describe('createServingNames', () => {
   const first = [address('Hostname', 'n1'), address('InternalIP', '192.0.2.1')];
   const moved = [address('Hostname', 'n1'), address('InternalIP', '192.0.2.9')];
 
-  test('tells of other addresses once, also if somebody has asked before', () => {
+  test('reports changed addresses once, even after an earlier query', () => {
     const { names, tell, changes } = setUp();
     tell(first);
     expect([names.current(), changes()]).toEqual([OWN, 0]);
@@ -68,7 +68,7 @@ describe('createServingNames', () => {
     expect([names.current(), changes()]).toEqual([{ ...OWN, ipAddresses: ['192.0.2.9'] }, 1]);
   });
 
-  test('keeps the names of a node that is gone, and is silent when nobody listens', () => {
+  test('keeps the names of a deleted node, and works without listeners', () => {
     const { names, tell, end, changes } = setUp();
     tell(moved);
     tell([]);

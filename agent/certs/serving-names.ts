@@ -1,12 +1,13 @@
-/** What the node's server is called: by the addresses that the node tells of itself, and by its own name as long as it
- *  tells none. Source: upstream's `addressesToHostnamesAndIPs`, release 1.24. */
+/** Names in the serving certificate: the addresses that the node reports, and its own name until it reports
+ *  any.
+ *  Source: upstream's `addressesToHostnamesAndIPs`, release 1.24. */
 import { isIP } from 'node:net';
+import type { NodeAddress } from '#api/gen/core-v1.ts';
 import { dns1123SubdomainFaults } from '#api/meta/names.ts';
-import type { NodeAddress } from '#api/schema/gen/core-v1.ts';
 import type { ServingNames } from './tls-source.ts';
 
-/** The names in addresses of a node, in an order that does not depend on theirs. What is neither a name nor an address
- *  of a host is left out: others write to a node's status too. */
+/** Returns the names in addresses of a node, in an order that does not depend on theirs. Skips anything that
+ *  is not a host name or IP address: other clients can write to the node status too. */
 export function namesOfAddresses(addresses: readonly NodeAddress[]): ServingNames {
   const all = [...new Set(addresses.map(({ address }) => address))].toSorted((left, right) =>
     left < right ? -1 : 1,
@@ -24,23 +25,23 @@ const sameNames = (left: ServingNames, right: ServingNames): boolean =>
   left.dnsNames.join() === right.dnsNames.join() && left.ipAddresses.join() === right.ipAddresses.join();
 
 export interface NodeAddresses {
-  /** As the node last told; none while there is no node. */
+  /** As last reported by the node; empty without a node. */
   current(): readonly NodeAddress[];
-  /** Calls the listener when they may be others. Returns the function that ends this. */
+  /** Calls the listener when the addresses may have changed. Returns a function that ends the subscription. */
   onChange(listener: () => void): () => void;
 }
 
 export interface ServingNamesSource {
   current(): ServingNames;
-  /** Calls the listener when they are others. Returns the function that ends this. */
+  /** Calls the listener when the names change. Returns a function that ends the subscription. */
   onChange(listener: () => void): () => void;
 }
 
-/** @param own by which the node is called while it tells no addresses */
+/** @param own name of the node until it reports addresses */
 export function createServingNames(addresses: NodeAddresses, own: ServingNames): ServingNamesSource {
   let known = own;
-  /** A node that is gone, or has not told anything yet, is called as before. */
-  function look(): boolean {
+  /** Without a node, or before it reports anything, the names stay as before. */
+  function check(): boolean {
     const found = namesOfAddresses(addresses.current());
     if (isNameless(found) || sameNames(found, known)) return false;
     known = found;
@@ -48,15 +49,15 @@ export function createServingNames(addresses: NodeAddresses, own: ServingNames):
   }
   return {
     current() {
-      look();
+      check();
       return known;
     },
     onChange(listener) {
-      let told = known;
+      let reported = known;
       return addresses.onChange(() => {
-        look();
-        if (known === told) return;
-        told = known;
+        check();
+        if (known === reported) return;
+        reported = known;
         listener();
       });
     },

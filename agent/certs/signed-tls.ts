@@ -1,6 +1,6 @@
-/** A serving certificate from the API server's signer. Somebody must approve each request, so the first may be long in
- *  coming; then it is renewed before its end, and at once when the node is called otherwise.
- *  Source: document 2, 2.5; upstream's `serverTLSBootstrap`. */
+/** Serving certificate from the signer of the API server. An administrator must approve each request, so the
+ *  first may take long; it is renewed before it expires, and at once when the names of the node change.
+ *  Source: serving certificates, document 2 §2.5; upstream's `serverTLSBootstrap`. */
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import { CertificateError } from './errors.ts';
 import type { CertificateFiles } from './files.ts';
@@ -15,7 +15,7 @@ import { holdPair, type ServingNames, type TlsSource } from './tls-source.ts';
 
 interface SignedDeps extends SessionDeps {
   readonly files: CertificateFiles;
-  /** Shown as long as there is none from the signer. */
+  /** Used until the signer has issued a certificate. */
   readonly own: TlsSource;
   readonly clientConfig: () => ResolvedClientConfig | undefined;
   readonly names: () => ServingNames;
@@ -28,7 +28,7 @@ interface SignedOptions {
   readonly expirationSeconds?: number;
 }
 
-/** What was asked for is no longer what is wanted. */
+/** The names changed while a certificate was requested. */
 class NamesChangedError extends Error {
   override readonly name = 'NamesChangedError';
 }
@@ -38,7 +38,7 @@ function askable({ clientConfig, names }: SignedDeps): ResolvedClientConfig | un
   return dnsNames.length + ipAddresses.length === 0 ? undefined : clientConfig();
 }
 
-/** @throws the system's error if what is on the disk cannot be read */
+/** @throws the system error if files on disk cannot be read */
 export async function signedTls(deps: SignedDeps, options: SignedOptions): Promise<TlsSource> {
   const { clock, files, names, own } = deps;
   const store = createCertificateStore(
@@ -64,7 +64,7 @@ export async function signedTls(deps: SignedDeps, options: SignedOptions): Promi
     held.set(known);
   }
 
-  /** Begins anew as often as the names change meanwhile. */
+  /** Starts again whenever the names change in the meantime. */
   async function attempt(signal: AbortSignal): Promise<void> {
     for (;;) {
       const { signal: stale } = changed;
@@ -80,20 +80,21 @@ export async function signedTls(deps: SignedDeps, options: SignedOptions): Promi
   }
 
   const renewal = createRenewal(deps, {
-    // Without a way to ask there is nothing to do until there is one.
+    // Idle until credentials are available.
     isIdle: () => askable(deps) === undefined,
     current: () => Promise.resolve(isGood(known) && isFor(known.x509, names()) ? known.x509 : undefined),
     attempt,
     async awaitRemoval(request, signal) {
       const config = askable(deps);
-      if (config === undefined) throw new CertificateError('ServerAway', 'there is no way to ask');
+      if (config === undefined)
+        throw new CertificateError('ServerAway', 'no client configuration to request a certificate with');
       const until = AbortSignal.any([signal, changed.signal]);
       await withServer(deps, config, (session) => awaitRemoval(session, request, until), until);
     },
   });
 
   function onNames(): void {
-    changed.abort(new NamesChangedError('the node is called otherwise'));
+    changed.abort(new NamesChangedError('the names of the node changed'));
     changed = new AbortController();
     renewal.wake();
   }

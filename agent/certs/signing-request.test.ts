@@ -16,7 +16,7 @@ const key = await makeKey('ecdsa');
 describe('requestName', () => {
   const name = requestName(wish, key, plat);
 
-  test('is the same for the same wish and key', () => {
+  test('is the same for the same parameters and key', () => {
     expect(requestName({ ...wish, dnsNames: ['n2', 'n1'] }, key, plat)).toBe(name);
     expect(name).toMatch(/^node-csr-[0-9a-f]{40}$/);
   });
@@ -27,11 +27,11 @@ describe('requestName', () => {
     ['names', { dnsNames: ['n1'] }],
     ['addresses', { ipAddresses: [] }],
     ['time', { expirationSeconds: 600 }],
-  ])('is another for another %s', (_, change) => {
+  ])('differs for another %s', (_, change) => {
     expect(requestName({ ...wish, ...change }, key, plat)).not.toBe(name);
   });
 
-  test('is another for another key', async () => {
+  test('differs for another key', async () => {
     expect(requestName(wish, await makeKey('ecdsa'), plat)).not.toBe(name);
   });
 });
@@ -68,11 +68,7 @@ describe('readSigningRequest', () => {
     ['signed', { conditions: [approved], certificate }, { kind: 'issued', certificate: 'pem' }],
     ['signed, but not approved', { certificate }, { kind: 'pending' }],
     ['denied', { conditions: [denied], certificate }, { kind: 'denied', why: 'No: not you' }],
-    [
-      'failed',
-      { conditions: [approved, { type: 'Failed' }] },
-      { kind: 'failed', why: 'no reason was given' },
-    ],
+    ['failed', { conditions: [approved, { type: 'Failed' }] }, { kind: 'failed', why: 'no reason given' }],
     ['not denied', { conditions: [{ type: 'Denied', status: 'False' }] }, { kind: 'pending' }],
     ['nonsense', { conditions: [1, null, 'x'], certificate: 5 }, { kind: 'pending' }],
   ])('%s', (_, status, state) => {

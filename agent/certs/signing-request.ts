@@ -1,7 +1,8 @@
-/** What a certificate is asked for with, and what has become of it. Pure. Source: document 2, 2.5 and 3. */
+/** Builds certificate signing requests and parses their results. Pure. Source: certificate requests, document
+ *  2 §2.5 and §3. */
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
+import type { CertificateSigningRequest } from '#api/gen/certificates-v1.ts';
 import type { Subject } from '#api/pki/certificate.ts';
-import type { CertificateSigningRequest } from '#api/schema/gen/certificates-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Json } from '../api-client/client.ts';
 import type { ResourceAddress } from '../api-client/resource-path.ts';
@@ -9,19 +10,19 @@ import type { KeyType } from './keys.ts';
 
 type Usages = NonNullable<CertificateSigningRequest['spec']['usages']>;
 
-/** A certificate as it is wanted. */
+/** Requested certificate. */
 export interface Wish {
   readonly signer: 'client' | 'serving';
   readonly nodeName: string;
   readonly keyType: KeyType;
   readonly dnsNames: readonly string[];
   readonly ipAddresses: readonly string[];
-  /** Shorter than the server gives, if given. */
+  /** Requested lifetime, if shorter than the default of the server. */
   readonly expirationSeconds?: number | undefined;
 }
 
-/** Both signers ask for exactly three usages, whatever the key: with fewer a server of this release refuses, and
- *  later ones take them for keys of either kind. */
+/** Both signers require exactly three usages, whatever the key: with fewer, a server of this release rejects
+ *  the request, and later ones accept these for either key type. */
 const USAGES: Readonly<Record<Wish['signer'], Usages>> = {
   client: ['digital signature', 'key encipherment', 'client auth'],
   serving: ['digital signature', 'key encipherment', 'server auth'],
@@ -37,11 +38,11 @@ export const subjectOf = ({ nodeName }: Pick<Wish, 'nodeName'>): Subject => ({
   organizations: [NODES_GROUP],
 });
 
-/** SPKI in DER of a key's public half. */
+/** Returns the SPKI of a public key in DER. */
 export const publicBytes = (key: KeyObject): Buffer =>
   createPublicKey(key).export({ type: 'spki', format: 'der' });
 
-/** Name of the request: the same for the same wish with the same key, so that it is found again. */
+/** Returns the name of the request: identical for the same parameters and key, so that it is found again. */
 export function requestName(wish: Wish, key: KeyObject, vocabulary: Pick<Vocabulary, 'domain'>): string {
   const { signer, nodeName, dnsNames, ipAddresses, expirationSeconds = 0 } = wish;
   const content = [
@@ -60,13 +61,13 @@ export function requestName(wish: Wish, key: KeyObject, vocabulary: Pick<Vocabul
 export const signerName = (signer: Wish['signer'], vocabulary: Vocabulary): string =>
   `${vocabulary.domain}/${signer === 'client' ? vocabulary.nodeClientSigner : vocabulary.nodeServingSigner}`;
 
-/** Where requests are. */
+/** Returns the address of certificate requests. */
 export const requestsAddress = ({ apiGroupDomain }: Pick<Vocabulary, 'apiGroupDomain'>): ResourceAddress => ({
   apiVersion: `certificates.${apiGroupDomain}/v1`,
   resource: 'certificatesigningrequests',
 });
 
-/** The object to send.
+/** Returns the object to create.
  *  @param request PEM */
 export function requestObject(wish: Wish, name: string, request: string, vocabulary: Vocabulary): Json {
   const { signer, expirationSeconds } = wish;
@@ -114,7 +115,7 @@ function stateOf(status: Members): RequestState {
       .find((condition) => condition['type'] === type && condition['status'] !== 'False');
   const why = (condition: Members): string => {
     const said = [text(condition['reason']), text(condition['message'])].filter((part) => part !== '');
-    return said.length === 0 ? 'no reason was given' : said.join(': ');
+    return said.length === 0 ? 'no reason given' : said.join(': ');
   };
   const denied = find('Denied');
   if (denied !== undefined) return { kind: 'denied', why: why(denied) };
@@ -126,7 +127,7 @@ function stateOf(status: Members): RequestState {
   return certificate === '' ? { kind: 'approved' } : { kind: 'issued', certificate };
 }
 
-/** What the server says of a request. */
+/** Parses the state of a request. */
 export function readSigningRequest(object: Json): ReadSigningRequest {
   const spec = members(object['spec']);
   return {

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { createTempDir } from '../../testing/temp.ts';
 import { type CertificateFiles, certificateFiles } from './files.ts';
 import { formatPrivateKey, makeKey } from './keys.ts';
+import { createTestAuthority, Killed, killedAt } from './store.fixture.ts';
 import { type CertificateStore, createCertificateStore } from './store.ts';
-import { createTestAuthority, Killed, killedAt } from './test-store.ts';
 
 const NOW = Date.parse('2026-05-06T07:08:09Z');
 const HOUR = 3_600_000;
@@ -15,14 +15,14 @@ function open(dir: string, files: CertificateFiles = certificateFiles): Certific
   return createCertificateStore({ files, now: () => NOW }, { dir, prefix: 'x' });
 }
 
-/** What getting a certificate does to the store, from whatever it finds. */
+/** The writes of obtaining a certificate, from any state of the store. */
 async function getOne(store: CertificateStore): Promise<void> {
   const key = await store.pendingKey('ecdsa');
   await store.save(issue(key, 'n1', NOW, NOW + HOUR), key);
 }
 
 describe('createCertificateStore', () => {
-  test('keeps a dated file for root alone, and a link to the newest', async () => {
+  test('writes a dated file for root only, and a link to the newest', async () => {
     await using dir = await createTempDir('na-st-');
     const store = open(join(dir.path, 'pki'));
     expect(await store.current()).toBeUndefined();
@@ -36,7 +36,7 @@ describe('createCertificateStore', () => {
     expect((await stat(join(dir.path, 'pki'))).mode & 0o777).toBe(0o700);
     const found = await open(join(dir.path, 'pki')).current();
     expect(found?.x509.subject).toBe('O=system:nodes\nCN=n1');
-    // A second within the same second has a name of its own.
+    // A second certificate within the same second gets another name.
     await getOne(store);
     expect(await readlink(store.currentPath)).toBe('x-2026-05-06-07-08-10.pem');
   });
@@ -50,7 +50,7 @@ describe('createCertificateStore', () => {
     expect((await store.current())?.key).toBe(formatPrivateKey(key));
   });
 
-  test('gives the same waiting key until there is a certificate for it', async () => {
+  test('returns the same pending key until there is a certificate for it', async () => {
     await using dir = await createTempDir('na-st-');
     const key = await open(dir.path).pendingKey('ecdsa');
     expect(formatPrivateKey(await open(dir.path).pendingKey('ecdsa'))).toBe(formatPrivateKey(key));
@@ -58,16 +58,18 @@ describe('createCertificateStore', () => {
     expect(formatPrivateKey(await open(dir.path).pendingKey('ecdsa'))).not.toBe(formatPrivateKey(key));
   });
 
-  test('refuses a certificate of another key', async () => {
+  test('rejects a certificate of another key', async () => {
     await using dir = await createTempDir('na-st-');
     const store = open(dir.path);
     const other = await makeKey('ecdsa');
     const key = await store.pendingKey('ecdsa');
-    await expect(store.save(issue(other, 'n1', NOW, NOW + HOUR), key)).rejects.toThrow(/is not its key's/);
+    await expect(store.save(issue(other, 'n1', NOW, NOW + HOUR), key)).rejects.toThrow(
+      /does not match its key/,
+    );
     expect(await store.current()).toBeUndefined();
   });
 
-  test('is whole after a kill at any step, and loses neither key nor certificate', async () => {
+  test('is consistent after a kill at any step, and loses neither key nor certificate', async () => {
     let finished = false;
     for (let step = 0; !finished; step += 1) {
       await using dir = await createTempDir('na-st-');
@@ -82,7 +84,7 @@ describe('createCertificateStore', () => {
       expect(finished || end instanceof Killed).toBe(true);
       const after = await open(dir.path).current();
       expect(after, `after ${step} steps`).toBeDefined();
-      // Either the old one, or the new one; and the key that was waiting is there as long as it is the old one.
+      // Either the old or the new one; the pending key exists as long as it is the old one.
       const pending = await certificateFiles.read(join(dir.path, 'x.key.tmp'));
       const isOld = after?.key === before?.key;
       expect(step === 0 || !isOld || pending !== undefined, `after ${step} steps`).toBe(true);
@@ -93,7 +95,7 @@ describe('createCertificateStore', () => {
     }
   });
 
-  test('keeps a file that stood in the place of the link', async () => {
+  test('retains a file that replaced the link', async () => {
     await using dir = await createTempDir('na-st-');
     const key = await makeKey('ecdsa');
     const text = issue(key, 'mine', NOW, NOW + HOUR) + formatPrivateKey(key);
@@ -105,7 +107,7 @@ describe('createCertificateStore', () => {
     expect(await readFile(join(dir.path, 'x-2026-05-06-07-08-09.pem'), 'utf8')).toBe(text);
   });
 
-  test('keeps some old certificates and no more, and nothing of others is touched', async () => {
+  test('retains a few old certificates, and does not touch files of others', async () => {
     await using dir = await createTempDir('na-st-');
     await writeFile(join(dir.path, 'x-mine.pem'), '');
     await writeFile(join(dir.path, 'y-2026-05-06-07-08-09.pem'), '');
@@ -122,7 +124,7 @@ describe('createCertificateStore', () => {
   });
 
   test.each(['', 'rubbish', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'])(
-    'has no certificate where the file is %j',
+    'has no certificate if the file is %j',
     async (text) => {
       await using dir = await createTempDir('na-st-');
       await writeFile(join(dir.path, 'x-current.pem'), text);

@@ -1,9 +1,9 @@
-/** The certificates of one purpose in `--cert-dir`. Each step leaves the folder so that the next start goes on from
- *  there; a key that a certificate was or may be asked for is never lost:
+/** Certificates of one purpose in `--cert-dir`. After a crash at any step the next start resumes; a key is
+ *  never lost while a certificate for it exists or may be issued:
  *
- *      PREFIX.key.tmp                    the key, before anybody is asked for a certificate
- *      PREFIX-2026-01-31-23-59-59.pem    the certificate and its key, once it is issued
- *      PREFIX-current.pem                symbolic link to the newest one of those
+ *      PREFIX.key.tmp                    the key, before a certificate is requested
+ *      PREFIX-2026-01-31-23-59-59.pem    the certificate and its key, once issued
+ *      PREFIX-current.pem                symbolic link to the newest of those
  *
  *  Source: upstream's certificate store. */
 import { type KeyObject, X509Certificate } from 'node:crypto';
@@ -13,7 +13,7 @@ import type { CertificateFiles } from './files.ts';
 import { formatPrivateKey, type KeyType, makeKey, parsePrivateKey } from './keys.ts';
 
 export interface StoredCertificate {
-  /** PEM, with the certificates between it and its authority. */
+  /** PEM, including intermediate certificates. */
   readonly certificate: string;
   /** PEM. */
   readonly key: string;
@@ -23,13 +23,13 @@ export interface StoredCertificate {
 export interface CertificateStore {
   /** Symbolic link to the file with the newest certificate and its key. */
   readonly currentPath: string;
-  /** `undefined` if there is none, or none with its key. */
+  /** `undefined` if there is no certificate with its key. */
   current(): Promise<StoredCertificate | undefined>;
-  /** The key that the next certificate is for: the one that is waiting for it, or a new one, on the disk. */
+  /** Returns the key for the next certificate: the pending one, or a new one, persisted. */
   pendingKey(type: KeyType): Promise<KeyObject>;
-  /** Gives up the waiting key: no certificate will come for it. */
+  /** Deletes the pending key: no certificate will be issued for it. */
   dropPendingKey(): Promise<void>;
-  /** Makes a pair the current one. @throws Error if the key is not the certificate's */
+  /** Makes a pair the current one. @throws Error if the key does not match the certificate */
   save(certificate: string, key: KeyObject): Promise<StoredCertificate>;
 }
 
@@ -38,7 +38,7 @@ export interface StoreDeps {
   readonly now: () => number;
 }
 
-/** Old certificates that are kept beside the current one. */
+/** Number of old certificates retained besides the current one. */
 const KEPT = 3;
 const SECOND_MS = 1000;
 
@@ -46,7 +46,7 @@ const SECOND_MS = 1000;
 const formatDate = (atMs: number): string =>
   new Date(atMs).toISOString().slice(0, 19).replaceAll(/[T:]/g, '-');
 
-/** A certificate and its key from one text or two; `undefined` if they are none or do not belong together. */
+/** Parses a certificate and its key from one or two texts; `undefined` if they are invalid or do not match. */
 export function readPair(certificate: string, key: string): StoredCertificate | undefined {
   const blocks = parsePem(certificate).filter(({ label }) => label === 'CERTIFICATE');
   const found = parsePrivateKey(key);
@@ -69,7 +69,7 @@ export function createCertificateStore(
   const currentPath = join(dir, `${prefix}-current.pem`);
   const dated = (atMs: number): string => `${prefix}-${formatDate(atMs)}.pem`;
 
-  /** A file of its own for a text; its name is a second later where there is one already. */
+  /** Writes a text to a new file; its name is a second later if it exists already. */
   async function createDated(text: string): Promise<string> {
     for (let atMs = now(); ; atMs += SECOND_MS) {
       const name = dated(atMs);
@@ -95,7 +95,7 @@ export function createCertificateStore(
     return text === undefined ? undefined : readPair(text, text);
   }
 
-  /** A file that somebody put in the place of the link is kept under a name of its own. */
+  /** A file that replaced the link is renamed and retained. */
   async function keepOther(): Promise<void> {
     if ((await files.target(currentPath)) !== undefined) return;
     const text = await files.read(currentPath);
@@ -107,7 +107,7 @@ export function createCertificateStore(
     current,
     async pendingKey(type) {
       const known = await readKey();
-      // One that has its certificate was only not removed any more.
+      // The pending key already has its certificate: a crash prevented its removal.
       if (known !== undefined && formatPrivateKey(known) !== (await current())?.key) return known;
       const key = await makeKey(type);
       await files.write(pendingPath, formatPrivateKey(key));
@@ -117,7 +117,7 @@ export function createCertificateStore(
     async save(certificate, key) {
       const pair = readPair(certificate, formatPrivateKey(key));
       if (pair === undefined)
-        throw new Error(`the certificate for ${basename(currentPath)} is not its key's`);
+        throw new Error(`the certificate for ${basename(currentPath)} does not match its key`);
       await keepOther();
       const name = await createDated(`${pair.certificate}${pair.key}`);
       await files.point(currentPath, name);

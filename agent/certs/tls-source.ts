@@ -1,19 +1,19 @@
-/** The certificate that a server of the agent shows, and word of every other one that takes its place. Servers give it
- *  to `setSecureContext`: connections that are open stay open. */
+/** Current certificate of a server, with notifications of replacements. Servers pass it to
+ *  `setSecureContext`: open connections stay open. */
 
 import { createListeners } from '#api/kit/listeners.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 
 export interface TlsSource {
-  /** PEM, with the certificates between it and its authority. */
+  /** PEM, including intermediate certificates. */
   readonly current: () => Identity;
-  /** Calls with every later one. @returns ends that */
+  /** Calls the listener with every later certificate. @returns a function that ends the subscription */
   readonly onChange: (listener: (pair: Identity) => void) => () => void;
-  /** Keeps it up to date until the signal fires. Never rejects. */
+  /** Renews the certificate until the signal fires. Never rejects. */
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Names and addresses by which clients reach the server. */
+/** Names and addresses of the server. */
 export interface ServingNames {
   readonly dnsNames: readonly string[];
   readonly ipAddresses: readonly string[];
@@ -21,7 +21,7 @@ export interface ServingNames {
 
 export interface HeldPair {
   get(): Identity;
-  /** Tells the listeners, if it is another. */
+  /** Notifies the listeners if the pair has changed. */
   set(pair: Identity): void;
   onChange(listener: (pair: Identity) => void): () => void;
 }

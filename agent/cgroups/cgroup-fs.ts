@@ -1,20 +1,20 @@
-/** The file system, as far as cgroups need it: another one in tests. */
+/** File system operations that cgroups need; replaced in tests. */
 import { readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { makeOpenFolder } from '#api/kit/open-folder.ts';
 
 export interface CgroupFs {
-  /** With those above; there already is fine. */
+  /** Including parents; idempotent. */
   mkdir(path: string): Promise<void>;
   write(path: string, text: string): Promise<void>;
   read(path: string): Promise<string>;
-  /** Names of folders. */
+  /** Names of subdirectories. */
   folders(path: string): Promise<readonly string[]>;
   rmdir(path: string): Promise<void>;
   exists(path: string): Promise<boolean>;
 }
 
 export const realFs: CgroupFs = {
-  // Everybody may read how much a cgroup uses, whatever the umask.
+  // World-readable whatever the umask, so that anyone can read the usage of a cgroup.
   mkdir: makeOpenFolder,
   write: (path, text) => writeFile(path, text),
   read: (path) => readFile(path, 'utf8'),
@@ -30,6 +30,6 @@ export const realFs: CgroupFs = {
     ),
 };
 
-/** The kernel's name of an error, such as `EBUSY`. */
+/** Returns the error code, such as `EBUSY`. */
 export const codeOf = (thrown: unknown): string =>
   thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';

@@ -1,21 +1,22 @@
-/** The driver `cgroupfs`: cgroups are folders that the agent makes itself. */
+/** Driver `cgroupfs`: the agent creates cgroup directories itself. */
 import type { CgroupLimits } from './limits.ts';
 import { type CgroupDriver, type CgroupName, cgroupPath } from './names.ts';
 import type { CgroupFault, CgroupTree } from './tree.ts';
 
-/** Makes cgroups by name, whoever does it in the end. */
+/** Creates cgroups by name, through either driver. */
 export interface CgroupMaker {
   readonly driver: CgroupDriver;
   readonly tree: CgroupTree;
   /** Path in the hierarchies. */
   path(name: CgroupName): string;
-  /** How the runtime is told to put a sandbox into it. */
+  /** Cgroup parent in the form that the runtime expects for a sandbox. */
   parent(name: CgroupName): string;
-  /** Makes it where it is not there, and sets its limits. @returns those that were refused. @throws Error */
+  /** Creates the cgroup if missing, and sets its limits. @returns the rejected limits. @throws Error */
   set(name: CgroupName, limits: CgroupLimits): Promise<readonly CgroupFault[]>;
-  /** Sets limits of a cgroup that somebody else made, and leaves its others. @returns those that were refused */
+  /** Sets limits of a cgroup that is managed by others, and leaves its other limits. @returns the rejected
+   *  limits */
   limit(path: string, limits: CgroupLimits): Promise<readonly CgroupFault[]>;
-  /** Removes the cgroup at a path that this or another driver made, with all below it. @throws CgroupBusyError */
+  /** Removes the cgroup at a path, created by either driver, with its descendants. @throws CgroupBusyError */
   remove(path: string): Promise<void>;
   close(): void;
 }

@@ -1,4 +1,4 @@
-/** The cgroups of the classes of service: what a class weighs follows what its pods asked for. */
+/** Cgroups of the QoS classes: the weight of a class follows the requests of its pods. */
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { type CgroupLimits, type ClassOptions, classLimits } from './limits.ts';
@@ -7,7 +7,7 @@ import type { OpenCgroups } from './open-cgroups.ts';
 import type { PodShare } from './pod-amounts.ts';
 
 export interface ClassCgroups {
-  /** Follows what pods there are, soon. */
+  /** Schedules an update after a change of the pods. */
   update(): void;
   /** The same, and waits for it. Never rejects. */
   settled(): Promise<void>;
@@ -15,7 +15,7 @@ export interface ClassCgroups {
 
 export interface ClassCgroupsDeps {
   readonly opened: OpenCgroups;
-  /** Of the pods that there are. */
+  /** Shares of the current pods. */
   readonly shares: () => readonly PodShare[];
   readonly log: Logger;
 }
@@ -33,14 +33,14 @@ export function createClassCgroups(
   async function setClass(name: CgroupName, limits: CgroupLimits): Promise<void> {
     let faults = await opened.set(name, limits);
     if (faults.some(({ write }) => write.controller === 'memory') && limits.memoryBytes !== undefined) {
-      // More is in use than is to be had: held where it is, so that it can only become less.
+      // Usage already exceeds the limit: clamp the limit to current usage so that it can only shrink.
       const used = BigInt((await maker.tree.memoryBytes(maker.path(name))) ?? 0);
       if (used > limits.memoryBytes) faults = await opened.set(name, { ...limits, memoryBytes: used });
     }
     for (const { write, error } of faults) {
       log.warn(
         { err: error, cgroup: maker.path(name), file: write.file },
-        'Limit of a class of pods was refused',
+        'Failed to set limit of QoS class cgroup',
       );
     }
   }
@@ -54,28 +54,28 @@ export function createClassCgroups(
 
   return createCoalesced(() =>
     setAll().catch((thrown: unknown) => {
-      log.warn({ err: asError(thrown) }, 'Cgroups of classes of pods could not be made');
+      log.warn({ err: asError(thrown) }, 'Failed to update QoS class cgroups');
     }),
   );
 }
 
-/** Runs the task once more after calls that come while it runs, however many come. */
+/** Coalesces calls during a run of the task into one more run. */
 function createCoalesced(task: () => Promise<void>): ClassCgroups {
-  let asked = false;
-  let underWay: Promise<void> | undefined;
+  let pending = false;
+  let inFlight: Promise<void> | undefined;
 
   async function run(): Promise<void> {
-    while (asked) {
-      asked = false;
+    while (pending) {
+      pending = false;
       await task();
     }
-    underWay = undefined;
+    inFlight = undefined;
   }
 
   function settled(): Promise<void> {
-    asked = true;
-    underWay ??= run();
-    return underWay;
+    pending = true;
+    inFlight ??= run();
+    return inFlight;
   }
 
   return { settled, update: () => void settled() };

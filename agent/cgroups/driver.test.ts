@@ -11,11 +11,11 @@ test.each([
   ['nothing', info({}), undefined],
   ['no configuration', {}, undefined],
   ['something else', { config: '[' }, undefined],
-])('a runtime tells of %s', (_, told, driver) => {
-  expect(parseRuntimeDriver(told)).toBe(driver);
+])('a runtime reports %s', (_, verbose, driver) => {
+  expect(parseRuntimeDriver(verbose)).toBe(driver);
 });
 
-test('the driver that nobody chose is the runtime’s; another one that was chosen is refused, with what to do', () => {
+test('the default driver is that of the runtime; a conflicting configured one is rejected with the remedy', () => {
   expect(decideDriver({ driver: 'cgroupfs', chosen: false }, 'systemd')).toBe('systemd');
   expect(decideDriver({ driver: 'systemd', chosen: true }, undefined)).toBe('systemd');
   expect(decideDriver({ driver: 'systemd', chosen: true }, 'systemd')).toBe('systemd');

@@ -1,36 +1,36 @@
-/** Which driver makes cgroups: the agent and its runtime have to agree. */
+/** Selection of the cgroup driver: agent and runtime must use the same. */
 import type { RuntimeService } from '#cri/gen/cri-v1.ts';
 import type { CgroupDriver } from './names.ts';
 
-/** The agent was told another driver than its runtime has: no pod could be started. */
+/** The configured driver differs from that of the runtime: no pod could start. */
 export class CgroupDriverError extends Error {
   override readonly name = 'CgroupDriverError';
 
   constructor(agent: CgroupDriver, runtime: CgroupDriver) {
     super(
-      `the agent makes cgroups with ${agent}, the container runtime with ${runtime}: start the agent with ` +
+      `the agent creates cgroups with ${agent}, the container runtime with ${runtime}: start the agent with ` +
         `--cgroup-driver=${runtime}, or set SystemdCgroup = ${agent === 'systemd'} in the runtime's configuration`,
     );
   }
 }
 
-export interface DriverWish {
+export interface DriverChoice {
   readonly driver: CgroupDriver;
-  /** Whether somebody chose it, so that it is not the default. */
+  /** Whether the driver was configured explicitly. */
   readonly chosen: boolean;
 }
 
-/** The driver that nobody chose follows the runtime's. @throws CgroupDriverError */
-export function decideDriver(wish: DriverWish, runtime: CgroupDriver | undefined): CgroupDriver {
-  if (runtime === undefined || runtime === wish.driver) return wish.driver;
-  if (wish.chosen) throw new CgroupDriverError(wish.driver, runtime);
+/** Returns the driver; one that is not configured follows the runtime. @throws CgroupDriverError */
+export function decideDriver(choice: DriverChoice, runtime: CgroupDriver | undefined): CgroupDriver {
+  if (runtime === undefined || runtime === choice.driver) return choice.driver;
+  if (choice.chosen) throw new CgroupDriverError(choice.driver, runtime);
   return runtime;
 }
 
 const memberOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? new Map(Object.entries(value)).get(name) : undefined;
 
-/** Reads containerd's own words about its configuration; undefined where they don't tell. */
+/** Parses containerd's verbose status; undefined where it does not contain the driver. */
 export function parseRuntimeDriver(info: Readonly<Record<string, string>>): CgroupDriver | undefined {
   try {
     const config: unknown = JSON.parse(info['config'] ?? '');
@@ -45,7 +45,7 @@ export function parseRuntimeDriver(info: Readonly<Record<string, string>>): Cgro
   }
 }
 
-/** Asks the runtime; undefined where it doesn't tell or doesn't answer. */
+/** Queries the runtime; undefined when it does not report a driver or does not respond. */
 export async function readRuntimeDriver(
   runtime: Pick<RuntimeService, 'status'>,
 ): Promise<CgroupDriver | undefined> {

@@ -1,21 +1,21 @@
-/** Which hierarchies of cgroups are mounted, and with which controllers. Pure. @see cgroups(7), proc(5) */
+/** Mounted cgroup hierarchies and their controllers. Pure. @see cgroups(7), proc(5) */
 
 export interface Hierarchies {
-  /** The version in which limits are set; with both, that of the controllers. */
+  /** Version in which limits are set; in a hybrid setup, that of the controllers. */
   readonly version: 1 | 2;
-  /** Mount point by controller; of version 2 the same for all, and which there are is told by its files. */
+  /** Mount point by controller; the same for all in version 2, whose files list the available ones. */
   readonly mountPoints: ReadonlyMap<string, string>;
-  /** Every mount point, as a runtime makes its cgroups in all of them. */
+  /** All mount points, since a runtime creates its cgroups in each of them. */
   readonly all: readonly string[];
 }
 
-/** Controllers that limits of pods need; any of them makes a machine one of version 1. */
+/** Controllers that pod limits need; a v1 mount of any of them makes the machine one of version 1. */
 const DECISIVE: readonly string[] = ['cpu', 'memory', 'pids'];
 
 const unescape = (path: string): string =>
   path.replaceAll(/\\(\d{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 
-/** Reads /proc/self/mountinfo; undefined where no cgroups are mounted. */
+/** Parses /proc/self/mountinfo; undefined where no cgroups are mounted. */
 export function parseHierarchies(mountinfo: string): Hierarchies | undefined {
   const mountPoints = new Map<string, string>();
   const all = new Set<string>();

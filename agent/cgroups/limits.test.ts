@@ -48,7 +48,7 @@ describe('a pod', () => {
       { cpuShares: 2n, pids: 64n },
     ],
     [
-      'keeps the memory that it asked for',
+      'protects the requested memory',
       { requests: amounts(0, 10), limits: amounts(0, 0), limited: NONE },
       { memoryQoS: true },
       { cpuShares: 2n, memoryMinBytes: 10n },
@@ -58,7 +58,7 @@ describe('a pod', () => {
   });
 });
 
-test('classes weigh what their pods asked for', () => {
+test('the weight of a QoS class is the sum of its requests', () => {
   expect(burstableLimits([amounts(250, 1), amounts(250, 2)], true)).toEqual({
     cpuShares: 512n,
     memoryMinBytes: 3n,
@@ -67,7 +67,7 @@ test('classes weigh what their pods asked for', () => {
   expect(BEST_EFFORT_LIMITS).toEqual({ cpuShares: 2n });
 });
 
-test('parts of the node are limited by what they are given', () => {
+test('reserved parts of the node are limited to their reservations', () => {
   expect(partLimits({ millicores: 2000, memoryBytes: 5, pids: 7 })).toEqual({
     cpuShares: 2048n,
     memoryBytes: 5n,

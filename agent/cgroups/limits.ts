@@ -1,42 +1,43 @@
-/** What the cgroups of pods, of classes of pods and of all pods together may use, as the kernel's files want it. Pure.
- *  Source: upstream's cgroup manager (`ResourceConfigForPod`, QoS container manager, node allocatable), 1.24; kernel
- *  documentation of cgroup v1 and v2. */
+/** Limits of pods, of QoS classes and of all pods together, as values of the kernel's files. Pure.
+ *  Source: upstream's cgroup manager (`ResourceConfigForPod`, QoS container manager, node allocatable), 1.24;
+ *  kernel documentation of cgroup v1 and v2. */
+import type { Int64 } from '#api/kit/int64.ts';
 import type { QosClass } from '#api/schema/qos-class.ts';
 import type { Amounts } from '../runtime/config/qos.ts';
 import { quotaOf, sharesOf } from '../runtime/config/resources.ts';
 
-/** Absent: as much as there is. */
+/** Absent: unlimited. */
 export interface CgroupLimits {
-  /** Weight against others, in the units of `cpu.shares`: 1024 for a processor. */
+  /** Relative weight, in the units of `cpu.shares`: 1024 for a CPU. */
   readonly cpuShares?: bigint;
   readonly cpuQuotaUs?: bigint;
   readonly cpuPeriodUs?: bigint;
   readonly memoryBytes?: bigint;
-  /** Memory that is not taken away while others have more than theirs. Of cgroup v2 alone. */
+  /** Memory protected from reclaim. cgroup v2 only. */
   readonly memoryMinBytes?: bigint;
   readonly pids?: bigint;
-  /** Bytes in huge pages by page size, such as `2MB`; sizes that are not named stay as they are. */
+  /** Huge page limits in bytes by page size, such as `2MB`; other sizes stay as they are. */
   readonly hugePages?: Readonly<Record<string, bigint>>;
 }
 
 export interface PodLimitOptions {
   readonly cpuCFSQuota: boolean;
   readonly cpuPeriodUs: bigint;
-  /** Most processes of a pod; negative for no limit. */
-  readonly podPidsLimit: number;
-  /** Whether requests of memory are kept for those who made them. */
+  /** Maximum number of processes of a pod; negative for no limit. */
+  readonly podPidsLimit: Int64;
+  /** Whether memory requests are protected from reclaim. */
   readonly memoryQoS: boolean;
 }
 
 export interface PodAmounts {
   readonly requests: Amounts;
   readonly limits: Amounts;
-  /** Whether every container has such a limit: only then has the pod. */
+  /** Whether every container has such a limit: only then does the pod. */
   readonly limited: { readonly cpu: boolean; readonly memory: boolean };
   readonly hugePages?: CgroupLimits['hugePages'];
 }
 
-/** Of one pod. */
+/** Limits of one pod. */
 export function podLimits(
   { requests, limits, limited, hugePages }: PodAmounts,
   { cpuCFSQuota, cpuPeriodUs, podPidsLimit, memoryQoS }: PodLimitOptions,
@@ -53,7 +54,7 @@ export function podLimits(
   };
 }
 
-/** Of the pods of the class Burstable together: their weight is what they asked for. */
+/** Limits of the class Burstable: its weight is the sum of its requests. */
 export function burstableLimits(requests: readonly Amounts[], memoryQoS: boolean): CgroupLimits {
   const millicores = requests.reduce((sum, one) => sum + one.millicores, 0);
   const memoryBytes = requests.reduce((sum, one) => sum + one.memoryBytes, 0);
@@ -63,22 +64,22 @@ export function burstableLimits(requests: readonly Amounts[], memoryQoS: boolean
   };
 }
 
-/** Of the pods of the class BestEffort together: what nobody else wants. */
+/** Limits of the class BestEffort: the minimum weight. */
 export const BEST_EFFORT_LIMITS: CgroupLimits = { cpuShares: sharesOf(0) };
 
-/** Of the classes of all pods. */
+/** Limits of both QoS classes. */
 export interface ClassLimits {
   readonly burstable: CgroupLimits;
   readonly bestEffort: CgroupLimits;
-  /** What all pods together keep; 0 for nothing. */
+  /** Memory protection of all pods together; 0 for none. */
   readonly memoryMinBytes: bigint;
 }
 
 export interface ClassOptions {
   readonly memoryQoS: boolean;
-  /** Share of the memory that higher classes asked for which lower ones don't get, 0 to 100. */
+  /** Percentage of the memory requests of higher classes that is reserved from lower ones, 0 to 100. */
   readonly reservedPercent: number;
-  /** What all pods may have together. */
+  /** Limit of all pods together. */
   readonly allocatableMemoryBytes: number;
 }
 
@@ -90,18 +91,18 @@ export function classLimits(
   const of = (qos: QosClass): readonly Amounts[] =>
     pods.filter((pod) => pod.qos === qos).map(({ requests }) => requests);
   const memory = (qos: QosClass): number => of(qos).reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
-  const kept = (qos: QosClass): number => Math.floor((memory(qos) * reservedPercent) / 100);
+  const reserved = (qos: QosClass): number => Math.floor((memory(qos) * reservedPercent) / 100);
   const limit = (bytes: number): Pick<CgroupLimits, 'memoryBytes'> =>
     reservedPercent > 0 && allocatableMemoryBytes > 0 ? { memoryBytes: BigInt(Math.max(bytes, 0)) } : {};
-  const forBurstable = allocatableMemoryBytes - kept('Guaranteed');
+  const forBurstable = allocatableMemoryBytes - reserved('Guaranteed');
   return {
     burstable: { ...burstableLimits(of('Burstable'), memoryQoS), ...limit(forBurstable) },
-    bestEffort: { ...BEST_EFFORT_LIMITS, ...limit(forBurstable - kept('Burstable')) },
+    bestEffort: { ...BEST_EFFORT_LIMITS, ...limit(forBurstable - reserved('Burstable')) },
     memoryMinBytes: memoryQoS ? BigInt(memory('Guaranteed') + memory('Burstable')) : 0n,
   };
 }
 
-/** Of a part of the node that amounts are kept for, or of all pods: what they may have together. */
+/** Limits of a reserved part of the node, or of all pods. */
 export function partLimits(amounts: {
   readonly millicores?: number;
   readonly memoryBytes?: number;
@@ -115,18 +116,18 @@ export function partLimits(amounts: {
   };
 }
 
-/** Controllers that limit. */
+/** Controllers with limits. */
 export const LIMIT_CONTROLLERS = ['cpu', 'memory', 'pids', 'hugetlb'] as const;
 export type LimitController = (typeof LIMIT_CONTROLLERS)[number];
 
-/** One value for one file of a cgroup's folder in the hierarchy of a controller. */
+/** One value of one file in the cgroup directory of a controller. */
 export interface CgroupWrite {
   readonly controller: LimitController;
   readonly file: string;
   readonly text: string;
 }
 
-/** Source: the kernel's own conversion between both (`cgroup v1 shares 2..262144 to weight 1..10000`), as runc has it. */
+/** Source: the kernel's own conversion (`cgroup v1 shares 2..262144 to weight 1..10000`), as in runc. */
 export const weightOf = (shares: bigint): bigint => 1n + ((shares - 2n) * 9999n) / 262_142n;
 
 const UNLIMITED = 'max';
@@ -138,7 +139,8 @@ const hugePageWrites = ({ hugePages = {} }: CgroupLimits, file: string): readonl
     text: `${bytes}`,
   }));
 
-/** Every limit as files of cgroup v1. What is absent is set to unlimited, as it may have been limited before. */
+/** Returns all limits as files of cgroup v1. Absent ones are set to unlimited, as an earlier limit may be in
+ *  force. */
 export function writesV1(limits: CgroupLimits): readonly CgroupWrite[] {
   const { cpuShares, cpuQuotaUs = 0n, cpuPeriodUs, memoryBytes, pids } = limits;
   const cpu = (file: string, value: bigint): CgroupWrite => ({ controller: 'cpu', file, text: `${value}` });
@@ -172,7 +174,7 @@ export function writesV2(limits: CgroupLimits): readonly CgroupWrite[] {
   ];
 }
 
-/** Without what is only there to take an earlier limit back: for cgroups whose other limits are somebody else's. */
+/** Omits values that only reset an earlier limit: for cgroups whose other limits are managed by others. */
 export function givenWrites(
   writes: (limits: CgroupLimits) => readonly CgroupWrite[],
   limits: CgroupLimits,

@@ -24,7 +24,7 @@ test.each([
   expect(parseCgroupName(text)).toEqual(name);
 });
 
-test.each(['/a/../b', '/.', '/a b', '/a\n', `/${'x'.repeat(300)}`])('%j is refused', (text) => {
+test.each(['/a/../b', '/.', '/a b', '/a\n', `/${'x'.repeat(300)}`])('%j is rejected', (text) => {
   expect(() => parseCgroupName(text)).toThrow(CgroupNameError);
 });
 
@@ -58,16 +58,16 @@ describe('a pod', () => {
     expect(podCgroup(OPTIONS, qos, UID)).toEqual(name);
   });
 
-  test('is in the cgroup of all where classes have none', () => {
+  test('is in the cgroup of all pods without QoS class cgroups', () => {
     expect(podCgroup({ ...OPTIONS, perQos: false }, 'BestEffort', 'u')).toEqual(['nodeagent', 'podu']);
     expect(qosCgroup({ ...OPTIONS, perQos: false }, 'Burstable')).toEqual(['nodeagent']);
   });
 
-  test.each(['', '..', '../x', 'a/b', 'a b'])('is refused the UID %j', (uid) => {
+  test.each(['', '..', '../x', 'a/b', 'a b'])('rejects the UID %j', (uid) => {
     expect(() => podCgroup(OPTIONS, 'Guaranteed', uid)).toThrow(CgroupNameError);
   });
 
-  test('is found again by the name of its folder', () => {
+  test('is identified by its directory name', () => {
     fc.assert(
       fc.property(fc.uuid(), fc.constantFrom('cgroupfs', 'systemd'), (uid, driver) => {
         const folder =

@@ -1,13 +1,14 @@
-/** What all pods may have together, and what the parts of the node that amounts are kept for may. Pure.
- *  Source: document 3, 4.3 (`--enforce-node-allocatable`); upstream's node container manager, 1.24. */
+/** Node allocatable: limits of all pods together and of the reserved parts of the node. Pure.
+ *  Source: enforcement, document 3 §4.3 (`--enforce-node-allocatable`); upstream's node container manager,
+ *  1.24. */
 import { milliValue, value } from '#api/meta/quantity.ts';
-import { decideAllocatable, type ResourceList, type ResourceRules } from '../registration/resources.ts';
+import { decideAllocatable, type ResourceList, type ResourceRules } from '../machine/capacity.ts';
 import { type CgroupLimits, partLimits } from './limits.ts';
 
 export interface NodeCapacity {
   readonly cores: number;
   readonly memoryBytes: number;
-  /** Most processes of the machine; undefined where that is not known. */
+  /** Maximum number of processes of the machine; undefined when unknown. */
   readonly pids: number | undefined;
 }
 
@@ -23,13 +24,14 @@ const resourceList = ({ cores, memoryBytes, pids }: NodeCapacity): ResourceList 
   ...(pids === undefined ? {} : { pid: String(pids) }),
 });
 
-/** Of all pods together: the machine without what is reserved. What eviction keeps free is theirs until then. */
+/** Returns the limits of all pods: the capacity minus reservations. Memory that eviction keeps free is
+ *  included. */
 export function allPodsLimits(capacity: NodeCapacity, rules: ResourceRules, enforced: boolean): CgroupLimits {
   if (!enforced) return {};
   return partLimits(amountsOf(decideAllocatable(resourceList(capacity), { ...rules, ignoreEviction: true })));
 }
 
-/** Of a part of the node that amounts are kept for. */
+/** Returns the limits of a reserved part of the node. */
 export function reservedLimits(reserved: ResourceList, memoryQoS: boolean): CgroupLimits {
   const limits = partLimits(amountsOf(reserved));
   return {
@@ -38,7 +40,7 @@ export function reservedLimits(reserved: ResourceList, memoryQoS: boolean): Cgro
   };
 }
 
-/** What pods may use, in base units, where nobody tells it of the node. */
+/** Returns allocatable amounts in base units, for a node without an API server. */
 export function allocatableAmounts(
   capacity: NodeCapacity,
   rules: ResourceRules,
@@ -47,7 +49,7 @@ export function allocatableAmounts(
   return { cpu: milliValue(list['cpu'] ?? '0') / 1000, memory: value(list['memory'] ?? '0') };
 }
 
-/** Reads `pid_max` and `threads-max`; the lower one holds. */
+/** Returns the lower one of `pid_max` and `threads-max`. */
 export function parseMostPids(...texts: readonly (string | undefined)[]): number | undefined {
   const numbers = texts.map((text) => Number(text?.trim() || Number.NaN)).filter((one) => one > 0);
   return numbers.length === 0 ? undefined : Math.min(...numbers);

@@ -1,5 +1,5 @@
-/** Processes that are moved to where they belong, on the machine's own cgroups. What stands for their root is a cgroup
- *  of the test's, so that only its own processes are in reach. */
+/** Moves of processes to their cgroups, on the machine's own hierarchies. A cgroup of the test stands for the
+ *  root, so that only its own processes are affected. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -31,7 +31,7 @@ afterEach(async () => {
   await removeCgroupTree(ROOT);
 });
 
-/** A process in what stands for the root. */
+/** A process in the cgroup that stands for the root. */
 async function startProcess(): Promise<number> {
   const child = spawn('sleep', ['1000'], { stdio: 'ignore' });
   children.push(child);
@@ -40,7 +40,7 @@ async function startProcess(): Promise<number> {
   return pid;
 }
 
-/** In which cgroups a process is, each once. */
+/** Returns the distinct cgroups of a process. */
 async function placesOf(pid: number): Promise<readonly string[]> {
   const text = await readFile(`/proc/${pid}/cgroup`, 'utf8');
   const lines = text.split('\n').map((line) => line.split(':'));
@@ -58,53 +58,53 @@ const isIn = (pid: number, place: string): Promise<true> =>
     { what: `process ${pid} is in ${place}` },
   );
 
-/** Runs for as long as the work takes. */
+/** Runs while the callback runs. */
 async function running(
   options: Partial<NodeCgroupsOptions>,
   kernelThreads: readonly number[],
   work: (parts: {
-    readonly told: readonly string[];
-    readonly nextLook: () => Promise<void>;
+    readonly events: readonly string[];
+    readonly nextRound: () => Promise<void>;
   }) => Promise<void>,
   pid = 0,
 ): Promise<void> {
   const clock = createFakeClock();
   const stop = new AbortController();
-  const told: string[] = [];
+  const events: string[] = [];
   const ended = runNodeCgroups(
     {
       open: async () => createCgroupfsMaker(createCgroupTree({ hierarchies, clock: systemClock })),
       clock,
       log: silentLogger,
-      event: ({ reason, message }) => void told.push(`${reason}: ${message}`),
+      event: ({ reason, message }) => void events.push(`${reason}: ${message}`),
       pid,
       isKernelThread: async (one) => kernelThreads.includes(one),
     },
     { reserved: [], agentCgroup: '', systemCgroup: '', ...options },
     stop.signal,
   );
-  await work({ told, nextLook: () => clock.advance(60_000) });
+  await work({ events, nextRound: () => clock.advance(60_000) });
   stop.abort(new Error('the test is over'));
   await ended;
 }
 
-test('processes of the system go to its cgroup, later ones as well; those of the kernel stay', async () => {
+test('system processes are moved to their cgroup, later ones as well; kernel threads stay', async () => {
   const [one, other, kernel] = [await startProcess(), await startProcess(), await startProcess()];
-  await running({ systemCgroup: '/system' }, [kernel], async ({ nextLook }) => {
+  await running({ systemCgroup: '/system' }, [kernel], async ({ nextRound }) => {
     await isIn(one, '/system');
     await isIn(other, '/system');
     expect(await placesOf(kernel)).toEqual([ROOT]);
     const late = await startProcess();
-    // Until the next look has begun.
+    // Until the next round has started.
     await eventually(async () => {
-      await nextLook();
+      await nextRound();
       return (await placesOf(late)).join() === `${ROOT}/system`;
     });
     expect(await placesOf(kernel)).toEqual([ROOT]);
   });
 });
 
-test('the agent goes to its own, and alone', async () => {
+test('the agent is moved to its own cgroup, and nothing else', async () => {
   const [agent, beside] = [await startProcess(), await startProcess()];
   const work = async (): Promise<void> => {
     await isIn(agent, '/agents/node');
@@ -113,25 +113,25 @@ test('the agent goes to its own, and alone', async () => {
   await running({ agentCgroup: '/agents/node' }, [], work, agent);
 });
 
-test('nobody is moved to the root, which is told', async () => {
+test('the root is rejected as a target, with an event', async () => {
   const one = await startProcess();
-  await running({ systemCgroup: '/' }, [], async ({ told }) => {
+  await running({ systemCgroup: '/' }, [], async ({ events }) => {
     const message = "FailedNodeAllocatableEnforcement: the cgroup of the system can't be the root";
-    await eventually(() => Promise.resolve(told.includes(message)));
+    await eventually(() => Promise.resolve(events.includes(message)));
     expect(await placesOf(one)).toEqual([ROOT]);
   });
 });
 
-test('a part that amounts are kept for is limited where it is there, and told where it is not', async () => {
+test('a reserved part is limited if its cgroup exists, and reported if not', async () => {
   const limits = { memoryBytes: 64n * 2n ** 20n };
   const part = (group: string, cgroup: string) => ({ group, cgroup, limits });
   for (const folder of hierarchies.all) await mkdir(join(folder, 'there'));
   const reserved = [part('system-reserved', '/there'), part('plat-reserved', '/nowhere')];
-  await running({ reserved }, [], async ({ told }) => {
-    await eventually(() => Promise.resolve(told.length === 2));
-    expect(told).toEqual([
+  await running({ reserved }, [], async ({ events }) => {
+    await eventually(() => Promise.resolve(events.length === 2));
+    expect(events).toEqual([
       'NodeAllocatableEnforced: Updated limits on system-reserved cgroup /there',
-      'FailedNodeAllocatableEnforcement: the cgroup /nowhere of plat-reserved does not exist: make it before the agent starts',
+      'FailedNodeAllocatableEnforcement: the cgroup /nowhere of plat-reserved does not exist: create it before the agent starts',
     ]);
     const file = join(mountPoints.get('memory') ?? '', 'there', 'memory.limit_in_bytes');
     expect(Number(await readFile(file, 'utf8'))).toBe(64 * 2 ** 20);

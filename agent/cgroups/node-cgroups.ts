@@ -1,6 +1,7 @@
-/** Cgroups of the node beside those of pods: what amounts are kept for is limited to them, and processes are moved to
- *  where they belong. Looked at anew now and then, as others start processes and change limits.
- *  Source: document 3, 4.3; upstream's container manager (`enforceExistingCgroup`, `ensureSystemCgroups`), 1.24. */
+/** Node cgroups besides those of pods: enforces the limits of reserved parts, and moves processes to their
+ *  cgroups. Repeated periodically, as others start processes and change limits.
+ *  Source: enforcement, document 3 §4.3; upstream's container manager (`enforceExistingCgroup`,
+ *  `ensureSystemCgroups`), 1.24. */
 import { readlink } from 'node:fs/promises';
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
@@ -9,7 +10,7 @@ import type { CgroupMaker } from './cgroupfs-driver.ts';
 import type { CgroupLimits } from './limits.ts';
 import { type CgroupName, parseCgroupName } from './names.ts';
 
-/** A part of the node that amounts are kept for. */
+/** A reserved part of the node. */
 export interface ReservedPart {
   /** As in `--enforce-node-allocatable`. */
   readonly group: string;
@@ -19,9 +20,9 @@ export interface ReservedPart {
 
 export interface NodeCgroupsOptions {
   readonly reserved: readonly ReservedPart[];
-  /** Where the agent's own process belongs; empty leaves it where it is. */
+  /** Cgroup of the agent's own process; empty leaves it where it is. */
   readonly agentCgroup: string;
-  /** Where processes belong that are in no cgroup; empty leaves them. */
+  /** Cgroup for processes in the root cgroup; empty leaves them there. */
   readonly systemCgroup: string;
 }
 
@@ -35,13 +36,13 @@ export interface NodeCgroupsDeps {
     readonly message: string;
   }) => void;
   readonly pid: number;
-  /** Kernel threads belong to the root. */
+  /** Kernel threads stay in the root. */
   readonly isKernelThread?: (pid: number) => Promise<boolean>;
 }
 
-/** As often as upstream. */
+/** Upstream's interval. */
 const PERIOD_MS = 60_000;
-/** Processes may be born while others are moved. */
+/** Repeated, as new processes may start during a move. */
 const ROUNDS = 10;
 
 const hasNoProgram = (pid: number): Promise<boolean> =>
@@ -50,8 +51,8 @@ const hasNoProgram = (pid: number): Promise<boolean> =>
     (thrown: unknown) => codeOf(thrown) === 'ENOENT',
   );
 
-/** A cgroup that is configured and can't be used. */
-export class NodeCgroupError extends Error {
+/** A configured cgroup cannot be used. */
+class NodeCgroupError extends Error {
   override readonly name = 'NodeCgroupError';
 }
 
@@ -59,13 +60,15 @@ async function limitPart(maker: CgroupMaker, { group, cgroup, limits }: Reserved
   const path = maker.path(parseCgroupName(cgroup));
   if (!(await maker.tree.exists(path))) {
     throw new NodeCgroupError(
-      `the cgroup ${cgroup} of ${group} does not exist: make it before the agent starts`,
+      `the cgroup ${cgroup} of ${group} does not exist: create it before the agent starts`,
     );
   }
   const [fault] = await maker.limit(path, limits);
   if (fault === undefined) return;
   const { write, error } = fault;
-  throw new NodeCgroupError(`${group}: ${write.file} = ${write.text} was refused`, { cause: error });
+  throw new NodeCgroupError(`${group}: ${write.file} = ${write.text} was rejected`, {
+    cause: error,
+  });
 }
 
 async function cgroupFor(maker: CgroupMaker, text: string, what: string): Promise<CgroupName> {
@@ -86,37 +89,37 @@ async function moveSystem(
     const kernel = await Promise.all(pids.map((pid) => isKernelThread(pid)));
     const others = pids.filter((_, index) => kernel[index] !== true);
     if (others.length === 0) return;
-    // One that has ended meanwhile needs no place.
+    // It may have exited meanwhile.
     for (const pid of others) await maker.tree.move(path, pid).catch(() => undefined);
   }
 }
 
-/** What is configured; nothing to do where it is empty. */
-export const hasNodeCgroups = ({ reserved, agentCgroup, systemCgroup }: NodeCgroupsOptions): boolean =>
+/** Reports whether any of it is configured. */
+const hasNodeCgroups = ({ reserved, agentCgroup, systemCgroup }: NodeCgroupsOptions): boolean =>
   reserved.length > 0 || agentCgroup !== '' || systemCgroup !== '';
 
-/** Until the signal fires. Never rejects: what fails is told once, and tried again. */
+/** Runs until the signal fires. Never rejects: failures are logged once and retried. */
 export async function runNodeCgroups(
   deps: NodeCgroupsDeps,
   options: NodeCgroupsOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { open, clock, log, event, pid } = deps;
-  const told = new Map<string, string>();
+  const reported = new Map<string, string>();
 
   async function attempt(what: string, step: () => Promise<void>, done?: string): Promise<void> {
     const outcome = await step().then(
       () => '',
       (thrown: unknown) => asError(thrown).message,
     );
-    if (told.get(what) === outcome) return;
-    told.set(what, outcome);
+    if (reported.get(what) === outcome) return;
+    reported.set(what, outcome);
     if (outcome === '') {
-      if (done === undefined) log.info({ what }, 'Processes are in their cgroup');
+      if (done === undefined) log.info({ what }, 'Processes moved to their cgroup');
       else event({ type: 'Normal', reason: 'NodeAllocatableEnforced', message: done });
       return;
     }
-    log.error({ what, reason: outcome, retryMs: PERIOD_MS }, 'Cgroup of the node could not be set up');
+    log.error({ what, reason: outcome, retryMs: PERIOD_MS }, 'Failed to set up node cgroup');
     event({ type: 'Warning', reason: 'FailedNodeAllocatableEnforcement', message: outcome });
   }
 

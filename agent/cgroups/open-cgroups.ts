@@ -1,4 +1,4 @@
-/** The cgroup of all pods, made once, and what the machine can limit in it. */
+/** Cgroup of all pods, created once, and the limits that the machine supports in it. */
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { CgroupMaker } from './cgroupfs-driver.ts';
@@ -9,10 +9,10 @@ import type { CgroupFault } from './tree.ts';
 
 export interface OpenCgroups {
   readonly maker: CgroupMaker;
-  /** Of the first time that the limits of all pods were set. */
+  /** Rejected limits of the first update of the cgroup of all pods. */
   readonly faults: readonly CgroupFault[];
-  /** Makes the cgroup and sets limits. @returns those that were refused, but for those of controllers that the machine
-   *  doesn't have: that was told once. @throws Error when it can't be made */
+  /** Creates the cgroup and sets limits. @returns the rejected ones, except those of missing controllers,
+   *  which were logged once. @throws Error when it cannot be created */
   set(name: CgroupName, limits: CgroupLimits): Promise<readonly CgroupFault[]>;
 }
 
@@ -22,8 +22,8 @@ export interface OpenDeps {
   readonly log: Logger;
 }
 
-/** Undefined where pods can have no cgroups of their own, which is told.
- *  @throws CgroupDriverError as then the runtime can't run pods anyhow */
+/** Returns undefined, and logs it, where pod cgroups are unavailable.
+ *  @throws CgroupDriverError, since the runtime could not run pods then */
 export async function openCgroups(
   { open, log }: OpenDeps,
   root: CgroupName,
@@ -36,28 +36,28 @@ export async function openCgroups(
     const faults = await maker.set(root, limits);
     const there = await maker.tree.controllers(maker.path(root));
     const missing = LIMIT_CONTROLLERS.filter((one) => !there.has(one));
-    tellMissing(log, missing);
+    reportMissing(log, missing);
     const expected = new Set<LimitController>(missing);
     const unexpected = (all: readonly CgroupFault[]): readonly CgroupFault[] =>
       all.filter(({ write }) => !expected.has(write.controller));
-    const made = maker;
+    const created = maker;
     return {
       maker,
       faults: unexpected(faults),
-      set: async (name, wanted) => unexpected(await made.set(name, wanted)),
+      set: async (name, wanted) => unexpected(await created.set(name, wanted)),
     };
   } catch (thrown) {
     maker?.close();
     if (thrown instanceof CgroupDriverError) throw thrown;
-    const remedy = 'limits of pods as a whole are not set; nodeagent doctor tells what this machine lacks';
-    log.warn({ err: asError(thrown), remedy }, 'Pods get no cgroups of their own');
+    const remedy = 'pod-level limits are not set; nodeagent doctor reports what this machine lacks';
+    log.warn({ err: asError(thrown), remedy }, 'Pod cgroups unavailable');
     return undefined;
   }
 }
 
 /** Huge pages are rare: most machines have no controller for them, and containers no limits. */
-function tellMissing(log: Logger, missing: readonly LimitController[]): void {
+function reportMissing(log: Logger, missing: readonly LimitController[]): void {
   const controllers = missing.filter((one) => one !== 'hugetlb');
   if (controllers.length === 0) return;
-  log.warn({ controllers }, 'Limits of pods are not set where the machine has no controller for them');
+  log.warn({ controllers }, 'Pod limits skipped for missing cgroup controllers');
 }

@@ -1,7 +1,8 @@
-/** What a pod asks for and may have altogether, its overhead included, as its cgroup is to limit it. Pure.
+/** Total requests and limits of a pod, its overhead included, for its cgroup. Pure.
  *  Source: upstream's `ResourceConfigForPod`, 1.24. */
+
+import type { Container, Pod } from '#api/gen/core-v1.ts';
 import { milliValue, value } from '#api/meta/quantity.ts';
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
 import { type QosClass, qosClass } from '#api/schema/qos-class.ts';
 import { type Amounts, podAmounts } from '../runtime/config/qos.ts';
 import { hugepageLimits } from '../runtime/config/resources.ts';
@@ -12,7 +13,7 @@ const containersOf = ({ spec }: Pod): readonly Container[] => [
   ...(spec?.containers ?? []),
 ];
 
-/** Of every container together, where init containers run one at a time. */
+/** Sum over all containers, where init containers run one at a time. */
 function hugePages(pod: Pod, sizesBytes: readonly number[]): Readonly<Record<string, bigint>> {
   const of = (containers: readonly Container[]): readonly Readonly<Record<string, bigint>>[] =>
     containers.map(({ resources }) =>
@@ -32,7 +33,7 @@ function hugePages(pod: Pod, sizesBytes: readonly number[]): Readonly<Record<str
   return Object.fromEntries(sums);
 }
 
-/** The overhead counts where there is something that it is on top of. */
+/** The overhead is added to existing amounts only. */
 function withOverhead(pod: Pod, { millicores, memoryBytes }: Amounts, always: boolean): Amounts {
   const overhead = pod.spec?.overhead ?? {};
   const counts = (amount: number): boolean => always || amount > 0;
@@ -44,13 +45,13 @@ function withOverhead(pod: Pod, { millicores, memoryBytes }: Amounts, always: bo
 
 export interface PodShare {
   readonly qos: QosClass;
-  /** What its class counts it as. */
+  /** Contribution to its QoS class. */
   readonly requests: Amounts;
-  /** What its cgroup is limited by. */
+  /** Limits of its cgroup. */
   readonly amounts: PodAmounts;
 }
 
-/** @param pageSizesBytes of huge pages of this machine */
+/** @param pageSizesBytes huge page sizes of this machine */
 export function podShare(pod: Pod, pageSizesBytes: readonly number[]): PodShare {
   const qos = qosClass(pod);
   const requests = withOverhead(pod, podAmounts(pod, 'requests'), true);
@@ -58,13 +59,13 @@ export function podShare(pod: Pod, pageSizesBytes: readonly number[]): PodShare 
   const every = (name: string): boolean =>
     qos !== 'BestEffort' &&
     containersOf(pod).every(({ resources }) => milliValue(resources?.limits?.[name] ?? '0') > 0);
-  // A pod that asked for nothing weighs nothing, whatever it costs to run it.
-  const asked = qos === 'BestEffort' ? { millicores: 0, memoryBytes: 0 } : requests;
+  // A pod without requests has no weight, whatever its overhead.
+  const counted = qos === 'BestEffort' ? { millicores: 0, memoryBytes: 0 } : requests;
   const amounts = {
-    requests: asked,
+    requests: counted,
     limits,
     limited: { cpu: every('cpu'), memory: every('memory') },
     ...(pageSizesBytes.length === 0 ? {} : { hugePages: hugePages(pod, pageSizesBytes) }),
   };
-  return { qos, requests: asked, amounts };
+  return { qos, requests: counted, amounts };
 }

@@ -2,17 +2,17 @@ import { expect, test } from 'vitest';
 import { systemClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { createTempDir } from '../../testing/temp.ts';
-import { podIdentity } from '../pods/identity.ts';
-import { testPod } from '../pods/test-pod.ts';
+import { podIdentity } from '../pod-identity/identity.ts';
+import { testPod } from '../pods/pod.fixture.ts';
 import { createCgroupfsMaker } from './cgroupfs-driver.ts';
 import { createPodCgroups } from './pod-cgroups.ts';
 import { createCgroupRecords } from './records.ts';
 import { createCgroupTree } from './tree.ts';
 
-/** Cgroups of which only what becomes of their folders is seen. */
+/** Cgroups that only record the state of their directories. */
 function createCgroups(recordsDir: string) {
   const said: string[] = [];
-  const looked = Promise.withResolvers<void>();
+  const listed = Promise.withResolvers<void>();
   const tree = createCgroupTree({
     hierarchies: { version: 1, mountPoints: new Map(), all: [] },
     clock: systemClock,
@@ -32,8 +32,8 @@ function createCgroups(recordsDir: string) {
   const cgroups = createPodCgroups(
     {
       open: () => Promise.resolve(maker),
-      // Looked through at the end of each round of repair.
-      records: { ...records, all: () => records.all().finally(looked.resolve) },
+      // Listed at the end of each repair round.
+      records: { ...records, all: () => records.all().finally(listed.resolve) },
       clock: systemClock,
       log: silentLogger,
       event: () => undefined,
@@ -49,12 +49,12 @@ function createCgroups(recordsDir: string) {
       rootLimits: {},
     },
   );
-  return { cgroups, said, looked: looked.promise };
+  return { cgroups, said, listed: listed.promise };
 }
 
-test('a pod that is about to be gone gets no cgroup again, unless it is started anew', async () => {
+test('a pod that is being removed gets no new cgroup, unless it is started again', async () => {
   await using dir = await createTempDir();
-  const { cgroups, said, looked } = createCgroups(dir.path);
+  const { cgroups, said, listed } = createCgroups(dir.path);
   const pod = testPod();
   const { uid } = podIdentity(pod);
   const at = `all/besteffort/pod${uid}`;
@@ -62,7 +62,7 @@ test('a pod that is about to be gone gets no cgroup again, unless it is started 
   await cgroups.remove(uid);
   const stop = new AbortController();
   const running = cgroups.run({ active: () => [pod], knows: () => true }, stop.signal);
-  await looked;
+  await listed;
   stop.abort();
   await running;
   expect(said).toEqual([`made ${at}`, `removed /${at}`]);

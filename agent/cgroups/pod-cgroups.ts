@@ -1,16 +1,17 @@
-/** A cgroup for every pod, below one for its class of service, below one for all pods. What the machine does not give
- *  is told once, and pods run without it.
+/** Pod cgroups: one for every pod, below one for its QoS class, below one for all pods. Limits that the
+ *  machine does not support are logged once, and pods run without them.
  *
- *      <root>/<all pods>               what all pods may have together
+ *      <root>/<all pods>               limit of all pods together
  *        ├─ pod<UID>                   Guaranteed
- *        ├─ burstable/pod<UID>         weight: what its pods asked for
- *        └─ besteffort/pod<UID>        weight: what nobody else wants
+ *        ├─ burstable/pod<UID>         weight: sum of the requests
+ *        └─ besteffort/pod<UID>        weight: minimum
  *
- *  Source: document 3, 4.3; upstream's pod container manager and QoS container manager, 1.24. */
+ *  Source: pod cgroups, document 3 §4.3; upstream's pod container manager and QoS container manager, 1.24. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
-import { podIdentity } from '../pods/identity.ts';
+import { podIdentity } from '../pod-identity/identity.ts';
 import { type ClassCgroups, createClassCgroups } from './class-cgroups.ts';
 import { type CgroupLimits, type PodLimitOptions, podLimits } from './limits.ts';
 import { type CgroupName, podCgroup } from './names.ts';
@@ -20,35 +21,35 @@ import type { CgroupRecords } from './records.ts';
 import type { CgroupFault } from './tree.ts';
 
 export interface PodCgroups {
-  /** Makes the cgroups of all pods and of the classes, before any pod. Never rejects. */
+  /** Creates the cgroups of all pods and of the QoS classes, before any pod. Never rejects. */
   begin(): Promise<void>;
-  /** The cgroup of the pod, made and limited, as the runtime is to be told; one that is not the pod's own where the
-   *  machine has none. @throws CgroupDriverError */
+  /** Creates and limits the cgroup of the pod. Returns the cgroup parent for the runtime; the fallback where
+   *  pod cgroups are unavailable. @throws CgroupDriverError */
   ensure(pod: Pod): Promise<string>;
-  /** Removes the cgroup of a pod that has ended. Never rejects; what does not go is tried again. */
+  /** Removes the cgroup of a terminated pod. Never rejects; failures are retried. */
   remove(podUID: string): Promise<void>;
-  /** Path of the pod's cgroup in the hierarchies; undefined where it has none of its own. */
+  /** Returns the path of the pod's cgroup in the hierarchies; undefined where it has none. */
   pathOf(pod: Pod): string | undefined;
-  /** Path of the cgroup of all pods in the hierarchies; undefined where there is none, or not yet. */
+  /** Returns the path of the cgroup of all pods in the hierarchies; undefined where it does not exist yet. */
   allPods(): string | undefined;
-  /** Puts right what others changed and removes what is of no pod, until the signal fires. Never rejects. */
+  /** Repairs external changes and removes cgroups of unknown pods, until the signal fires. Never rejects. */
   run(pods: KnownPods, signal: AbortSignal): Promise<void>;
 }
 
-/** The pods of this node. */
+/** Pods of this node. */
 export interface KnownPods {
-  /** Those that have not ended. */
+  /** Pods that have not terminated. */
   active(): readonly Pod[];
-  /** Whether anything of the pod may still be here. */
+  /** Reports whether anything of the pod may still exist. */
   knows(podUID: string): boolean;
 }
 
 export interface PodCgroupsOptions {
-  /** Whether pods have cgroups of their own at all. */
+  /** Whether pods have their own cgroups. */
   readonly perQos: boolean;
-  /** The cgroup of all pods. */
+  /** Cgroup of all pods. */
   readonly root: CgroupName;
-  /** What the runtime is told where pods have no cgroups of their own. */
+  /** Cgroup parent for the runtime where pods have no cgroups of their own. */
   readonly fallback: string;
   readonly pod: PodLimitOptions;
   readonly hugePageSizesBytes: readonly number[];
@@ -65,11 +66,11 @@ export interface PodCgroupsDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly event: (pod: Pod, type: 'Warning', reason: string, message: string) => void;
-  /** Called when the limits of all pods were set, or were refused. */
+  /** Called with the rejected limits after the limits of all pods were set. */
   readonly enforced?: (faults: readonly CgroupFault[]) => void;
 }
 
-/** As often as upstream. */
+/** Upstream's interval. */
 const REPAIR_MS = 60_000;
 
 interface Known {
@@ -77,8 +78,8 @@ interface Known {
   readonly name: CgroupName;
   readonly path: string;
   readonly parent: Promise<string>;
-  /** What is done to it now. */
-  underWay: Promise<unknown>;
+  /** The operation in flight. */
+  inFlight: Promise<unknown>;
 }
 
 interface Opened {
@@ -87,15 +88,15 @@ interface Opened {
 }
 
 export function createPodCgroups(deps: PodCgroupsDeps, options: PodCgroupsOptions): PodCgroups {
-  return new Keeper(deps, options);
+  return new PodCgroupManager(deps, options);
 }
 
-class Keeper implements PodCgroups {
+class PodCgroupManager implements PodCgroups {
   readonly #deps: PodCgroupsDeps;
   readonly #options: PodCgroupsOptions;
   readonly #known = new Map<string, Known>();
-  /** Pods whose cgroups were given up, and that may not be gone yet. */
-  readonly #givenUp = new Set<string>();
+  /** Pods whose cgroups are to be removed, until they are gone. */
+  readonly #removing = new Set<string>();
   #opened: Promise<Opened | undefined> | undefined;
   #allPods: string | undefined;
 
@@ -106,13 +107,13 @@ class Keeper implements PodCgroups {
 
   async begin(): Promise<void> {
     await this.#open().catch((thrown: unknown) => {
-      this.#deps.log.error({ err: asError(thrown) }, 'Pods can not be started');
+      this.#deps.log.error({ err: asError(thrown) }, 'Failed to open pod cgroups; pods cannot start');
     });
   }
 
   async ensure(pod: Pod): Promise<string> {
     const opened = await this.#open();
-    this.#givenUp.delete(podIdentity(pod).uid);
+    this.#removing.delete(podIdentity(pod).uid);
     const before = this.#known.get(podIdentity(pod).uid);
     if (opened === undefined || before !== undefined) return before?.parent ?? this.#options.fallback;
     const share = podShare(pod, this.#options.hugePageSizesBytes);
@@ -120,21 +121,21 @@ class Keeper implements PodCgroups {
     if (name === undefined) return this.#options.fallback;
     const parent = this.#make(opened, pod, name, share);
     const path = opened.cgroups.maker.path(name);
-    this.#known.set(podIdentity(pod).uid, { share, name, path, parent, underWay: parent });
+    this.#known.set(podIdentity(pod).uid, { share, name, path, parent, inFlight: parent });
     opened.classes.update();
     return parent;
   }
 
   async remove(podUID: string): Promise<void> {
-    this.#givenUp.add(podUID);
+    this.#removing.add(podUID);
     const opened = await this.#open().catch(() => undefined);
     const pod = this.#known.get(podUID);
-    // Where there are no cgroups, nothing is repaired, and nobody would look for those that are gone.
-    if (opened === undefined) this.#givenUp.delete(podUID);
+    // Without cgroups nothing is repaired, so the set would never be cleaned up.
+    if (opened === undefined) this.#removing.delete(podUID);
     const path = pod?.path ?? (await this.#deps.records.path(podUID));
     if (path === undefined || opened === undefined) return;
     this.#known.delete(podUID);
-    await pod?.underWay;
+    await pod?.inFlight;
     await this.#removeAt(opened, podUID, path);
     opened.classes.update();
   }
@@ -153,7 +154,7 @@ class Keeper implements PodCgroups {
       const opened = await this.#open().catch(() => undefined);
       if (opened !== undefined) {
         await this.#repair(opened, pods, signal).catch((err: unknown) => {
-          log.warn({ err }, 'Cgroups could not be looked through');
+          log.warn({ err }, 'Failed to repair pod cgroups');
         });
       }
       await sleep(clock, REPAIR_MS, signal).catch(() => undefined);
@@ -161,12 +162,12 @@ class Keeper implements PodCgroups {
     (await this.#open().catch(() => undefined))?.cgroups.maker.close();
   }
 
-  /** Undefined where pods have no cgroups of their own. @throws CgroupDriverError */
+  /** Returns undefined where pods have no cgroups of their own. @throws CgroupDriverError */
   #open(): Promise<Opened | undefined> {
     if (this.#opened !== undefined) return this.#opened;
     const opening = this.#options.perQos ? this.#openNow() : Promise.resolve(undefined);
     this.#opened = opening;
-    // The runtime may be set up otherwise by the next time.
+    // The runtime may be configured correctly by the next attempt.
     opening.catch(() => {
       if (this.#opened === opening) this.#opened = undefined;
     });
@@ -189,12 +190,12 @@ class Keeper implements PodCgroups {
     return { cgroups, classes };
   }
 
-  /** A UID of a manifest may be one that no cgroup can be named after. */
+  /** A manifest may contain a UID that is not valid in a cgroup name. */
   #nameOf(pod: Pod, { qos }: PodShare): CgroupName | undefined {
     try {
       return podCgroup(this.#options, qos, podIdentity(pod).uid);
     } catch (thrown) {
-      this.#tellNone(pod, thrown);
+      this.#reportUnavailable(pod, thrown);
       return undefined;
     }
   }
@@ -202,20 +203,20 @@ class Keeper implements PodCgroups {
   async #make({ cgroups }: Opened, pod: Pod, name: CgroupName, share: PodShare): Promise<string> {
     try {
       await this.#deps.records.put(podIdentity(pod).uid, cgroups.maker.path(name));
-      this.#tell(pod, await cgroups.set(name, podLimits(share.amounts, this.#options.pod)));
+      this.#reportFaults(pod, await cgroups.set(name, podLimits(share.amounts, this.#options.pod)));
       return cgroups.maker.parent(name);
     } catch (thrown) {
-      this.#tellNone(pod, thrown);
+      this.#reportUnavailable(pod, thrown);
       return this.#options.fallback;
     }
   }
 
-  #tellNone(pod: Pod, thrown: unknown): void {
+  #reportUnavailable(pod: Pod, thrown: unknown): void {
     const message = `the pod has no cgroup of its own: ${asError(thrown).message}`;
     this.#deps.event(pod, 'Warning', 'FailedCreatePodContainer', message);
   }
 
-  #tell(pod: Pod, faults: readonly CgroupFault[]): void {
+  #reportFaults(pod: Pod, faults: readonly CgroupFault[]): void {
     for (const { write, error } of faults) {
       const message = `limit ${write.file} = ${write.text} of the pod is not set: ${error.message}`;
       this.#deps.event(pod, 'Warning', 'FailedPodLimit', message);
@@ -228,21 +229,21 @@ class Keeper implements PodCgroups {
       await cgroups.maker.remove(path);
       await records.drop(podUID);
     } catch (err) {
-      log.warn({ err, podUID, retryMs: REPAIR_MS }, 'Cgroup of a pod that has ended was not removed');
+      log.warn({ err, podUID, retryMs: REPAIR_MS }, 'Failed to remove cgroup of terminated pod');
     }
   }
 
-  /** What was made, by this agent or by one before it, is looked at anew: others may have changed it. */
+  /** Sets all limits again, also those of cgroups of an earlier run: others may have changed them. */
   async #repair(opened: Opened, pods: KnownPods, signal: AbortSignal): Promise<void> {
     opened.cgroups.maker.tree.forgetApplied();
     for (const pod of pods.active()) {
       signal.throwIfAborted();
       await this.#repairPod(opened, pod);
     }
-    for (const podUID of this.#givenUp) if (!pods.knows(podUID)) this.#givenUp.delete(podUID);
+    for (const podUID of this.#removing) if (!pods.knows(podUID)) this.#removing.delete(podUID);
     for (const [podUID, path] of await this.#deps.records.all()) {
       if (pods.knows(podUID) || this.#known.has(podUID)) continue;
-      this.#deps.log.info({ podUID, path }, 'Cgroup of a pod that is gone is removed');
+      this.#deps.log.info({ podUID, path }, 'Orphaned pod cgroup found');
       await this.#removeAt(opened, podUID, path);
     }
     opened.classes.update();
@@ -251,14 +252,14 @@ class Keeper implements PodCgroups {
   async #repairPod({ cgroups }: Opened, pod: Pod): Promise<void> {
     const { uid } = podIdentity(pod);
     const before = this.#known.get(uid);
-    // A pod that is about to be gone needs none any more.
-    if (before === undefined && this.#givenUp.has(uid)) return;
+    // A pod that is being removed needs none any more.
+    if (before === undefined && this.#removing.has(uid)) return;
     if (before === undefined) return void (await this.ensure(pod));
-    await before.underWay;
+    await before.inFlight;
     // It may have been removed meanwhile.
     if (this.#known.get(uid) !== before) return;
     const setting = cgroups.set(before.name, podLimits(before.share.amounts, this.#options.pod));
-    before.underWay = setting.catch(() => undefined);
-    this.#tell(pod, await setting);
+    before.inFlight = setting.catch(() => undefined);
+    this.#reportFaults(pod, await setting);
   }
 }

@@ -1,9 +1,9 @@
-/** Takes folders of cgroups away, from the innermost out, and ends what still runs in them. */
+/** Removes cgroup directories, innermost first, and kills the processes in them. */
 import { join } from 'node:path';
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import { type CgroupFs, codeOf } from './cgroup-fs.ts';
 
-/** A cgroup that can't be removed: what runs in it does not end. */
+/** A cgroup cannot be removed: its processes do not exit. */
 export class CgroupBusyError extends Error {
   override readonly name = 'CgroupBusyError';
 
@@ -18,13 +18,13 @@ export interface RemovalDeps {
   readonly kill: (pid: number) => void;
 }
 
-/** The kernel takes a moment to notice that the last process has ended. */
+/** The kernel notices the exit of the last process with a delay. */
 const TRIES = 40;
 const TRY_AFTER_MS = 25;
 
 const isGone = (thrown: unknown): boolean => ['ENOENT', 'ENODEV'].includes(codeOf(thrown));
 
-/** SIGKILL; a process that has ended is fine. */
+/** Sends SIGKILL; a process that has exited is ignored. */
 export function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
@@ -33,14 +33,14 @@ export function killProcess(pid: number): void {
   }
 }
 
-/** Reads `cgroup.procs`. Neither the kernel's zero for processes of other namespaces nor the first process count. */
+/** Parses `cgroup.procs`. Skips 0, which stands for processes of other namespaces, and process 1. */
 export const pidsIn = (text: string): readonly number[] =>
   text
     .split('\n')
     .map(Number)
     .filter((pid) => Number.isSafeInteger(pid) && pid > 1);
 
-/** Processes of the cgroup and of all below it; none of one that is gone. */
+/** Returns the processes of the cgroup and its descendants; none of one that is gone. */
 export async function processesBelow(fs: CgroupFs, folder: string): Promise<readonly number[]> {
   const own = await fs.read(join(folder, 'cgroup.procs')).then(pidsIn, () => []);
   const names = await fs.folders(folder).catch(() => []);
@@ -50,7 +50,7 @@ export async function processesBelow(fs: CgroupFs, folder: string): Promise<read
 
 async function endProcesses({ fs, kill }: RemovalDeps, folder: string): Promise<void> {
   const switchFile = join(folder, 'cgroup.kill');
-  // Of cgroup v2 since Linux 5.14: nothing can be born in between.
+  // cgroup v2 since Linux 5.14: no process can fork in between.
   if (await fs.exists(switchFile)) return fs.write(switchFile, '1');
   for (const pid of await processesBelow(fs, folder)) kill(pid);
 }
@@ -63,7 +63,7 @@ async function removeFolder(fs: CgroupFs, folder: string): Promise<void> {
   });
 }
 
-/** Removes the folder of a cgroup with all below it. Gone already is fine.
+/** Removes the directory of a cgroup with its descendants. Idempotent.
  *  @throws CgroupBusyError */
 export async function removeCgroupFolder(deps: RemovalDeps, folder: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {

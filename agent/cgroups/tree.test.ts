@@ -11,13 +11,13 @@ import { createCgroupTree } from './tree.ts';
 const mount = (dir: string, type: string, options: string): string =>
   `30 23 0:26 / ${dir} rw shared:4 - ${type} ${type} rw,${options}\n`;
 
-/** Folders on disk, which go with what is in them as those of cgroups do. */
+/** Directories on disk that are removed with their files, like those of cgroups. */
 const fs: CgroupFs = { ...realFs, rmdir: (path) => rm(path, { recursive: true }) };
 
 const v1 = (root: string): string =>
   ['cpu,cpuacct', 'memory', 'pids', 'freezer'].map((one) => mount(`${root}/${one}`, 'cgroup', one)).join('');
 
-test('version 1 goes by its controllers, version 2 stands alone', () => {
+test('version 1 is detected by its controllers, version 2 by its single mount', () => {
   expect(parseHierarchies(v1('/c') + mount('/c/unified', 'cgroup2', ''))).toMatchObject({
     version: 1,
     all: ['/c/cpu,cpuacct', '/c/memory', '/c/pids', '/c/freezer', '/c/unified'],
@@ -30,7 +30,7 @@ test('version 1 goes by its controllers, version 2 stands alone', () => {
 });
 
 describe('version 1', () => {
-  test('is made where limits are, and goes from everywhere', async () => {
+  test('is created in hierarchies with limits, and removed from all', async () => {
     await using dir = await createTempDir();
     const hierarchies = parseHierarchies(v1(dir.path));
     if (hierarchies === undefined) throw new Error('no hierarchies');
@@ -69,7 +69,7 @@ describe('version 2', () => {
     return { tree: createCgroupTree({ hierarchies, clock: systemClock, fs: withFiles }), made };
   }
 
-  test('hands its controllers down, each once', async () => {
+  test('delegates its controllers, each once', async () => {
     await using dir = await createTempDir();
     const { tree, made } = await unified(dir.path, 'cpu memory io pids\n');
     await tree.create('/pods/podU');
@@ -82,7 +82,7 @@ describe('version 2', () => {
     expect(await tree.controllers('/pods')).toEqual(new Set(['cpu', 'memory', 'pids']));
   });
 
-  test('writes what changes, tells what is refused, and leaves the limits of others', async () => {
+  test('writes changes only, returns rejected limits, and leaves the limits of others', async () => {
     await using dir = await createTempDir();
     const { tree, made } = await unified(dir.path, 'cpu memory pids\n');
     await tree.create('/p');
@@ -97,7 +97,7 @@ describe('version 2', () => {
     expect(faults.map(({ write }) => write.file)).toEqual(['pids.max']);
   });
 
-  test('counts what the kernel ended', async () => {
+  test('counts OOM kills', async () => {
     await using dir = await createTempDir();
     const { tree } = await unified(dir.path, 'memory\n');
     await tree.create('/p');
@@ -106,7 +106,7 @@ describe('version 2', () => {
   });
 });
 
-test('what still runs in a cgroup is ended before it goes', async () => {
+test('processes in a cgroup are killed before its removal', async () => {
   await using dir = await createTempDir();
   const hierarchies = parseHierarchies(mount(dir.path, 'cgroup', 'memory'));
   if (hierarchies === undefined) throw new Error('no hierarchies');

@@ -1,5 +1,5 @@
-/** The folders of cgroups: makes them, writes limits into their files, and removes them with what is left in them.
- *  Knows paths in hierarchies, not what they are for. @see the kernel's documents on cgroup v1 and v2 */
+/** Cgroup directories: creates them, writes limits into their files, and removes them with their processes.
+ *  Knows paths in hierarchies, not their purpose. @see the kernel's documents on cgroup v1 and v2 */
 import { join } from 'node:path';
 import { asError, type Clock } from '#api/kit/clock.ts';
 import { type CgroupFs, realFs } from './cgroup-fs.ts';
@@ -15,7 +15,7 @@ import {
 } from './limits.ts';
 import { killProcess, pidsIn, processesBelow, removeCgroupFolder } from './removal.ts';
 
-/** A limit that the kernel did not take. */
+/** A limit that the kernel rejected. */
 export interface CgroupFault {
   readonly write: CgroupWrite;
   readonly error: Error;
@@ -30,38 +30,38 @@ export interface CgroupTreeDeps {
 
 export interface CgroupTree {
   readonly version: 1 | 2;
-  /** Makes the cgroup and those above it. @throws Error of the file system */
+  /** Creates the cgroup and its ancestors. @throws Error of the file system */
   create(path: string): Promise<void>;
   exists(path: string): Promise<boolean>;
-  /** Controllers whose limits can be set on this cgroup. */
+  /** Controllers available in this cgroup. */
   controllers(path: string): Promise<ReadonlySet<LimitController>>;
   /** Sets limits that are not set already. Never rejects.
-   *  @param others what becomes of limits that are not given; taken back unless said otherwise
-   *  @returns those that were refused */
+   *  @param others handling of limits that are not given; reset by default
+   *  @returns the rejected limits */
   readonly apply: (
     path: string,
     limits: CgroupLimits,
     others?: 'keep' | 'reset',
   ) => Promise<readonly CgroupFault[]>;
-  /** Sets everything anew at the next time. */
+  /** Forgets the written values, so that the next update writes everything again. */
   forgetApplied(): void;
-  /** Bytes of memory in use; undefined where it is not counted. */
+  /** Memory usage in bytes; undefined where it is not accounted. */
   memoryBytes(path: string): Promise<number | undefined>;
-  /** Processes that the kernel ended for want of memory in the cgroup and below it; undefined where it doesn't count
-   *  them so, as version 1 doesn't. */
+  /** Number of OOM kills in the cgroup and its descendants; undefined where the kernel does not count them,
+   *  as in version 1. */
   oomKills(path: string): Promise<number | undefined>;
-  /** Processes in the cgroup and below it. */
+  /** Processes in the cgroup and its descendants. */
   processes(path: string): Promise<readonly number[]>;
-  /** Processes that are in no cgroup below the root, where limits are set; without the first one. */
+  /** Processes in the root cgroup of the hierarchies with limits; without process 1. */
   rootProcesses(): Promise<readonly number[]>;
-  /** Moves a process into the cgroup, in every hierarchy that has it. @throws Error of the file system */
+  /** Moves a process into the cgroup, in every hierarchy that contains it. @throws Error of the file system */
   move(path: string, pid: number): Promise<void>;
-  /** Removes the cgroup with all below it from every hierarchy, and ends what still runs in it. Gone already is fine.
+  /** Removes the cgroup with its descendants from every hierarchy, and kills its processes. Idempotent.
    *  @throws CgroupBusyError */
   remove(path: string): Promise<void>;
 }
 
-/** Where a cgroup's files are. */
+/** Location of the files of a cgroup. */
 interface Folders {
   of(controller: LimitController, path: string): string | undefined;
   all(path: string): readonly string[];
@@ -78,19 +78,20 @@ function createFolders({ version, mountPoints }: Hierarchies): Folders {
   };
 }
 
-const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
+const fields = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
 
-/** Makes cgroups of version 2, each with the controllers that the one above it can give. */
+/** Creates cgroups of version 2 and enables the controllers that the parent provides. */
 function createUnified(fs: CgroupFs, root: string): { create(path: string): Promise<void>; forget(): void } {
-  /** Folders whose children have the controllers. */
+  /** Directories that delegate the controllers to their children. */
   const opened = new Set<string>();
 
   async function open(folder: string): Promise<void> {
     if (opened.has(folder)) return;
-    const there = words(await fs.read(join(folder, 'cgroup.controllers')));
+    const there = fields(await fs.read(join(folder, 'cgroup.controllers')));
     for (const controller of LIMIT_CONTROLLERS) {
       if (!there.has(controller)) continue;
-      // One that is refused, because processes are in the way for instance, is found missing by whoever asks.
+      // A rejected delegation, for instance because of processes in the cgroup, shows as a missing controller
+      // later.
       await fs.write(join(folder, 'cgroup.subtree_control'), `+${controller}`).catch(() => undefined);
     }
     opened.add(folder);
@@ -119,7 +120,7 @@ function createWriter(
   /** Without a path, all of them. */
   readonly forget: (path?: string) => void;
 } {
-  /** What was written last, by file. */
+  /** Last written values, by file. */
   const applied = new Map<string, string>();
 
   async function set(path: string, write: CgroupWrite): Promise<readonly CgroupFault[]> {
@@ -141,7 +142,7 @@ function createWriter(
       const all = version === 2 ? writesV2 : writesV1;
       const writes = others === 'reset' ? all(limits) : givenWrites(all, limits);
       const groups = [...Map.groupBy(writes, ({ controller }) => controller).values()];
-      // In order within a controller: a quota goes by the period before it.
+      // In order within a controller: the quota is relative to the period before it.
       const faults = await Promise.all(
         groups.map(async (group) => {
           const refused: CgroupFault[] = [];
@@ -174,7 +175,7 @@ export function createCgroupTree(deps: CgroupTreeDeps): CgroupTree {
         return;
       }
       await unified.create(path).catch((thrown: unknown) => {
-        // Somebody removed a folder that was known: it is looked at anew next time.
+        // The known directory was removed externally: it is created again at the next update.
         unified.forget();
         throw thrown;
       });
@@ -186,7 +187,7 @@ export function createCgroupTree(deps: CgroupTreeDeps): CgroupTree {
     async controllers(path) {
       if (version === 1) return new Set(LIMIT_CONTROLLERS.filter((one) => mountPoints.has(one)));
       const [folder = '/'] = folders.all(path);
-      const there = words(await fs.read(join(folder, 'cgroup.controllers')).catch(() => ''));
+      const there = fields(await fs.read(join(folder, 'cgroup.controllers')).catch(() => ''));
       return new Set(LIMIT_CONTROLLERS.filter((one) => there.has(one)));
     },
     forgetApplied() {

@@ -37,7 +37,7 @@ beforeAll(async () => {
   agent = await TestAgent.create({
     endpoint: inject('criEndpoint'),
     program: [CLI, 'run'],
-    // One that no machine of tests comes to.
+    // A port that no test machine reaches.
     flags: ['--eviction-hard=memory.available<1Mi'],
   });
   await agent.put('web.json', podText('web', `for i in 1 2 3; do echo line $i; done; ${WAIT}`));
@@ -46,14 +46,14 @@ beforeAll(async () => {
     'apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {containers: [{name: X}]}\n',
   );
   await agent.waitFor('web', isReady);
-  // A faulty file may be half written: it is rejected only when it stays as it is.
+  // An invalid file may be half written: it is rejected only if it does not change.
   await eventually(async () => (await rejectedManifests()).length > 0, { what: 'the rejection of bad' });
 });
 
 afterAll(() => agent[Symbol.asyncDispose]());
 
 describe('ps and get', () => {
-  test('lists the pods, and below them what was rejected', async () => {
+  test('lists the pods, followed by rejected manifests', async () => {
     const { code, out } = await run(['ps']);
     expect(code).toBe(0);
     expect(out).toMatch(/^NAMESPACE +NAME +READY +STATUS +RESTARTS +AGE +IP +SOURCE$/m);
@@ -62,7 +62,7 @@ describe('ps and get', () => {
     expect(out).toMatch(/^ {2}spec\.containers\[0\]\.image: Required value/m);
   });
 
-  test('tells what is used, in plain lines where there is no terminal', async () => {
+  test('shows usage as plain text without a terminal', async () => {
     const { code, out } = await run(['top', '--containers']);
     expect(code).toBe(0);
     expect(out).toMatch(/^node n1 +up /m);
@@ -74,7 +74,7 @@ describe('ps and get', () => {
     expect((await run(['top', '--sort=x'])).code).not.toBe(0);
   });
 
-  test('tells what is used again and again in a terminal, and gives that back', async () => {
+  test('refreshes usage in a terminal, and restores it', async () => {
     const inner = `stty rows 40 cols 120; exec '${process.execPath}' '${CLI}' top --interval 1s`;
     const child = spawn('script', ['-qec', inner, '/dev/null'], {
       env: { ...process.env, NODEAGENT_SOCKET: agent.socket },
@@ -84,7 +84,7 @@ describe('ps and get', () => {
     child.stdout.on('data', (chunk: Buffer) => (seen += chunk.toString()));
     const screens = (): number => seen.split('\u001B[H').length - 1;
     await eventually(() => screens() >= 2, { what: 'two screens' });
-    // Its last words may come after its end.
+    // The last log lines may arrive after the container has ended.
     const ended = once(child, 'close');
     child.stdin.write('\u0003');
     await ended;
@@ -93,7 +93,7 @@ describe('ps and get', () => {
     expect(seen.trimEnd()).toContain('\u001B[?25h');
   });
 
-  test('shows a pod whole', async () => {
+  test('shows a complete pod', async () => {
     const { code, out } = await run(['get', 'pod', 'web', '-o', 'yaml']);
     expect(code).toBe(0);
     expect(out).toMatch(/^kind: Pod$/m);
@@ -106,17 +106,17 @@ describe('ps and get', () => {
     expect(out).toMatch(/Normal +Started +Started container main/);
   });
 
-  test('exits with 1 and says what there is instead of a pod that is not there', async () => {
+  test('exits with 1 and suggests a pod for a missing one', async () => {
     expect(await run(['get', 'pod', 'wab'])).toMatchObject({
       code: 1,
       out: '',
-      err: 'nodeagent: there is no pod "wab" in namespace default; did you mean web?\n',
+      err: 'nodeagent: pod "wab" not found in namespace default; did you mean web?\n',
     });
   });
 });
 
 describe('logs', () => {
-  test('prints what the container wrote, or the end of it', async () => {
+  test('prints the log of the container, or the end of it', async () => {
     expect((await run(['logs', 'web'])).out).toBe('line 1\nline 2\nline 3\n');
     expect((await run(['logs', 'web', '--tail', '1'])).out).toBe('line 3\n');
     expect((await run(['logs', 'web', '--all-containers', '--prefix', '--tail=1'])).out).toBe(
@@ -124,13 +124,13 @@ describe('logs', () => {
     );
   });
 
-  test('says which containers there are', async () => {
+  test('lists the containers', async () => {
     const { code, err } = await run(['logs', 'web', '-c', 'other']);
     expect(code).toBe(1);
-    expect(err).toMatch(/container "other" is not in this pod; it has: main/);
+    expect(err).toMatch(/container "other" is not in this pod, which has: main/);
   });
 
-  test('follows until it is interrupted, and exits as if the signal had ended it', async () => {
+  test('follows until it is interrupted, and exits with the code of the signal', async () => {
     const child = start(['logs', '-f', '--tail', '1', 'web']);
     await once(child.stdout ?? child, 'data');
     child.kill('SIGINT');
@@ -139,23 +139,23 @@ describe('logs', () => {
 });
 
 describe('exec', () => {
-  test('exits with the exit code of the command and keeps its outputs apart', async () => {
+  test('exits with the exit code of the command and separates its outputs', async () => {
     const result = await run(['exec', 'web', '--', 'sh', '-c', 'echo out; echo err >&2; exit 7']);
     expect(result).toEqual({ code: 7, out: 'out\n', err: 'err\n' });
   });
 
-  test('passes standard input on, to its end', async () => {
+  test('forwards standard input up to its end', async () => {
     const input = 'x'.repeat(200_000);
     const result = await run(['exec', '-i', 'web', '--', 'wc', '-c'], input);
     expect(result).toMatchObject({ code: 0, out: '200000\n' });
   });
 
-  test('does not read standard input unless told to', async () => {
+  test('does not read standard input by default', async () => {
     expect(await run(['exec', 'web', '--', 'cat'], 'text')).toMatchObject({ code: 0, out: '' });
   });
 
-  test('gives the command a terminal of the size of ours, and ours back as it was', async () => {
-    // The size comes on a stream of its own, a moment after the command has begun.
+  test('allocates a terminal of the local size, and restores the local one', async () => {
+    // The terminal size arrives on its own stream, shortly after the command has started.
     const sized = 'until stty size 2>&1 | grep -q "^[1-9]"; do sleep 0.1; done; stty size; exit 5';
     const command = `exec -it web -- sh -c '${sized}'`;
     const inner = `stty rows 33 cols 101; ${process.execPath} ${CLI} ${command}; echo code $?; stty -a`;
@@ -171,16 +171,16 @@ describe('exec', () => {
     expect(out).toMatch(/ echo /);
   });
 
-  test('says why a command cannot be run', async () => {
+  test('reports why a command cannot be run', async () => {
     const { code, err } = await run(['exec', 'web', '--', 'no-such-program']);
-    expect([code, err]).toEqual([127, 'nodeagent: no-such-program: no such program in the container\n']);
+    expect([code, err]).toEqual([127, 'nodeagent: no-such-program: executable not found in the container\n']);
     expect((await run(['exec', 'web', '--', '/etc'])).code).toBe(126);
     expect((await run(['exec', 'web', '--', '/no/such'])).code).toBe(127);
   });
 });
 
 describe('apply and delete', () => {
-  test('runs a pod, tells of every document, and removes it again', async () => {
+  test('runs a pod, reports every document, and deletes it again', async () => {
     const config = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cm}\ndata: {a: b}\n';
     await writeFile(join(agent.folder, 'hand.yaml'), `${podText('hand', WAIT)}\n---\n${config}`);
     expect(await run(['apply', '-f', 'hand.yaml'])).toEqual({
@@ -200,7 +200,7 @@ describe('apply and delete', () => {
     expect(await agent.pod('hand')).toBeUndefined();
   });
 
-  test('tells every fault with file, document, field and value, and takes the good documents', async () => {
+  test('reports every error with file, document, field and value, and applies the valid documents', async () => {
     const bad = podText('faulty', WAIT, { restartPolicy: 'Sometimes', hostPort: 1 });
     const config = '{apiVersion: v1, kind: ConfigMap, metadata: {name: good}}';
     const { code, out, err } = await run(['apply', '-f', '-'], `${bad}\n---\n${config}\n`);
@@ -212,21 +212,21 @@ describe('apply and delete', () => {
     expect((await run(['delete', 'configmap', 'good'])).code).toBe(0);
   });
 
-  test('says that a pod of a file cannot be deleted here', async () => {
+  test('reports that a pod of a file cannot be deleted here', async () => {
     const { code, err } = await run(['delete', 'pod', 'web']);
     expect(code).toBe(1);
     expect(err).toMatch(/^pod\/web: it comes from .*web.*, not from apply: remove it there/);
   });
 
-  test('says that a file is not there, or a directory has nothing', async () => {
+  test('reports a missing file, or an empty directory', async () => {
     await mkdir(join(agent.folder, 'empty'), { recursive: true });
-    expect((await run(['apply', '-f', 'none.yaml'])).err).toMatch(/none\.yaml cannot be read: ENOENT/);
-    expect((await run(['apply', '-f', 'empty'])).err).toMatch(/empty has no files named \*\.yaml/);
+    expect((await run(['apply', '-f', 'none.yaml'])).err).toMatch(/cannot read none\.yaml: ENOENT/);
+    expect((await run(['apply', '-f', 'empty'])).err).toMatch(/empty contains no \*\.yaml/);
   });
 });
 
 describe('watching', () => {
-  test('tells of pods and events as they happen', async () => {
+  test('prints pods and events as they change', async () => {
     const pods = start(['ps', '-w']);
     const events = start(['events', '-w', '--for', 'short']);
     const seen = { pods: '', events: '' };
@@ -250,32 +250,32 @@ describe('watching', () => {
 });
 
 describe('config and version', () => {
-  test('shows the settings of the agent that runs and where they come from', async () => {
+  test('shows the settings of the running agent and their origins', async () => {
     const { code, out } = await run(['config', '--changed']);
     expect(code).toBe(0);
     expect(out).toMatch(/^hostnameOverride +n1 +--hostname-override$/m);
     expect(out).not.toMatch(/^maxPods /m);
   });
 
-  test('shows what other flags would come to, and refuses wrong ones', async () => {
+  test('shows the result of other flags, and rejects invalid ones', async () => {
     const good = await run(['config', '--max-pods', '7', '--changed']);
     expect(good).toMatchObject({ code: 0 });
     expect(good.out).toMatch(/^maxPods +7 +--max-pods$/m);
     expect(await run(['config', '--max-pods', 'many'])).toMatchObject({ code: 1, out: '' });
   });
 
-  test('tells the versions of agent and runtime', async () => {
+  test('shows the versions of agent and runtime', async () => {
     expect((await run(['version'])).out).toMatch(/^agent +\d+\.\d+\.\d+$/m);
   });
 
-  test('reports every fault of the agent’s flags at once and exits with 1', async () => {
+  test('reports every error of the agent flags at once and exits with 1', async () => {
     const { code, err } = await run(['run', '--max-pods=many', '--no-such-flag']);
     expect(code).toBe(1);
     expect(err).toMatch(/^nodeagent: --max-pods: /m);
     expect(err).toMatch(/^nodeagent: --no-such-flag: /m);
   });
 
-  test('explains the agent’s flags and the commands', async () => {
+  test('explains the agent flags and the commands', async () => {
     const { code, out } = await run(['--help']);
     expect(code).toBe(0);
     expect(out).toMatch(/^ {2}exec +run a command in a container$/m);

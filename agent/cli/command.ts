@@ -1,22 +1,23 @@
-/** A command of the command line: its options, its help, and what it does. */
+/** Definition of a command: options, help and implementation. */
 
-import type { LocalApi } from './api-client.ts';
-import { type Arguments, type OptionTable, parseArguments } from './arguments.ts';
+import { type Arguments, type OptionTable, parseArguments } from './args/arguments.ts';
+import type { LocalApi } from './client/api-client.ts';
 import type { CliContext } from './context.ts';
 import { renderHelp } from './help.ts';
 
 export interface CommandSpec<Table extends OptionTable> {
   readonly name: string;
-  /** One phrase, as in the list of commands. */
+  /** One phrase for the list of commands. */
   readonly summary: string;
-  /** Arguments in short: `[options] POD`. */
+  /** Argument synopsis: `[options] POD`. */
   readonly usage: readonly string[];
   readonly options: Table;
-  /** Told with an unknown option: what people most often meant. */
+  /** Appended to the error for an unknown option: the most common intention. */
   readonly hint?: string;
-  /** Command lines that work as they stand, without the program's name, each with what it does. */
+  /** Complete command lines without the program name, each with a description. */
   readonly examples: readonly (readonly [line: string, what: string])[];
-  /** Does it and gives the exit code. @throws UsageError, CommandError, ApiError, AgentUnreachableError */
+  /** Runs the command and returns the exit code. @throws UsageError, CommandError, ApiError,
+   *  AgentUnreachableError */
   readonly run: (args: Arguments<Extract<keyof Table, string>>, context: CommandContext) => Promise<number>;
 }
 
@@ -29,8 +30,8 @@ export interface Command {
   run(argv: readonly string[], context: CliContext): Promise<number>;
 }
 
-/** Where the agent listens unless it is told otherwise: the default of the setting `socketPath`. */
-export const DEFAULT_SOCKET = '/run/nodeagent/nodeagent.sock';
+/** Default socket of the agent: the default of the setting `socketPath`. */
+const DEFAULT_SOCKET = '/run/nodeagent/nodeagent.sock';
 
 const COMMON_OPTIONS = {
   socket: {
@@ -38,7 +39,7 @@ const COMMON_OPTIONS = {
     value: 'PATH',
     help: `the agent's socket (or NODEAGENT_SOCKET; ${DEFAULT_SOCKET})`,
   },
-  help: { type: 'boolean', short: 'h', help: 'show this' },
+  help: { type: 'boolean', short: 'h', help: 'show this help' },
 } as const satisfies OptionTable;
 
 export function defineCommand<const Table extends OptionTable>(spec: CommandSpec<Table>): Command {
@@ -56,8 +57,15 @@ export function defineCommand<const Table extends OptionTable>(spec: CommandSpec
   };
 }
 
-/** The socket to talk to: the option, the environment, or the usual one. */
+/** Returns the socket path from the option, the environment or the default. */
 export function socketOf(args: Arguments<'socket'>, { env }: Pick<CliContext, 'env'>): string {
   const named = args.text('socket') ?? env['NODEAGENT_SOCKET'] ?? '';
   return named === '' ? DEFAULT_SOCKET : named;
+}
+
+/** A command in the list of commands; its module is loaded when it is used. */
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  readonly load: () => Promise<{ readonly command: Command }>;
 }

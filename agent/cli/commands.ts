@@ -1,58 +1,72 @@
-/** The commands, each in a file of its own that is loaded when it is used. */
-import type { Command } from './command.ts';
-
-export interface CommandEntry {
-  readonly name: string;
-  readonly summary: string;
-  readonly load: () => Promise<{ readonly command: Command }>;
-}
+/** The list of commands. Each is in its own file, loaded on use. */
+import type { CommandEntry } from './command.ts';
 
 export const COMMANDS: readonly CommandEntry[] = [
-  { name: 'ps', summary: 'list the pods', load: () => import('./ps.ts') },
-  { name: 'get', summary: 'show pods, events or configuration objects', load: () => import('./get.ts') },
-  { name: 'describe', summary: 'tell everything about one pod', load: () => import('./describe.ts') },
-  { name: 'events', summary: 'tell what happened', load: () => import('./events.ts') },
-  { name: 'top', summary: 'show what the node and its pods use', load: () => import('./top.ts') },
-  { name: 'logs', summary: 'print what a container wrote', load: () => import('./logs.ts') },
-  { name: 'exec', summary: 'run a command in a container', load: () => import('./exec.ts') },
-  { name: 'attach', summary: 'join the process of a container', load: () => import('./attach.ts') },
+  { name: 'ps', summary: 'list the pods', load: () => import('./commands/ps.ts') },
+  {
+    name: 'get',
+    summary: 'show pods, events or configuration objects',
+    load: () => import('./commands/get.ts'),
+  },
+  { name: 'describe', summary: 'show details of a pod', load: () => import('./commands/describe.ts') },
+  { name: 'events', summary: 'list events', load: () => import('./commands/events.ts') },
+  {
+    name: 'top',
+    summary: 'show resource usage of the node and its pods',
+    load: () => import('./commands/top.ts'),
+  },
+  { name: 'logs', summary: 'print the log of a container', load: () => import('./commands/logs.ts') },
+  { name: 'exec', summary: 'run a command in a container', load: () => import('./commands/exec.ts') },
+  {
+    name: 'attach',
+    summary: 'attach to the main process of a container',
+    load: () => import('./commands/attach.ts'),
+  },
   {
     name: 'debug',
-    summary: 'add a container to a pod that runs, to look into it',
-    load: () => import('./debug.ts'),
+    summary: 'add a debugging container to a running pod',
+    load: () => import('./commands/debug.ts'),
   },
   {
     name: 'port-forward',
-    summary: 'make ports of a pod reachable here',
-    load: () => import('./port-forward.ts'),
+    summary: 'forward local ports to a pod',
+    load: () => import('./commands/port-forward.ts'),
   },
-  { name: 'apply', summary: 'run pods from manifests given by hand', load: () => import('./apply.ts') },
-  { name: 'delete', summary: 'end pods that were applied', load: () => import('./delete.ts') },
+  { name: 'apply', summary: 'apply manifests', load: () => import('./commands/apply.ts') },
+  { name: 'delete', summary: 'delete applied pods and objects', load: () => import('./commands/delete.ts') },
   {
     name: 'config',
-    summary: 'show the configuration in force and its origins',
-    load: () => import('./config.ts'),
+    summary: 'show the effective configuration and its origins',
+    load: () => import('./commands/config.ts'),
   },
   {
     name: 'doctor',
-    summary: 'show what this node can do, and what it lacks',
-    load: () => import('./doctor.ts'),
+    summary: 'check what this node supports and what it lacks',
+    load: () => import('./commands/doctor.ts'),
   },
   {
     name: 'join',
-    summary: 'make this machine a node of a cluster, with a token',
-    load: () => import('./join.ts'),
+    summary: 'join this machine to a cluster with a bootstrap token',
+    load: () => import('./commands/join.ts'),
   },
   {
     name: 'leave',
-    summary: 'undo join: make this machine a standalone node again',
-    load: () => import('./leave.ts'),
+    summary: 'undo join: return this machine to a standalone node',
+    load: () => import('./commands/leave.ts'),
   },
   {
     name: 'version',
-    summary: 'show the versions of program, agent and runtime',
-    load: () => import('./version.ts'),
+    summary: 'show the versions of the program, the agent and the runtime',
+    load: () => import('./commands/version.ts'),
   },
-  { name: 'install', summary: 'put nodeagent under systemd', load: () => import('./install.ts') },
-  { name: 'uninstall', summary: 'take it away again', load: () => import('./uninstall.ts') },
+  {
+    name: 'install',
+    summary: 'install nodeagent as a systemd service',
+    load: () => import('./commands/install.ts'),
+  },
+  {
+    name: 'uninstall',
+    summary: 'uninstall the systemd service',
+    load: () => import('./commands/uninstall.ts'),
+  },
 ];

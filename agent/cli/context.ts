@@ -1,23 +1,23 @@
-/** What a command is handed of the world outside. */
+/** Environment of a command: streams, signals, clock and connections. */
 import type { Clock } from '#api/kit/clock.ts';
-import type { LocalApi } from './api-client.ts';
+import type { LocalApi } from './client/api-client.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface Output {
-  /** Resolves when the chunk is on its way; rejects when nobody reads any more. */
+  /** Resolves once the chunk is written; rejects when the reader has closed the stream. */
   write(chunk: string | Uint8Array): Promise<void>;
-  /** Its size in characters, if it is a terminal. */
+  /** Size in characters, for a terminal. */
   readonly terminal?: () => { readonly columns: number; readonly rows: number };
 }
 
 /** Standard input. */
 export interface Input {
   readonly isTerminal: boolean;
-  /** Its bytes as they come; to be read once. */
+  /** The input as a stream; can be read only once. */
   read(): AsyncIterable<Uint8Array>;
-  /** Only when it is a terminal. */
+  /** Present only for a terminal. */
   takeTerminal(): Terminal;
-  /** Stops reading, so that waiting input does not keep the program from ending. */
+  /** Stops reading, so that pending input does not delay the exit of the program. */
   close(): void;
 }
 

@@ -1,7 +1,7 @@
-/** Failures of a command that are told to the person at the terminal, without a stack. */
+/** Failures of a command that are reported to the user without a stack trace. */
 import { describeError } from '#api/kit/error-chain.ts';
 
-/** The command line makes no sense. Exit code 2. */
+/** The command line is invalid. Exit code 2. */
 export class UsageError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -9,7 +9,7 @@ export class UsageError extends Error {
   }
 }
 
-/** The command was understood and could not be carried out. Exit code 1. */
+/** The command is valid but failed. Exit code 1. */
 export class CommandError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -17,7 +17,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The command was broken off by a signal. The exit code is 128 and the signal's number. */
+/** The command was interrupted by a signal. The exit code is 128 plus the number of the signal. */
 export class InterruptedError extends Error {
   readonly exitCode: number;
 
@@ -28,5 +28,5 @@ export class InterruptedError extends Error {
   }
 }
 
-/** An error and its causes on one line; a cause whose text is in the line already is not repeated. */
+/** Formats an error and its causes on one line; skips a cause whose text is already contained. */
 export const errorText = (error: Error): string => describeError(error);

@@ -1,5 +1,5 @@
-/** The text of `nodeagent COMMAND --help`. Pure. */
-import type { OptionSpec, OptionTable } from './arguments.ts';
+/** Renders the text of `nodeagent COMMAND --help`. Pure. */
+import type { OptionSpec, OptionTable } from './args/arguments.ts';
 
 export interface HelpFacts {
   readonly name: string;
@@ -31,7 +31,7 @@ function optionRow([name, { short, value, type, help }]: readonly [string, Optio
   return [`${letter}--${name}${type === 'string' ? ` ${value ?? 'VALUE'}` : ''}`, help];
 }
 
-/** Two columns, indented; the second begins behind the longest of the first. */
+/** Formats two indented columns; the second begins after the longest entry of the first. */
 export function columns(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(0, ...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}   ${right}`.trimEnd().concat('\n')).join('');

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { formatRejection, shownIdentity } from './apply.ts';
-import { readJsonLines, readLines } from './json-lines.ts';
-import { formatProblems } from './problem-lines.ts';
+import { readJsonLines, readLines } from './client/json-lines.ts';
+import { formatRejection, shownIdentity } from './commands/apply.ts';
+import { formatProblems } from './views/problem-lines.ts';
 
 async function* chunksOf(...texts: readonly (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield typeof text === 'string' ? Buffer.from(text) : text;
 }
 
 describe('readLines', () => {
-  test('joins chunks, splits characters and keeps a last line without a break', async () => {
+  test('joins chunks, splits characters and yields a last line without a break', async () => {
     const bytes = Buffer.from('größe\nx');
     const lines = await Array.fromAsync(
       readLines(chunksOf('a', 'b\n\nc', '\n', bytes.subarray(0, 3), bytes.subarray(3))),
@@ -18,7 +18,7 @@ describe('readLines', () => {
 });
 
 describe('readJsonLines', () => {
-  test('reads one value a line', async () => {
+  test('reads one value per line', async () => {
     expect(await Array.fromAsync(readJsonLines(chunksOf('{"a":1}\n', '{"b"', ':2}\n')))).toEqual([
       { a: 1 },
       { b: 2 },
@@ -29,7 +29,7 @@ describe('readJsonLines', () => {
 describe('formatProblems', () => {
   const origin = { source: 'file', location: '/m/web.yaml', document: '2' };
 
-  test('tells file, document, field, value and reason', () => {
+  test('shows file, document, field, value and reason', () => {
     const errors = [
       { kind: 'FieldValueInvalid', field: 'spec.x', badValue: 'y', detail: 'must be z' },
     ] as const;
@@ -38,14 +38,14 @@ describe('formatProblems', () => {
     ).toBe('rejected: Pod default/web in /m/web.yaml, document 2\n  spec.x: Invalid value: "y": must be z\n');
   });
 
-  test('tells which of two manifests is used', () => {
+  test('shows which of two manifests is used', () => {
     const winner = { source: 'file', location: '/m/a.yaml', document: '1' };
     expect(
       formatProblems({ rejected: [], conflicts: [{ identity: 'Pod default/web', winner, loser: origin }] }),
-    ).toBe('not used: Pod default/web in /m/web.yaml, document 2; /m/a.yaml, document 1 comes first\n');
+    ).toBe('ignored: Pod default/web in /m/web.yaml, document 2; /m/a.yaml, document 1 takes precedence\n');
   });
 
-  test('says nothing when all is well', () => {
+  test('is empty without problems', () => {
     expect(formatProblems({ rejected: [], conflicts: [] })).toBe('');
   });
 });
@@ -62,7 +62,7 @@ describe('shownIdentity', () => {
 });
 
 describe('formatRejection', () => {
-  test('puts every fault on a line of its own', () => {
+  test('puts every error on its own line', () => {
     const errors = [
       { kind: 'FieldValueRequired', field: 'spec.a', detail: '' },
       { kind: 'FieldUnknown', field: 'spec.b', detail: 'no such field' },

@@ -1,29 +1,30 @@
-/** From the command line to the command, and from its failure to a message and an exit code. */
+/** Dispatches the command line to a command and maps its failure to a message and an exit code. */
 import { asError } from '#api/kit/clock.ts';
-import { AgentUnreachableError } from './api-client.ts';
-import { COMMANDS, type CommandEntry } from './commands.ts';
+import { AgentUnreachableError } from './client/api-client.ts';
+import { type CommandEntry } from './command.ts';
+import { COMMANDS } from './commands.ts';
 import type { CliContext } from './context.ts';
 import { errorText, InterruptedError, UsageError } from './errors.ts';
 import { renderOverview } from './overview.ts';
-import { printable } from './table.ts';
+import { printable } from './views/table.ts';
 
-/** Exit codes beside that of a command run by `exec`. */
+/** Exit codes besides that of a command run by `exec`. */
 const FAILED = 1;
 const MISUSED = 2;
-/** As if SIGPIPE had ended the program. */
+/** The exit code after SIGPIPE. */
 const NOBODY_READS = 141;
 
-/** Whether the arguments start the agent rather than talk to it. */
+/** Reports whether the arguments start the agent rather than run a command. */
 export const isDaemonStart = ([first]: readonly string[]): boolean =>
   first === undefined || first === 'run' || first.startsWith('-');
 
-/** Runs one command; its failure is told on standard error. @returns the exit code */
+/** Runs one command and reports its failure on standard error. @returns the exit code */
 export async function runCommand(argv: readonly string[], context: CliContext): Promise<number> {
   const [name = 'help', ...rest] = argv;
   try {
     return await dispatch(name, rest, context);
   } catch (thrown) {
-    return await tellFailure(name, asError(thrown), context);
+    return await reportFailure(name, asError(thrown), context);
   }
 }
 
@@ -43,19 +44,19 @@ async function findCommand(name: string): Promise<CommandEntry> {
   if (found !== undefined) return found;
   const { suggestion } = await import('#api/kit/suggest.ts');
   const names = COMMANDS.map((entry) => entry.name);
-  throw new UsageError(`there is no command ${JSON.stringify(name)}${suggestion(name, names)}`);
+  throw new UsageError(`unknown command ${JSON.stringify(name)}${suggestion(name, names)}`);
 }
 
-async function tellFailure(name: string, error: Error, { err, signal }: CliContext): Promise<number> {
+async function reportFailure(name: string, error: Error, { err, signal }: CliContext): Promise<number> {
   const interrupted: unknown = signal.aborted ? signal.reason : error;
   if (interrupted instanceof InterruptedError) return interrupted.exitCode;
   if ('code' in error && error.code === 'EPIPE') return NOBODY_READS;
   const isUsage = error instanceof UsageError;
   const known = COMMANDS.some((entry) => entry.name === name);
   const pointer = isUsage ? `see: nodeagent ${known ? `${name} --help` : 'help'}\n` : '';
-  // Its message says what to do; the system's own words for it would only be in the way.
+  // The message says what to do; the error text of the system would only distract.
   const text = error instanceof AgentUnreachableError ? error.message : errorText(error);
-  // A container may have had its say in the text.
+  // The text may contain output of a container.
   await err.write(`nodeagent: ${text.split('\n').map(printable).join('\n')}\n${pointer}`);
   return isUsage ? MISUSED : FAILED;
 }

@@ -1,7 +1,7 @@
-/** The process's own streams, signals and environment as a command's context. */
+/** Creates a command context from the streams, signals and environment of the process. */
 import { constants } from 'node:os';
 import { systemClock } from '#api/kit/clock.ts';
-import { createLocalApi } from './api-client.ts';
+import { createLocalApi } from './client/api-client.ts';
 import type { CliContext, Input, Output } from './context.ts';
 import { InterruptedError } from './errors.ts';
 import { takeTerminal } from './terminal.ts';
@@ -20,7 +20,7 @@ export function createProcessContext(): CliContext {
 }
 
 function createOutput(stream: NodeJS.WriteStream): Output {
-  // A reader that went away is told to the one who writes; without a listener it would end the process.
+  // The writer receives the error of a closed reader; without this listener it would end the process.
   stream.on('error', () => undefined);
   return {
     ...(stream.isTTY ? { terminal: () => ({ columns: stream.columns, rows: stream.rows }) } : {}),
@@ -31,7 +31,7 @@ function createOutput(stream: NodeJS.WriteStream): Output {
   };
 }
 
-/** Standard input is touched only when it is wanted: even looking at it may change its mode. */
+/** Standard input is accessed only when needed: even inspecting it may change its mode. */
 function createInput(): Input {
   return {
     get isTerminal() {
@@ -49,7 +49,7 @@ async function* inputBytes(): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** The first signal breaks the command off in an orderly way; a second one ends the process as usual. */
+/** The first signal interrupts the command gracefully; a second one terminates the process. */
 function interruptSignal(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

@@ -1,10 +1,11 @@
 /** `nodeagent` and `nodeagent run`: the agent itself. */
+
 import { readFile } from 'node:fs/promises';
 import { formatConfigError } from '../config/errors.ts';
 import { loadConfig } from '../config/load.ts';
-import { AGENT_VERSION } from '../version.ts';
+import { versionText } from './views/version-text.ts';
 
-/** Runs the agent with its flags until it is told to end. @returns the exit code */
+/** Runs the agent with its flags until a stop signal. @returns the exit code */
 export async function runDaemon(argv: readonly string[]): Promise<number> {
   const flags = argv[0] === 'run' ? argv.slice(1) : argv;
   const loaded = await loadConfig(flags, { readFile, cwd: process.cwd() });
@@ -35,11 +36,4 @@ async function printHelp(flags: string): Promise<void> {
     import('./overview.ts'),
   ]);
   process.stdout.write(`${renderOverview(COMMANDS)}\n${flags}\n`);
-}
-
-/** `nodeagent 0.1.0`; raw with what it runs on, for programs. */
-export function versionText(raw: boolean): string {
-  if (!raw) return `nodeagent ${AGENT_VERSION}\n`;
-  const { arch, platform, version } = process;
-  return `${JSON.stringify({ version: AGENT_VERSION, node: version, platform, arch })}\n`;
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createSizeQueue } from './terminal.ts';
 
 describe('createSizeQueue', () => {
-  test('begins with the size now and skips the ones that nobody asked for', async () => {
+  test('begins with the current size and skips intermediate ones', async () => {
     let width = 80;
     const queue = createSizeQueue(() => ({ width, height: 24 }));
     const sizes = queue.all[Symbol.asyncIterator]();
@@ -15,7 +15,7 @@ describe('createSizeQueue', () => {
     expect((await next).value).toEqual({ width: 120, height: 24 });
   });
 
-  test('ends a reader that waits', async () => {
+  test('ends a waiting reader', async () => {
     const queue = createSizeQueue(() => ({ width: 1, height: 1 }));
     const sizes = queue.all[Symbol.asyncIterator]();
     await sizes.next();

@@ -1,15 +1,15 @@
-/** The terminal of a person as the streams of a command in a container. */
+/** Connects the terminal of the user to the streams of a command in a container. */
 import { spawnSync } from 'node:child_process';
 import type { ReadStream, WriteStream } from 'node:tty';
 import type { TerminalSize } from '#cri/streaming/session.ts';
 
 export interface Terminal extends Disposable {
-  /** The size now, and each new one. */
+  /** Yields the current size and each new one. */
   readonly resize: AsyncIterable<TerminalSize>;
 }
 
-/** Hands every key to the command until disposed, which gives the terminal back as it was.
- *  @param input the process's standard input */
+/** Passes every key to the command. Disposing restores the terminal.
+ *  @param input standard input of the process */
 export function takeTerminal(input: ReadStream, output: WriteStream): Terminal {
   const wasRaw = input.isRaw;
   const sizes = createSizeQueue(() => ({ width: output.columns, height: output.rows }));
@@ -26,21 +26,21 @@ export function takeTerminal(input: ReadStream, output: WriteStream): Terminal {
   };
 }
 
-/** Raw mode of Node still puts a carriage return before each line feed, which the other terminal did already, and
- *  which full-screen programs do not expect. Leaving raw mode restores this too. */
+/** Raw mode of Node still adds a carriage return before each line feed, which the remote terminal has already
+ *  done and which full-screen programs do not expect. Leaving raw mode restores this too. */
 function stopOutputProcessing(): void {
-  // Without the program the terminal is as good as raw mode makes it.
+  // Without the program `stty`, the terminal remains in the raw mode of Node.
   spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
 }
 
 export interface SizeQueue {
-  /** Notes that the size may have changed. */
+  /** Records that the size may have changed. */
   readonly notice: () => void;
   readonly end: () => void;
   readonly all: AsyncIterable<TerminalSize>;
 }
 
-/** Only the newest size counts: a reader that is behind skips the ones between. */
+/** Only the newest size matters: a slow reader skips intermediate ones. */
 export function createSizeQueue(measure: () => TerminalSize): SizeQueue {
   let fresh = true;
   let wake: () => void = () => undefined;

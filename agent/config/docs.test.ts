@@ -14,7 +14,7 @@ test('lists every flag, field and gate', () => {
   expect(missing).toEqual([]);
 });
 
-test('says of each setting whether it has an effect', () => {
+test('states for each setting whether it has an effect', () => {
   const section = page.slice(page.indexOf('## Settings without effect'), page.indexOf('## Feature gates'));
   for (const { key, flags, acted } of SETTINGS) {
     const name = flags[0] === undefined ? key : `--${flags[0].name}`;
@@ -22,13 +22,13 @@ test('says of each setting whether it has an effect', () => {
   }
 });
 
-test('never sends a user to a field without effect', () => {
+test('never recommends a field without effect', () => {
   for (const line of page.split('\n').filter((text) => text.includes('*Without effect'))) {
     expect(line).not.toMatch(/prefer the file/);
   }
 });
 
-test('keeps every row of a table in one line with all its cells', () => {
+test('renders every table row in one line with all its cells', () => {
   const rows = page.split('\n').filter((line) => line.startsWith('| `') || line.startsWith('|  |'));
   expect(rows.length).toBeGreaterThan(SETTINGS.length);
   for (const row of rows) expect(row.endsWith(' |')).toBe(true);

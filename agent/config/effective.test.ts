@@ -35,7 +35,7 @@ describe('formatEffectiveTable', () => {
     expect(lines.some((line) => /^port +10250 +default$/.test(line))).toBe(true);
   });
 
-  test('can leave the defaults out', async () => {
+  test('can omit the defaults', async () => {
     const { config, origins } = await load(['--max-pods=5']);
     expect(formatEffectiveTable(config, origins, { changedOnly: true })).toBe(
       'SETTING  VALUE  ORIGIN\nmaxPods  5      --max-pods\n',
@@ -78,7 +78,7 @@ describe('configDocument', () => {
     },
   );
 
-  test('speaks the words of its vocabulary', async () => {
+  test('uses the names of its vocabulary', async () => {
     const { config } = await load([...ARGV, '--vocabulary=kubernetes']);
     const document = configDocument(config);
     expect(document['kind']).toBe(VOCABULARIES.kubernetes.configKind);
@@ -90,7 +90,7 @@ describe('configDocument', () => {
     expect(configzBody(config)).toEqual({ [VOCABULARIES.kubernetes.configzKey]: document });
   });
 
-  test('leaves out what only a flag can set', async () => {
+  test('omits settings that only a flag can set', async () => {
     const { config } = await load([]);
     expect(configDocument(config)).not.toHaveProperty('rootDir');
   });

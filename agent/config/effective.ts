@@ -1,5 +1,5 @@
-/** Shows the configuration in force: as a table with the origin of each value, and as JSON for `/configz`.
- *  Secrets are hidden in both. */
+/** Views of the effective configuration: a table with the origin of each value, and JSON for `/configz`.
+ *  Secrets are redacted in both. */
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { AgentConfig } from './gen/config.ts';
 import { effectNote } from './no-effect.ts';
@@ -12,15 +12,15 @@ import { formatValue, toFileForm } from './values/format.ts';
 
 export interface EffectiveSetting {
   readonly key: string;
-  /** On one line; secrets hidden. */
+  /** On one line; secrets redacted. */
   readonly value: string;
   /** `default`, `/etc/agent.yaml:maxPods` or `--max-pods`. */
   readonly origin: string;
-  /** Why it has no effect; empty where it has one. */
+  /** Reason why the setting has no effect; empty otherwise. */
   readonly note: string;
 }
 
-/** Every setting with its value and where that comes from, in the order of the table. */
+/** Returns every setting with its value and origin, in the order of the table. */
 export function effectiveSettings(config: AgentConfig, origins: Origins): readonly EffectiveSetting[] {
   const values = settingValues(config);
   return CONFIG_SETTINGS.map((setting) => ({
@@ -32,14 +32,14 @@ export function effectiveSettings(config: AgentConfig, origins: Origins): readon
 }
 
 export interface EffectiveTableOptions {
-  /** Leave out what is at its default. */
+  /** Omits settings at their default. */
   readonly changedOnly?: boolean;
 }
 
 const HEADINGS: EffectiveSetting = { key: 'SETTING', value: 'VALUE', origin: 'ORIGIN', note: '' };
 const WIDEST_VALUE = 60;
 
-/** The table that `nodeagent config` prints, with a line break at the end. */
+/** Returns the table of `nodeagent config`, with a trailing line break. */
 export function formatEffectiveTable(
   config: AgentConfig,
   origins: Origins,
@@ -55,12 +55,12 @@ export function formatEffectiveTable(
     .join('');
 }
 
-/** An object of configuration fields, nested as in the file. */
+/** Configuration fields, nested as in the file. */
 export interface ConfigDocument {
   readonly [field: string]: unknown;
 }
 
-/** Adds a field at a dotted path, making the objects above it. */
+/** Adds a field at a dotted path, creating its parent objects. */
 function withField(document: ConfigDocument, path: readonly string[], value: unknown): ConfigDocument {
   const [name = '', ...below] = path;
   if (below.length === 0) return { ...document, [name]: value };
@@ -75,7 +75,7 @@ function fieldPath(setting: Setting, vocabulary: Vocabulary): readonly string[] 
   return (upstream ?? setting.key).split('.');
 }
 
-/** The configuration as a document that `--config` would take, in the words of its vocabulary.
+/** Returns the configuration as a document for `--config`, in the names of its vocabulary.
  *  Settings that only a flag can set are not part of it. */
 export function configDocument(config: AgentConfig): ConfigDocument {
   const vocabulary = VOCABULARIES[config.vocabulary];
@@ -92,7 +92,7 @@ export function configDocument(config: AgentConfig): ConfigDocument {
   return document;
 }
 
-/** The answer of `/configz`. */
+/** Returns the response of `/configz`. */
 export function configzBody(config: AgentConfig): ConfigDocument {
   return { [VOCABULARIES[config.vocabulary].configzKey]: configDocument(config) };
 }

@@ -1,11 +1,11 @@
-/** Faults of the configuration, with the flag or the file and field they are in. */
+/** Validation errors of the configuration, with the flag or the file and field of each. */
 import { type FieldError, formatFieldError } from '#api/meta/field-error.ts';
 import type { Setting } from './setting.ts';
 import type { ValueFault } from './values/parsed.ts';
 
 /** `field` is a flag such as `--max-pods`, or the path of a field where `file` is given. */
 export interface ConfigError extends FieldError {
-  /** The configuration file. */
+  /** Path of the configuration file. */
   readonly file?: string;
 }
 
@@ -15,13 +15,13 @@ export function formatConfigError(error: ConfigError): string {
   return error.file === undefined ? text : `${error.file}: ${text}`;
 }
 
-/** Where a value stands: `--max-pods`, or `maxPods` in a file. */
+/** Location of a value: `--max-pods`, or `maxPods` in a file. */
 export interface Place {
   readonly field: string;
   readonly file?: string;
 }
 
-/** The fault of a value as the fault of its place. The value of a secret is left out. */
+/** Returns the error of a value with its location. Secret values are omitted. */
 export function placeFault(setting: Setting, fault: ValueFault, place: Place): ConfigError {
   const shown = setting.isSecret === undefined && fault.badValue !== undefined;
   return {

@@ -16,8 +16,8 @@ const stable: FeatureGate = { name: 'Settled', stage: 'GA', default: true, locke
 
 describe('gateEnabled', () => {
   test.each<[string, Record<string, boolean>, FeatureGate, boolean]>([
-    ['keeps the default of an alpha gate', {}, alpha, false],
-    ['keeps the default of a beta gate', {}, beta, true],
+    ['retains the default of an alpha gate', {}, alpha, false],
+    ['retains the default of a beta gate', {}, beta, true],
     ['takes what was set', { OldThing: false }, beta, false],
     ['lets AllAlpha switch alpha gates on', { AllAlpha: true }, alpha, true],
     ['lets a gate win over AllAlpha', { AllAlpha: true, NewThing: false }, alpha, false],
@@ -26,7 +26,7 @@ describe('gateEnabled', () => {
     ['lets AllBeta switch beta gates off', { AllBeta: false }, beta, false],
     ['lets a gate win over AllBeta', { AllBeta: false, OldThing: true }, beta, true],
     ['leaves alpha gates alone with AllBeta', { AllBeta: true }, alpha, false],
-    ['keeps a locked gate at its value', { Settled: false, AllBeta: false }, stable, true],
+    ['retains a locked gate at its value', { Settled: false, AllBeta: false }, stable, true],
   ])('%s', (_name, settings, gate, enabled) => {
     expect(gateEnabled(settings, gate)).toBe(enabled);
   });
@@ -46,12 +46,12 @@ describe('featureEnabled', () => {
     expect(featureEnabled({ featureGates: { AllAlpha: true } }, 'NodeSwap')).toBe(true);
   });
 
-  test('says of every gate its default', () => {
+  test('returns the default of every gate', () => {
     for (const gate of FEATURE_GATES) expect(namedGateEnabled({}, gate.name)).toBe(gate.default);
     expect(FEATURE_GATES).toHaveLength(100);
   });
 
-  test('says of an unknown name that it is off', () => {
+  test('reports an unknown gate as disabled', () => {
     expect(namedGateEnabled({ Nothing: true }, 'Nothing')).toBe(false);
   });
 });
@@ -59,11 +59,11 @@ describe('featureEnabled', () => {
 describe('checkGates', () => {
   const gates = [alpha, beta, stable];
 
-  test('finds nothing wrong with gates that exist', () => {
+  test('accepts existing gates', () => {
     expect(checkGates({ NewThing: true, OldThing: false, Settled: true }, gates)).toEqual([]);
   });
 
-  test('refuses unknown gates and suggests', () => {
+  test('rejects unknown gates and suggests', () => {
     expect(checkGates({ NewThin: true }, gates)).toEqual([
       {
         kind: 'FieldValueNotFound',
@@ -74,7 +74,7 @@ describe('checkGates', () => {
     ]);
   });
 
-  test('refuses to change a locked gate', () => {
+  test('rejects changes of a locked gate', () => {
     expect(checkGates({ Settled: false }, gates)).toEqual([
       {
         kind: 'FieldValueForbidden',

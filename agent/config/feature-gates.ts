@@ -1,8 +1,8 @@
-/** Whether the agent's features are on, by names that the compiler knows. */
+/** State of the agent's feature gates, by typed names. */
 import { type GateSettings, namedGateEnabled } from '#api/schema/feature-gates.ts';
 import type { FeatureGateName } from './gen/feature-gates.ts';
 
-/** Whether a feature is switched on in a configuration. */
+/** Reports whether a feature gate is enabled in a configuration. */
 export function featureEnabled(
   config: { readonly featureGates: GateSettings },
   name: FeatureGateName,

@@ -40,7 +40,7 @@ describe('readConfigFile', () => {
     expect(file.values.get('maxPods')?.value).toEqual({ shape: 'number', value: 5 });
   });
 
-  test("takes upstream's kind and fields", () => {
+  test("accepts upstream's kind and fields", () => {
     const field = upstreamField('platReserved') ?? '';
     const text = `kind: ${UPSTREAM_CONFIG_KIND}\napiVersion: ${VOCABULARIES.kubernetes.configApiGroup}/v1beta1\n${field}: {cpu: "1"}\n`;
     const file = readConfigFile(text, FILE);
@@ -59,7 +59,7 @@ describe('readConfigFile', () => {
     });
   });
 
-  test('takes null as not given', () => {
+  test('treats null as absent', () => {
     expect(values('maxPods: null\nauthentication: null\nlogging: {format: null}')).toEqual({});
     expect(errors('maxPods: null\nauthentication: null')).toEqual([]);
   });
@@ -74,7 +74,7 @@ describe('readConfigFile', () => {
     ['rootDir: /x', 'rootDir: Unknown field: only a flag can set this: --root-dir'],
     ['pod-manifest-path: /x', 'the field of --pod-manifest-path is staticPodPath'],
     ['authentication: 5', 'authentication: Invalid value: 5: must be a mapping, not a number'],
-    ['maxPods: "5"', 'maxPods: Invalid value: "5": must be a whole number, not a text'],
+    ['maxPods: "5"', 'maxPods: Invalid value: "5": must be a whole number, not a string'],
     ['maxPods: 5\nmaxPods: 6', 'maxPods: Duplicate value'],
     ['maxPods: -1', 'maxPods: Invalid value: -1: must be at least 0'],
     ['cgroupDriver: cgroup', 'cgroupDriver: Unsupported value: "cgroup": must be one of cgroupfs, systemd'],
@@ -84,25 +84,25 @@ describe('readConfigFile', () => {
     ],
     ['---\nmaxPods: 5', 'the file has 2 documents'],
     ['maxPods: [', ''],
-  ])('refuses %j', (body, message) => {
+  ])('rejects %j', (body, message) => {
     const found = errors(body);
     expect(found).toHaveLength(1);
     expect(found[0]).toContain(`${FILE}: `);
     expect(found[0]).toContain(message);
   });
 
-  test('refuses a field under both its names', () => {
+  test('rejects a field under both its names', () => {
     const other = upstreamField('platAPIQPS') ?? '';
     expect(errors(`platAPIQPS: 5\n${other}: 6`)).toEqual([
-      `${FILE}: ${other}: Duplicate value: is platAPIQPS in another spelling; give it once`,
+      `${FILE}: ${other}: Duplicate value: duplicates platAPIQPS in another spelling; specify it once`,
     ]);
   });
 
-  test('does not show header values in faults', () => {
+  test('does not show header values in errors', () => {
     expect(errors('staticPodURLHeader: {Authorization: hunter2}').join('')).not.toContain('hunter2');
   });
 
-  test('reports every fault at once', () => {
+  test('reports all errors at once', () => {
     const { faulty, errors: found } = read(
       'maxPod: 1\nport: x\naddress: 5\nauthorization: {mode: Never, hook: 1}',
     );
@@ -116,13 +116,13 @@ describe('readConfigFile', () => {
     ['maxPods: 5', 'kind: Required value: must be'],
     ['\u0000', ''],
     [`kind: Pod\napiVersion: v1`, 'kind: Unsupported value: "Pod": must be'],
-  ])('refuses the file %j', (text, message) => {
+  ])('rejects the file %j', (text, message) => {
     const found = readConfigFile(text, FILE).errors.map(formatConfigError);
     expect(found.length).toBeGreaterThan(0);
     expect(found[0]).toContain(message);
   });
 
-  test('refuses a file that is too large', () => {
+  test('rejects a file that is too large', () => {
     const file = readConfigFile(`${HEAD}# ${'x'.repeat(2 * 1024 * 1024)}`, FILE);
     expect(file.errors).toHaveLength(1);
     expect(file.values.size).toBe(0);

@@ -1,5 +1,5 @@
-/** Reads the configuration file: YAML or JSON, one document, every fault at once.
- *  Source: document 3, section 4.3; `data/nodeagent-config.json`. */
+/** Reader of the configuration file: YAML or JSON, one document; reports all errors at once.
+ *  Source: configuration file, document 3 §4.3; `data/nodeagent-config.json`. */
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { parseDocuments } from '#api/codec/documents.ts';
 import { nearest } from '#api/kit/suggest.ts';
@@ -20,29 +20,29 @@ import { checkValue } from './values/check.ts';
 import { asMapping, describeType } from './values/parsed.ts';
 import { readFileValue } from './values/read.ts';
 
-/** Largest file that is read, in bytes. */
+/** Maximum size of the file, in bytes. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
 export interface FileValue {
   readonly value: ConfigValue;
-  /** Path as the file spells it. */
+  /** Path as spelled in the file. */
   readonly path: string;
 }
 
 export interface FileValues {
   readonly file: string;
   readonly values: ReadonlyMap<string, FileValue>;
-  /** Keys of settings whose field has a fault. */
+  /** Keys of settings with an invalid field. */
   readonly faulty: ReadonlySet<string>;
   readonly errors: readonly ConfigError[];
-  /** What the file holds of other releases. */
+  /** Fields and gates of other releases in the file. */
   readonly warnings: readonly string[];
 }
 
 const FILE_SETTINGS = SETTINGS.filter(({ inFile }) => inFile === true);
 const FILE_PATHS: readonly string[] = FILE_SETTINGS.flatMap(({ key }) => [key, upstreamField(key) ?? key]);
 
-/** Paths that hold further fields: `authentication`, `authentication.webhook`… */
+/** Paths with nested fields: `authentication`, `authentication.webhook`… */
 const SECTIONS: ReadonlySet<string> = new Set(
   FILE_SETTINGS.flatMap(({ key }) => {
     const parts = key.split('.').slice(0, -1);
@@ -68,7 +68,7 @@ function checkType(root: Readonly<Record<string, unknown>>): readonly ConfigErro
   return errors;
 }
 
-/** What to say about a field that the file does not have. */
+/** Returns the error of an unknown field. */
 function unknownField(path: string): ConfigError {
   const setting = SETTING_BY_KEY.get(path);
   const entry = FLAG_BY_NAME.get(canonicalFlag(path));
@@ -95,7 +95,7 @@ interface Walk {
   readonly errors: readonly ConfigError[];
 }
 
-/** Finds the fields below a mapping. A field that is null counts as not given. */
+/** Collects the fields below a mapping. A null field counts as absent. */
 function walk(mapping: Readonly<Record<string, unknown>>, prefix: string): Walk {
   const leaves: Leaf[] = [];
   const later: string[] = [];
@@ -147,7 +147,7 @@ function readLeaves(file: string, leaves: readonly Leaf[]): Omit<FileValues, 'wa
   for (const { setting, path, raw } of leaves) {
     const earlier = values.get(setting.key);
     if (earlier !== undefined) {
-      const detail = `is ${earlier.path} in another spelling; give it once`;
+      const detail = `duplicates ${earlier.path} in another spelling; specify it once`;
       errors.push({ kind: 'FieldValueDuplicate', field: path, file, detail });
     }
     const parsed = readFileValue(setting, raw);
@@ -159,7 +159,7 @@ function readLeaves(file: string, leaves: readonly Leaf[]): Omit<FileValues, 'wa
   return { file, values, faulty, errors };
 }
 
-/** Reads the text of a configuration file; `file` is its absolute path. Never throws for what the text holds. */
+/** Reads the text of a configuration file; `file` is its absolute path. Never throws for invalid content. */
 export function readConfigFile(text: string | Uint8Array, file: string): FileValues {
   const none = (errors: readonly ConfigError[]): FileValues => ({
     file,
@@ -175,7 +175,7 @@ export function readConfigFile(text: string | Uint8Array, file: string): FileVal
   }
   const faults: ConfigError[] = [...document.errors];
   if (second !== undefined) {
-    const detail = `the file has ${documents.length} documents, the second at line ${second.line}; give one`;
+    const detail = `the file has ${documents.length} documents, the second at line ${second.line}; specify one`;
     faults.push({ kind: 'FieldValueTooMany', field: `document ${second.number}`, detail });
   }
   if (document.value === undefined) return none(faults);

@@ -1,5 +1,5 @@
-/** The configuration file as upstream's installer writes it, of every minor release from 1.20 to 1.33: it starts the
- *  agent as upstream's node agent would be started, with the defaults where it has zeros. */
+/** Configuration files as upstream's installer writes them, of every minor release from 1.20 to 1.33: each
+ *  starts the agent as it would start upstream's, with defaults for its zeros. */
 import { describe, expect, test } from 'vitest';
 import { UPSTREAM_CONFIG_KIND, VOCABULARIES } from '#api/vocabulary.ts';
 import { loadConfig } from './load.ts';
@@ -30,7 +30,7 @@ rotateCertificates: true
 staticPodPath: /etc/manifests
 `;
 
-/** Members that the writer never leaves out, all with the zero of their type. */
+/** Members that the serializer always writes, each with the zero value of its type. */
 const ZEROS = `cpuManagerReconcilePeriod: 0s
 evictionPressureTransitionPeriod: 0s
 fileCheckFrequency: 0s
@@ -56,7 +56,7 @@ function fileOf(minor: number): string {
     since(21, 'cgroupDriver: systemd\n'),
     ZEROS,
     since(21, 'shutdownGracePeriod: 0s\nshutdownGracePeriodCriticalPods: 0s\n'),
-    // The first one to write a section of logging did so without its members.
+    // The first release with a logging section wrote it without these members.
     minor >= 20 && minor < 23 ? 'logging: {}\n' : '',
     since(23, `logging:\n  flushFrequency: ${minor < 27 ? '0' : '0s'}\n${options}  verbosity: 0\n`),
     since(22, 'memorySwap: {}\n'),
@@ -118,7 +118,7 @@ describe.each(MINORS)('the file of 1.%i', (minor) => {
     );
   });
 
-  test('refuses misspelt fields in it, with what was meant', async () => {
+  test('rejects misspelt fields in it, with a suggestion', async () => {
     expect(await faultsOf(`${fileOf(minor)}maxPod: 5\n`)).toContain('did you mean maxPods?');
     expect(await faultsOf(`${fileOf(minor)}featureGates: {NodeSwop: true}\n`)).toContain('NodeSwap');
   });
@@ -146,7 +146,7 @@ memorySwap: {swapBehavior: NoSwap}
     expect(config.memorySwap.swapBehavior).toBe('');
   });
 
-  test("the runtime's endpoint of the file counts, and a flag wins over it", async () => {
+  test('the endpoint of the file is used, and a flag overrides it', async () => {
     const text = `${HEAD}containerRuntimeEndpoint: unix:///run/x.sock\n`;
     const { config, warnings } = await loadOk(text);
     expect(config.containerRuntimeEndpoint).toBe('unix:///run/x.sock');
@@ -156,7 +156,7 @@ memorySwap: {swapBehavior: NoSwap}
     expect(flag.kind === 'ok' && flag.config.containerRuntimeEndpoint).toBe('unix:///run/y.sock');
   });
 
-  test('flags are not read so generously', async () => {
+  test('flags are read strictly', async () => {
     expect(await faultsOf(HEAD, ['--sync-frequency=0s'])).toContain('must be longer than 0s');
   });
 

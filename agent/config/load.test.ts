@@ -99,7 +99,7 @@ describe('loadConfig', () => {
     );
   });
 
-  test('takes zero as the default where it stands for it', async () => {
+  test('reads zero as the default where upstream does', async () => {
     const result = await loadOk([
       '--event-qps=0',
       '--plat-api-burst=0',
@@ -130,7 +130,7 @@ describe('loadConfig', () => {
     expect(explicit.config.certDir).toBe('/pki');
   });
 
-  test("takes the words of the vocabulary as defaults, whatever the file's kind", async () => {
+  test('uses the names of the vocabulary in defaults, whatever the kind of the file', async () => {
     const plat = await loadOk([]);
     const other = await loadOk(['--vocabulary=kubernetes']);
     expect(plat.config.contentType).toBe(VOCABULARIES.plat.protobufContentType);
@@ -140,7 +140,7 @@ describe('loadConfig', () => {
     expect(given.config.contentType).toBe('application/json');
   });
 
-  test('warns of deprecated flags and obeys them', async () => {
+  test('warns of deprecated flags and applies them', async () => {
     const flag = upstreamFlag('plat-reserved') ?? '';
     const { config, warnings } = await loadOk([`--${flag}=cpu=1`]);
     expect(config.platReserved).toEqual({ cpu: '1' });
@@ -149,7 +149,7 @@ describe('loadConfig', () => {
     ]);
   });
 
-  test('reports faults of flags, of the file and between them together', async () => {
+  test('reports errors of flags, of the file and of their combination together', async () => {
     const files = {
       '/c': 'maxPod: 5\nimageGCLowThresholdPercent: 90\ncgroupsPerQOS: false\nevictionSoft: {memory.available: 1Gi}\n',
     };
@@ -173,27 +173,27 @@ describe('loadConfig', () => {
     ]);
   });
 
-  test('applies no rule to the default of a value that was refused', async () => {
+  test('applies no rule to the default of an invalid value', async () => {
     expect(await errors(['--image-gc-high-threshold=x', '--image-gc-low-threshold=90'])).toEqual([
       '--image-gc-high-threshold: Invalid value: "x": must be a whole number',
     ]);
   });
 
-  test('says why the file cannot be read, and still checks the flags', async () => {
+  test('reports why the file is unreadable, and still validates the flags', async () => {
     expect(await errors(['--config=nowhere.yaml', '--max-pods=-1'])).toEqual([
       '--max-pods: Invalid value: -1: must be at least 0',
       '--config: Invalid value: "/home/me/nowhere.yaml": there is no such file',
     ]);
   });
 
-  test('answers a call for help before anything else', async () => {
+  test('responds to a request for help before anything else', async () => {
     const result = await load(['--max-pods=x', '-h', '--config=/nowhere']);
     expect(result.kind).toBe('help');
     expect(result.kind === 'help' ? result.text : '').toContain('--max-pods');
     expect((await load(['--help=false'])).kind).toBe('ok');
   });
 
-  test('answers a call for the version', async () => {
+  test('responds to a request for the version', async () => {
     expect(await load(['--version'])).toEqual({ kind: 'version', raw: false });
     expect(await load(['--version=raw'])).toEqual({ kind: 'version', raw: true });
     expect((await load(['--version=false'])).kind).toBe('ok');

@@ -1,5 +1,5 @@
-/** Loads the configuration: flags, then the file they name, then defaults, and checks all of it.
- *  Reads one file and touches nothing. Source: document 3, section 4.3. */
+/** Loads the configuration: flags, then the file that they specify, then defaults, and validates all of it.
+ *  Reads one file and modifies nothing. Source: configuration, document 3 §4.3. */
 import type { ConfigError } from './errors.ts';
 import { type FileValues, readConfigFile } from './file.ts';
 import { type GivenFlag, scanFlags } from './flags/scan.ts';
@@ -14,7 +14,7 @@ import { type ConfigFault, validateConfig } from './validate/config.ts';
 
 export interface LoadConfigDeps {
   readonly readFile: (path: string) => Promise<string | Uint8Array>;
-  /** Where relative paths of flags start: an absolute path. */
+  /** Base of relative paths in flags: an absolute path. */
   readonly cwd: string;
 }
 
@@ -23,12 +23,12 @@ export type LoadResult =
       readonly kind: 'ok';
       readonly config: AgentConfig;
       readonly origins: Origins;
-      /** Deprecated and repeated flags, and what has no effect. */
+      /** Deprecated and repeated flags, and settings without effect. */
       readonly warnings: readonly string[];
     }
   | {
       readonly kind: 'error';
-      /** Every fault that was found, in flags, file and their combination. */
+      /** All errors in flags, file and their combination. */
       readonly errors: readonly ConfigError[];
       readonly warnings: readonly string[];
     }
@@ -50,9 +50,9 @@ function reasonOf(error: unknown): string {
     case 'ENOENT':
       return 'there is no such file';
     case 'EACCES':
-      return 'may not be read by this user';
+      return 'not readable by this user';
     case 'EISDIR':
-      return 'is a directory; give the file in it';
+      return 'is a directory; specify the file in it';
     default:
       return `cannot be read: ${error instanceof Error ? error.message : String(error)}`;
   }
@@ -71,7 +71,7 @@ async function loadFile(flags: FlagValues, deps: LoadConfigDeps): Promise<FileOu
   }
 }
 
-/** The place of the first of some settings that was given at all: the reason why a default does not fit. */
+/** Returns the location of the first of some settings that was set: the reason why a default does not fit. */
 function givenAmong(keys: readonly string[], origins: Origins): string | undefined {
   for (const key of keys) {
     const origin = origins.get(key);
@@ -80,7 +80,7 @@ function givenAmong(keys: readonly string[], origins: Origins): string | undefin
   return undefined;
 }
 
-/** A fault of the whole configuration at the place its value was given. */
+/** Returns a validation error at the location of its value. */
 function placeConfigFault(fault: ConfigFault, origins: Origins): ConfigError {
   const { settings, field, ...rest } = fault;
   const [key = field, ...others] = settings;
@@ -100,7 +100,7 @@ function requestOf(flags: readonly GivenFlag[], key: string): string | undefined
   return text === 'false' ? undefined : text;
 }
 
-/** Reads and checks the whole configuration. Faults of the input are in the result, never thrown. */
+/** Reads and validates the whole configuration. Errors of the input are in the result, never thrown. */
 export async function loadConfig(argv: readonly string[], deps: LoadConfigDeps): Promise<LoadResult> {
   const scan = await scanFlags(argv);
   if (requestOf(scan.flags, 'help') !== undefined) {
@@ -115,7 +115,7 @@ export async function loadConfig(argv: readonly string[], deps: LoadConfigDeps):
   const { values, origins } = resolveValues(flags, file);
   const config = readAgentConfig(createConfigReader(values));
   const faulty = new Set([...flags.faulty, ...(file?.faulty ?? [])]);
-  // A value that was refused is not in the configuration, so rules about it would speak of its default.
+  // An invalid value is replaced by its default, so validation rules about it would report the default.
   const faults = validateConfig(config).filter(({ settings }) => !settings.some((key) => faulty.has(key)));
   const errors = [...flags.errors, ...fileErrors, ...faults.map((fault) => placeConfigFault(fault, origins))];
   const warnings = [...flags.warnings, ...(file?.warnings ?? [])];

@@ -13,7 +13,7 @@ async function load(argv: readonly string[], file = ''): Promise<Extract<LoadRes
   return result;
 }
 
-test('what is set without effect is named in two lines, and never as deprecated', async () => {
+test('settings without effect are named in two lines, and never as deprecated', async () => {
   const { warnings } = await load(
     [
       '--config=/c',
@@ -38,7 +38,7 @@ test.each([
   ['--make-iptables-util-chains=false'],
   ['--cloud-config='],
   ['--skip-log-headers'],
-])('%s asks for what is done anyway', async (flag) => {
+])('%s equals the actual behaviour', async (flag) => {
   expect((await load([flag])).warnings).toEqual([]);
 });
 
@@ -46,7 +46,7 @@ test.each([
   ['--hairpin-mode=promiscuous-bridge'],
   ['--make-iptables-util-chains'],
   ['--pod-cidr=10.1.0.0/16'],
-])('%s asks for more than is done', async (flag) => {
+])('%s has no effect', async (flag) => {
   const [warning, ...others] = (await load([flag])).warnings;
   expect(others).toEqual([]);
   expect(warning).toContain(`Without effect, not implemented: ${flag.split('=')[0]} (`);

@@ -7,13 +7,13 @@ import type { Setting } from './setting.ts';
 import { settingValues } from './setting-values.ts';
 import { CONFIG_SETTINGS } from './table.ts';
 
-/** The agent does with this value what was asked: a switch is off, a text is empty. */
+/** Reports whether the agent behaves as the value requests anyway: a switch is off, a text is empty. */
 function isMet(effect: NoEffect, value: unknown): boolean {
   return effect.always === undefined ? value === false || value === '' : value === effect.always;
 }
 
-/** What the user has set without effect. */
-export function settingsInVain(config: AgentConfig, origins: Origins): readonly SetInVain[] {
+/** Settings and gates that the user has set without effect. */
+function settingsInVain(config: AgentConfig, origins: Origins): readonly SetInVain[] {
   const values = settingValues(config);
   const settings = CONFIG_SETTINGS.flatMap(({ key, acted }): readonly SetInVain[] => {
     const origin = origins.get(key);
@@ -23,11 +23,11 @@ export function settingsInVain(config: AgentConfig, origins: Origins): readonly 
   return [...settings, ...gatesSetInVain(config.featureGates, 'nodeagent')];
 }
 
-/** The warnings about them, at most two. */
+/** Returns the warnings about them, at most two. */
 export const inVainWarnings = (config: AgentConfig, origins: Origins): readonly string[] =>
   noEffectWarnings(settingsInVain(config, origins));
 
-/** What the view of the configuration says about a setting's effect; empty where it has one. */
+/** Returns the note on the effect of a setting for the configuration view; empty where it has an effect. */
 export function effectNote(setting: Setting, config: AgentConfig): string {
   if (setting.acted !== true) return effectText(setting.acted);
   if (setting.type !== 'gates') return '';

@@ -1,16 +1,16 @@
-/** Where the effective value of a setting comes from. */
+/** Origin of the effective value of a setting. */
 
 export type Origin =
   | {
       readonly kind: 'default';
-      /** What the default follows, where it is not the table's. */
+      /** Source of a default that is not from the table. */
       readonly note?: string;
     }
   | { readonly kind: 'file'; readonly file: string; readonly path: string }
   | {
       readonly kind: 'flag';
       readonly flag: string;
-      /** The file that gave part of the value too. */
+      /** The file, where it provides a part of the value too. */
       readonly withFile?: string;
     };
 

@@ -1,5 +1,6 @@
-/** What configuration files of other releases than ours hold: fields and feature gates that came later or are gone, and
- *  empty values that stand for the default, which are always written. Files of all of them start the agent. Pure. */
+/** Compatibility with configuration files of other releases: fields and feature gates that were added later
+ *  or removed, and empty values that stand for the default. Files of all releases from 1.20 to 1.33 start the
+ *  agent. Pure. */
 import data from './data/other-releases.json' with { type: 'json' };
 
 const FIELDS: ReadonlyMap<string, string> = new Map(
@@ -7,17 +8,17 @@ const FIELDS: ReadonlyMap<string, string> = new Map(
 );
 const GATES: ReadonlySet<string> = new Set(data.gates);
 
-/** The release that began with a field; undefined for one that no release has. */
+/** Returns the release that introduced a field; undefined for one that no release has. */
 export const laterField = (path: string): string | undefined => FIELDS.get(path);
 
-/** Whether another release has this gate, by its upstream name. */
+/** Reports whether another release has this gate, by its upstream name. */
 export const isOtherGate = (name: string): boolean => GATES.has(name);
 
-/** A value of a later release that means what happens without it. */
+/** Reports whether a value of a later release equals the behaviour without it. */
 export const isLaterValue = (key: string, raw: unknown): boolean =>
   key === 'memorySwap.swapBehavior' && raw === 'NoSwap';
 
-/** Settings whose empty value in a file is the default: upstream's writer leaves none of them out. */
+/** Settings whose empty value in a file is the default: upstream's serializer always writes them. */
 const EMPTY_IS_DEFAULT: ReadonlySet<string> = new Set([
   'syncFrequency',
   'fileCheckFrequency',
@@ -59,12 +60,12 @@ const EMPTY_IS_DEFAULT: ReadonlySet<string> = new Set([
   'imageServiceEndpoint',
 ]);
 
-/** Whether a value of the file is to be taken for the default. */
+/** Reports whether a value of the file stands for the default. */
 export const isEmptyDefault = (key: string, raw: unknown): boolean =>
   EMPTY_IS_DEFAULT.has(key) &&
   (raw === '' || raw === 0 || (typeof raw === 'string' && /^0(?:ns|us|ms|s|m|h)?$/.test(raw)));
 
-/** One warning that names everything of other releases; undefined where there is nothing. */
+/** Returns one warning that names everything of other releases; undefined where there is nothing. */
 export function otherReleaseWarning(
   file: string,
   fields: readonly string[],

@@ -1,15 +1,17 @@
-/** Values of settings by shape, and how the generated code takes them without a cast. */
-import type { VModuleItem } from '#api/schema/gen/componentconfig-v1alpha1.ts';
-import type { Taint } from '#api/schema/gen/core-v1.ts';
+/** Values of settings by shape, with typed access for the generated code. */
+
+import type { VModuleItem } from '#api/gen/componentconfig-v1alpha1.ts';
+import type { Taint } from '#api/gen/core-v1.ts';
 import type {
   MemoryReservation,
   ShutdownGracePeriodByPodPriority,
-} from '#api/schema/gen/nodeagent-config-v1beta1.ts';
+} from '#api/gen/nodeagent-config-v1beta1.ts';
+import type { Int64 } from '#api/kit/int64.ts';
 
 interface ShapeValues {
   readonly bool: boolean;
   /** Durations are milliseconds. */
-  readonly number: number;
+  readonly number: Int64;
   readonly text: string;
   readonly texts: readonly string[];
   readonly map: Readonly<Record<string, string>>;
@@ -23,12 +25,12 @@ interface ShapeValues {
 
 export type Shape = keyof ShapeValues;
 
-/** A value that has been read, with its shape. */
+/** A value that was read, with its shape. */
 export type ConfigValue = {
   readonly [S in Shape]: { readonly shape: S; readonly value: ShapeValues[S] };
 }[Shape];
 
-/** A setting had a value of another shape than the table says: a fault of this program, not of its input. */
+/** A setting has a value of another shape than the table declares: a programming error, not invalid input. */
 export class ConfigShapeError extends Error {
   override readonly name = 'ConfigShapeError';
   readonly reason = 'ConfigShape';
@@ -39,10 +41,12 @@ export class ConfigShapeError extends Error {
   }
 }
 
-/** Takes the value of a setting by its key. Every method throws ConfigShapeError on a wrong shape. */
+/** Returns the value of a setting by its key. Every method throws ConfigShapeError on a wrong shape. */
 export interface ConfigReader {
   bool(key: string): boolean;
+  /** The nearest to one of 64 bits. */
   number(key: string): number;
+  int64(key: string): Int64;
   text(key: string): string;
   texts(key: string): readonly string[];
   map(key: string): Readonly<Record<string, string>>;
@@ -56,7 +60,7 @@ export interface ConfigReader {
   someOf<const T extends string>(key: string, values: readonly T[]): readonly T[];
 }
 
-/** A reader of the values that were gathered, by key. */
+/** Creates a reader of values by key. */
 export function createConfigReader(values: ReadonlyMap<string, ConfigValue>): ConfigReader {
   const take = <S extends Shape>(key: string, shape: S): ShapeValues[S] => {
     const found = values.get(key);
@@ -70,7 +74,8 @@ export function createConfigReader(values: ReadonlyMap<string, ConfigValue>): Co
   };
   return {
     bool: (key) => take(key, 'bool'),
-    number: (key) => take(key, 'number'),
+    number: (key) => Number(take(key, 'number')),
+    int64: (key) => take(key, 'number'),
     text: (key) => take(key, 'text'),
     texts: (key) => take(key, 'texts'),
     map: (key) => take(key, 'map'),

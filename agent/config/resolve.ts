@@ -1,4 +1,4 @@
-/** Puts flags, file and defaults together: a flag wins over the file, the file over the default. */
+/** Merges flags, file and defaults: a flag overrides the file, the file the default. */
 import { join } from 'node:path';
 import type { FileValues } from './file.ts';
 import type { FlagValues } from './flags/values.ts';
@@ -19,7 +19,7 @@ interface Found {
   readonly origin: Origin;
 }
 
-/** The default of the table as a value; `withFile` when a configuration file is used.
+/** Returns the default of the table; `withFile` when a configuration file is used.
  *  @throws ConfigShapeError if the table contradicts itself */
 export function defaultValue(setting: Setting, withFile: boolean): ConfigValue {
   const raw = withFile ? (setting.fileDefault ?? setting.default) : setting.default;
@@ -37,7 +37,7 @@ function findValue(setting: Setting, flags: FlagValues, file: FileValues | undef
       : { value: field.value, origin: { kind: 'file', file: file.file, path: field.path } };
   }
   const origin: Origin = { kind: 'flag', flag: flag.flag };
-  // Gates of the flag are added to those of the file, each by itself, as in the field.
+  // Gates of the flag are merged into those of the file, as upstream does.
   if (flag.value.shape !== 'gates' || field?.value.shape !== 'gates' || file === undefined) {
     return { value: flag.value, origin };
   }
@@ -45,7 +45,7 @@ function findValue(setting: Setting, flags: FlagValues, file: FileValues | undef
   return { value, origin: { ...origin, withFile: `${file.file}:${field.path}` } };
 }
 
-/** A zero that stands for the default becomes the default. */
+/** Replaces a zero that stands for the default. */
 function replaceZero(setting: Setting, found: Found): Found {
   if (setting.zeroMeans !== 'default' || found.value.shape !== 'number' || found.value.value !== 0)
     return found;
@@ -54,7 +54,7 @@ function replaceZero(setting: Setting, found: Found): Found {
 
 const textOf = (found: Found | undefined): string => (found?.value.shape === 'text' ? found.value.value : '');
 
-/** Defaults that follow another setting: only where the setting itself was not given. */
+/** Defaults that follow another setting, unless the setting itself is set. */
 function followingDefaults(found: ReadonlyMap<string, Found>): ReadonlyMap<string, Found> {
   const following = new Map<string, Found>();
   const follow = (key: string, value: ConfigValue | undefined, note: string): void => {
@@ -86,7 +86,7 @@ function followingDefaults(found: ReadonlyMap<string, Found>): ReadonlyMap<strin
   return following;
 }
 
-/** The effective value of every setting of `AgentConfig`, with its origin. */
+/** Returns the effective value of every setting of `AgentConfig`, with its origin. */
 export function resolveValues(flags: FlagValues, file: FileValues | undefined): ResolvedValues {
   const found = new Map(
     CONFIG_SETTINGS.map((setting) => [setting.key, replaceZero(setting, findValue(setting, flags, file))]),

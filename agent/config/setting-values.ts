@@ -1,4 +1,4 @@
-/** The values of a configuration by the keys of their settings. */
+/** Values of a configuration by the keys of their settings. */
 import type { AgentConfig } from './gen/config.ts';
 import { SETTING_BY_KEY } from './table.ts';
 
@@ -11,7 +11,7 @@ function* entriesBelow(section: object, prefix: string): Generator<readonly [str
   }
 }
 
-/** Every value by its dotted key, in the order of the table. */
+/** Returns every value by its dotted key, in the order of the table. */
 export function settingValues(config: AgentConfig): ReadonlyMap<string, unknown> {
   return new Map(entriesBelow(config, ''));
 }

@@ -1,10 +1,9 @@
-/** What the table of settings says about each one. Data only: reading, checking and showing values is
- *  done elsewhere, from this description. */
+/** Description of a setting. Data only: other modules read, validate and show values by this description. */
 import type { NoEffect } from '#api/schema/effect.ts';
 
-/** How a setting is written and which values it has.
- *  `thresholds` are eviction expressions, `headers` a map to lists, `modules` log levels per file,
- *  `location` is `file:line`; the four last ones are lists of objects in the configuration file. */
+/** Type of a setting: its syntax and values.
+ *  `thresholds` are eviction expressions, `headers` a map to lists, `modules` verbosity by file pattern,
+ *  `location` is `file:line`; the last four are lists of objects in the configuration file. */
 export type SettingType =
   | 'bool'
   | 'int32'
@@ -55,9 +54,9 @@ export interface SettingFlag {
   readonly name: string;
   /** One letter, for `-v`. */
   readonly short?: string;
-  /** `config-file`: the file's field is preferred. `removal`: the flag will go away. */
+  /** `config-file`: the field of the file is preferred. `removal`: the flag will be removed. */
   readonly deprecated?: 'config-file' | 'removal';
-  /** Release that was announced for the removal. */
+  /** Release for which the removal was announced. */
   readonly removedIn?: string;
   /** The specification lists the flag. */
   readonly inSpec?: true;
@@ -81,20 +80,21 @@ export interface Setting {
   readonly range?: readonly [number | string | null, number | string | null];
   /** The only values allowed, for a list those of its members. */
   readonly enum?: readonly string[];
-  /** What a zero stands for where it is not a value of its own. */
+  /** Meaning of a zero that is not a value of its own. */
   readonly zeroMeans?: 'default' | 'disabled';
-  /** A path, made absolute: from the working directory, or from the file's directory if the file says it. */
+  /** A path, made absolute: relative to the working directory, or to the directory of the file that contains
+   *  it. */
   readonly isPath?: true;
-  /** Feature gates without all of which a value other than the default is refused. */
+  /** Feature gates that must all be enabled for a value other than the default. */
   readonly gates?: readonly string[];
   /** A duration that the file may also give as a number of nanoseconds. */
   readonly isNanoseconds?: true;
   /** Not shown, not logged. */
   readonly isSecret?: true;
-  /** A URL, shown without the login and the query that it may have. */
+  /** A URL, shown without credentials and query. */
   readonly isURL?: true;
-  /** The value has an effect in this version; otherwise why it is only read, checked and shown. */
+  /** The value has an effect in this version; otherwise the reason why it is only read, validated and shown. */
   readonly acted: true | NoEffect;
-  /** What the setting does; without effect: what it is for elsewhere. */
+  /** Description of the setting; without effect: its meaning elsewhere. */
   readonly help: string;
 }

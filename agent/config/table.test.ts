@@ -39,7 +39,7 @@ interface FieldFact {
 const FLAGS = flagFacts.flags as unknown as readonly FlagFact[];
 const FIELDS = configFacts.fields as unknown as readonly FieldFact[];
 
-/** The fact tables' words for a type of the table. */
+/** Names of the fact tables for the types of the table. */
 const FLAG_TYPES: Partial<Record<SettingType, readonly string[]>> = {
   strings: ['list<string>'],
   map: ['map<string,string>'],
@@ -80,7 +80,7 @@ const plain = (value: unknown): unknown => (isEmpty(value) ? 'empty' : value);
 const settingOf = (fact: FlagFact): Setting | undefined => FLAG_BY_NAME.get(fact.name)?.setting;
 const flagOf = (fact: FlagFact): SettingFlag | undefined => FLAG_BY_NAME.get(fact.name)?.flag;
 
-/** Settings of this program that no fact knows. */
+/** Settings of this program that are in no fact table. */
 const OWN_SETTINGS = [
   'vocabulary',
   'socketPath',
@@ -90,7 +90,7 @@ const OWN_SETTINGS = [
   'containerLogsDir',
 ];
 
-/** Fields of later releases that are taken from the file, as they mean what our flag does. */
+/** Fields of later releases that are accepted, as they correspond to one of our flags. */
 const LATER_FIELDS = ['containerRuntimeEndpoint', 'imageServiceEndpoint'];
 
 test('has every flag of the facts and no other but its own', () => {
@@ -111,12 +111,12 @@ test('names each setting and each flag once', () => {
   expect(new Set(names).size).toBe(names.length);
 });
 
-test.each(SETTINGS)('explains $key and puts it into a group', ({ help, group }) => {
+test.each(SETTINGS)('describes $key and assigns a group', ({ help, group }) => {
   expect(help.length).toBeGreaterThan(10);
   expect(SETTING_GROUPS).toContain(group);
 });
 
-test.each(FLAGS)('says of --$name what the facts say', (fact) => {
+test.each(FLAGS)('--$name agrees with the facts', (fact) => {
   const setting = settingOf(fact);
   const flag = flagOf(fact);
   expect(upstreamFlag(fact.name)).toBe(fact.upstream);
@@ -149,7 +149,7 @@ test('knows the duration that files give in nanoseconds', () => {
   expect([fact?.type, fact?.default]).toEqual(['int64', 5_000_000_000]);
 });
 
-test.each(FIELDS.filter(({ path }) => path !== NANOSECONDS))('says of $path what the facts say', (fact) => {
+test.each(FIELDS.filter(({ path }) => path !== NANOSECONDS))('$path agrees with the facts', (fact) => {
   const setting = SETTING_BY_KEY.get(fact.path);
   expect(upstreamField(fact.path)).toBe(fact.upstream);
   expect(setting?.flags.map(({ name }) => name)).toEqual(fact.flags ?? []);

@@ -1,4 +1,4 @@
-/** All settings in one list, and the ways to find one. */
+/** List of all settings, with look-ups. */
 import type { Setting, SettingFlag } from './setting.ts';
 import { AGENT_SETTINGS } from './settings/agent.ts';
 import { CONTAINER_SETTINGS } from './settings/containers.ts';
@@ -35,10 +35,10 @@ export const SETTINGS: readonly Setting[] = [
   ...STATS_SETTINGS,
 ];
 
-/** The flags that ask for something else than a running agent; they have no place in `AgentConfig`. */
+/** Flags that print something in place of running the agent; they are not part of `AgentConfig`. */
 const REQUEST_KEYS: ReadonlySet<string> = new Set(['help', 'version']);
 
-/** The settings that `AgentConfig` has, that is, all but `--help` and `--version`. */
+/** Settings of `AgentConfig`: all but `--help` and `--version`. */
 export const CONFIG_SETTINGS: readonly Setting[] = SETTINGS.filter(({ key }) => !REQUEST_KEYS.has(key));
 
 export const SETTING_BY_KEY: ReadonlyMap<string, Setting> = new Map(

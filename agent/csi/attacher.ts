@@ -1,32 +1,34 @@
-/** Attaching by VolumeAttachments. Mostly the server's controller makes them: then the node's status says when a volume
- *  is attached, and the attachment what the driver is to know. With `--enable-controller-attach-detach=false` the agent
- *  makes and deletes them itself. Source: document 3, 2.7; upstream's CSI attacher, release 1.24. */
+/** Attachment of volumes through VolumeAttachments. By default the server's controller creates them: the node
+ *  status then shows attached volumes, and the attachment contains the parameters for the driver. With
+ *  `--enable-controller-attach-detach=false` the agent creates and deletes them itself. Source: CSI, document
+ *  3 §2.7; upstream's CSI attacher, release 1.24. */
+
+import type { Node } from '#api/gen/core-v1.ts';
+import type { VolumeAttachment } from '#api/gen/storage-v1.ts';
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import { attachmentName, csiVolumeName } from '#api/meta/volume-names.ts';
-import type { Node } from '#api/schema/gen/core-v1.ts';
-import type { VolumeAttachment } from '#api/schema/gen/storage-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import { type Attacher, type Attachment, AttachRefusedError } from '#volumes/csi/contract.ts';
-import { VolumeSetupError } from '#volumes/setup-error.ts';
+import { type Attacher, type Attachment, AttachRefusedError } from '#volumes/contract/csi.ts';
+import { VolumeSetupError } from '#volumes/errors/setup-error.ts';
 import type { ApiClient } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
 import type { PodEvent } from '../pods/operations/deps.ts';
 import type { NodeEvent } from '../registration/node-status.ts';
 import { createAttachments } from './attachments.ts';
 
-/** How long a pod waits before it says what it waits for, in ms; then it is tried again. */
-const ATTACH_PATIENCE_MS = 10_000;
-const DETACH_PATIENCE_MS = 60_000;
+/** Maximum wait of a mount attempt before it reports the missing attachment and is retried, in ms. */
+const ATTACH_TIMEOUT_MS = 10_000;
+const DETACH_TIMEOUT_MS = 60_000;
 
 export interface AttacherDeps {
   readonly client: Pick<ApiClient, 'get' | 'create' | 'delete' | 'watch'>;
-  /** The node as the server has it. */
+  /** The node as stored by the server. */
   readonly node: {
     current(): Node | undefined;
     onChange(listener: () => void): () => void;
   };
   readonly clock: Clock;
-  /** Told of the node. */
+  /** Emits an event on the node. */
   readonly event: (event: NodeEvent) => void;
   readonly podEvent: PodEvent;
 }
@@ -34,11 +36,11 @@ export interface AttacherDeps {
 export interface AttacherOptions {
   readonly nodeName: string;
   readonly vocabulary: Vocabulary;
-  /** Whether the server's controller attaches. */
+  /** Whether the server's controller attaches volumes. */
   readonly controllerAttaches: boolean;
 }
 
-/** Whether it becomes true within the time. @throws the signal's reason */
+/** Reports whether the condition becomes true within the time limit. @throws the signal's reason */
 async function becomes(
   { clock, node }: Pick<AttacherDeps, 'clock' | 'node'>,
   condition: () => boolean,
@@ -57,17 +59,17 @@ async function becomes(
     return await Promise.race([promise, lapse]);
   } finally {
     end();
-    enough.abort(new Error('it is over'));
+    enough.abort(new Error('attachment wait ended'));
   }
 }
 
 const isAttached = ({ status, metadata }: VolumeAttachment): boolean =>
   status?.attached === true && metadata?.deletionTimestamp === undefined;
 
-const NOT_ATTACHED = 'the volume could not be attached';
-const NOT_ANSWERED = 'its attacher has not answered';
+const NOT_ATTACHED = 'failed to attach the volume';
+const NO_RESPONSE = 'its attacher has not responded';
 
-/** What its attacher says of it. */
+/** Returns an attached attachment. @throws VolumeSetupError with the error of the attacher */
 function checkAttached(name: string, attachment: VolumeAttachment | undefined): VolumeAttachment {
   if (attachment !== undefined && isAttached(attachment)) return attachment;
   const error = attachment?.status?.attachError?.message ?? '';
@@ -75,7 +77,7 @@ function checkAttached(name: string, attachment: VolumeAttachment | undefined): 
   throw new VolumeSetupError(`the volume is not attached to this node yet (VolumeAttachment ${name})${why}`);
 }
 
-/** What an answer of the server means to people. */
+/** Returns the error with an explanation of the server's response. */
 function explained(what: string, { status, message }: ApiRequestError): string {
   const hint =
     status === 403
@@ -84,13 +86,13 @@ function explained(what: string, { status, message }: ApiRequestError): string {
   return `${what}: ${message}${hint}`;
 }
 
-/** Explains what the server answers; everything else passes. */
+/** Adds an explanation to server responses; other errors pass unchanged. */
 function explain(what: string, thrown: unknown): never {
   if (!(thrown instanceof ApiRequestError)) throw thrown;
   throw new VolumeSetupError(explained(what, thrown), { cause: thrown, reason: 'FailedAttachVolume' });
 }
 
-const tellAttached =
+const emitAttached =
   ({ podEvent }: Pick<AttacherDeps, 'podEvent'>): NonNullable<Attacher['attached']> =>
   (pod, name) =>
     podEvent(pod, 'Normal', 'SuccessfulAttachVolume', `AttachVolume.Attach succeeded for volume "${name}"`);
@@ -105,11 +107,12 @@ export function createAttacher(deps: AttacherDeps, options: AttacherOptions): At
     signal: AbortSignal,
   ): Promise<VolumeAttachment> {
     const unique = csiVolumeName(vocabulary.domain, driver, volumeHandle);
-    const isTold = (): boolean =>
+    const isReported = (): boolean =>
       deps.node.current()?.status?.volumesAttached?.some((volume) => volume.name === unique) === true;
-    if (!(await becomes(deps, isTold, ATTACH_PATIENCE_MS, signal))) {
+    if (!(await becomes(deps, isReported, ATTACH_TIMEOUT_MS, signal))) {
       const attachment = await attachments.read(name, signal);
-      // The server is about to tell the node, or to take it away again: only the node's status says which.
+      // The attachment may be about to appear in the node status, or be detaching: only the node status is
+      // authoritative.
       return checkAttached(
         name,
         attachment && { ...attachment, status: { ...attachment.status, attached: false } },
@@ -127,11 +130,11 @@ export function createAttacher(deps: AttacherDeps, options: AttacherOptions): At
       if (!(thrown instanceof ApiRequestError) || thrown.retryable) throw thrown;
       throw new AttachRefusedError(explained(NOT_ATTACHED, thrown), { cause: thrown });
     });
-    const isAnswered = (found: VolumeAttachment | undefined): boolean =>
+    const hasResult = (found: VolumeAttachment | undefined): boolean =>
       found !== undefined && (isAttached(found) || found.status?.attachError !== undefined);
-    const found = await attachments.follow(name, isAnswered, ATTACH_PATIENCE_MS, signal);
+    const found = await attachments.follow(name, hasResult, ATTACH_TIMEOUT_MS, signal);
     if (found !== undefined && isAttached(found)) return found;
-    const why = found?.status?.attachError?.message ?? NOT_ANSWERED;
+    const why = found?.status?.attachError?.message ?? NO_RESPONSE;
     throw new VolumeSetupError(
       `the volume is not attached to this node yet (VolumeAttachment ${name}): ${why}`,
       {
@@ -140,12 +143,12 @@ export function createAttacher(deps: AttacherDeps, options: AttacherOptions): At
     );
   }
 
-  /** What is left of the attachment; undefined: nothing. */
+  /** State of the deleted attachment; undefined once it is gone. */
   async function detachOwn(name: string, signal: AbortSignal): Promise<VolumeAttachment | undefined> {
     await attachments.remove(name, signal);
-    const isAnswered = (found: VolumeAttachment | undefined): boolean =>
+    const hasResult = (found: VolumeAttachment | undefined): boolean =>
       found === undefined || found.status?.detachError !== undefined;
-    return attachments.follow(name, isAnswered, DETACH_PATIENCE_MS, signal);
+    return attachments.follow(name, hasResult, DETACH_TIMEOUT_MS, signal);
   }
 
   return {
@@ -159,16 +162,16 @@ export function createAttacher(deps: AttacherDeps, options: AttacherOptions): At
       );
       return found.status?.attachmentMetadata ?? {};
     },
-    // Otherwise the controller tells it.
-    ...(controllerAttaches ? {} : { attached: tellAttached(deps) }),
+    // With the controller, the event is emitted by it.
+    ...(controllerAttaches ? {} : { attached: emitAttached(deps) }),
     async detach({ driver, volumeHandle }, signal) {
       if (controllerAttaches) return;
       const name = attachmentName(driver, volumeHandle, nodeName);
       const left = await detachOwn(name, signal).catch((thrown: unknown) =>
-        explain('the volume could not be detached', thrown),
+        explain('failed to detach the volume', thrown),
       );
       if (left === undefined) return;
-      const why = left.status?.detachError?.message ?? NOT_ANSWERED;
+      const why = left.status?.detachError?.message ?? NO_RESPONSE;
       const message = `the volume is not detached yet (VolumeAttachment ${name}): ${why}`;
       deps.event({
         type: 'Warning',

@@ -1,9 +1,10 @@
-/** VolumeAttachments of the API server: read, waited for, made. */
+/** Client of the VolumeAttachments on the API server: reads, awaits and creates them. */
+
+import type { VolumeAttachment } from '#api/gen/storage-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import { decode } from '#api/schema/decode.ts';
-import type { VolumeAttachment } from '#api/schema/gen/storage-v1.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
-import type { Attachment } from '#volumes/csi/contract.ts';
+import type { Attachment } from '#volumes/contract/csi.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
 
@@ -11,18 +12,18 @@ const KIND = `storage.${VOCABULARIES.plat.apiGroupDomain}/v1.VolumeAttachment`;
 const LENIENT = { unknownFields: 'ignore', missingFields: 'ignore' } as const;
 
 export interface Attachments {
-  /** Undefined where there is none. */
+  /** Undefined when it does not exist. */
   read(name: string, signal: AbortSignal): Promise<VolumeAttachment | undefined>;
-  /** The attachment as soon as the condition holds, or as it is when the time is over. */
+  /** Resolves with the attachment once the condition holds, or with its state at the time limit. */
   follow(
     name: string,
     condition: (attachment: VolumeAttachment | undefined) => boolean,
     limitMs: number,
     signal: AbortSignal,
   ): Promise<VolumeAttachment | undefined>;
-  /** Harmless where it is there already. */
+  /** Creates it unless it exists. */
   make(attachment: Attachment, name: string, signal: AbortSignal): Promise<void>;
-  /** Harmless where it is gone already. Its attacher may keep it until the volume is detached. */
+  /** Deletes it if it exists. Its attacher may hold it by a finalizer until the volume is detached. */
   remove(name: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -62,7 +63,10 @@ export function createAttachments(
     let known = await read(name, signal);
     if (condition(known)) return known;
     const lapse = new AbortController();
-    const timer = clock.setTimer(() => lapse.abort(new Error('nothing came in time')), limitMs);
+    const timer = clock.setTimer(
+      () => lapse.abort(new Error('timed out waiting for an attachment change')),
+      limitMs,
+    );
     const enough = AbortSignal.any([signal, lapse.signal]);
     const query = {
       fieldSelector: `metadata.name=${name}`,

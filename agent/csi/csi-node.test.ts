@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import type { Drivers } from '#volumes/csi/contract.ts';
+import type { Drivers } from '#volumes/contract/csi.ts';
 import { runCsiNode } from './csi-node.ts';
 import { createTestServer, refused } from './server.fixture.ts';
 
@@ -16,7 +16,7 @@ const driver = (name: string, more: Partial<Listed> = {}): Listed => ({
   topology: {},
   maxVolumes: undefined,
   capabilities: new Set(),
-  // Nothing of a driver is called here.
+  // No driver is called in this test.
   get node(): never {
     throw new Error('nobody calls drivers here');
   },
@@ -25,7 +25,7 @@ const driver = (name: string, more: Partial<Listed> = {}): Listed => ({
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Node and CSINode have one name, as they do on a server; two servers keep them apart. */
+/** Node and CSINode have the same name, so the test uses two servers. */
 async function setUp() {
   const clock = createFakeClock();
   const [nodes, csiNodes] = [createTestServer(), createTestServer()];
@@ -82,7 +82,7 @@ async function setUp() {
 }
 
 describe('runCsiNode', () => {
-  test('makes the object before there is a driver, and says nothing twice', async () => {
+  test('creates the object before any driver, and writes nothing twice', async () => {
     await using world = await setUp();
     expect(world.drivers()).toEqual([]);
     await world.become();
@@ -90,7 +90,7 @@ describe('runCsiNode', () => {
     expect(world.nodes.calls).toEqual([]);
   });
 
-  test('tells the node’s labels first, then the drivers', async () => {
+  test('writes the node labels first, then the drivers', async () => {
     await using world = await setUp();
     await world.become(driver('a', { topology: { rack: 'r1' }, maxVolumes: 2 }));
     expect(world.nodes.get('n1')).toMatchObject({ metadata: { labels: { rack: 'r1' } } });
@@ -99,7 +99,7 @@ describe('runCsiNode', () => {
     ]);
   });
 
-  test('takes an entry out and puts it in again when the driver changed', async () => {
+  test('removes and adds the entry of a changed driver', async () => {
     await using world = await setUp();
     await world.become(driver('a'));
     const before = world.csiNodes.calls.length;
@@ -108,7 +108,7 @@ describe('runCsiNode', () => {
     expect(world.csiNodes.calls.slice(before)).toEqual(['get n1', 'update n1', 'update n1']);
   });
 
-  test('drivers of an earlier run stay until all were asked once', async () => {
+  test('drivers of an earlier run stay until all plugins were queried once', async () => {
     await using world = await setUp();
     await world.become(driver('a'));
     await world.become();
@@ -118,13 +118,13 @@ describe('runCsiNode', () => {
     expect(world.drivers()).toEqual([]);
   });
 
-  test('keeps a driver out whose place contradicts the node', async () => {
+  test('omits a driver whose topology conflicts with the node', async () => {
     await using world = await setUp();
     await world.become(driver('a', { topology: { rack: '1' } }), driver('b', { topology: { rack: '2' } }));
     expect(world.drivers().map(({ name }) => name)).toEqual(['a']);
   });
 
-  test('tries again when the server refuses, and ends its listening at the end', async () => {
+  test('retries when the server rejects a write, and unsubscribes at the end', async () => {
     const world = await setUp();
     world.csiNodes.refuse('update', refused(500));
     await world.become(driver('a'));

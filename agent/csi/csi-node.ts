@@ -1,13 +1,14 @@
-/** Tells the server which CSI drivers the node has: on the node the labels that say where it is in the drivers' terms,
- *  then its CSINode. Away or refusing, the server never keeps a volume from its pod. */
+/** Reports the CSI drivers of the node to the server: first their topology as node labels, then the CSINode.
+ *  An unavailable or rejecting server never blocks a volume. */
+
+import type { Node } from '#api/gen/core-v1.ts';
+import type { CSINode } from '#api/gen/storage-v1.ts';
 import { type BackoffPolicy, createBackoff } from '#api/kit/backoff.ts';
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { decode } from '#api/schema/decode.ts';
-import type { Node } from '#api/schema/gen/core-v1.ts';
-import type { CSINode } from '#api/schema/gen/storage-v1.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
-import type { Drivers } from '#volumes/csi/contract.ts';
+import type { Drivers } from '#volumes/contract/csi.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
 import { driverSteps, migrationAnnotation, newCsiNode, nodeChange } from './decide-node.ts';
@@ -20,7 +21,7 @@ export interface CsiNodeDeps {
   readonly client: Pick<ApiClient, 'get' | 'create' | 'update' | 'patch'>;
   readonly whenNode: (signal: AbortSignal) => Promise<Node>;
   readonly drivers: Pick<Drivers, 'list' | 'onChange'>;
-  /** Resolves when every plugin that was there at the start has been asked once. */
+  /** Resolves when every plugin that existed at the start has been queried once. */
   readonly whenSettled: Promise<void>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -31,7 +32,7 @@ export interface CsiNodeOptions {
   readonly gates: ReadonlySet<string>;
 }
 
-/** Keeps it so until the signal fires. Never rejects. */
+/** Keeps CSINode and labels up to date until the signal fires. Never rejects. */
 export async function runCsiNode(
   deps: CsiNodeDeps,
   { vocabulary, gates }: CsiNodeOptions,
@@ -56,11 +57,11 @@ export async function runCsiNode(
     }
   }
 
-  async function tellCsiNode(node: Node, told: ReturnType<Drivers['list']>): Promise<void> {
+  async function updateCsiNode(node: Node, registered: ReturnType<Drivers['list']>): Promise<void> {
     const rules = { domain: vocabulary.domain, gates, settled };
     let known = await csiNode(node);
     const annotations = { ...known.metadata?.annotations, ...migrationAnnotation(rules) };
-    const steps = driverSteps(known.spec.drivers, told, rules);
+    const steps = driverSteps(known.spec.drivers, registered, rules);
     const isAnnotated = Object.entries(annotations).every(
       ([key, text]) => known.metadata?.annotations?.[key] === text,
     );
@@ -72,18 +73,18 @@ export async function runCsiNode(
     }
   }
 
-  async function tell(): Promise<void> {
+  async function update(): Promise<void> {
     const node = await deps.whenNode(signal);
     const all = drivers.list();
     const { change, misplaced } = nodeChange(node, all, { domain: vocabulary.domain, gates, settled });
     if (misplaced.length > 0) {
-      log.warn({ drivers: misplaced }, 'Topology of CSI drivers contradicts the labels of the node');
+      log.warn({ drivers: misplaced }, 'CSI driver topology conflicts with node labels');
     }
     if (change !== undefined) {
       const address = { apiVersion: 'v1', resource: 'nodes', name: node.metadata?.name ?? '' };
       await client.patch(address, { type: 'merge', content: { metadata: change } }, signal);
     }
-    await tellCsiNode(
+    await updateCsiNode(
       node,
       all.filter(({ name }) => !misplaced.includes(name)),
     );
@@ -102,13 +103,13 @@ export async function runCsiNode(
   while (!signal.aborted) {
     changed = Promise.withResolvers();
     try {
-      await tell();
+      await update();
       backoff.reset('tell');
       await Promise.race([changed.promise, stopped]);
     } catch (thrown) {
       if (signal.aborted) break;
       const retryMs = backoff.fail('tell', clock.now());
-      log.warn({ err: asError(thrown), retryMs }, 'CSI drivers of the node could not be told');
+      log.warn({ err: asError(thrown), retryMs }, 'Failed to update CSINode');
       await sleep(clock, retryMs, signal).catch(() => undefined);
     }
   }

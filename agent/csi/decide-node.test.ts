@@ -1,7 +1,7 @@
 import { assert, constantFrom, property, subarray, tuple } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Node } from '#api/schema/gen/core-v1.ts';
-import type { CSINodeDriver } from '#api/schema/gen/storage-v1.ts';
+import type { Node } from '#api/gen/core-v1.ts';
+import type { CSINodeDriver } from '#api/gen/storage-v1.ts';
 import { driverEntry, driverSteps, migrationAnnotation, newCsiNode, nodeChange } from './decide-node.ts';
 
 const RULES = { domain: 'x.io', gates: new Set<string>(), settled: true };
@@ -15,7 +15,7 @@ const driver = (name: string, more: Partial<Parameters<typeof driverEntry>[0]> =
 const entry = (name: string): CSINodeDriver => ({ name, nodeID: `${name}-id` });
 
 describe('driverEntry', () => {
-  test('tells the keys of the topology in order, and the limit', () => {
+  test('writes the topology keys in order, and the limit', () => {
     expect(driverEntry(driver('d', { topology: { zone: 'a', rack: 'r' }, maxVolumes: 4 }))).toEqual({
       name: 'd',
       nodeID: 'd-id',
@@ -24,14 +24,14 @@ describe('driverEntry', () => {
     });
   });
 
-  test('tells no more than there is', () => {
+  test('omits absent members', () => {
     expect(driverEntry(driver('d'))).toEqual(entry('d'));
   });
 });
 
 describe('driverSteps', () => {
   test.each<[string, readonly CSINodeDriver[], readonly string[], boolean, readonly (readonly string[])[]]>([
-    ['is silent when all is told', [entry('a')], ['a'], true, []],
+    ['changes nothing when all drivers are reported', [entry('a')], ['a'], true, []],
     ['adds a driver that came', [entry('a')], ['a', 'b'], true, [['a-id', 'b-id']]],
     ['takes one out that went', [entry('a'), entry('b')], ['b'], true, [['b-id']]],
     ['leaves one that may only be late', [entry('a'), entry('b')], ['b'], false, []],
@@ -51,17 +51,19 @@ describe('driverSteps', () => {
     expect(steps.map((step) => step.map(({ nodeID }) => nodeID))).toEqual(expected);
   });
 
-  test('the order of keys is no change', () => {
+  test('a different key order is not a change', () => {
     const before = { ...entry('a'), topologyKeys: ['zone', 'rack'] };
     expect(driverSteps([before], [driver('a', { topology: { rack: 'r', zone: 'z' } })], RULES)).toEqual([]);
   });
 
-  test('no step changes an entry, and the last one is right', () => {
+  test('no step changes an entry, and the last one is as desired', () => {
     const names = subarray(['a', 'b', 'c', 'd']);
     const ids = constantFrom('1', '2');
-    const told = tuple(names, ids).map(([some, nodeID]) => some.map((name) => driver(name, { nodeID })));
+    const registered = tuple(names, ids).map(([some, nodeID]) =>
+      some.map((name) => driver(name, { nodeID })),
+    );
     assert(
-      property(told, told, (first, second) => {
+      property(registered, registered, (first, second) => {
         const start = first.map(driverEntry);
         let known: readonly CSINodeDriver[] = start;
         for (const step of driverSteps(start, second, RULES)) {
@@ -80,7 +82,7 @@ describe('driverSteps', () => {
 });
 
 describe('newCsiNode', () => {
-  test('is owned by its node, and tells what is left to drivers', () => {
+  test('is owned by its node, and lists the migrated plugins', () => {
     const made = newCsiNode({ metadata: { name: 'n1', uid: 'u1' } }, 'storage.x.io/v1', {
       ...RULES,
       gates: new Set(['CSIMigration', 'CSIMigrationAWS']),
@@ -95,7 +97,7 @@ describe('newCsiNode', () => {
     expect(made.spec.drivers).toEqual([]);
   });
 
-  test('leaves nothing to drivers where that is switched off', () => {
+  test('lists no migrated plugins where migration is disabled', () => {
     expect(Object.values(migrationAnnotation(RULES))).toEqual(['']);
   });
 });
@@ -104,7 +106,7 @@ describe('nodeChange', () => {
   const IDS = 'csi.volume.x.io/nodeid';
   const node = (labels = {}, annotations = {}): Node => ({ metadata: { name: 'n1', labels, annotations } });
 
-  test('tells where the node is, and what drivers call it', () => {
+  test('sets topology labels and driver node IDs', () => {
     const drivers = [driver('b', { topology: { rack: 'r' } }), driver('a')];
     expect(nodeChange(node(), drivers, RULES)).toEqual({
       change: { labels: { rack: 'r' }, annotations: { [IDS]: '{"a":"a-id","b":"b-id"}' } },
@@ -112,9 +114,9 @@ describe('nodeChange', () => {
     });
   });
 
-  test('is silent when the node says so', () => {
-    const told = node({ rack: 'r' }, { [IDS]: '{"a":"a-id"}' });
-    expect(nodeChange(told, [driver('a', { topology: { rack: 'r' } })], RULES).change).toBeUndefined();
+  test('returns no change for an up-to-date node', () => {
+    const registered = node({ rack: 'r' }, { [IDS]: '{"a":"a-id"}' });
+    expect(nodeChange(registered, [driver('a', { topology: { rack: 'r' } })], RULES).change).toBeUndefined();
   });
 
   test.each([
@@ -125,15 +127,15 @@ describe('nodeChange', () => {
       [driver('a', { topology: { rack: 'r' } }), driver('b', { topology: { rack: 's' } })],
       ['b'],
     ],
-  ])('a driver that contradicts %s is misplaced, and not told of', (_, given, drivers, misplaced) => {
+  ])('a driver that conflicts with %s is misplaced, and not reported', (_, given, drivers, misplaced) => {
     const found = nodeChange(given, drivers, RULES);
     expect(found.misplaced).toEqual(misplaced);
     expect(found.change?.annotations[IDS] ?? '').not.toContain(misplaced[0]);
   });
 
   test.each([
-    ['takes the names back when the drivers are gone', true, { labels: {}, annotations: { [IDS]: null } }],
-    ['keeps them while drivers may only be late', false, undefined],
+    ['removes the annotation once the drivers are gone', true, { labels: {}, annotations: { [IDS]: null } }],
+    ['retains them while drivers may only be late', false, undefined],
   ])('%s', (_, settled, change) => {
     expect(nodeChange(node({}, { [IDS]: '{"a":"a-id"}' }), [], { ...RULES, settled }).change).toEqual(change);
   });

@@ -1,22 +1,23 @@
-/** What the server is told of the CSI drivers of a node. Pure. Source: upstream's `nodeinfomanager`, release 1.24. */
+/** CSINode and node labels for the registered CSI drivers. Pure. Source: upstream's `nodeinfomanager`,
+ *  release 1.24. */
 import { isDeepStrictEqual } from 'node:util';
+import type { Node } from '#api/gen/core-v1.ts';
+import type { CSINode, CSINodeDriver } from '#api/gen/storage-v1.ts';
 import { migratedPlugins, migratedPluginsAnnotation } from '#api/meta/csi-migration.ts';
-import type { Node } from '#api/schema/gen/core-v1.ts';
-import type { CSINode, CSINodeDriver } from '#api/schema/gen/storage-v1.ts';
-import type { Driver } from '#volumes/csi/contract.ts';
+import type { Driver } from '#volumes/contract/csi.ts';
 
-type Told = Pick<Driver, 'name' | 'nodeID' | 'topology' | 'maxVolumes'>;
+type ReportedDriver = Pick<Driver, 'name' | 'nodeID' | 'topology' | 'maxVolumes'>;
 
 export interface CsiNodeRules {
-  /** Of the vocabulary. */
+  /** Domain of the vocabulary. */
   readonly domain: string;
-  /** Feature gates that are on. */
+  /** Enabled feature gates. */
   readonly gates: ReadonlySet<string>;
-  /** Whether what has not registered is gone, and not just late. */
+  /** Whether drivers that have not registered count as removed rather than late. */
   readonly settled: boolean;
 }
 
-export function driverEntry({ name, nodeID, topology, maxVolumes }: Told): CSINodeDriver {
+export function driverEntry({ name, nodeID, topology, maxVolumes }: ReportedDriver): CSINodeDriver {
   const topologyKeys = Object.keys(topology).toSorted();
   return {
     name,
@@ -26,23 +27,23 @@ export function driverEntry({ name, nodeID, topology, maxVolumes }: Told): CSINo
   };
 }
 
-/** The states of the CSINode's drivers that it has to go through, the last of which is right. An entry may come and
- *  go, but never change: one that is to change goes first. */
+/** Returns the sequence of driver lists of the CSINode, ending with the desired one. Entries may be added and
+ *  removed but are immutable: one to change is removed first. */
 export function driverSteps(
   before: readonly CSINodeDriver[],
-  drivers: readonly Told[],
+  drivers: readonly ReportedDriver[],
   { settled }: Pick<CsiNodeRules, 'settled'>,
 ): readonly (readonly CSINodeDriver[])[] {
   const wanted = new Map(drivers.map((driver) => [driver.name, driverEntry(driver)]));
-  const kept = before.filter((entry) => {
+  const retained = before.filter((entry) => {
     const next = wanted.get(entry.name);
     return next === undefined ? !settled : isDeepStrictEqual(comparable(entry), comparable(next));
   });
-  const keptNames = new Set(kept.map(({ name }) => name));
-  const added = [...wanted.values()].filter(({ name }) => !keptNames.has(name));
+  const retainedNames = new Set(retained.map(({ name }) => name));
+  const added = [...wanted.values()].filter(({ name }) => !retainedNames.has(name));
   const isReplaced = added.some(({ name }) => before.some((entry) => entry.name === name));
-  if (kept.length === before.length && added.length === 0) return [];
-  return [...(isReplaced ? [kept] : []), [...kept, ...added]];
+  if (retained.length === before.length && added.length === 0) return [];
+  return [...(isReplaced ? [retained] : []), [...retained, ...added]];
 }
 
 const comparable = ({ name, nodeID, topologyKeys = [], allocatable }: CSINodeDriver): object => ({
@@ -52,7 +53,7 @@ const comparable = ({ name, nodeID, topologyKeys = [], allocatable }: CSINodeDri
   count: allocatable?.count,
 });
 
-/** The object as it is made, without drivers. */
+/** Returns the new object, without drivers. */
 export function newCsiNode(node: Node, apiVersion: string, rules: CsiNodeRules): CSINode {
   const { name = '', uid = '' } = node.metadata ?? {};
   return {
@@ -67,7 +68,7 @@ export function newCsiNode(node: Node, apiVersion: string, rules: CsiNodeRules):
   };
 }
 
-/** Annotation that says which older plugins are left to CSI drivers. */
+/** Annotation with the in-tree plugins that are migrated to CSI drivers. */
 export const migrationAnnotation = (rules: CsiNodeRules): Readonly<Record<string, string>> => ({
   [migratedPluginsAnnotation(rules.domain)]: migratedPlugins(rules).join(','),
 });
@@ -77,11 +78,11 @@ export interface NodeChange {
   readonly annotations: Readonly<Record<string, string | null>>;
 }
 
-/** What the node itself is to say of its drivers; undefined: it says so.
- *  @returns drivers whose place is not where the node is by its labels, which others may have set */
+/** Returns the change of the node for its drivers, undefined when it is up to date, and the drivers whose
+ *  topology conflicts with the node labels, which others may have set. */
 export function nodeChange(
   { metadata }: Node,
-  drivers: readonly Told[],
+  drivers: readonly ReportedDriver[],
   { domain, settled }: CsiNodeRules,
 ): { readonly change: NodeChange | undefined; readonly misplaced: readonly string[] } {
   const labels: Record<string, string> = {};
@@ -94,12 +95,12 @@ export function nodeChange(
     }
   }
   const key = `csi.volume.${domain}/nodeid`;
-  const told = drivers.filter(({ name }) => !misplaced.includes(name));
+  const reported = drivers.filter(({ name }) => !misplaced.includes(name));
   const ids = Object.fromEntries(
-    told.map(({ name, nodeID }) => [name, nodeID] as const).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    reported.map(({ name, nodeID }) => [name, nodeID] as const).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
   const before = metadata?.annotations?.[key];
-  const text = told.length === 0 ? undefined : JSON.stringify(ids);
+  const text = reported.length === 0 ? undefined : JSON.stringify(ids);
   const isSame = text === before || (text === undefined && !settled);
   const annotations = isSame ? {} : { [key]: text ?? null };
   const isNothing = Object.keys(labels).length === 0 && isSame;

@@ -28,7 +28,7 @@ function setUp(disk: Map<string, Json | undefined> = new Map<string, Json | unde
 }
 
 describe('createDriverObjects', () => {
-  test('asks once for many, and believes the answer for a while', async () => {
+  test('coalesces requests, and caches the response', async () => {
     const { clock, server, put, read } = setUp();
     put(false);
     const all = await Promise.all([read('d'), read('d'), read('d')]);
@@ -40,14 +40,14 @@ describe('createDriverObjects', () => {
     expect((await read('d'))?.spec.attachRequired).toBe(true);
   });
 
-  test('that there is none is an answer too', async () => {
+  test('absence is cached, too', async () => {
     const { server, read } = setUp();
     expect(await read('d')).toBeUndefined();
     expect(await read('d')).toBeUndefined();
     expect(server.calls).toEqual(['get d']);
   });
 
-  test('what was known counts while the server is away', async () => {
+  test('the saved object is used while the server is unavailable', async () => {
     const { clock, server, put, read } = setUp();
     put(false);
     await read('d');
@@ -56,7 +56,7 @@ describe('createDriverObjects', () => {
     expect((await read('d'))?.spec.attachRequired).toBe(false);
   });
 
-  test('another process knows it from the disk, also that there was none', async () => {
+  test('another process reads it from disk, including its absence', async () => {
     const first = setUp();
     first.put(false);
     await first.read('d');
@@ -68,7 +68,7 @@ describe('createDriverObjects', () => {
     await expect(next.read('unheard')).rejects.toThrow('away');
   });
 
-  test('a refusal is no absence', async () => {
+  test('a rejection does not count as absence', async () => {
     const { server, read, put } = setUp();
     put(false);
     await read('d');

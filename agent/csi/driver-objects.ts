@@ -1,9 +1,10 @@
-/** CSIDriver objects of the API server: how each driver wants to be used. Read when a volume of the driver is made
- *  ready, good for a while, and kept on disk for the time when the server is away. */
+/** CSIDriver objects of the API server, which configure the use of each driver. Read when a volume of the
+ *  driver is set up, cached for a while, and persisted for outages of the server. */
+
+import type { CSIDriver } from '#api/gen/storage-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
 import { decode } from '#api/schema/decode.ts';
-import type { CSIDriver } from '#api/schema/gen/storage-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
@@ -16,7 +17,8 @@ const LENIENT = { unknownFields: 'ignore', missingFields: 'ignore' } as const;
 /** They hardly ever change. */
 const GOOD_MS = 30_000;
 
-/** All are one saved object, under a name that no ConfigMap of a server has: that has a namespace. */
+/** All of them form one saved object, with a key that no ConfigMap of a server can have, as its namespace is
+ *  empty. */
 export const DRIVERS_KEY: ObjectKey = { kind: 'ConfigMap', namespace: '', name: 'csidrivers' };
 
 export interface DriverObjectsDeps {
@@ -32,7 +34,8 @@ interface Known {
 
 export const readDriver = (object: Json): CSIDriver => decode<CSIDriver>(KIND, object, LENIENT).value;
 
-/** The object; undefined where there is none. @throws what the client throws, where nothing was saved */
+/** Creates a reader of CSIDriver objects, which returns undefined when the object does not exist.
+ *  @throws errors of the client, when none is saved */
 export function createDriverObjects(
   { client, saved, clock }: DriverObjectsDeps,
   apiVersion: string,
@@ -41,7 +44,7 @@ export function createDriverObjects(
   const flights = createSingleFlight<Json | undefined>();
   const { signal } = new AbortController();
 
-  function note(name: string, object: Json | undefined): Json | undefined {
+  function cache(name: string, object: Json | undefined): Json | undefined {
     known.set(name, { object, atMs: clock.monotonic() });
     saved.save(DRIVERS_KEY, {
       drivers: Object.fromEntries([...known].map(([key, entry]) => [key, entry.object ?? null])),
@@ -59,9 +62,9 @@ export function createDriverObjects(
 
   async function read(name: string): Promise<Json | undefined> {
     try {
-      return note(name, await client.get({ apiVersion, resource: 'csidrivers', name }, signal));
+      return cache(name, await client.get({ apiVersion, resource: 'csidrivers', name }, signal));
     } catch (thrown) {
-      if (thrown instanceof ApiRequestError && thrown.status === 404) return note(name, undefined);
+      if (thrown instanceof ApiRequestError && thrown.status === 404) return cache(name, undefined);
       if (thrown instanceof ApiRequestError && !thrown.retryable) throw thrown;
       return known.has(name) ? known.get(name)?.object : savedDriver(name, thrown);
     }

@@ -1,4 +1,4 @@
-/** A server of objects in memory, as far as what belongs to CSI asks one. */
+/** In-memory API server for CSI tests. */
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
 import { isObject, metadataText } from '../api-client/object-fields.ts';
@@ -9,11 +9,11 @@ export interface TestServer {
   /** `verb name`, in order. */
   readonly calls: readonly string[];
   get(name: string): Json | undefined;
-  /** Writes it as somebody else; undefined removes it. */
+  /** Writes the object as another client; undefined removes it. */
   put(name: string, object: Json | undefined): void;
-  /** The next calls of the verb fail with these. */
+  /** The next calls of the verb fail with these errors. */
   refuse(verb: string, ...failures: readonly Error[]): void;
-  /** Resolves when somebody watches. */
+  /** Resolves when a watch has started. */
   readonly whenWatched: Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export const refused = (status: number, message = `status ${status}`): ApiReques
 
 interface Watchers {
   readonly whenWatched: Promise<void>;
-  tell(event: WatchEvent): void;
+  notify(event: WatchEvent): void;
   watch(signal: AbortSignal): AsyncGenerator<WatchEvent, void>;
 }
 
@@ -33,12 +33,12 @@ function createWatchers(): Watchers {
   async function* watch(signal: AbortSignal): AsyncGenerator<WatchEvent, void> {
     const queue: WatchEvent[] = [];
     let wake = Promise.withResolvers<void>();
-    const tell = (event: WatchEvent): void => {
+    const notify = (event: WatchEvent): void => {
       queue.push(event);
       wake.resolve();
     };
     signal.addEventListener('abort', () => wake.resolve(), { once: true });
-    all.add(tell);
+    all.add(notify);
     watched.resolve();
     try {
       for (;;) {
@@ -51,14 +51,14 @@ function createWatchers(): Watchers {
         }
       }
     } finally {
-      all.delete(tell);
+      all.delete(notify);
     }
   }
 
   return {
     whenWatched: watched.promise,
-    tell(event) {
-      for (const tell of all) tell(event);
+    notify(event) {
+      for (const notify of all) notify(event);
     },
     watch,
   };
@@ -71,7 +71,7 @@ export function createTestServer(): TestServer {
   const failures = new Map<string, Error[]>();
   let version = 0;
 
-  function note(verb: string, name: string): void {
+  function record(verb: string, name: string): void {
     calls.push(`${verb} ${name}`);
     const failure = failures.get(verb)?.shift();
     if (failure !== undefined) throw failure;
@@ -87,7 +87,7 @@ export function createTestServer(): TestServer {
     }
     const type = object === undefined ? 'DELETED' : before === undefined ? 'ADDED' : 'MODIFIED';
     const now = objects.get(name) ?? before;
-    if (now !== undefined) watchers.tell({ type, object: now });
+    if (now !== undefined) watchers.notify({ type, object: now });
   }
 
   function read(name: string): Json {
@@ -98,23 +98,23 @@ export function createTestServer(): TestServer {
 
   const client: TestServer['client'] = {
     async get({ name }) {
-      note('get', name);
+      record('get', name);
       return read(name);
     },
     async create(_, object) {
       const name = metadataText(object, 'name') ?? '';
-      note('create', name);
+      record('create', name);
       if (objects.has(name)) throw refused(409);
       put(name, object);
       return read(name);
     },
     async update({ name }, object) {
-      note('update', name);
+      record('update', name);
       put(name, object);
       return read(name);
     },
     async patch({ name }, { content }) {
-      note('patch', name);
+      record('patch', name);
       const before = read(name);
       const change = isObject(content) && isObject(content['metadata']) ? content['metadata'] : {};
       const metadata = isObject(before['metadata']) ? before['metadata'] : {};
@@ -126,7 +126,7 @@ export function createTestServer(): TestServer {
       return read(name);
     },
     async delete({ name }) {
-      note('delete', name);
+      record('delete', name);
       const object = read(name);
       const metadata = isObject(object['metadata']) ? object['metadata'] : {};
       const isKept = Array.isArray(metadata['finalizers']);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Driver } from '#volumes/csi/contract.ts';
+import type { Driver } from '#volumes/contract/csi.ts';
 import { runVolumeHealth } from './volume-health.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -43,12 +43,12 @@ async function setUp(...capabilities: readonly string[]) {
   return { clock, events, listeners, state, end: () => (stop.abort(new Error('over')), running) };
 }
 
-test('tells of what is in a bad way at each look, and of nothing that is well', async () => {
+test('reports abnormal volumes in each round, and no normal ones', async () => {
   const { clock, events, state, end, listeners } = await setUp('VOLUME_CONDITION');
-  const told = 'p Warning VolumeConditionAbnormal Volume v: on fire';
-  expect(events).toEqual([told]);
+  const expected = 'p Warning VolumeConditionAbnormal Volume v: on fire';
+  expect(events).toEqual([expected]);
   await clock.advance(60_000);
-  expect(events).toEqual([told, told]);
+  expect(events).toEqual([expected, expected]);
   state.abnormal = false;
   await clock.advance(60_000);
   expect(events).toHaveLength(2);
@@ -57,7 +57,7 @@ test('tells of what is in a bad way at each look, and of nothing that is well', 
   expect(listeners.size).toBe(0);
 });
 
-test('measures nothing while no driver tells of health, and begins with the first that does', async () => {
+test('measures nothing until a driver reports health', async () => {
   const { clock, events, state, listeners, end } = await setUp('GET_VOLUME_STATS');
   await clock.advance(600_000);
   expect(state.measured).toBe(0);

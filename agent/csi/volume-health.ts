@@ -1,10 +1,12 @@
-/** Tells pods of volumes that are in a bad way, as the drivers of the volumes say. Asks only while a driver says such
- *  things, since each look measures all volumes. Source: upstream's `volumeStatCalculator`, release 1.24. */
+/** Emits events for volumes with abnormal conditions, as reported by their drivers. Polls only while a driver
+ *  supports conditions, since each round measures all volumes. Source: upstream's `volumeStatCalculator`,
+ *  release 1.24. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
-import type { Driver, Drivers } from '#volumes/csi/contract.ts';
+import type { Driver, Drivers } from '#volumes/contract/csi.ts';
 import type { UsageFigures } from '#volumes/usage/disk-usage.ts';
 import type { PodEvent } from '../pods/operations/deps.ts';
 
@@ -15,17 +17,17 @@ export interface VolumeHealthDeps {
   readonly pods: () => readonly Pod[];
   /** Measures all volumes. */
   readonly measure: () => Promise<void>;
-  /** As it was measured last. */
+  /** Results of the last measurement. */
   readonly figuresOf: (podUID: string) => readonly Pick<UsageFigures, 'name' | 'condition' | 'atMs'>[];
   readonly event: PodEvent;
 }
 
 export interface VolumeHealthOptions {
-  /** Time between two looks, in ms. */
+  /** Interval of the checks, in ms. */
   readonly periodMs: number;
 }
 
-/** Looks until the signal fires. Never rejects. */
+/** Checks until the signal fires. Never rejects. */
 export async function runVolumeHealth(
   deps: VolumeHealthDeps,
   { periodMs }: VolumeHealthOptions,
@@ -33,8 +35,8 @@ export async function runVolumeHealth(
 ): Promise<void> {
   const { clock, log, drivers, pods, measure, figuresOf, event } = deps;
 
-  /** @param sinceMs older figures were told before */
-  function tell(sinceMs: number): void {
+  /** @param sinceMs older measurements were reported before */
+  function report(sinceMs: number): void {
     for (const pod of pods()) {
       for (const { name, condition, atMs } of figuresOf(pod.metadata?.uid ?? '')) {
         if (condition?.abnormal !== true || atMs < sinceMs) continue;
@@ -50,10 +52,10 @@ export async function runVolumeHealth(
       const beginMs = clock.now();
       await measure();
       if (signal.aborted) return undefined;
-      tell(beginMs);
+      report(beginMs);
       return clock.now() + periodMs;
     },
-    onError: (error) => log.warn({ err: asError(error) }, 'Health of volumes could not be looked at'),
+    onError: (error) => log.warn({ err: asError(error) }, 'Failed to check volume health'),
   });
   const end = drivers.onChange(() => loop.wake());
   loop.wake();

@@ -1,4 +1,4 @@
-/** A connection on which D-Bus is spoken. Knows no bus and no service. */
+/** D-Bus connection. Knows no bus and no service. */
 
 import { createConnection, type Socket } from 'node:net';
 import { asError } from '#api/kit/clock.ts';
@@ -7,10 +7,10 @@ import { type DBusCall, DBusFormatError, type DBusMessage, type DBusPlain } from
 import { decodeMessage } from './read.ts';
 import { encodeCall } from './write.ts';
 
-/** A call that was refused or not answered, or a peer that is gone. */
+/** A call that was rejected or timed out, or a closed connection. */
 export class DBusError extends Error {
   override readonly name = 'DBusError';
-  /** What the peer calls it; empty where it did not answer. */
+  /** Error name of the peer; empty without a reply. */
   readonly errorName: string;
 
   constructor(message: string, errorName: string, options?: ErrorOptions) {
@@ -22,19 +22,19 @@ export class DBusError extends Error {
 export interface DBusConnection {
   /** @throws DBusError */
   readonly call: (call: DBusCall) => Promise<readonly DBusPlain[]>;
-  /** Has the listener hear of every signal. */
+  /** Calls the listener with every signal. */
   readonly onSignal: (listener: (message: DBusMessage) => void) => void;
-  /** Resolves when the connection has ended, by whomever. */
+  /** Resolves when the connection is closed, by either side. */
   readonly closed: Promise<void>;
   readonly close: () => void;
 }
 
-/** Until an answer is given up, in ms. */
+/** Timeout of a call, in ms. */
 const TIMEOUT_MS = 30_000;
-/** An answer to the greeting is one short line. */
+/** Maximum size of the reply to the authentication, one short line. */
 const LONGEST_LINE = 1024;
 
-/** Greets as the user that this process is. Resolves with what came after the greeting. */
+/** Authenticates as the user of this process. Resolves with the bytes received after the handshake. */
 function authenticate(socket: Socket): Promise<Buffer> {
   const uid = Buffer.from(String(process.getuid?.() ?? 0)).toString('hex');
   return new Promise((resolve, reject) => {
@@ -47,18 +47,18 @@ function authenticate(socket: Socket): Promise<Buffer> {
       socket.off('data', take);
       socket.off('error', end);
       const said = came.subarray(0, Math.max(line, 0)).toString('latin1');
-      if (!said.startsWith('OK ')) return reject(new DBusError(`we are not let in: ${said}`, ''));
+      if (!said.startsWith('OK ')) return reject(new DBusError(`authentication rejected: ${said}`, ''));
       socket.write('BEGIN\r\n');
       resolve(came.subarray(line + 2));
     };
     socket.on('data', take);
     socket.once('error', end);
-    socket.once('close', () => reject(new DBusError('the peer hung up', '')));
+    socket.once('close', () => reject(new DBusError('the peer closed the connection', '')));
     socket.write(`\0AUTH EXTERNAL ${uid}\r\n`);
   });
 }
 
-/** Calls each function with the messages in what comes, whole. */
+/** Splits the received bytes into complete messages and calls the handler of each. */
 function createIntake(socket: Socket, take: (message: DBusMessage) => void): (chunk: Buffer) => void {
   let came = Buffer.alloc(0);
   return (chunk) => {
@@ -101,16 +101,16 @@ export async function connectDBus(path: string): Promise<DBusConnection> {
       listeners.notify(message);
       return;
     }
-    const asked = waiting.get(message.replySerial);
-    if (asked !== undefined && message.type !== 'call') settle(asked, message);
+    const pending = waiting.get(message.replySerial);
+    if (pending !== undefined && message.type !== 'call') settle(pending, message);
   }
 
   async function call(request: DBusCall): Promise<readonly DBusPlain[]> {
-    if (socket.destroyed) throw new DBusError('the peer is gone', '');
+    if (socket.destroyed) throw new DBusError('the connection is closed', '');
     serial += 1;
     const number = serial;
     const { promise, resolve, reject } = Promise.withResolvers<readonly DBusPlain[]>();
-    const timer = setTimeout(() => reject(new DBusError(`${request.member}: no answer`, '')), TIMEOUT_MS);
+    const timer = setTimeout(() => reject(new DBusError(`${request.member}: no response`, '')), TIMEOUT_MS);
     waiting.set(number, { call: request, resolve, reject });
     socket.write(encodeCall(request, number));
     return promise.finally(() => {
@@ -126,7 +126,7 @@ export async function connectDBus(path: string): Promise<DBusConnection> {
   });
   socket.once('close', () => {
     for (const { reject } of waiting.values()) {
-      reject(new DBusError('the peer is gone', '', { cause: failure }));
+      reject(new DBusError('the connection is closed', '', { cause: failure }));
     }
   });
   const read = createIntake(socket, take);

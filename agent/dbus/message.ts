@@ -1,16 +1,16 @@
-/** D-Bus messages, as far as calling the system's services and hearing from them needs them.
+/** D-Bus messages, limited to method calls and signals of system services.
  *  @see https://dbus.freedesktop.org/doc/dbus-specification.html */
 
-/** Texts, numbers and truth values: all that is read. */
+/** Strings, numbers and booleans: all that is decoded. */
 export type DBusPlain = string | number | bigint | boolean;
 
-/** A value that says of which type it is. */
+/** A variant: a value with its type. */
 export interface DBusVariant {
   readonly type: string;
   readonly value: DBusValue;
 }
 
-/** Arrays are arrays and structures. */
+/** Arrays stand for arrays and structs. */
 export type DBusValue = DBusPlain | DBusVariant | readonly DBusValue[];
 
 export interface DBusCall {
@@ -18,7 +18,7 @@ export interface DBusCall {
   readonly path: string;
   readonly interface: string;
   readonly member: string;
-  /** Types of the body's values: `ssa(sv)`. */
+  /** Signature of the body: `ssa(sv)`. */
   readonly signature?: string;
   readonly body?: readonly DBusValue[];
 }
@@ -34,16 +34,16 @@ export interface DBusMessage {
   readonly member: string;
   readonly sender: string;
   readonly errorName: string;
-  /** Empty where it is of a type that nobody asks for. */
+  /** Decoded body; empty when it contains unsupported types. */
   readonly body: readonly DBusPlain[];
 }
 
-/** Bytes that are no message, or one that is longer than any that is expected. */
+/** Invalid bytes, or a message beyond the size limit. */
 export class DBusFormatError extends Error {
   override readonly name = 'DBusFormatError';
 }
 
-/** Fields of a message's header. */
+/** Header fields of a message. */
 export const FIELD = {
   path: 1,
   interface: 2,
@@ -55,5 +55,5 @@ export const FIELD = {
   signature: 8,
 } as const;
 
-/** The next multiple. */
+/** Rounds up to the next multiple. */
 export const aligned = (offset: number, to: number): number => Math.ceil(offset / to) * to;

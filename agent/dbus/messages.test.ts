@@ -11,16 +11,17 @@ const CALL = {
 };
 
 describe('encodeCall', () => {
-  test('is as the specification has it', () => {
+  test('matches the specification', () => {
     const bytes = encodeCall(CALL, 1);
-    // Little-endian, call, no flags, version 1, no body, serial 1, 109 bytes of fields; path first, as an object path.
+    // Little-endian, method call, no flags, version 1, no body, serial 1, 109 bytes of fields; path first, as
+    // an object path.
     expect(bytes.subarray(0, 24).toString('hex')).toBe(
       ['6c010001', '00000000', '01000000', '6d000000', '01016f00', '15000000'].join(''),
     );
     expect(bytes).toHaveLength(128);
   });
 
-  test('is read back, whatever it says', () => {
+  test('round-trips any content', () => {
     const body = fc.record({
       a: fc.string(),
       b: fc.boolean(),
@@ -41,13 +42,13 @@ describe('encodeCall', () => {
 describe('decodeMessage', () => {
   const whole = encodeCall({ ...CALL, signature: 's', body: ['text'] }, 2);
 
-  test('waits for what is missing', () => {
+  test('waits for missing bytes', () => {
     const cuts = Array.from({ length: whole.length }, (_, index) => whole.subarray(0, index));
     expect(cuts.every((cut) => decodeMessage(cut) === undefined)).toBe(true);
     expect(decodeMessage(Buffer.concat([whole, whole]))?.length).toBe(whole.length);
   });
 
-  test('reads the value within another, of 64 bits and big-endian', () => {
+  test('reads a nested variant, 64-bit and big-endian', () => {
     const body = Buffer.from(['0174000000000000', '00000000004c4b40'].join(''), 'hex');
     const fields = Buffer.from(['05017500', '00000009', '08016700', '01760000'].join(''), 'hex');
     const header = Buffer.from(['42020001', '00000010', '00000003', '0000000f'].join(''), 'hex');
@@ -58,7 +59,7 @@ describe('decodeMessage', () => {
   test.each([
     ['is too long', () => Buffer.from('6c010001ffffff7f0100000000000000', 'hex'), 'too long'],
     ['is of no type', () => Buffer.from('6c090001000000000100000000000000', 'hex'), 'type 9'],
-  ])('refuses what %s', (_, bytes, message) => {
+  ])('rejects what %s', (_, bytes, message) => {
     expect(() => decodeMessage(bytes())).toThrow(message);
   });
 });

@@ -1,4 +1,4 @@
-/** D-Bus messages from bytes. Pure. Of bodies only plain values are read: nobody here asks for others. */
+/** Decoder of D-Bus messages. Pure. Decodes bodies of basic types only, since no caller needs others. */
 import {
   aligned,
   DBusFormatError,
@@ -10,7 +10,7 @@ import {
 
 const TYPES: readonly (DBusMessageType | undefined)[] = [undefined, 'call', 'return', 'error', 'signal'];
 const FIXED_HEADER = 16;
-/** Far more than a bus says to a client like this one. */
+/** Far above the messages of a bus to this client. */
 const LONGEST = 1024 * 1024;
 
 class Reader {
@@ -30,7 +30,7 @@ class Reader {
 
   #take(length: number): Buffer {
     const end = this.offset + length;
-    if (end > this.#bytes.length) throw new DBusFormatError('a message ends too early');
+    if (end > this.#bytes.length) throw new DBusFormatError('message truncated');
     const taken = this.#bytes.subarray(this.offset, end);
     this.offset = end;
     return taken;
@@ -75,7 +75,7 @@ class Reader {
         return this.value(inner);
       }
       default:
-        throw new DBusFormatError(`values of type ${type} are not read`);
+        throw new DBusFormatError(`cannot read values of type ${type}`);
     }
   }
 }
@@ -88,7 +88,7 @@ function readBody(bytes: Buffer, little: boolean, signature: string): readonly D
   return signature.split('').map((type) => reader.value(type));
 }
 
-/** The first message in what came, and how long it is; undefined while it is not whole.
+/** Returns the first message in the bytes and its length; undefined while it is incomplete.
  *  @throws DBusFormatError */
 export function decodeMessage(
   bytes: Buffer,
@@ -101,7 +101,7 @@ export function decodeMessage(
   const fieldsLength = lengths.word();
   const bodyStart = aligned(FIXED_HEADER + fieldsLength, 8);
   const length = bodyStart + bodyLength;
-  if (length > LONGEST) throw new DBusFormatError(`a message of ${length} bytes is too long`);
+  if (length > LONGEST) throw new DBusFormatError(`message of ${length} bytes is too long`);
   if (bytes.length < length) return undefined;
   const fields = new Map<number, DBusPlain>();
   const reader = new Reader(bytes.subarray(0, length), little, FIXED_HEADER);
@@ -111,7 +111,7 @@ export function decodeMessage(
     fields.set(code, reader.value('v'));
   }
   const type = TYPES[bytes[1] ?? 0];
-  if (type === undefined) throw new DBusFormatError(`messages of type ${bytes[1]} are not known`);
+  if (type === undefined) throw new DBusFormatError(`unknown message type ${bytes[1]}`);
   const text = (code: number): string => String(fields.get(code) ?? '');
   const message: DBusMessage = {
     type,

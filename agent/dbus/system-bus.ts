@@ -1,11 +1,11 @@
-/** The machine's system bus. Knows no service. */
+/** Connection to the system bus. Knows no service. */
 import { connectDBus, type DBusConnection } from './connection.ts';
 import type { DBusMessage } from './message.ts';
 
 export const SYSTEM_BUS = '/run/dbus/system_bus_socket';
 
 export interface SystemBus extends Pick<DBusConnection, 'call' | 'closed' | 'close'> {
-  /** Has the listener hear of signals that match. @throws DBusError */
+  /** Calls the listener with matching signals. @throws DBusError */
   listen(rule: string, listener: (message: DBusMessage) => void): Promise<void>;
 }
 
@@ -15,7 +15,7 @@ const BUS = {
   interface: 'org.freedesktop.DBus',
 };
 
-/** Where the bus is by the specification's variable; the usual place where that names no socket. */
+/** Returns the first socket path in DBUS_SYSTEM_BUS_ADDRESS; the default path where it contains none. */
 export function systemBusPath(addresses: string | undefined): string {
   const paths = (addresses ?? '')
     .split(';')

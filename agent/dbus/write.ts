@@ -1,4 +1,4 @@
-/** D-Bus calls as bytes. Pure. */
+/** Encoder of D-Bus method calls. Pure. */
 import {
   aligned,
   type DBusCall,
@@ -9,7 +9,7 @@ import {
   FIELD,
 } from './message.ts';
 
-/** The first complete type of a signature: `a(sv)` of `a(sv)u`. */
+/** Returns the first complete type of a signature: `a(sv)` of `a(sv)u`. */
 function firstType(signature: string): string {
   const [first = ''] = signature;
   if (first === 'a') return `a${firstType(signature.slice(1))}`;
@@ -20,7 +20,7 @@ function firstType(signature: string): string {
     if (letter === ')') depth -= 1;
     return depth === 0;
   });
-  if (end < 0) throw new DBusFormatError(`signature ${signature} has no end`);
+  if (end < 0) throw new DBusFormatError(`signature ${signature} is unterminated`);
   return signature.slice(0, end + 1);
 }
 
@@ -34,17 +34,17 @@ const isVariant = (value: DBusValue): value is DBusVariant => typeof value === '
 
 function plain(value: DBusValue): DBusPlain {
   if (typeof value !== 'object') return value;
-  throw new DBusFormatError('texts, numbers and truth values are written from such');
+  throw new DBusFormatError('basic types need a string, a number or a boolean');
 }
 
 function listed(value: DBusValue): readonly DBusValue[] {
   if (typeof value === 'object' && !isVariant(value)) return value;
-  throw new DBusFormatError('arrays and structures are written from arrays');
+  throw new DBusFormatError('arrays and structs need an array');
 }
 
 const ALIGNED_TO_8: ReadonlySet<string> = new Set(['(', 't', 'x']);
 
-/** Appends values, each at a multiple of its size. */
+/** Appends values, each aligned to its size. */
 class Writer {
   #bytes = Buffer.alloc(0);
 
@@ -87,7 +87,7 @@ class Writer {
       case 'a':
         return this.#array(type.slice(1), listed(value));
       default:
-        throw new DBusFormatError(`values of type ${type} are not written`);
+        throw new DBusFormatError(`cannot write values of type ${type}`);
     }
   }
 
@@ -117,12 +117,12 @@ class Writer {
   }
 
   #variant(value: DBusValue): void {
-    if (!isVariant(value)) throw new DBusFormatError('a variant says of which type it is');
+    if (!isVariant(value)) throw new DBusFormatError('a variant needs its type');
     this.#signature(value.type);
     this.value(value.type, value.value);
   }
 
-  /** Its length counts from the first element on. */
+  /** Its length excludes the padding before the first element. */
   #array(type: string, values: readonly DBusValue[]): void {
     this.#word('u', 0);
     const lengthAt = this.#bytes.length - 4;
@@ -133,14 +133,14 @@ class Writer {
   }
 }
 
-/** A call as the bus takes it. @param serial from 1 on, another for each call */
+/** Encodes a method call. @param serial from 1 on, unique per connection */
 export function encodeCall(call: DBusCall, serial: number): Buffer {
   const { signature = '', body = [] } = call;
   const content = new Writer();
   content.values(signature, body);
   const field = (code: number, type: string, value: string): DBusValue => [code, { type, value }];
   const header = new Writer();
-  // Little-endian, a call, no flags, version 1.
+  // Little-endian, method call, no flags, version 1.
   header.append(Buffer.of('l'.charCodeAt(0), 1, 0, 1));
   header.value('u', content.bytes.length);
   header.value('u', serial);

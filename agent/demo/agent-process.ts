@@ -1,4 +1,4 @@
-/** The demo's agent as a process: found again by its pid file, started in a session of its own, ended by SIGTERM. */
+/** Process of the demo agent: found by its pid file, started in its own session, stopped with SIGTERM. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { open, readFile, rm, writeFile } from 'node:fs/promises';
 import { parsePidFile, readProcess } from '#agent/runtime/managed/process.ts';
@@ -7,7 +7,7 @@ import type { DemoLayout } from './layout.ts';
 
 export interface AgentStart {
   readonly layout: DemoLayout;
-  /** The repository's folder. */
+  /** Path of the repository. */
   readonly repository: string;
   readonly manifests: string;
   readonly endpoint: string;
@@ -15,19 +15,19 @@ export interface AgentStart {
   readonly extra: readonly string[];
 }
 
-/** The agent ended while it was needed. The message has the end of its log. */
+/** The agent exited while it was needed. The message contains the end of its log. */
 export class AgentEndedError extends Error {
   constructor(logPath: string, logEnd: string) {
-    super(`the agent ended; its log ${logPath} ends:\n${logEnd}`);
+    super(`the agent exited; the end of its log ${logPath}:\n${logEnd}`);
     this.name = 'AgentEndedError';
   }
 }
 
 const STOP_TIMEOUT_MS = 15_000;
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
-/** The flags of the demo's agent; the one with its root folder is how its process is recognised. */
-export function agentArguments(start: AgentStart): readonly string[] {
+/** Returns the flags of the demo agent; the root directory among them identifies its process. */
+function agentArguments(start: AgentStart): readonly string[] {
   return [
     `${start.repository}/agent/bin.ts`,
     'run',
@@ -45,14 +45,14 @@ function rootFlag(layout: DemoLayout): string {
   return `--root-dir=${layout.agentRoot}`;
 }
 
-/** Pid of the demo's agent if it runs. */
+/** Returns the pid of the demo agent if it is running. */
 export async function findAgent(layout: DemoLayout): Promise<number | undefined> {
   const pid = parsePidFile(await readOrEmpty(layout.agentPid));
   const image = pid === undefined ? undefined : await readProcess(pid);
   return image?.args.includes(rootFlag(layout)) === true ? pid : undefined;
 }
 
-/** Starts it with its output in a log file; it outlives the demo unless told to end. */
+/** Starts the agent with its output in a log file; it outlives the demo unless it is stopped. */
 export async function spawnAgent(start: AgentStart): Promise<ChildProcess> {
   const output = await open(start.layout.agentLog, 'w', 0o640);
   try {
@@ -72,7 +72,7 @@ export async function spawnAgent(start: AgentStart): Promise<ChildProcess> {
   }
 }
 
-/** Ends it and waits until it is gone; SIGKILL when it does not go by itself. Pods run on. */
+/** Stops the agent and waits for its exit; SIGKILL if it does not stop in time. Pods keep running. */
 export async function stopAgent(clock: Clock, layout: DemoLayout): Promise<void> {
   for (const signalName of ['SIGTERM', 'SIGKILL'] as const) {
     const deadlineMs = clock.monotonic() + STOP_TIMEOUT_MS;
@@ -80,13 +80,13 @@ export async function stopAgent(clock: Clock, layout: DemoLayout): Promise<void>
     if (pid === undefined) break;
     process.kill(pid, signalName);
     while (clock.monotonic() < deadlineMs && (await findAgent(layout)) !== undefined) {
-      await sleep(clock, LOOK_MS);
+      await sleep(clock, POLL_MS);
     }
   }
   await rm(layout.agentPid, { force: true });
 }
 
-/** The last lines of the agent's log. */
+/** Returns the last lines of the agent log. */
 export async function agentLogEnd(layout: DemoLayout): Promise<string> {
   return (await readOrEmpty(layout.agentLog)).trimEnd().split('\n').slice(-12).join('\n').slice(-6000);
 }
@@ -95,7 +95,7 @@ async function readOrEmpty(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch {
-    // Not there: as good as empty for both files.
+    // A missing log file counts as empty.
     return '';
   }
 }

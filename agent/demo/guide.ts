@@ -1,4 +1,4 @@
-/** What the demo tells its user once the pods are up. */
+/** Text that the demo prints once the pods are running. */
 import { relative } from 'node:path';
 import type { PodLine } from './pod-line.ts';
 
@@ -8,13 +8,13 @@ export interface GuideFacts {
   readonly manifests: string;
   readonly agentLog: string;
   readonly lines: readonly PodLine[];
-  /** Whether the agent ends with Ctrl-C, rather than running on in the background. */
+  /** Whether Ctrl-C stops the agent, rather than leaving it in the background. */
   readonly foreground: boolean;
-  /** Whether the reader is not root. */
+  /** Whether the user is not root. */
   readonly sudo: boolean;
 }
 
-/** Commands that work as they stand, with a pod that is there. */
+/** Complete command lines with the name of an existing pod. */
 export function renderGuide(facts: GuideFacts): string {
   const here = relative(facts.workingDir, facts.repository);
   const become = facts.sudo ? 'sudo ' : '';
@@ -23,18 +23,18 @@ export function renderGuide(facts: GuideFacts): string {
   const pod = running?.name.split('/')[1] ?? 'POD';
   const rows: readonly (readonly [string, string])[] = [
     ['list the pods', `${command} ps`],
-    ['one of them in full', `${command} describe ${pod}`],
-    ['what happened', `${command} events`],
-    ['read its log', `${command} logs -f ${pod}`],
-    ['a shell in it', `${command} exec -it ${pod} -- sh`],
+    ['show details of a pod', `${command} describe ${pod}`],
+    ['list events', `${command} events`],
+    ['follow its log', `${command} logs -f ${pod}`],
+    ['open a shell in it', `${command} exec -it ${pod} -- sh`],
     ['add a pod', `cp my-pod.yaml ${facts.manifests}/`],
     ['remove it', `rm ${facts.manifests}/my-pod.yaml`],
-    ['the agent’s own log', `${become}tail -f ${facts.agentLog}`],
-    ['stop and remove all', 'npm start -- --stop'],
+    ['follow the log of the agent', `${become}tail -f ${facts.agentLog}`],
+    ['stop and remove everything', 'npm start -- --stop'],
   ];
   const width = Math.max(...rows.map(([what]) => what.length));
   const ending = facts.foreground
-    ? 'Ctrl-C stops the agent; the pods run on, and npm start takes them over again.'
-    : 'The agent runs on in the background.';
+    ? 'Ctrl-C stops the agent; the pods keep running, and npm start adopts them again.'
+    : 'The agent keeps running in the background.';
   return [...rows.map(([what, text]) => `  ${what.padEnd(width)}   ${text}`), '', ending].join('\n');
 }

@@ -1,4 +1,4 @@
-/** Where the demo keeps what: everything below one folder, so that `--stop` can remove it as a whole. */
+/** Paths of the demo: everything is below one directory, so that `--stop` can remove it as a whole. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { LayoutOptions } from '#agent/runtime/managed/layout.ts';
@@ -6,35 +6,35 @@ import type { LayoutOptions } from '#agent/runtime/managed/layout.ts';
 export interface DemoLayout {
   readonly root: string;
   readonly containerd: LayoutOptions;
-  /** Name of the pod network and of the cgroup below which the demo's pods run. */
+  /** Name of the pod network and of the parent cgroup of the demo pods. */
   readonly name: string;
   readonly agentRoot: string;
   readonly podLogs: string;
   readonly logLinks: string;
-  /** The `nodeagent` script in the repository looks for it there. */
+  /** The `nodeagent` script in the repository expects the socket there. */
   readonly agentSocket: string;
   readonly agentLog: string;
   readonly agentPid: string;
-  /** What `--stop` has to know of the start: the runtime that was used. */
+  /** Record of the runtime in use, for `--stop`. */
   readonly record: string;
 }
 
 export const DEFAULT_DEMO_ROOT = '/var/lib/nodeagent-demo';
 const DEMO_NAME = 'nodeagent-demo';
-/** So that the sockets' paths fit into the 107 bytes that the kernel gives them. */
+/** Keeps socket paths within the kernel limit of 107 bytes. */
 const LONGEST_ROOT = 80;
 
-/** The root folder cannot be used. */
+/** The root directory cannot be used. */
 export class DemoRootError extends Error {
   constructor(root: string, expected: string) {
     super(
-      `the demo's folder ${JSON.stringify(root)} must be ${expected}; set NODEAGENT_DEMO_ROOT to another one`,
+      `the demo directory ${JSON.stringify(root)} must be ${expected}; set NODEAGENT_DEMO_ROOT to another directory`,
     );
     this.name = 'DemoRootError';
   }
 }
 
-/** @throws DemoRootError when the path is relative, too long, or so short that removing it would be a disaster */
+/** @throws DemoRootError when the path is relative, too long, or so short that removing it would be dangerous */
 export function demoLayout(root: string): DemoLayout {
   if (!/^(?:\/[\w.-]+){2,}$/.test(root) || root.includes('/..')) {
     throw new DemoRootError(root, 'an absolute path of at least two plain parts');
@@ -59,7 +59,7 @@ export function demoLayout(root: string): DemoLayout {
   };
 }
 
-/** Demos in different folders run side by side. */
+/** Demos in different directories can run concurrently. */
 function shortHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 8);
 }

@@ -1,4 +1,4 @@
-/** Entry of `npm start`. Reads arguments, environment and signals; everything else is in its neighbours. */
+/** Entry point of `npm start`: arguments, environment and signals. */
 import { resolve } from 'node:path';
 import { pino } from 'pino';
 import { systemClock } from '#api/kit/clock.ts';
@@ -47,6 +47,6 @@ try {
 } catch (thrown) {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   process.stderr.write(`npm start: ${message}\n`);
-  if (thrown instanceof DemoUsageError) process.stderr.write('npm start -- --help shows what there is.\n');
+  if (thrown instanceof DemoUsageError) process.stderr.write('npm start -- --help lists the options.\n');
   process.exit(1);
 }

@@ -24,13 +24,13 @@ describe('parseDemoOptions', () => {
     [['--container-runtime-endpoint=tcp://1.2.3.4']],
     [['--nonsense']],
     [['word']],
-  ])('refuses %j', (argv) => {
+  ])('rejects %j', (argv) => {
     expect(() => parseDemoOptions(argv)).toThrow(DemoUsageError);
   });
 });
 
 describe('demoLayout', () => {
-  test('keeps everything below the root, under a name of its own', () => {
+  test('puts everything below the root, with its own name', () => {
     const { name, root, containerd, ...paths } = demoLayout('/var/lib/demo');
     expect(root).toBe('/var/lib/demo');
     expect(name).not.toBe(demoLayout('/var/lib/other').name);
@@ -40,7 +40,7 @@ describe('demoLayout', () => {
   });
 
   test.each(['/', '/home', 'relative/path', '/a/../b', '/a//b', `/var/${'x'.repeat(80)}`, '/a/b c'])(
-    'refuses %s, which is removed as a whole at the end',
+    'rejects %s, which would be removed as a whole',
     (root) => {
       expect(() => demoLayout(root)).toThrow(DemoRootError);
     },
@@ -48,7 +48,7 @@ describe('demoLayout', () => {
 });
 
 describe('renderGuide', () => {
-  test('names a pod that runs, and the command from where the user is', () => {
+  test('names a running pod, and the command relative to the working directory', () => {
     const line = { ready: '1/1', restarts: 0, age: '', ip: '', settled: true };
     const text = renderGuide({
       repository: '/repo',

@@ -6,14 +6,14 @@ export type DemoCommand =
   | { readonly kind: 'stop' }
   | { readonly kind: 'help' };
 
-/** Which runtime runs the pods. */
+/** Selects the runtime for the pods. */
 export type DemoRuntime =
   | { readonly kind: 'managed' }
-  /** The first of the machine's own that is there. */
+  /** The first runtime of the machine that is found. */
   | { readonly kind: 'machine' }
   | { readonly kind: 'endpoint'; readonly endpoint: string };
 
-/** An argument that makes no sense. */
+/** An invalid argument. */
 export class DemoUsageError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -23,15 +23,15 @@ export class DemoUsageError extends Error {
 
 export const DEMO_HELP = `npm start -- [options]     runs the pods of examples/manifests on this machine
 
-  --stop                   remove everything the demo ran: pods, containers, containerd, mounts, folders
-  --detach                 exit when the pods are up; the agent runs on in the background
-  --machine-runtime        use the runtime that is on the machine, not a private containerd
+  --stop                   remove everything the demo created: pods, containers, containerd, mounts, directories
+  --detach                 exit when the pods are running; the agent keeps running in the background
+  --machine-runtime        use the runtime of the machine instead of a private containerd
   --container-runtime-endpoint=unix:///…
                            use the runtime of this CRI socket
   --help                   show this
 
-NODEAGENT_DEMO_ROOT is the folder that holds everything (default /var/lib/nodeagent-demo).
-The demo images are only loaded into the private containerd; another runtime must have local/busybox:1.
+NODEAGENT_DEMO_ROOT is the directory of all demo files (default /var/lib/nodeagent-demo).
+The demo images are loaded only into the private containerd; another runtime must provide local/busybox:1.
 `;
 
 /** @throws DemoUsageError */
@@ -42,12 +42,14 @@ export function parseDemoOptions(argv: readonly string[]): DemoCommand {
   const machine = values['machine-runtime'] === true;
   if (values.stop === true) {
     if (endpoint !== undefined || machine || values.detach === true) {
-      throw new DemoUsageError('--stop goes with no other option: the demo knows what it ran');
+      throw new DemoUsageError(
+        '--stop cannot be combined with other options; the demo has recorded its runtime',
+      );
     }
     return { kind: 'stop' };
   }
   if (endpoint !== undefined && machine) {
-    throw new DemoUsageError('give either --machine-runtime or --container-runtime-endpoint');
+    throw new DemoUsageError('use either --machine-runtime or --container-runtime-endpoint');
   }
   if (endpoint !== undefined && !/^(?:unix:\/\/)?\/./.test(endpoint)) {
     throw new DemoUsageError(

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import type { ContainerStatus, Pod } from '#api/schema/gen/core-v1.ts';
+import type { ContainerStatus, Pod } from '#api/gen/core-v1.ts';
 import { describePod, type PodLine } from './pod-line.ts';
 import { createProgress } from './progress.ts';
 
@@ -87,7 +87,7 @@ const LINE: PodLine = describePod(
 const READY: PodLine = { ...LINE, ready: '1/1', settled: true, ip: '10.0.0.2' };
 
 describe('createProgress', () => {
-  test('writes a line for each change where the output is not a terminal', () => {
+  test('writes a line for each change without a terminal', () => {
     const { written, progress } = collect(undefined);
     for (const line of [LINE, LINE, { ...LINE, age: '9s' }, READY]) progress.show([line]);
     expect(written).toEqual([

@@ -1,7 +1,7 @@
-/** One pod in the words of a table's row. Pure. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
-import { formatSince } from '../cli/duration.ts';
-import { summarizePod } from '../cli/pod-status.ts';
+/** Formats one pod as a table row. Pure. */
+import type { Pod } from '#api/gen/core-v1.ts';
+import { formatSince } from '../cli/args/duration.ts';
+import { summarizePod } from '../cli/views/pod-status.ts';
 
 export interface PodLine {
   readonly name: string;
@@ -11,7 +11,7 @@ export interface PodLine {
   readonly restarts: number;
   readonly age: string;
   readonly ip: string;
-  /** Whether the pod is where its manifest wants it: running with all containers ready, or finished. */
+  /** Whether the pod has reached its goal: running with all containers ready, or finished. */
   readonly settled: boolean;
 }
 

@@ -1,10 +1,10 @@
-/** Shows pods come up: a table that is redrawn on a terminal, a line for each change elsewhere. */
-import { formatTable } from '../cli/table.ts';
+/** Shows the progress of starting pods: a redrawn table on a terminal, otherwise a line for each change. */
+import { formatTable } from '../cli/views/table.ts';
 import type { PodLine } from './pod-line.ts';
 
 export interface Progress {
   show(lines: readonly PodLine[]): void;
-  /** Leaves the last state standing, so that other text can follow. */
+  /** Keeps the last state on the screen, so that other text can follow. */
   finish(): void;
 }
 
@@ -41,7 +41,7 @@ function createTableProgress(output: ProgressOutput): Progress {
       const rows = tableRows(lines).map((row, index) => colour(row.slice(0, width), lines[index - 1]));
       const text = `${rows.join('\n')}\n`;
       if (text === last) return;
-      // Up to the first row of the last drawing, then clear from there to the end of the screen.
+      // Move up to the first row of the last drawing, then clear to the end of the screen.
       output.write(`${drawn === 0 ? '' : `\u001b[${drawn}A`}\u001b[0J${text}`);
       drawn = rows.length;
       last = text;
@@ -53,7 +53,7 @@ function createTableProgress(output: ProgressOutput): Progress {
   };
 }
 
-/** Green for a pod that is where it should be, yellow for one on its way; the title is bold. */
+/** Green for a pod that has reached its goal, yellow for one in progress; the title is bold. */
 function colour(row: string, line: PodLine | undefined): string {
   if (line === undefined) return `\u001b[1m${row}\u001b[0m`;
   return `\u001b[${line.settled ? 32 : 33}m${row}\u001b[0m`;

@@ -1,9 +1,9 @@
-/** What a start leaves for `--stop`: which runtime it used. */
+/** Record of the runtime in use, written by a start for `--stop`. */
 import { readFile, writeFile } from 'node:fs/promises';
 
 export interface DemoRecord {
   readonly version: 1;
-  /** `unix://…` of a runtime that is not the demo's own; undefined for the managed containerd. */
+  /** `unix://…` of an external runtime; undefined for the managed containerd. */
   readonly endpoint: string | undefined;
 }
 
@@ -11,12 +11,12 @@ export async function writeRecord(path: string, endpoint: string | undefined): P
   await writeFile(path, `${JSON.stringify({ version: 1, endpoint })}\n`, { mode: 0o600 });
 }
 
-/** Undefined when there is none, or none that this version understands. */
+/** Returns undefined without a record, or with one of an unknown version. */
 export async function readRecord(path: string): Promise<DemoRecord | undefined> {
   try {
     return parseRecord(JSON.parse(await readFile(path, 'utf8')));
   } catch {
-    // Never started, or a torn file of a crash: nothing is known of another runtime.
+    // Never started, or a torn file after a crash: assume no external runtime.
     return undefined;
   }
 }

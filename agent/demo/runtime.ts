@@ -1,4 +1,4 @@
-/** The runtime that the demo uses: a containerd of its own with the local images, or one that is already there. */
+/** Opens the runtime of the demo: a private containerd with the local images, or an existing runtime. */
 import { access } from 'node:fs/promises';
 import { startManagedContainerd } from '#agent/runtime/managed/containerd.ts';
 import { buildLocalImages, importImages } from '#agent/runtime/managed/images.ts';
@@ -10,14 +10,14 @@ export interface DemoRuntimeHandle {
   /** `unix://…` */
   readonly endpoint: string;
   readonly managed: boolean;
-  /** Stops looking after it; it runs on. */
+  /** Stops supervising the runtime; it keeps running. */
   release(): void;
 }
 
-/** Where runtimes of a distribution listen. */
+/** Default sockets of distribution runtimes. */
 const KNOWN_SOCKETS = ['/run/containerd/containerd.sock', '/run/crio/crio.sock'] as const;
 
-/** @throws DemoUsageError when the machine's own runtime was asked for and there is none */
+/** @throws DemoUsageError when the runtime of the machine was requested and none is found */
 export async function openRuntime(
   choice: DemoRuntime,
   layout: DemoLayout,
@@ -36,7 +36,7 @@ export async function openRuntime(
       });
       deps.say(
         containerd.adopted
-          ? `containerd of an earlier start goes on, process ${containerd.pid}`
+          ? `containerd of an earlier start is still running, process ${containerd.pid}`
           : `containerd started in ${layout.root}, process ${containerd.pid}`,
       );
       const images = await buildLocalImages();
@@ -44,7 +44,7 @@ export async function openRuntime(
         socketPath: containerd.layout.socketPath,
         log: deps.log,
       });
-      if (imported.length > 0) deps.say(`images made here and loaded: ${imported.join(', ')}`);
+      if (imported.length > 0) deps.say(`images built and loaded: ${imported.join(', ')}`);
       return { endpoint: containerd.endpoint, managed: true, release: () => containerd.release() };
     }
     default:
@@ -58,7 +58,7 @@ async function findMachineRuntime(): Promise<string> {
       await access(path);
       return `unix://${path}`;
     } catch {
-      // Not this one.
+      // Not listening; try the next socket.
     }
   }
   throw new DemoUsageError(`no runtime listens on ${KNOWN_SOCKETS.join(' or ')}`);

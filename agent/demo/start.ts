@@ -1,11 +1,11 @@
-/** `npm start`: runtime, images, agent, the pods live, then how to go on. */
+/** `npm start`: starts runtime, images and agent, shows the pods live, then prints a guide. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { fetchPods, fetchProblems } from '../cli/answers.ts';
-import { createLocalApi } from '../cli/api-client.ts';
-import { formatProblems } from '../cli/problem-lines.ts';
+import { createLocalApi } from '../cli/client/api-client.ts';
+import { fetchPods, fetchProblems } from '../cli/client/responses.ts';
+import { formatProblems } from '../cli/views/problem-lines.ts';
 import { AgentEndedError, agentLogEnd, findAgent, spawnAgent, stopAgent } from './agent-process.ts';
 import { renderGuide } from './guide.ts';
 import type { DemoLayout } from './layout.ts';
@@ -27,15 +27,16 @@ export interface StartOptions {
   readonly workingDir: string;
   readonly runtime: DemoRuntime;
   readonly detach: boolean;
-  /** Whether the user has to become root for the commands that the guide names. */
+  /** Whether the commands of the guide need `sudo`. */
   readonly sudo: boolean;
 }
 
-/** How long the pods may take to come up before the demo stops waiting, in ms. */
+/** Maximum time for the pods to start before the demo stops waiting, in ms. */
 const SETTLE_TIMEOUT_MS = 120_000;
 
-/** Runs until the agent ends or `signal` fires, which ends the agent; with `detach` until the pods are up.
- *  @throws AgentEndedError and what opening the runtime throws */
+/** Runs until the agent exits or `signal` fires, which stops the agent; with `detach` until the pods are
+ *  running.
+ *  @throws AgentEndedError and errors of opening the runtime */
 export async function startDemo(deps: StartDeps, options: StartOptions, signal: AbortSignal): Promise<void> {
   const { layout } = options;
   const say = (text: string): void => deps.output.write(`${text}\n`);
@@ -51,7 +52,7 @@ export async function startDemo(deps: StartDeps, options: StartOptions, signal: 
   }
 }
 
-/** Shows the pods and then waits for the end of the agent or of the demo. */
+/** Shows the pods, then waits for the end of the agent or of the demo. */
 async function follow(
   deps: StartDeps,
   options: StartOptions,
@@ -67,9 +68,9 @@ async function follow(
 }
 
 interface RunningAgent {
-  /** Whether this start started it. */
+  /** Whether this run started the agent. */
   readonly own: boolean;
-  /** Fires when it ends, as far as that is known. */
+  /** Fires when the agent exits, if that can be observed. */
   readonly ended: AbortSignal;
 }
 
@@ -81,7 +82,7 @@ async function ensureAgent(
   const { layout, repository } = options;
   const running = await findAgent(layout);
   if (running !== undefined) {
-    say(`the agent runs already, process ${running}`);
+    say(`the agent is already running, process ${running}`);
     return { own: false, ended: new AbortController().signal };
   }
   const manifests = join(repository, 'examples', 'manifests');
@@ -90,23 +91,23 @@ async function ensureAgent(
     repository,
     manifests,
     endpoint: runtime.endpoint,
-    // A machine whose disk is nearly full is to show the demo all the same, and to keep its images.
+    // The demo must also work on a nearly full disk, and must not delete the images of the machine.
     extra: [
       '--healthz-port=0',
       `--cgroup-root=/${layout.name}`,
-      // A machine to try it on mostly has swap.
+      // Most machines on which the demo is tried have swap.
       '--fail-swap-on=false',
       '--eviction-hard=',
       '--image-gc-high-threshold=100',
     ],
   });
-  say(`agent started, process ${child.pid}; pods come from ${manifests}\n`);
+  say(`agent started, process ${child.pid}; manifests are read from ${manifests}\n`);
   const ended = new AbortController();
   child.once('exit', () => ended.abort());
   return { own: true, ended: ended.signal };
 }
 
-/** Shows the pods until they are up, then the guide. */
+/** Shows the pods until they are running, then the guide. */
 async function showPods(
   deps: StartDeps,
   options: StartOptions,
@@ -129,8 +130,8 @@ async function showPods(
     progress.finish();
     const seconds = SETTLE_TIMEOUT_MS / 1000;
     const summary = result.allSettled
-      ? `All ${result.lines.length} pods are up.`
-      : `Not all pods came up within ${seconds} s; ask with the commands below.`;
+      ? `All ${result.lines.length} pods are running.`
+      : `Not all pods are running after ${seconds} s; check with the commands below.`;
     const guide = renderGuide({
       repository,
       workingDir,
@@ -143,7 +144,7 @@ async function showPods(
     const problems = formatProblems(await fetchProblems(api));
     deps.output.write(`\n${summary}\n${problems}\n${guide}\n`);
   } catch (thrown) {
-    // The end of the agent, and Ctrl-C, are told by the caller.
+    // The caller reports the exit of the agent and Ctrl-C.
     if (!signal.aborted) throw thrown;
   }
 }
@@ -151,7 +152,7 @@ async function showPods(
 async function endAgent(deps: StartDeps, layout: DemoLayout): Promise<void> {
   await stopAgent(deps.clock, layout);
   deps.output.write(
-    '\nAgent stopped. The pods run on; npm start takes them over, npm start -- --stop removes them.\n',
+    '\nAgent stopped. The pods keep running; npm start adopts them, npm start -- --stop removes them.\n',
   );
 }
 

@@ -1,4 +1,4 @@
-/** `npm start -- --stop`: removes the agent, its pods and everything that was made for them. */
+/** `npm start -- --stop`: removes the agent, its pods and everything that was created for them. */
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
@@ -18,8 +18,8 @@ export interface StopDeps {
   readonly say: (text: string) => void;
 }
 
-/** Safe to repeat, and to call when nothing was ever started.
- *  @throws AggregateError naming what could not be removed */
+/** Idempotent, also when nothing was started.
+ *  @throws AggregateError naming everything that could not be removed */
 export async function stopDemo(deps: StopDeps, layout: DemoLayout): Promise<void> {
   const record = await readRecord(layout.record);
   await stopAgent(deps.clock, layout);
@@ -32,14 +32,14 @@ export async function stopDemo(deps: StopDeps, layout: DemoLayout): Promise<void
   deps.say(`removed ${layout.root}`);
 }
 
-/** Pods are removed by a running containerd where one can run, so that the network's rules go with them. */
+/** Removes pods through a running containerd if possible, so that their network rules are removed too. */
 async function removeManaged(deps: StopDeps, layout: DemoLayout): Promise<void> {
   if (!(await exists(containerdLayout(layout.containerd).dataDir))) return;
   await removeManagedContainerd({ ...layout.containerd, networkName: layout.name, log: deps.log });
   deps.say('pods, containers and containerd removed');
 }
 
-/** In a runtime that is not ours, only pods whose folders the demo's agent has made. */
+/** In an external runtime, removes only pods whose directories the demo agent created. */
 async function removeOurPods(deps: StopDeps, layout: DemoLayout, endpoint: string): Promise<void> {
   const uids = new Set(await listFolder(join(layout.agentRoot, 'pods')));
   const connection = connectRuntime({ endpoint, log: deps.log });
@@ -61,7 +61,7 @@ async function listFolder(path: string): Promise<readonly string[]> {
   try {
     return await readdir(path);
   } catch {
-    // Not there: nothing was started.
+    // No directory: nothing was started.
     return [];
   }
 }

@@ -1,6 +1,7 @@
-/** Follows the demo's pods on the agent's local API until all of them are where their manifests want them. */
+/** Watches the demo pods through the local API of the agent until all have reached their goal. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { describePod, type PodLine } from './pod-line.ts';
 
 export interface WatchDeps {
@@ -14,14 +15,14 @@ export interface WatchResult {
   readonly allSettled: boolean;
 }
 
-const LOOK_MS = 200;
-/** Pods must stay settled for this long, as manifests may still be coming in. */
+const POLL_MS = 200;
+/** Time for which all pods must stay settled, since more manifests may still be read. */
 const CALM_MS = 800;
-/** How long the agent may take to answer at all. */
+/** Maximum time until the agent responds for the first time. */
 const ANSWER_MS = 30_000;
 
 /** Resolves when all pods are settled or the time is over; rejects with the signal's reason,
- *  or with the last error of an agent that never answers. */
+ *  or with the last error of an agent that never responds. */
 export async function watchPods(
   deps: WatchDeps,
   timeoutMs: number,
@@ -31,13 +32,13 @@ export async function watchPods(
   const startMs = clock.monotonic();
   let settledSinceMs: number | undefined;
   let lines: readonly PodLine[] = [];
-  let failure: Error | undefined = new Error('no answer yet');
+  let failure: Error | undefined = new Error('no response yet');
   for (;;) {
     signal.throwIfAborted();
-    const looked = await look(deps);
-    failure = looked instanceof Error ? looked : undefined;
-    if (!(looked instanceof Error)) {
-      lines = looked;
+    const result = await poll(deps);
+    failure = result instanceof Error ? result : undefined;
+    if (!(result instanceof Error)) {
+      lines = result;
       deps.show(lines);
     }
     const nowMs = clock.monotonic();
@@ -46,11 +47,11 @@ export async function watchPods(
     if (settledSinceMs !== undefined && nowMs - settledSinceMs >= CALM_MS) return { lines, allSettled: true };
     if (failure !== undefined && nowMs - startMs > ANSWER_MS) throw failure;
     if (nowMs - startMs > timeoutMs) return { lines, allSettled: false };
-    await sleep(clock, LOOK_MS, signal);
+    await sleep(clock, POLL_MS, signal);
   }
 }
 
-async function look(deps: WatchDeps): Promise<readonly PodLine[] | Error> {
+async function poll(deps: WatchDeps): Promise<readonly PodLine[] | Error> {
   try {
     const pods = await deps.fetchPods();
     return pods.map((pod) => describePod(pod, deps.clock.now())).sort((a, b) => (a.name < b.name ? -1 : 1));

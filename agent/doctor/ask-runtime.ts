@@ -1,28 +1,43 @@
-/** Asks the container runtime what it is. */
+/** Queries version and status of the container runtime. */
 import { silentLogger } from '#api/kit/logger.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { connectRuntime } from '#cri/client/connection.ts';
-import type { RuntimeAnswer } from './machine.ts';
+import type { PodSandbox } from '#cri/gen/cri-v1.ts';
+import { criKeys } from '../pod-identity/labels.ts';
+import type { HomelessSandbox, RuntimeInfo } from './machine.ts';
 
 const PATIENCE_MS = 5000;
 
-/** @throws Error when nobody answers in time */
-export async function askRuntime(endpoint: string): Promise<RuntimeAnswer> {
+/** Returns sandboxes with an instance of any vocabulary and without a root directory. */
+export function homelessAmong(sandboxes: readonly PodSandbox[]): readonly HomelessSandbox[] {
+  const every = Object.values(VOCABULARIES).map(criKeys);
+  return sandboxes.flatMap(({ id, labels, annotations }) => {
+    const keys = every.find(({ instance }) => labels[instance] !== undefined);
+    if (keys === undefined || annotations[keys.rootDir] !== undefined) return [];
+    const pod = `${labels[keys.podNamespace] ?? ''}/${labels[keys.podName] ?? ''}`;
+    return [{ id, pod, instance: labels[keys.instance] ?? '' }];
+  });
+}
+
+/** @throws Error when the runtime does not respond in time */
+export async function askRuntime(endpoint: string): Promise<RuntimeInfo> {
   const connection = connectRuntime({ endpoint, log: silentLogger, requestTimeoutMs: PATIENCE_MS });
   try {
     const signal = AbortSignal.timeout(PATIENCE_MS);
     await connection.whenConnected(signal).catch(() => {
-      throw new Error(`nothing answers within ${PATIENCE_MS / 1000} s`);
+      throw new Error(`no response within ${PATIENCE_MS / 1000} s`);
     });
-    const [{ runtimeName, runtimeVersion }, { status }] = await Promise.all([
+    const [{ runtimeName, runtimeVersion }, { status }, { items }] = await Promise.all([
       connection.runtime.version({}),
       connection.runtime.status({}),
+      connection.runtime.listPodSandbox({}),
     ]);
     const conditions = (status?.conditions ?? []).map(({ type, status: holds, message }) => ({
       type,
       status: holds,
       message,
     }));
-    return { name: runtimeName, version: runtimeVersion, conditions };
+    return { name: runtimeName, version: runtimeVersion, conditions, homeless: homelessAmong(items) };
   } finally {
     connection.close();
   }

@@ -17,7 +17,7 @@ interface Tree extends TempDir {
   readonly machine: Machine;
 }
 
-/** @param files by path; programs are those in folders of programs */
+/** @param files by path; programs are files in the directories of programs */
 async function createTree(
   files: Readonly<Record<string, string>> = {},
   deps: Partial<MachineDeps> = {},
@@ -83,7 +83,7 @@ describe('checkHugePages', () => {
 describe('checkDevicePlugins', () => {
   const FOLDER = '/var/lib/agent/device-plugins';
   test.each<Row>([
-    ['none yet', {}, [`device plugins ok: none yet; they register in ${FOLDER}`]],
+    ['none yet', {}, [`device plugins ok: none yet; device plugins register in ${FOLDER}`]],
     [
       'their sockets',
       { [`${FOLDER}/gpu.sock`]: '', [`${FOLDER}/checkpoint`]: '' },
@@ -98,14 +98,14 @@ describe('checkDevicePlugins', () => {
 describe('checkShutdown', () => {
   const BUS = '/run/dbus/system_bus_socket';
   test.each<Row>([
-    ['there is no bus', {}, [`shutdown limited: no bus at ${BUS}`]],
+    ['there is no bus', {}, [`shutdown limited: no D-Bus socket at ${BUS}`]],
     ['nothing can hold the lock', { [BUS]: '' }, ['shutdown limited: no program systemd-inhibit']],
     [
       'all is there',
       { [BUS]: '', '/usr/bin/systemd-inhibit': '' },
-      ['shutdown ok: can be held up for pods, by shutdownGracePeriod'],
+      ['shutdown ok: can be delayed for pods with shutdownGracePeriod'],
     ],
-  ])('says so when %s', async (_, files, expected) => {
+  ])('reports %s', async (_, files, expected) => {
     await using tree = await createTree(files);
     expect(short(await checkShutdown(tree.machine))).toEqual(expected);
   });
@@ -116,26 +116,26 @@ describe('checkPrivileges', () => {
     [
       'all',
       { '/proc/self/status': 'CapEff:\t000001ffffffffff\n' },
-      ['privileges ok: root, with all capabilities that are used'],
+      ['privileges ok: root, with all required capabilities'],
     ],
     [
       'one less',
       { '/proc/self/status': 'CapEff:\t000001fffeffffff\n' },
       [
-        'privileges limited: root without CAP_SYS_RESOURCE, for OOM scores below those of the agent, and limits of its own',
+        'privileges limited: root without CAP_SYS_RESOURCE, which is required for setting lower OOM scores and raising its own limits',
       ],
     ],
     [
       'no mounts',
       { '/proc/self/status': 'CapEff:\t000001ffffdfffff\n' },
-      ['privileges broken: root without CAP_SYS_ADMIN, for mounting volumes'],
+      ['privileges broken: root without CAP_SYS_ADMIN, which is required for mounting volumes'],
     ],
-  ])('tells of %s', async (_, files, expected) => {
+  ])('reports %s', async (_, files, expected) => {
     await using tree = await createTree(files);
     expect(short(await checkPrivileges(tree.machine))).toEqual(expected);
   });
 
-  test('tells of another user', async () => {
+  test('reports another user', async () => {
     await using tree = await createTree({}, { uid: 1000 });
     expect(short(await checkPrivileges(tree.machine))).toEqual([
       'privileges limited: this is user 1000, not root',
@@ -144,7 +144,7 @@ describe('checkPrivileges', () => {
 });
 
 describe('checkRuntime', () => {
-  const answering = (status: boolean) => ({
+  const responding = (status: boolean) => ({
     askRuntime: (endpoint: string) =>
       Promise.resolve({
         name: 'containerd',
@@ -153,9 +153,28 @@ describe('checkRuntime', () => {
       }),
   });
 
-  test('names the runtime that is found, and what it lacks', async () => {
+  test('names sandboxes that only people can remove, with the command', async () => {
+    const homeless = [
+      { id: 'abc', pod: 'default/web', instance: 'i-old' },
+      { id: 'def', pod: 'default/own', instance: 'i-new' },
+    ];
+    const askRuntime = () => Promise.resolve({ name: 'r', version: '1', conditions: [], homeless });
+    const files = { '/run/crio/crio.sock': '', '/var/lib/agent/instance': 'i-new\n' };
+    await using tree = await createTree(files, { askRuntime });
+    const [, found, ...rest] = await checkRuntime(tree.machine);
+    expect([found?.state, found?.detail, rest]).toEqual([
+      'limited',
+      'sandbox abc of pod default/web was made by an earlier release, for another root directory',
+      [],
+    ]);
+    expect(found?.advice).toContain(
+      'crictl --runtime-endpoint unix:///run/crio/crio.sock stopp abc && crictl --runtime-endpoint unix:///run/crio/crio.sock rmp abc',
+    );
+  });
+
+  test('names the detected runtime, and what it lacks', async () => {
     const files = { '/run/crio/crio.sock': '' };
-    await using tree = await createTree(files, answering(false));
+    await using tree = await createTree(files, responding(false));
     expect(short(await checkRuntime(tree.machine))).toEqual([
       'endpoint ok: unix:///run/crio/crio.sock: containerd 26',
       'NetworkReady limited: no: no cni',
@@ -167,7 +186,7 @@ describe('checkRuntime', () => {
     [
       'the configured one is away',
       { runtimeEndpoint: 'unix:///run/x.sock' },
-      'unix:///run/x.sock: there is no such',
+      'unix:///run/x.sock: the socket does not exist',
     ],
   ])('is broken when %s', async (_, settings, detail) => {
     await using tree = await createTree();
@@ -186,7 +205,7 @@ describe('checkCni', () => {
       { '/opt/cni/bin/bridge': '', '/etc/cni/net.d/10-a.conflist': '', '/etc/cni/net.d/README': '' },
       ['CNI ok: 1 plugins in /opt/cni/bin, /etc/cni/net.d/10-a.conflist'],
     ],
-  ])('tells of %s', async (_, files, expected) => {
+  ])('reports %s', async (_, files, expected) => {
     await using tree = await createTree(files);
     expect(short(await checkCni(tree.machine))).toEqual(expected);
   });
@@ -222,7 +241,7 @@ describe('the kernel', () => {
       },
       [
         'limits limited: read-only: /sys/fs/cgroup/memory',
-        'limits ok: all but those of memory that is kept for who asked for it (MemoryQoS needs cgroup v2)',
+        'limits ok: all except guaranteed memory (MemoryQoS requires cgroup v2)',
       ],
     ],
     [
@@ -249,9 +268,9 @@ describe('the kernel', () => {
       checkSwap,
       'on',
       { '/proc/swaps': 'Filename\tType\n/dev/sda2 partition\n' },
-      ['swap limited: on: /dev/sda2'],
+      ['swap limited: enabled: /dev/sda2'],
     ],
-    ['overlay', checkOverlay, 'none', {}, ['overlay limited: the kernel does not know it']],
+    ['overlay', checkOverlay, 'none', {}, ['overlay limited: not supported by the kernel']],
     [
       'overlay',
       checkOverlay,
@@ -264,7 +283,7 @@ describe('the kernel', () => {
       checkOverlay,
       'a module of another kernel',
       { '/lib/modules/5.0.0/modules.dep': 'kernel/fs/overlayfs/overlay.ko:\n' },
-      ['overlay limited: the kernel does not know it'],
+      ['overlay limited: not supported by the kernel'],
     ],
     [
       'inotify',
@@ -291,7 +310,7 @@ describe('the kernel', () => {
     expect(short(await check(tree.machine))).toEqual(expected);
   });
 
-  test('a clock that was never set is told of', async () => {
+  test('reports a clock that was never set', async () => {
     await using tree = await createTree();
     expect((await createClockCheck(() => 0)(tree.machine))[0]?.state).toBe('limited');
     expect((await createClockCheck(() => Date.UTC(2030, 1))(tree.machine))[0]?.state).toBe('ok');
@@ -316,12 +335,12 @@ describe('volumes', () => {
   const of = async (tree: Tree, source: string): Promise<string | undefined> =>
     short(await checkVolumes(tree.machine)).find((line) => line.startsWith(`${source} `));
 
-  test('tells which source lacks what, and with the package', async () => {
+  test('reports the requirements of each source, with the package', async () => {
     await using tree = await createTree({ '/proc/filesystems': 'nodev\ttmpfs\n' });
     expect(await of(tree, 'nfs')).toBe(
-      'nfs limited: lacks the program mount.nfs, the file system nfs in the kernel',
+      'nfs limited: requires the program mount.nfs, the file system nfs in the kernel',
     );
-    expect(await of(tree, 'emptyDir')).toBe('emptyDir ok: can be served');
+    expect(await of(tree, 'emptyDir')).toBe('emptyDir ok: supported');
     const nfs = (await checkVolumes(tree.machine)).find(({ subject }) => subject === 'nfs');
     expect(nfs?.advice).toBe('install the Debian package nfs-common');
   });
@@ -335,16 +354,16 @@ describe('volumes', () => {
     expect(await of(tree, 'nfs')).toBe('nfs ok: has mount.nfs, nfs (loadable)');
   });
 
-  test('counts no module on a kernel that loads none', async () => {
+  test('ignores modules on a kernel that loads none', async () => {
     await using tree = await createTree({
       '/sbin/mount.nfs': '',
       '/proc/sys/kernel/modules_disabled': '1\n',
       '/lib/modules/6.1.0/modules.dep': 'kernel/fs/nfs/nfs.ko:\n',
     });
-    expect(await of(tree, 'nfs')).toBe('nfs limited: lacks the file system nfs in the kernel');
+    expect(await of(tree, 'nfs')).toBe('nfs limited: requires the file system nfs in the kernel');
   });
 
-  test('finds the drivers that are installed', async () => {
+  test('finds installed drivers', async () => {
     await using tree = await createTree({
       '/usr/plugins/acme~files/files': '',
       '/usr/plugins/acme~broken/readme': '',
@@ -352,7 +371,7 @@ describe('volumes', () => {
       '/var/lib/agent/plugins_registry/disks-reg.sock': '',
     });
     expect(short(await checkFlexDrivers(tree.machine))).toEqual([
-      'flex driver broken: acme/broken has no program in its folder that can be run',
+      'flex driver broken: acme/broken has no executable in its directory',
       'flex driver ok: acme/files',
     ]);
     expect(short(await checkCsiDrivers(tree.machine))).toEqual([
@@ -362,7 +381,7 @@ describe('volumes', () => {
 });
 
 describe('examine', () => {
-  test('goes on when a check fails, and counts only what is broken', async () => {
+  test('continues when a check fails, and counts only broken findings', async () => {
     await using tree = await createTree();
     const found = await examine(tree.machine, [() => Promise.reject(new Error('oh')), checkSwap]);
     expect(short(found)).toEqual(['doctor limited: oh', 'swap ok: off']);

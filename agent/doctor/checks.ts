@@ -1,4 +1,4 @@
-/** Every check, in the order in which they are shown. */
+/** All checks in display order. */
 import { asError } from '#api/kit/clock.ts';
 import { checkAgent, checkPrivileges, checkWaits } from './checks/agent.ts';
 import { checkServer, createCertificateCheck } from './checks/cluster.ts';
@@ -12,7 +12,7 @@ import { checkCsiDrivers, checkFlexDrivers, checkVolumes } from './checks/volume
 import type { Finding } from './finding.ts';
 import type { Machine } from './machine.ts';
 
-/** A look at one subject. It finds nothing where there is nothing to say. */
+/** A check of one subject. Returns no findings if it does not apply. */
 export type Check = (machine: Machine) => Promise<readonly Finding[]>;
 
 export const createChecks = (now: () => number): readonly Check[] => [
@@ -41,7 +41,7 @@ export const createChecks = (now: () => number): readonly Check[] => [
   checkCsiDrivers,
 ];
 
-/** A check that fails itself is a finding too. */
+/** Converts the failure of a check to a finding. */
 export async function examine(machine: Machine, checks: readonly Check[]): Promise<readonly Finding[]> {
   const found = await Promise.all(
     checks.map((check) =>

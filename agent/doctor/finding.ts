@@ -1,19 +1,19 @@
-/** What a look at the node comes to. */
+/** Result of a check. */
 
-/** `limited`: the agent works, but not everything does. `broken`: something that is configured can't work. */
+/** `limited`: the agent works with restrictions. `broken`: something that is configured cannot work. */
 export type FindingState = 'ok' | 'limited' | 'broken';
 
 export interface Finding {
-  /** Group in which it is shown. */
+  /** Group for display. */
   readonly area: 'agent' | 'cluster' | 'runtime' | 'node' | 'volumes';
   readonly subject: string;
   readonly state: FindingState;
-  /** What was found, in one line. */
+  /** The result, in one line. */
   readonly detail: string;
-  /** What to do about it. */
+  /** Advice for the user. */
   readonly advice?: string;
 }
 
-/** Whether what is configured can work. */
+/** Reports whether everything that is configured can work. */
 export const isSound = (findings: readonly Finding[]): boolean =>
   findings.every(({ state }) => state !== 'broken');

@@ -1,13 +1,13 @@
-/** Which file systems the kernel knows, or can load. */
+/** File systems that the kernel supports, or can load as modules. */
 import type { Machine } from './machine.ts';
 
-export type FileSystemAnswer = 'known' | 'loadable' | 'missing';
+export type FileSystemSupport = 'known' | 'loadable' | 'missing';
 
 export interface FileSystems {
-  find(name: string): Promise<FileSystemAnswer>;
+  find(name: string): Promise<FileSystemSupport>;
 }
 
-/** Names as in `/proc/filesystems`, of what is there now. */
+/** Names of the registered file systems, as in `/proc/filesystems`. */
 function parseFileSystems(text: string): ReadonlySet<string> {
   return new Set(text.split('\n').map((line) => line.trim().split(/\s+/).at(-1) ?? ''));
 }

@@ -1,28 +1,28 @@
-/** The machine as the checks see it: another tree in tests. */
+/** Access of the checks to the machine; tests substitute another root. */
 import { access, constants, readdir, readFile, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findProgram } from '#volumes/programs/find-program.ts';
 
 /** Settings of the agent that the checks need. */
 export interface DoctorSettings {
-  /** Empty: one that is found. */
+  /** Empty: the runtime is detected. */
   readonly runtimeEndpoint: string;
   readonly rootDir: string;
   readonly podLogsDir: string;
   readonly volumePluginDir: string;
   readonly cgroupDriver: string;
   readonly cpuManagerPolicy: string;
-  /** Whether the system keeps processors, by name or by amount. */
+  /** Whether CPUs are reserved for the system, by list or by amount. */
   readonly reservesCpus: boolean;
   readonly memoryManagerPolicy: string;
   readonly topologyManagerPolicy: string;
-  /** The node's client configuration; empty for a standalone one. */
+  /** Client configuration of the node; empty for a standalone node. */
   readonly platconfig: string;
   readonly certDir: string;
 }
 
-/** What the container runtime says of itself. */
-export interface RuntimeAnswer {
+/** Status reported by the container runtime. */
+export interface RuntimeInfo {
   readonly name: string;
   readonly version: string;
   readonly conditions: readonly {
@@ -30,42 +30,52 @@ export interface RuntimeAnswer {
     readonly status: boolean;
     readonly message: string;
   }[];
+  /** Sandboxes of agents that do not say where they are at home. Absent: nobody looked. */
+  readonly homeless?: readonly HomelessSandbox[];
 }
 
-/** What the API server says of the node. */
-export interface ServerAnswer {
+/** Made by an earlier release: whether its agent is gone can't be found out. */
+export interface HomelessSandbox {
+  readonly id: string;
+  /** `namespace/name`. */
+  readonly pod: string;
+  readonly instance: string;
+}
+
+/** Status of the node on the API server. */
+export interface ServerInfo {
   readonly state: 'ok' | 'limited';
   readonly detail: string;
   readonly advice?: string;
 }
 
-export interface AgentAnswer {
+export interface AgentInfo {
   readonly running: boolean;
   readonly version: string;
-  /** What it waits on, as text. */
+  /** Conditions that the agent is waiting for, as text. */
   readonly waits: readonly string[];
 }
 
 export interface Machine {
   readonly settings: DoctorSettings;
-  readonly agent: AgentAnswer;
-  /** Of the user who runs this. */
+  readonly agent: AgentInfo;
+  /** User id of this process. */
   readonly uid: number;
-  /** The text of a file of the machine; undefined where there is none that can be read. */
+  /** Returns the text of a file; undefined if it is missing or unreadable. */
   read(path: string): Promise<string | undefined>;
-  /** Names in a directory; none where it can't be read. */
+  /** Returns the names in a directory; empty if it is unreadable. */
   list(path: string): Promise<readonly string[]>;
   exists(path: string): Promise<boolean>;
-  /** Path of the file on this machine, for what reads it itself. */
+  /** Returns the real path of a file, for code that reads it itself. */
   path(path: string): string;
   hasProgram(name: string): Promise<boolean>;
-  /** Bytes and inodes of the file system that a path lies on; of the next folder above where it does not exist. */
+  /** Returns the space of the file system of a path, or of its nearest existing parent. */
   space(path: string): Promise<Space | undefined>;
-  /** @throws Error when it can't be reached */
-  askRuntime(endpoint: string): Promise<RuntimeAnswer>;
-  /** @throws Error when it can't be reached with the client configuration at the path */
-  askServer(platconfig: string): Promise<ServerAnswer>;
-  /** What is after the kernel's name in `uname`. */
+  /** @throws Error when the runtime is unreachable */
+  askRuntime(endpoint: string): Promise<RuntimeInfo>;
+  /** @throws Error when the server is unreachable with the client configuration at the path */
+  askServer(platconfig: string): Promise<ServerInfo>;
+  /** Kernel release, as in `uname -r`. */
   readonly kernelRelease: string;
 }
 
@@ -73,13 +83,13 @@ export interface Space {
   readonly freeBytes: number;
   readonly totalBytes: number;
   readonly freeInodes: number;
-  /** 0 where the file system does not count them. */
+  /** 0 if the file system does not count inodes. */
   readonly totalInodes: number;
 }
 
 export interface MachineDeps
   extends Pick<Machine, 'settings' | 'agent' | 'uid' | 'askRuntime' | 'askServer' | 'kernelRelease'> {
-  /** `/`, or another tree. */
+  /** `/`, or another root. */
   readonly root: string;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Event } from '#api/gen/core-v1.ts';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Event } from '#api/schema/gen/core-v1.ts';
 import { ApiRequestError, ServerUnreachableError } from '../api-client/errors.ts';
 import { createServerContact } from '../api-client/server-contact.ts';
 import { createApiEventSink } from './api-sink.ts';
@@ -22,7 +22,7 @@ function setUp(options = { qps: 0, burst: 10 }) {
   /** `create a 1`, `patch a 2`. */
   const calls: string[] = [];
   const faults: Error[] = [];
-  const answer = (call: string) => {
+  const respond = (call: string) => {
     calls.push(call);
     const fault = faults.shift();
     return fault === undefined ? Promise.resolve({}) : Promise.reject(fault);
@@ -32,9 +32,9 @@ function setUp(options = { qps: 0, burst: 10 }) {
       client: {
         create: (_, object) => {
           const { metadata, count } = object as unknown as Event;
-          return answer(`create ${metadata.name} ${count}`);
+          return respond(`create ${metadata.name} ${count}`);
         },
-        patch: ({ name }, { content }) => answer(`patch ${name} ${(content as Event).count}`),
+        patch: ({ name }, { content }) => respond(`patch ${name} ${(content as Event).count}`),
       },
       clock,
       contact: createServerContact({ clock, log: silentLogger }),
@@ -57,7 +57,7 @@ function setUp(options = { qps: 0, burst: 10 }) {
 }
 
 describe('createApiEventSink', () => {
-  test('makes an event once, and counts its repeats', async () => {
+  test('creates an event once, and patches its repeats', async () => {
     await using world = setUp();
     world.sink.take(event('a'));
     await world.clock.advance(0);
@@ -67,14 +67,14 @@ describe('createApiEventSink', () => {
     expect(world.calls).toEqual(['create a 1', 'patch a 2', 'create b 1']);
   });
 
-  test('sends the newest of an event that waits', async () => {
+  test('sends the latest version of a queued event', async () => {
     await using world = setUp();
     for (let count = 1; count <= 5; count += 1) world.sink.take(event('a', count));
     await world.clock.advance(0);
     expect(world.calls).toEqual(['create a 5']);
   });
 
-  test('makes again what expired, and changes what is there already', async () => {
+  test('recreates expired events, and patches existing ones', async () => {
     await using world = setUp();
     world.sink.take(event('a'));
     await world.clock.advance(0);
@@ -87,7 +87,7 @@ describe('createApiEventSink', () => {
     expect(world.calls).toEqual(['create a 1', 'patch a 2', 'create a 2', 'create b 3', 'patch b 3']);
   });
 
-  test('drops what is refused', async () => {
+  test('drops rejected events', async () => {
     await using world = setUp();
     world.faults.push(failure(403));
     world.sink.take(event('a'));
@@ -96,7 +96,7 @@ describe('createApiEventSink', () => {
     expect(world.calls).toEqual(['create a 1', 'create b 1']);
   });
 
-  test('keeps what the server did not get, in order, and what came last of too many', async () => {
+  test('queues undelivered events in order, and drops the oldest beyond the bound', async () => {
     await using world = setUp();
     world.faults.push(new ServerUnreachableError('away'), failure(503));
     world.sink.take(event('old'));
@@ -107,7 +107,7 @@ describe('createApiEventSink', () => {
     expect(world.calls).toHaveLength(1002);
   });
 
-  test('sends no faster than allowed', async () => {
+  test('respects the rate limit', async () => {
     await using world = setUp({ qps: 5, burst: 10 });
     for (let i = 0; i < 30; i += 1) world.sink.take(event(`e${i}`));
     await world.clock.advance(0);

@@ -1,18 +1,19 @@
-/** Brings the agent's events to the API server, in order and no faster than allowed. What the server does not get while
- *  it is away waits, within bounds; a repeat of an event that still waits takes its place. What the server refuses is
- *  not sent again. Source: upstream's event sink, release 1.24; `--event-qps`, `--event-burst`. */
+/** Event sink of the API server: sends events in order within the rate limit. Events queue up to a bound
+ *  while the server is unavailable; a repeat of a queued event replaces it. Rejected events are not sent
+ *  again. Source: upstream's event sink, release 1.24; `--event-qps`, `--event-burst`. */
+
+import type { Event } from '#api/gen/core-v1.ts';
 import { createBackoff } from '#api/kit/backoff.ts';
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createTokenBucket } from '#api/kit/token-bucket.ts';
-import type { Event } from '#api/schema/gen/core-v1.ts';
 import type { ApiClient } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
 import type { ServerContact } from '../api-client/server-contact.ts';
 import { createEventWriter, eventKey } from './event-writer.ts';
 
 export interface ApiEventSinkDeps {
-  /** Not paced: events have a limit of their own. */
+  /** Not rate-limited: events have a limit of their own. */
   readonly client: Pick<ApiClient, 'create' | 'patch'>;
   readonly contact: ServerContact;
   readonly clock: Clock;
@@ -22,18 +23,18 @@ export interface ApiEventSinkDeps {
 export interface ApiEventSinkOptions {
   /** Requests per second on average; 0 or less is no limit. */
   readonly qps: number;
-  /** Requests at once after a quiet time. */
+  /** Maximum burst of requests. */
   readonly burst: number;
 }
 
 export interface ApiEventSink {
-  /** Takes an event, new or repeated. Never waits. */
+  /** Queues an event, new or repeated. Never blocks. */
   readonly take: (event: Event) => void;
   /** Sends until the signal fires. Never rejects. */
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Events that wait at most; the oldest go first, as they say least about what is now. */
+/** Maximum number of queued events; the oldest are dropped first, as they are the least relevant. */
 const MOST_WAITING = 1000;
 const RETRY = { initialMs: 1000, maxMs: 10_000, jitter: 0.2 } as const;
 const SUBJECT = 'events';
@@ -43,7 +44,7 @@ export function createApiEventSink(deps: ApiEventSinkDeps, options: ApiEventSink
   const bucket = createTokenBucket(clock, { ratePerSecond: options.qps, burst: options.burst });
   const backoff = createBackoff(RETRY);
   const write = createEventWriter(client);
-  /** The next one first. One that is being sent is still here. */
+  /** Next event first. An event in flight is still in here. */
   const unsent = new Map<string, Event>();
   let dropped = 0;
   let wake: (() => void) | undefined;
@@ -58,7 +59,7 @@ export function createApiEventSink(deps: ApiEventSinkDeps, options: ApiEventSink
     wake?.();
   }
 
-  /** @returns whether the event is done with */
+  /** @returns whether the event is done */
   async function send(event: Event, signal: AbortSignal): Promise<boolean> {
     try {
       await write(event, signal);
@@ -67,7 +68,7 @@ export function createApiEventSink(deps: ApiEventSinkDeps, options: ApiEventSink
     } catch (thrown) {
       signal.throwIfAborted();
       const refused = thrown instanceof ApiRequestError && !thrown.retryable;
-      if (refused) log.debug({ err: thrown, reason: event.reason }, 'Event was refused');
+      if (refused) log.debug({ err: thrown, reason: event.reason }, 'Event rejected');
       else contact.failed(SUBJECT, thrown);
       return refused;
     }
@@ -79,9 +80,9 @@ export function createApiEventSink(deps: ApiEventSinkDeps, options: ApiEventSink
     if (event === undefined) return;
     if (!(await send(event, signal))) return await sleep(clock, backoff.fail(SUBJECT, clock.now()), signal);
     backoff.reset(SUBJECT);
-    // A repeat that came meanwhile is still to be sent.
+    // A repeat that arrived meanwhile remains to be sent.
     if (unsent.get(key) === event) unsent.delete(key);
-    if (dropped > 0) log.warn({ dropped }, 'Events were dropped while they waited for the API server');
+    if (dropped > 0) log.warn({ dropped }, 'Pending events dropped while the API server was unavailable');
     dropped = 0;
   }
 

@@ -1,12 +1,12 @@
-/** Keeps a noisy part from flooding the events: repeats are counted, many messages of one reason are combined,
- *  and an object that never stops is cut off for a while. Pure but for the tables it is asked to keep.
- *  Limits as upstream's event recorder: 10 like events in 10 minutes are combined; 25 at once, then one per
- *  5 minutes for each object. */
+/** Event correlation against floods: repeats are counted, many messages with one reason are combined, and
+ *  events of an object beyond its rate limit are dropped. Pure except for its tables.
+ *  Limits as in upstream's event recorder: 10 similar events in 10 minutes are combined; per object a burst
+ *  of 25, then one per 5 minutes. */
 
 export interface CorrelateInput {
-  /** Names source, object, type and reason: events alike but for the message. */
+  /** Key of source, object, type and reason: events that differ only in the message. */
   readonly groupKey: string;
-  /** Names the object alone: what the rate limit counts by. */
+  /** Key of the object, for the rate limit. */
   readonly objectKey: string;
   readonly message: string;
 }
@@ -25,7 +25,7 @@ export interface CorrelatorLimits {
   readonly combineWindowMs: number;
   readonly burst: number;
   readonly refillMs: number;
-  /** Groups and objects remembered; the least recently used is forgotten. */
+  /** Maximum number of groups and objects; the least recently used is evicted. */
   readonly maxKeys: number;
 }
 
@@ -47,8 +47,8 @@ interface Bucket {
   atMs: number;
 }
 
-/** A map that forgets its least recently used entry above `max` entries, and those that have nothing to say any more.
- *  @param isStale whether an entry is as good as a new one */
+/** A map that evicts the least recently used entry above `max` entries, and stale entries.
+ *  @param isStale reports whether an entry equals a new one */
 function createRecent<V>(
   max: number,
   create: (nowMs: number) => V,
@@ -58,7 +58,7 @@ function createRecent<V>(
   const entries = new Map<string, V>();
 
   function forget(nowMs: number): void {
-    // In order of use: behind the first that counts there are only more of those.
+    // Ordered by use: no entry behind the first live one is stale.
     for (const [key, entry] of entries) {
       if (entries.size <= max && !isStale(entry, nowMs)) return;
       entries.delete(key);

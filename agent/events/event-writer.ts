@@ -1,24 +1,24 @@
-/** Writes one event to the API server: made when it is new there, changed when it repeats. */
-import type { Event } from '#api/schema/gen/core-v1.ts';
+/** Writes one event to the API server: creates a new one, patches a repeated one. */
+import type { Event } from '#api/gen/core-v1.ts';
 import type { ApiClient } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
 
-/** @throws what the client throws */
+/** @throws errors of the client */
 export type EventWriter = (event: Event, signal: AbortSignal) => Promise<void>;
 
-/** Events known to be on the server at most. */
+/** Maximum number of events known to exist on the server. */
 const MOST_KNOWN = 4096;
 
 const hasStatus = (thrown: unknown, status: number): boolean =>
   thrown instanceof ApiRequestError && thrown.status === status;
 
-/** What names an event among all. */
+/** Returns the unique key of an event. */
 export const eventKey = ({ metadata }: Event): string => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
 
 export function createEventWriter(client: Pick<ApiClient, 'create' | 'patch'>): EventWriter {
   const onServer = new Set<string>();
 
-  function note(key: string): void {
+  function remember(key: string): void {
     onServer.add(key);
     const oldest = onServer.keys().next();
     if (onServer.size > MOST_KNOWN && oldest.done !== true) onServer.delete(oldest.value);
@@ -39,11 +39,11 @@ export function createEventWriter(client: Pick<ApiClient, 'create' | 'patch'>): 
     try {
       await client.create({ apiVersion: 'v1', resource: 'events', namespace }, { ...event }, signal);
     } catch (thrown) {
-      // The answer to an earlier try was lost.
+      // The response to an earlier attempt was lost.
       if (!hasStatus(thrown, 409)) throw thrown;
       await repeat(event, signal);
     }
-    note(eventKey(event));
+    remember(eventKey(event));
   }
 
   return async (event, signal) => {
@@ -51,7 +51,7 @@ export function createEventWriter(client: Pick<ApiClient, 'create' | 'patch'>): 
     try {
       await repeat(event, signal);
     } catch (thrown) {
-      // It expired there.
+      // It has expired there.
       if (!hasStatus(thrown, 404)) throw thrown;
       await create(event, signal);
     }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Event, ObjectReference } from '#api/gen/core-v1.ts';
 import { createFakeClock, type FakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Event, ObjectReference } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { createCorrelator, UPSTREAM_LIMITS } from './correlate.ts';
 import { createEventRecorder, type EventRecorder } from './recorder.ts';
@@ -22,7 +22,7 @@ function createParts(): { clock: FakeClock; recorder: EventRecorder; seen: Event
 }
 
 describe('createEventRecorder', () => {
-  test('makes a whole core/v1 event', () => {
+  test('creates a complete core/v1 event', () => {
     const { recorder } = createParts();
     recorder.event(web, 'Normal', 'Pulled', 'Image was pulled');
     expect(recorder.list()).toEqual([
@@ -42,7 +42,7 @@ describe('createEventRecorder', () => {
     ]);
   });
 
-  test('counts a repeat, keeps its name and first time, moves the last time', async () => {
+  test('counts a repeat, retains its name and first time, updates the last time', async () => {
     const { clock, recorder, seen } = createParts();
     recorder.event(web, 'Warning', 'BackOff', 'restarting');
     await clock.advance(10_000);
@@ -58,7 +58,7 @@ describe('createEventRecorder', () => {
     expect(seen).toHaveLength(2);
   });
 
-  test('combines the tenth different message of one reason, and forgets after ten quiet minutes', async () => {
+  test('combines the tenth different message of one reason, and resets after ten quiet minutes', async () => {
     const { clock, recorder } = createParts();
     for (let i = 0; i < 12; i += 1) recorder.event(web, 'Warning', 'Failed', `attempt ${i}`);
     const combined = recorder.list().filter((event) => event.message?.startsWith('(combined') === true);
@@ -70,7 +70,7 @@ describe('createEventRecorder', () => {
     expect(recorder.list().at(-1)?.message).toBe('attempt later');
   });
 
-  test('cuts off an object after 25 events, not another object, and lets one through per 5 minutes', async () => {
+  test('limits an object to a burst of 25 events, then one per 5 minutes, independent of other objects', async () => {
     const { clock, recorder, seen } = createParts();
     for (let i = 0; i < 100; i += 1) recorder.event(web, 'Normal', `Reason${i}`, 'same');
     expect(seen).toHaveLength(25);
@@ -82,7 +82,7 @@ describe('createEventRecorder', () => {
     expect(seen.at(-1)?.reason).toBe('ReasonA');
   });
 
-  test('forgets what counted for objects that are quiet', () => {
+  test('evicts the state of quiet objects', () => {
     const sizes: number[] = [];
     const correlator = createCorrelator({ ...UPSTREAM_LIMITS, maxKeys: 8 }, (size) => sizes.push(size));
     const see = (object: string, nowMs: number): void =>
@@ -93,7 +93,7 @@ describe('createEventRecorder', () => {
     expect(sizes.slice(-2)).toEqual([1, 1]);
   });
 
-  test('keeps the newest 1000', () => {
+  test('retains the newest 1000', () => {
     const { recorder } = createParts();
     for (let i = 0; i < 1100; i += 1) recorder.event({ ...web, name: `p${i}` }, 'Normal', 'Started', 'ok');
     expect(recorder.list()).toHaveLength(1000);
@@ -101,7 +101,7 @@ describe('createEventRecorder', () => {
     expect(recorder.list({ name: 'p99' })).toEqual([]);
   });
 
-  test('gives every event its own name, even when the clock is set back', () => {
+  test('event names are unique, even after the clock was set back', () => {
     const { clock, recorder } = createParts();
     for (let i = 0; i < 20; i += 1) {
       if (i === 10) clock.jumpWall(-60_000);
@@ -126,7 +126,7 @@ describe('createEventRecorder', () => {
     expect(recorder.list(filter)).toHaveLength(count);
   });
 
-  test('cuts a long message, survives a listener that throws, ends a subscription', () => {
+  test('truncates a long message, survives a throwing listener, unsubscribes', () => {
     const { recorder, seen } = createParts();
     recorder.onEvent(() => {
       throw new Error('listener');

@@ -1,10 +1,10 @@
-/** The node's events: what happened to which object, counted, bounded, in memory. Events of core/v1.
- *  Callers keep secrets out of messages; the recorder shortens long ones and drops floods. */
+/** Event recorder of the node: counted, bounded, in memory. Events of core/v1.
+ *  Callers exclude secrets from messages; the recorder truncates long ones and drops floods. */
 
+import type { Event, ObjectReference } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import type { Event, ObjectReference } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { createCorrelator } from './correlate.ts';
 
@@ -18,7 +18,7 @@ export interface EventRecorderDeps {
   readonly vocabulary: Pick<Vocabulary, 'agentComponent'>;
 }
 
-/** Every member given must match; `kind`, `namespace`, `name` and `uid` are the involved object's. */
+/** All members present must match; `kind`, `namespace`, `name` and `uid` are those of the involved object. */
 export interface EventFilter {
   readonly kind?: string;
   readonly namespace?: string;
@@ -29,18 +29,18 @@ export interface EventFilter {
 }
 
 export interface EventRecorder {
-  /** Notes an event; a repeat raises the count of the first one.
+  /** Records an event; a repeat increments the count of the first one.
    *  @param reason CamelCase token
-   *  @param message sentence for people, without secrets; cut at 1024 characters */
+   *  @param message sentence without secrets; truncated at 1024 characters */
   event(involved: ObjectReference, type: EventType, reason: string, message: string): void;
-  /** The events kept that match, the one last seen last. */
+  /** Returns the stored events that match, in order of their last occurrence. */
   list(filter?: EventFilter): readonly Event[];
   /** Calls the listener, synchronously, with each event new or repeated.
-   *  @returns a function that ends the subscription */
+   *  @returns a function that unsubscribes */
   onEvent(listener: (event: Event) => void): () => void;
 }
 
-const KEPT_EVENTS = 1000;
+const MAX_EVENTS = 1000;
 const LONGEST_MESSAGE = 1024;
 const DEFAULT_NAMESPACE = 'default';
 
@@ -49,7 +49,7 @@ function describeInvolved(involved: ObjectReference): string {
   return [kind, namespace, name, uid, fieldPath].join('/');
 }
 
-/** Whether every member that the filter gives is the event's. */
+/** Reports whether the event matches every member of the filter. */
 export function matchesFilter(event: Event, filter: EventFilter): boolean {
   const { involvedObject: involved } = event;
   return (
@@ -70,11 +70,11 @@ export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {
   const { clock, log, node, vocabulary } = deps;
   const correlator = createCorrelator();
   const listeners = createListeners<[event: Event]>('events');
-  /** In order of the last sighting. */
-  const kept = new Map<string, Event>();
+  /** In order of the last occurrence. */
+  const stored = new Map<string, Event>();
   let lastNumber = 0n;
 
-  /** Names stay apart even for two events in one millisecond or after the clock was set back. */
+  /** Unique even for two events in one millisecond or after the clock was set back. */
   function eventName(involved: ObjectReference): string {
     const number = BigInt(Math.trunc(clock.now())) * 1_000_000n;
     lastNumber = number > lastNumber ? number : lastNumber + 1n;
@@ -98,11 +98,11 @@ export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {
     };
   }
 
-  function keep(key: string, event: Event): void {
-    kept.delete(key);
-    kept.set(key, event);
-    const oldest = kept.keys().next();
-    if (kept.size > KEPT_EVENTS && oldest.done !== true) kept.delete(oldest.value);
+  function store(key: string, event: Event): void {
+    stored.delete(key);
+    stored.set(key, event);
+    const oldest = stored.keys().next();
+    if (stored.size > MAX_EVENTS && oldest.done !== true) stored.delete(oldest.value);
   }
 
   return {
@@ -117,7 +117,7 @@ export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {
         log.debug({ object, reason }, 'Event dropped: too many for this object');
         return;
       }
-      const first = kept.get(outcome.key);
+      const first = stored.get(outcome.key);
       const fresh = createEvent(involved, type, reason, outcome.message);
       const event =
         first === undefined
@@ -128,14 +128,14 @@ export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {
               lastTimestamp: fresh.lastTimestamp ?? '',
               count: (first.count ?? 1) + 1,
             };
-      keep(outcome.key, event);
+      store(outcome.key, event);
       const fields = { object, reason, eventMessage: event.message, count: event.count };
       if (first !== undefined) log.debug(fields, 'Event repeated');
       else if (type === 'Warning') log.warn(fields, 'Event recorded');
       else log.info(fields, 'Event recorded');
       listeners.notify(event);
     },
-    list: (filter = {}) => [...kept.values()].filter((event) => matchesFilter(event, filter)),
+    list: (filter = {}) => [...stored.values()].filter((event) => matchesFilter(event, filter)),
     onEvent(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -1,16 +1,16 @@
-/** Pods that run, with what each uses of what the node is short of. Pure.
+/** Eviction candidates: running pods with their usage of the scarce resource. Pure.
  *  Source: upstream's eviction manager, release 1.24. */
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
-import type { ContainerStats, FsStats, PodStats } from '#api/schema/gen/stats-v1alpha1.ts';
+import type { Container, Pod } from '#api/gen/core-v1.ts';
+import type { ContainerStats, FsStats, PodStats } from '#api/gen/stats-v1alpha1.ts';
 import type { Candidate, ContainerUse } from '#eviction/ranking.ts';
 import { SIGNAL_FACTS, type Signal } from '#eviction/signals.ts';
 import { parseAmounts, podRequests, priorityOf } from '../admission/resource-fit.ts';
 
-/** Bytes by name of container; undefined where they could not be measured. */
+/** Bytes by container name; undefined where the measurement failed. */
 export type ContainerMemory = ReadonlyMap<string, number | undefined>;
 
 export interface CandidateRules {
-  /** Whether the pod must not be evicted. */
+  /** Whether the pod is protected from eviction. */
   readonly isCritical: (pod: Pod) => boolean;
 }
 
@@ -24,7 +24,7 @@ function requestOf(pod: Pod, name: string, resource: string): number {
   return parseAmounts(container?.resources?.requests ?? {})[resource] ?? 0;
 }
 
-/** Undefined as soon as one is: who knows how much it is. */
+/** Returns the sum; undefined as soon as one operand is, since the total is unknown then. */
 const sum = (amounts: readonly (number | undefined)[]): number | undefined =>
   amounts.reduce<number | undefined>(
     (total, amount) => (total === undefined || amount === undefined ? undefined : total + amount),
@@ -37,7 +37,7 @@ const base = (pod: Pod, { isCritical }: CandidateRules) => ({
   critical: isCritical(pod),
 });
 
-/** @param memory of the pod's running containers; a pod that has none uses nothing */
+/** @param memory of the pod's running containers; a pod without any uses nothing */
 export function memoryCandidate(
   pod: Pod,
   memory: ContainerMemory | undefined,
@@ -54,22 +54,22 @@ export function memoryCandidate(
   };
 }
 
-/** What of a pod lies on the file system that is short. */
+/** Parts of a pod on the file system under pressure. */
 export interface Lies {
   readonly layers: boolean;
   /** Logs and volumes. */
   readonly local: boolean;
 }
 
-/** Where images have a file system of their own, layers of containers lie there, and all else does not. */
+/** With a separate image file system, container layers are on it, and everything else is not. */
 export function liesOn(signal: Signal, imagesApart: boolean): Lies {
   if (!imagesApart) return { layers: true, local: true };
   const isImages = signal.startsWith('imagefs');
   return { layers: isImages, local: !isImages };
 }
 
-/** What is there of the pod on the file system.
- *  @param stats undefined for a pod of which nothing runs */
+/** Returns the usage of the pod on the file system.
+ *  @param stats undefined for a pod without running containers */
 export function diskCandidate(
   pod: Pod,
   stats: PodStats | undefined,
@@ -78,7 +78,7 @@ export function diskCandidate(
   rules: CandidateRules,
 ): Candidate<Pod> {
   const isBytes = SIGNAL_FACTS[signal].scarce === 'disk';
-  const amount = (fs: FsStats | undefined): number => (isBytes ? fs?.usedBytes : fs?.inodesUsed) ?? 0;
+  const amount = (fs: FsStats | undefined): number => Number((isBytes ? fs?.usedBytes : fs?.inodesUsed) ?? 0);
   const ofContainer = ({ rootfs, logs }: ContainerStats): number =>
     (lies.layers ? amount(rootfs) : 0) + (lies.local ? amount(logs) : 0);
   const { containers = [] } = stats ?? {};
@@ -102,6 +102,6 @@ export function processCandidate(
   stats: PodStats | undefined,
   rules: CandidateRules,
 ): Candidate<Pod> {
-  const used = stats?.process_stats?.process_count ?? 0;
+  const used = Number(stats?.process_stats?.process_count ?? 0);
   return { ...base(pod, rules), used, requested: 0, containers: [] };
 }

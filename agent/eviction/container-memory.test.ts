@@ -4,7 +4,7 @@ import { readContainerMemory } from './container-memory.ts';
 const V2 = { version: 2, mountPoint: '/cg' } as const;
 const POD = '/pods.slice/pods-podu.slice';
 
-/** Files of the pod's cgroup by their paths below it. */
+/** Files of the pod's cgroup by their relative paths. */
 function depsOf(files: Readonly<Record<string, string>>) {
   const all = Object.entries(files).map(([path, text]) => [`/cg${POD}/${path}`, text] as const);
   return {
@@ -29,7 +29,7 @@ const CONTAINERS = [
   { id: 'bb', name: 'beside' },
 ];
 
-test('each container uses what its cgroup tells, without files that nobody reads', async () => {
+test('reads the working set of each container from its cgroup', async () => {
   expect(await readContainerMemory(depsOf(TWO), V2, POD, CONTAINERS)).toEqual(
     new Map([
       ['main', 800],
@@ -42,6 +42,6 @@ test.each([
   ['a container without a cgroup', TWO, [...CONTAINERS, { id: 'cc', name: 'new' }]],
   ['a container that is going', files('aa', '900', 100), CONTAINERS],
   ['a cgroup that is gone', {}, CONTAINERS],
-])('nothing is told of %s', async (_, some, containers) => {
+])('returns undefined for %s', async (_, some, containers) => {
   expect(await readContainerMemory(depsOf(some), V2, POD, containers)).toBeUndefined();
 });

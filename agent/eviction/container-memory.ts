@@ -1,5 +1,5 @@
-/** Memory of containers by the kernel's own files. A runtime that waits for memory itself may take long to tell of it,
- *  and whom to end has to be known before that. */
+/** Memory usage of containers from the kernel's own files. Under memory pressure the runtime may respond
+ *  slowly, and the eviction must not wait for it. */
 import {
   type MemoryHierarchy,
   type ReadText,
@@ -10,19 +10,19 @@ import type { ContainerMemory } from './candidates.ts';
 
 export interface ContainerMemoryDeps {
   readonly readText: ReadText;
-  /** Names of what is in a folder; rejects where it is not there. */
+  /** Names in a directory; rejects when it does not exist. */
   readonly namesIn: (path: string) => Promise<readonly string[]>;
 }
 
-/** What is known of a container: runtimes name its cgroup by its id, with words of their own about it. */
+/** Identity of a running container; runtimes name its cgroup by the ID, with their own affixes. */
 export interface RunningContainer {
   readonly id: string;
   readonly name: string;
 }
 
-/** Bytes that each of the pod's running containers uses, as they count for evictions.
+/** Returns the working set of each running container of the pod in bytes.
  *  @param podPath of the pod's cgroup in the hierarchy
- *  @returns undefined unless all could be read */
+ *  @returns undefined unless all of them are readable */
 export async function readContainerMemory(
   { readText, namesIn }: ContainerMemoryDeps,
   hierarchy: MemoryHierarchy,
@@ -39,7 +39,7 @@ export async function readContainerMemory(
     });
     return new Map(await Promise.all(used));
   } catch {
-    // It has just ended, or its cgroup is somewhere else: the runtime is asked.
+    // It has just exited, or its cgroup is elsewhere: fall back to the runtime.
     return undefined;
   }
 }

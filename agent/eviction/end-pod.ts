@@ -1,9 +1,10 @@
-/** Ends a pod that is evicted, and waits until what it used is free. */
+/** Terminates an evicted pod, and waits until its resources are released. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
 import { type Clock, sleep } from '#api/kit/clock.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { EvictionOrder } from '#eviction/manager.ts';
 import type { RuntimeView } from '../observe/runtime-view.ts';
-import { podIdentity } from '../pods/identity.ts';
+import { podIdentity } from '../pod-identity/identity.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 
 export interface EndPodDeps {
@@ -13,10 +14,11 @@ export interface EndPodDeps {
 }
 
 const DEFAULT_GRACE_SECONDS = 30;
-/** How long what a pod used may take to come free after its containers should have ended, in ms: as upstream. */
+/** Maximum wait for the release of resources after the grace period of the containers, in ms: as upstream. */
 const CLEANUP_MS = 30_000;
 
-const ownGrace = ({ spec }: Pod): number => spec?.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS;
+const ownGrace = ({ spec }: Pod): number =>
+  Number(spec?.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS);
 
 /** Resolves when none of the pod's containers runs, or the signal fires. */
 function containersEnded(view: EndPodDeps['view'], podUID: string, signal: AbortSignal): Promise<void> {
@@ -33,7 +35,7 @@ function containersEnded(view: EndPodDeps['view'], podUID: string, signal: Abort
   });
 }
 
-/** Resolves when the pod's volumes are free again as well, or waiting longer makes no sense.
+/** Resolves when the pod's volumes are unmounted as well, or the wait times out.
  *  @throws the signal's reason */
 export async function endPod(
   { clock, view, manager }: EndPodDeps,

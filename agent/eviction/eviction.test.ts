@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Pod, PodSpec } from '#api/gen/core-v1.ts';
+import type { PodStats } from '#api/gen/stats-v1alpha1.ts';
 import { createMetricsRegistry } from '#api/kit/metrics.ts';
-import type { Pod, PodSpec } from '#api/schema/gen/core-v1.ts';
-import type { PodStats } from '#api/schema/gen/stats-v1alpha1.ts';
 import type { PressureCondition } from '#eviction/signals.ts';
 import { pressureRefusal } from '../admission/pressure.ts';
 import { diskCandidate, liesOn, memoryCandidate, processCandidate } from './candidates.ts';
@@ -40,7 +40,7 @@ describe('candidates', () => {
     expect(memoryCandidate(pod(), undefined, RULES).used).toBe(0);
   });
 
-  test('have the priority of their class where nobody put a number', () => {
+  test('have the priority of their class without a number', () => {
     const priorityClassName = 'system-cluster-critical';
     expect(memoryCandidate(pod({ priorityClassName }), undefined, RULES).priority).toBe(2_000_000_000);
   });
@@ -66,11 +66,14 @@ describe('candidates', () => {
     ['nodefs.available', true, 93, 2],
     ['imagefs.available', true, 7, 7],
     ['nodefs.inodesFree', true, 8, 0],
-  ] as const)('short of %s use what lies there (images apart: %s)', (signal, apart, used, ofContainer) => {
-    const found = diskCandidate(pod(), stats, liesOn(signal, apart), signal, RULES);
-    expect(found.used).toBe(used);
-    expect(found.containers[0]?.used).toBe(ofContainer);
-  });
+  ] as const)(
+    'use the file system under %s pressure (separate image file system: %s)',
+    (signal, apart, used, ofContainer) => {
+      const found = diskCandidate(pod(), stats, liesOn(signal, apart), signal, RULES);
+      expect(found.used).toBe(used);
+      expect(found.containers[0]?.used).toBe(ofContainer);
+    },
+  );
 
   test('have processes', () => {
     expect(processCandidate(pod(), stats, RULES)).toMatchObject({ used: 4, requested: 0 });
@@ -113,7 +116,7 @@ describe('pressureRefusal', () => {
   });
 });
 
-test('a change of conditions is told in the words of the field', () => {
+test('a change of conditions emits upstream’s reasons', () => {
   const events = conditionEvents('n1', new Set(['MemoryPressure']), new Set(['DiskPressure']));
   expect(events.map(({ message }) => message)).toEqual([
     'Node n1 status is now: NodeHasSufficientMemory',
@@ -121,7 +124,7 @@ test('a change of conditions is told in the words of the field', () => {
   ]);
 });
 
-test('evictions and preemptions are counted by what was short', () => {
+test('evictions and preemptions are counted by resource', () => {
   const registry = createMetricsRegistry();
   const counts = createEvictionMetrics(registry);
   counts.evicted('memory.available', 2000);

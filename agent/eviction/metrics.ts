@@ -1,11 +1,11 @@
-/** Figures of pods that were ended to save the node. Source: upstream's metrics, release 1.24. */
+/** Metrics of evicted and preempted pods. Source: upstream's metrics, release 1.24. */
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 
 export interface EvictionMetrics {
-  /** @param signal what was short, or which limit was broken
-   *  @param ageMs of the figure that the pod was ended for; limits have none */
+  /** @param signal the eviction signal, or the exceeded limit
+   *  @param ageMs age of the measurement that caused the eviction; limits have none */
   readonly evicted: (signal: string, ageMs?: number) => void;
-  /** @param resource what the other pod needed */
+  /** @param resource that the other pod required */
   readonly preempted: (resource: string) => void;
 }
 

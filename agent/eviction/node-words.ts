@@ -1,4 +1,4 @@
-/** Events about a node whose conditions changed, in the field's words. Pure. */
+/** Events of node conditions, with upstream's reasons. Pure. */
 import type { PressureCondition } from '#eviction/signals.ts';
 import type { NodeEvent } from '../registration/node-status.ts';
 

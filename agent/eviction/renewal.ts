@@ -1,11 +1,11 @@
-/** Pods of a node without a server that ended because it was short of something, and may come back now that it is not:
- *  there, nobody else makes another one in their place. Pure. */
+/** Selection of evicted pods of a standalone node that may restart once the pressure is over: no controller
+ *  recreates them there. Pure. */
 import { NODE_WAS_LOW } from '#eviction/ranking.ts';
 import { EVICTED, NODE_HAD_CONDITION } from '../admission/pressure.ts';
 import type { PodEntry } from '../pods/pod-manager.ts';
 
-/** Those that ended for what they did themselves, such as outgrowing a limit, stay as they are; so do those that are to
- *  run once at most. */
+/** Reports whether an evicted pod may restart: not one that exceeded its own limits, or must run at most
+ *  once. */
 export function renewable({
   pod,
   status: { phase, reason, message = '' },

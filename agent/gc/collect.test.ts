@@ -59,7 +59,7 @@ function setup(removeContainer?: () => Promise<never>) {
 }
 
 describe('collectDead', () => {
-  test('removes containers, then sandboxes, log directories and links of pods gone', async () => {
+  test('removes containers, then sandboxes, log directories and links of removed pods', async () => {
     await mkdir(join(dir, 'ns_pod_gone', 'web'), { recursive: true });
     await writeFile(join(dir, 'ns_pod_gone', 'web', '0.log'), 'x');
     await mkdir(join(dir, 'ns_pod_here'));
@@ -70,7 +70,7 @@ describe('collectDead', () => {
     expect((await readdir(dir)).sort()).toEqual(['not-ours', 'ns_pod_here']);
   });
 
-  test('goes on after a failure, and without a log directory', async () => {
+  test('continues after a failure, and without a log directory', async () => {
     await rm(dir, { recursive: true });
     const { run } = setup(() => Promise.reject(new Error('busy')));
     expect(await run()).toEqual({ containers: 0, sandboxes: 1, logDirs: 0, links: 1 });

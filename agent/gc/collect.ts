@@ -1,4 +1,5 @@
-/** Carries out one round of garbage collection: dead containers, then sandboxes, then logs and links of pods gone. */
+/** Executes one round of garbage collection: dead containers, then sandboxes, then logs and links of removed
+ *  pods. */
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { RuntimeService } from '#cri/gen/cri-v1.ts';
@@ -24,7 +25,8 @@ export interface CollectResult {
   readonly links: number;
 }
 
-/** Does what `decideDeadContainers` decides for `observation`. What fails is logged and left to the next round.
+/** Executes the decision of `decideDeadContainers` for `observation`. Failures are logged and left to the
+ *  next round.
  *  @throws the signal's reason when it fires; the system's error when a directory cannot be listed. */
 export async function collectDead(
   deps: CollectDeps,
@@ -47,7 +49,7 @@ export async function collectDead(
         count += 1;
       } catch (thrown) {
         signal.throwIfAborted();
-        log.warn({ err: asError(thrown), id }, 'Dead container or sandbox not removed');
+        log.warn({ err: asError(thrown), id }, 'Failed to remove dead container or sandbox');
       }
     }
     return count;
@@ -57,7 +59,7 @@ export async function collectDead(
     runtime.removeContainer({ containerId }, { signal }),
   );
   const sandboxes = await countRemoved(decision.sandboxIDs, async (podSandboxId) => {
-    // Stopping one that is down already frees what is left of its network.
+    // A stop also releases network resources of a sandbox that is already down.
     await runtime.stopPodSandbox({ podSandboxId }, { signal });
     await runtime.removePodSandbox({ podSandboxId }, { signal });
   });

@@ -1,4 +1,4 @@
-/** Removes dead containers and sandboxes at the start and then once a minute, as the settings say. Decides nothing itself. */
+/** Periodic collection of dead containers and sandboxes: at the start and then once a minute. */
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import type { RuntimeView } from '../observe/runtime-view.ts';
 import type { ObservedContainer, ObservedSandbox } from '../observe/types.ts';
@@ -7,7 +7,7 @@ import type { GcContainer, GcSandbox } from './dead-containers.ts';
 
 export interface CollectorDeps extends CollectDeps {
   readonly view: RuntimeView;
-  /** UIDs of pods that have a worker: theirs to end. */
+  /** UIDs of pods with a worker, which removes their containers itself. */
   readonly activePods: () => ReadonlySet<string>;
   /** UIDs of those among them that have succeeded or failed. */
   readonly overPods: () => ReadonlySet<string>;
@@ -25,16 +25,16 @@ export async function runCollector(
 ): Promise<void> {
   while (!signal.aborted) {
     await collect(deps, options, signal).catch((err: unknown) => {
-      if (!signal.aborted) deps.log.warn({ err }, 'Dead containers were not collected');
+      if (!signal.aborted) deps.log.warn({ err }, 'Failed to collect dead containers');
     });
     await sleep(deps.clock, PERIOD_MS, signal).catch(() => undefined);
   }
 }
 
-/** Takes everything that no pod needs, however young: the node is short of space. */
+/** Node pressure: collects everything that no pod needs, whatever its age. */
 const UNDER_PRESSURE = { maxContainers: -1, maxPerContainer: 0, minAgeMs: 0 } as const;
 
-/** One round that leaves no more than pods need.
+/** Runs one round under node pressure.
  *  @throws as `collectDead` */
 export const collectUnderPressure = (
   deps: CollectorDeps,
@@ -42,7 +42,7 @@ export const collectUnderPressure = (
   signal: AbortSignal,
 ): Promise<CollectResult> => collect(deps, { podLogsDir, policy: UNDER_PRESSURE }, signal);
 
-/** One round. */
+/** Runs one round. */
 export async function collect(
   deps: CollectorDeps,
   options: CollectOptions,
@@ -51,7 +51,7 @@ export async function collect(
   const { view } = deps;
   const active = deps.activePods();
   const over = deps.overPods();
-  // Log directories may be shared with another agent: only pods that were seen as this agent's can be gone.
+  // Log directories may be shared with another agent: only pods seen as this agent's can count as removed.
   const own = view.podUIDs();
   const observation = {
     containers: view.containers().map(gcContainer),

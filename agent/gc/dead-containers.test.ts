@@ -51,21 +51,21 @@ function observe(more: Partial<GcObservation>): GcObservation {
 describe('decideDeadContainers', () => {
   const three = [dead('a', 'web', 1), dead('a', 'web', 2), dead('a', 'web', 3)];
   test.each<[string, readonly GcContainer[], Partial<GcPolicy>, readonly string[]]>([
-    ['keeps the newest instance of each container', three, {}, ['a-web-3', 'a-web-2']],
-    ['keeps as many as allowed', three, { maxPerContainer: 2 }, ['a-web-3']],
+    ['retains the newest instance of each container', three, {}, ['a-web-3', 'a-web-2']],
+    ['retains as many as allowed', three, { maxPerContainer: 2 }, ['a-web-3']],
     [
-      'keeps no more than a pod that goes on needs when none are allowed',
+      'retains only what an active pod needs when none are allowed',
       three,
       { maxPerContainer: 0 },
       ['a-web-3', 'a-web-2'],
     ],
     [
-      'keeps none of a pod that is over when none are allowed',
+      'retains none of a terminated pod when none are allowed',
       [dead('over', 'web', 1), dead('over', 'web', 2)],
       { maxPerContainer: 0 },
       ['over-web-2', 'over-web-1'],
     ],
-    ['keeps all without a limit', three, { maxPerContainer: -1 }, []],
+    ['retains all without a limit', three, { maxPerContainer: -1 }, []],
     [
       'counts each container of each pod apart',
       [dead('a', 'x', 1), dead('a', 'y', 2), dead('b', 'x', 3)],
@@ -117,7 +117,7 @@ describe('decideDeadContainers', () => {
     );
   });
 
-  test('holds no pod for gone before every source has reported', () => {
+  test('treats no pod as removed before every source was read', () => {
     const containers = [dead('gone', 'web', 1)];
     const sandboxes = [box('gone', 1)];
     const isPodGone = (): never => {
@@ -128,11 +128,11 @@ describe('decideDeadContainers', () => {
   });
 
   test.each<[string, readonly GcSandbox[], readonly GcContainer[], readonly string[]]>([
-    ['keeps the newest sandbox of a pod', [box('a', 1), box('a', 2)], [], ['a-box-2']],
+    ['retains the newest sandbox of a pod', [box('a', 1), box('a', 2)], [], ['a-box-2']],
     ['removes all of a pod that is gone', [box('gone', 1), box('gone', 2)], [], ['gone-box-1', 'gone-box-2']],
     ['leaves ready ones alone', [box('gone', 1, { state: 'SANDBOX_READY' })], [], []],
     [
-      'keeps one whose container stays',
+      'retains one whose container stays',
       [box('a', 1), box('a', 2)],
       [dead('a', 'web', 2, { sandboxID: 'a-box-2' })],
       [],

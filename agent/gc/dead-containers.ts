@@ -1,5 +1,6 @@
-/** Which dead containers and sandboxes are removed. Pure.
- *  Spec: document 3, 4.3 (`--maximum-dead-containers`, `-per-container`, `--minimum-container-ttl-duration`). */
+/** Selection of dead containers and sandboxes to remove. Pure.
+ *  Source: garbage collection, document 3 §4.3 (`--maximum-dead-containers`, `-per-container`,
+ *  `--minimum-container-ttl-duration`). */
 import type { ContainerState, PodSandboxState } from '#cri/gen/cri-v1.ts';
 
 export interface GcContainer {
@@ -22,23 +23,23 @@ export interface GcSandbox {
 }
 
 export interface GcPolicy {
-  /** Dead containers kept on the whole node; negative means no limit. */
+  /** Maximum number of dead containers on the node; negative means no limit. */
   readonly maxContainers: number;
-  /** Dead instances kept of one container of a pod, the newest first; negative means no limit. */
+  /** Maximum number of dead instances per container, the newest first; negative means no limit. */
   readonly maxPerContainer: number;
-  /** Age below which a dead container of a pod that still exists is left alone, in ms. */
+  /** Minimum age of a dead container of an existing pod, in ms. */
   readonly minAgeMs: number;
 }
 
 export interface GcObservation {
-  /** Every container and sandbox that the agent made. */
+  /** All containers and sandboxes of the agent. */
   readonly containers: readonly GcContainer[];
   readonly sandboxes: readonly GcSandbox[];
-  /** Whether a pod is gone for good: not desired, its worker ended. Only asked when `sourcesReady`. */
+  /** Reports whether a pod has been removed: not desired, without a worker. Called only when `sourcesReady`. */
   readonly isPodGone: (podUID: string) => boolean;
-  /** Whether a pod has succeeded or failed: none of its containers will run again. */
+  /** Reports whether a pod has succeeded or failed: none of its containers will run again. */
   readonly isPodOver: (podUID: string) => boolean;
-  /** Every pod source has reported; until then no pod counts as gone. */
+  /** Every pod source has been read; until then no pod counts as removed. */
   readonly sourcesReady: boolean;
   readonly nowMs: number;
 }
@@ -46,7 +47,7 @@ export interface GcObservation {
 export interface GcDecision {
   /** Removed first, oldest first. */
   readonly containerIDs: readonly string[];
-  /** To be stopped (which frees their network) and removed, after the containers. */
+  /** To be stopped (which releases their network) and removed, after the containers. */
   readonly sandboxIDs: readonly string[];
 }
 
@@ -58,8 +59,8 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): readonly (
   return [...Map.groupBy(items, keyOf).values()];
 }
 
-/** The global limit: shared out evenly first, then the oldest of all go, so that no container loses its last
- *  instance before another has given up its spare ones. */
+/** Applies the global limit: an equal share per container first, then the oldest of all are removed, so that
+ *  no container loses its last instance before others have lost their spare ones. */
 function limitGlobally(
   groups: readonly (readonly GcContainer[])[],
   maxContainers: number,
@@ -67,8 +68,8 @@ function limitGlobally(
   const total = groups.reduce((sum, group) => sum + group.length, 0);
   if (maxContainers < 0 || total <= maxContainers) return groups.flat();
   const share = Math.max(1, Math.floor(maxContainers / groups.length));
-  const kept = groups.flatMap((group) => group.slice(0, share));
-  return kept.sort(byAge).slice(0, maxContainers);
+  const retained = groups.flatMap((group) => group.slice(0, share));
+  return retained.sort(byAge).slice(0, maxContainers);
 }
 
 function isOver(container: GcContainer): boolean {
@@ -77,7 +78,7 @@ function isOver(container: GcContainer): boolean {
 
 const nameKey = ({ podUID, name }: GcContainer): string => `${podUID}/${name}`;
 
-/** The last instance of each container that does not run, of pods that go on: by it a pod knows what it need not run
+/** Returns the last dead instance of each container of active pods: it records which containers need not run
  *  again, so it stays whatever the limits are.
  *  Deviation: upstream removes it as well, and may run the container a second time. */
 function neededContainers({ containers, isPodOver }: GcObservation): ReadonlySet<GcContainer> {
@@ -88,13 +89,13 @@ function neededContainers({ containers, isPodOver }: GcObservation): ReadonlySet
   return new Set(asleep.flatMap((group) => group.filter(isOver).toSorted(byAge)[0] ?? []));
 }
 
-/** Dead containers of pods that exist, the newest of each (pod, container) kept within the limits. */
+/** Returns dead containers of existing pods, retaining the newest of each container within the limits. */
 function decideAged(candidates: readonly GcContainer[], policy: GcPolicy): readonly GcContainer[] {
   const groups = groupBy(candidates, nameKey).map((group) => [...group].sort(byAge));
   const withinEach =
     policy.maxPerContainer < 0 ? groups : groups.map((group) => group.slice(0, policy.maxPerContainer));
-  const kept = new Set(limitGlobally(withinEach, policy.maxContainers));
-  return candidates.filter((container) => !kept.has(container));
+  const retained = new Set(limitGlobally(withinEach, policy.maxContainers));
+  return candidates.filter((container) => !retained.has(container));
 }
 
 function decideSandboxes(
@@ -109,7 +110,7 @@ function decideSandboxes(
   );
   return groupBy(observation.sandboxes, (sandbox) => sandbox.podUID).flatMap((ofPod) => {
     const [newest, ...older] = [...ofPod].sort(byAge);
-    // The newest tells the pod's last IP and attempt; a pod that is gone needs neither.
+    // The newest sandbox provides the last IP and attempt of the pod; a removed pod needs neither.
     const candidates = newest !== undefined && isGone(newest.podUID) ? [newest, ...older] : older;
     return candidates.filter(
       (sandbox) => sandbox.state === 'SANDBOX_NOTREADY' && !inUse.has(sandbox.sandboxID),
@@ -117,8 +118,8 @@ function decideSandboxes(
   });
 }
 
-/** Chooses what to remove. Running containers and ready sandboxes never are; a container that was created and
- *  not started is, only when its pod is gone. */
+/** Selects what to remove: never running containers or ready sandboxes; containers that were never started
+ *  only when their pod is removed. */
 export function decideDeadContainers(observation: GcObservation, policy: GcPolicy): GcDecision {
   const { containers, sourcesReady, nowMs } = observation;
   const isGone = (podUID: string): boolean => sourcesReady && observation.isPodGone(podUID);

@@ -41,7 +41,7 @@ interface State {
   images: Image[];
   /** In MiB, of 1000. */
   available: number;
-  /** In MiB, of what an image gives back. */
+  /** In MiB, freed per image. */
   gain: number;
   fails: boolean;
   ready: boolean;
@@ -118,7 +118,7 @@ test('removes nothing below the high threshold', async () => {
 });
 
 test('removes down to the low threshold, by the sizes of the images', async () => {
-  // The disk tells of no gain: by sizes alone, 60 MiB are six images.
+  // The disk reports no gain: by sizes alone, 60 MiB are six images.
   const at = world(
     Array.from({ length: 9 }, (_, index) => image(`i${index}`)),
     { available: 140, gain: 0 },
@@ -132,7 +132,7 @@ test('removes down to the low threshold, by the sizes of the images', async () =
   expect(at.forgotten).toHaveLength(6);
 });
 
-test('removes no more than the disk needs where images give more than their size', async () => {
+test('removes no more than necessary where images free more than their size', async () => {
   const at = world(
     Array.from({ length: 9 }, (_, index) => image(`i${index}`)),
     { available: 140, gain: 30 },
@@ -141,7 +141,7 @@ test('removes no more than the disk needs where images give more than their size
   expect(at.left()).toHaveLength(7);
 });
 
-test('leaves what is used, wanted, pinned or under a pod sandbox', async () => {
+test('retains images that are used, desired, pinned or of a sandbox', async () => {
   const digest = `sha256:${'a'.repeat(64)}`;
   const at = world(
     [
@@ -156,7 +156,7 @@ test('leaves what is used, wanted, pinned or under a pod sandbox', async () => {
     ],
     {
       users: ['used'],
-      // The last is a name that no registry could have; it stands in nobody's way.
+      // The last is not a valid image name and is ignored.
       wanted: ['wanted', `example.com/x:1@${digest}`, 'short-elsewhere', 'NO/Such Name'],
     },
   );
@@ -165,7 +165,7 @@ test('leaves what is used, wanted, pinned or under a pod sandbox', async () => {
   expect(at.left()).toHaveLength(7);
 });
 
-test('leaves an image that a pod came for after the look', async () => {
+test('retains an image that a new pod uses since the inventory', async () => {
   const at = world([image('a'), image('b')]);
   at.onRemoved = (id) => {
     at.wanted = [id === 'a' ? 'b' : 'a'];
@@ -174,7 +174,7 @@ test('leaves an image that a pod came for after the look', async () => {
   expect(at.left()).toHaveLength(1);
 });
 
-test('leaves young images, but those of before the first look are not young', async () => {
+test('retains young images, except those that existed before the first inventory', async () => {
   const at = world([image('old')], { available: 10 });
   await expect(at.collect(never)).rejects.toThrow('failed to garbage collect required amount of images');
   expect(at.left()).toEqual([]);
@@ -184,7 +184,7 @@ test('leaves young images, but those of before the first look are not young', as
   expect(await at.deleteUnused(never)).toBe(10 * MiB);
 });
 
-test('tells of a disk that stays full, and of the second failure in a row', async () => {
+test('reports a disk that stays full, and the second failure in a row', async () => {
   const at = world([image('a')], { available: 10 });
   const stop = new AbortController();
   const running = at.run(stop.signal);
@@ -202,7 +202,7 @@ test('tells of a disk that stays full, and of the second failure in a row', asyn
   await running;
 });
 
-test('waits with the first round until it is known what is wanted', async () => {
+test('delays the first round until the desired images are known', async () => {
   const at = world([image('a')], { available: 10, ready: false });
   const stop = new AbortController();
   const running = at.run(stop.signal);
@@ -214,7 +214,7 @@ test('waits with the first round until it is known what is wanted', async () => 
   await running;
 });
 
-test('is off at 100 percent, under pressure too but for what it is told', async () => {
+test('is disabled at 100 percent, except for explicit requests under pressure', async () => {
   const at = world([image('a')], { available: 0 }, { ...POLICY, highPercent: 100 });
   const stop = new AbortController();
   const running = at.run(stop.signal);
@@ -225,7 +225,7 @@ test('is off at 100 percent, under pressure too but for what it is told', async 
   await running;
 });
 
-test('goes on after an image that can not be removed', async () => {
+test('continues after a failed removal', async () => {
   const at = world([image('a'), image('b')], { fails: true });
   expect(await at.deleteUnused(never)).toBe(0);
   at.fails = false;

@@ -1,42 +1,44 @@
-/** Removes images that nobody uses when their disk fills up, and all of them when the node has to save itself.
- *  Looks every five minutes, so that it knows who used what last. Source: upstream's image manager, release 1.24. */
+/** Image garbage collection: removes unused images when their disk fills up, and all unused ones under node
+ *  pressure. Detects usage every five minutes, so that it knows the last use of each image. Source:
+ *  upstream's image manager, release 1.24. */
 import { asError, sleep } from '#api/kit/clock.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
 import { bytesToFree, type DiskSpace, type ImageGcPolicy } from '#eviction/image-gc.ts';
 import { type CollectedImages, createImageRemover, type ImageRemoverDeps } from './image-remover.ts';
 
 export interface ImageCollectorDeps extends ImageRemoverDeps {
-  /** Of the file system that images lie on; undefined where the runtime doesn't tell which. */
+  /** Statistics of the image file system; undefined where the runtime does not identify it. */
   readonly space: (signal: AbortSignal) => Promise<DiskSpace | undefined>;
-  /** Resolves when every source of pods was read, or the signal fires: until then, who knows what they want. */
+  /** Resolves when every pod source was read, or the signal fires: until then the desired images are unknown.
+   */
   readonly sourcesRead: (signal: AbortSignal) => Promise<void>;
-  /** A warning about the node. */
+  /** Emits a warning event on the node. */
   readonly warn: (reason: string, message: string) => void;
 }
 
 export interface ImageCollectorOptions {
   readonly policy: ImageGcPolicy;
-  /** Images of pod sandboxes, beside the one that the runtime tells. */
+  /** Sandbox images besides the one that the runtime reports. */
   readonly sandboxImages: readonly string[];
 }
 
 export interface ImageCollector {
-  /** Until the signal fires. Never rejects. */
+  /** Runs until the signal fires. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
-  /** Removes what is over the threshold.
-   *  @returns bytes won back, by the sizes that the runtime tells
+  /** Removes images while usage is over the threshold.
+   *  @returns freed bytes, by the image sizes of the runtime
    *  @throws CriError, ImageSpaceError */
   collect(signal: AbortSignal): Promise<number>;
-  /** Removes every image that nobody uses and that is old enough.
-   *  @returns bytes won back, by the sizes that the runtime tells
+  /** Removes every unused image beyond the minimum age.
+   *  @returns freed bytes, by the image sizes of the runtime
    *  @throws CriError */
   deleteUnused(signal: AbortSignal): Promise<number>;
-  /** What was removed since the start. */
+  /** Counts of removed images since the start. */
   collected(): readonly CollectedImages[];
 }
 
-/** The disk of images stays too full, or is of no size. */
-export class ImageSpaceError extends Error {
+/** The image file system stays too full, or reports no capacity. */
+class ImageSpaceError extends Error {
   override readonly name = 'ImageSpaceError';
   readonly reason: 'FreeDiskSpaceFailed' | 'InvalidDiskCapacity';
 
@@ -54,7 +56,7 @@ export function createImageCollector(
 ): ImageCollector {
   const { clock, log } = deps;
   const remover = createImageRemover(deps, { minAgeMs: policy.minAgeMs, sandboxImages });
-  // Of two that remove at once, each would take for gone what the other wins back.
+  // Serialized: of two concurrent collections, each would count the space freed by the other.
   const turns = createLimiter(1);
   let failedBefore = false;
 
@@ -67,19 +69,19 @@ export function createImageCollector(
     }
     const wanted = bytesToFree(space, policy);
     if (wanted === 0) {
-      await remover.look(signal);
+      await remover.refresh(signal);
       return 0;
     }
     const goal = space.availableBytes + wanted;
     const has = async (): Promise<boolean> => ((await deps.space(signal))?.availableBytes ?? 0) >= goal;
-    // Images share layers and are packed when they are counted: sizes say too much or too little. But some file
-    // systems take their time to tell what is free.
+    // Images share layers and are stored compressed, so sizes are inaccurate in both directions. But some
+    // file systems report freed space with a delay.
     const freed = await remover.removeUnused(
       'space',
       signal,
       async (bytes) => bytes >= wanted || (await has()),
     );
-    log.info({ wantedBytes: wanted, freedBytes: freed }, 'Unused images were collected');
+    log.info({ wantedBytes: wanted, freedBytes: freed }, 'Unused images collected');
     if (freed >= wanted || (await has())) return freed;
     throw new ImageSpaceError(
       'FreeDiskSpaceFailed',
@@ -111,12 +113,12 @@ export function createImageCollector(
     collected: () => remover.collected(),
     async run(signal) {
       const period = (): Promise<void> => sleep(clock, PERIOD_MS, signal).catch(() => undefined);
-      const look = (inner: AbortSignal): Promise<unknown> => remover.look(inner);
-      await round(signal, look);
-      // What is wanted by a source that stays away can't be known; the disk doesn't wait for it.
+      const refresh = (inner: AbortSignal): Promise<unknown> => remover.refresh(inner);
+      await round(signal, refresh);
+      // The images of a source that stays unavailable cannot be known; the disk cannot wait for it.
       await Promise.race([deps.sourcesRead(signal), period()]);
       while (!signal.aborted) {
-        await round(signal, policy.highPercent >= 100 ? look : collect);
+        await round(signal, policy.highPercent >= 100 ? refresh : collect);
         await period();
       }
     },

@@ -1,26 +1,26 @@
-/** What the runtime has of images, and which of them somebody uses or is about to use. */
+/** Inventory of the images in the runtime, with those in use or about to be used. */
 import type { Image, ImageService, RuntimeService } from '#cri/gen/cri-v1.ts';
-import type { ImageLook, SeenImage } from '#eviction/image-gc.ts';
+import type { ImageSnapshot, SeenImage } from '#eviction/image-gc.ts';
 import { formatNormalized, ImageReferenceError, parseImageReference } from '../images/reference.ts';
 
-export interface ImageLookDeps {
+export interface ImageInventoryDeps {
   readonly images: Pick<ImageService, 'imageStatus' | 'listImages'>;
   readonly runtime: Pick<RuntimeService, 'listContainers' | 'status'>;
-  /** Images that pods of this node name, as they spell them. */
+  /** Image names in pods of this node, as spelled there. */
   readonly wanted: () => Iterable<string>;
 }
 
-/** An image with every name that it goes by. */
+/** An image with all its names. */
 export interface NamedImage extends SeenImage {
   readonly names: ReadonlySet<string>;
 }
 
-export interface NamedLook extends ImageLook {
+export interface NamedSnapshot extends ImageSnapshot {
   readonly images: readonly NamedImage[];
 }
 
-/** The one spelling that equal names share, and the one without its tag where the content is named. None for what is
- *  no name but an ID, or nonsense. */
+/** Returns the normalized spelling of a name, and the one without its tag where a digest is given. Empty for
+ *  IDs and invalid names. */
 function normalized(name: string): readonly string[] {
   try {
     const reference = parseImageReference(name);
@@ -43,12 +43,15 @@ const namedImage = ({ id, repoTags, repoDigests, size, pinned }: Image): NamedIm
   names: new Set([id, ...repoTags, ...repoDigests].flatMap(spellings)),
 });
 
-/** Whether one of the names means the image. */
+/** Reports whether one of the names refers to the image. */
 export const goesBy = ({ names }: NamedImage, wanted: Iterable<string>): boolean =>
   [...wanted].some((name) => spellings(name).some((spelling) => names.has(spelling)));
 
-/** The image of pod sandboxes, from what containerd and its like tell of their configuration. */
-async function sandboxImage({ runtime }: ImageLookDeps, signal: AbortSignal): Promise<string | undefined> {
+/** Returns the sandbox image, from the verbose status of containerd and similar runtimes. */
+async function sandboxImage(
+  { runtime }: ImageInventoryDeps,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const { info } = await runtime.status({ verbose: true }, { signal });
   try {
     const config: unknown = JSON.parse(info['config'] ?? 'null');
@@ -59,28 +62,30 @@ async function sandboxImage({ runtime }: ImageLookDeps, signal: AbortSignal): Pr
   }
 }
 
-/** IDs of images by names of which the runtime alone knows what they mean: short ones of registries it was told of. */
+/** Resolves names that only the runtime can resolve: short names with configured registries. */
 async function idsOf(
-  { images }: ImageLookDeps,
+  { images }: ImageInventoryDeps,
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const asked = names.filter((name) => normalized(name).length > 0);
-  const found = await Promise.all(asked.map((image) => images.imageStatus({ image: { image } }, { signal })));
+  const resolvable = names.filter((name) => normalized(name).length > 0);
+  const found = await Promise.all(
+    resolvable.map((image) => images.imageStatus({ image: { image } }, { signal })),
+  );
   return found.flatMap(({ image }) => (image === undefined || image.id === '' ? [] : [image.id]));
 }
 
-/** Looks at images and at everyone's containers: other agents on the runtime are users as well.
- *  @param sandboxImages names of images of pod sandboxes beside the one that the runtime tells
+/** Reads images and the containers of everyone: other agents on the runtime use images as well.
+ *  @param sandboxImages names of sandbox images besides the one that the runtime reports
  *  @throws CriError */
-export async function lookAtImages(
-  deps: ImageLookDeps,
+export async function readInventory(
+  deps: ImageInventoryDeps,
   sandboxImages: readonly string[],
   nowMs: number,
   signal: AbortSignal,
-): Promise<NamedLook> {
-  // Containers last: one that is made meanwhile is seen, or its image is wanted.
-  const [listed, told] = await Promise.all([
+): Promise<NamedSnapshot> {
+  // Containers last: one that is created meanwhile is included, or its image is in use by a pod.
+  const [listed, configured] = await Promise.all([
     deps.images.listImages({}, { signal }),
     sandboxImage(deps, signal).catch(() => undefined),
   ]);
@@ -90,7 +95,7 @@ export async function lookAtImages(
     ...containers.flatMap(({ image, imageRef, imageId }) => [imageRef, imageId, image?.image ?? '']),
     ...deps.wanted(),
     ...sandboxImages,
-    ...(told === undefined ? [] : [told]),
+    ...(configured === undefined ? [] : [configured]),
   ]);
   used.delete('');
   const known = new Map(images.flatMap(({ id, names }) => [...names].map((name) => [name, id] as const)));

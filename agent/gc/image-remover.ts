@@ -1,26 +1,26 @@
-/** Removes images that nobody uses, one by one, and remembers who used what last. */
+/** Removes unused images one by one, and tracks the last use of each image. */
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ImageService } from '#cri/gen/cri-v1.ts';
 import { type ImageMemory, rememberImages, removableImages } from '#eviction/image-gc.ts';
-import { goesBy, type ImageLookDeps, lookAtImages, type NamedImage } from './image-look.ts';
+import { goesBy, type ImageInventoryDeps, type NamedImage, readInventory } from './image-look.ts';
 
-export interface ImageRemoverDeps extends ImageLookDeps {
+export interface ImageRemoverDeps extends ImageInventoryDeps {
   readonly images: Pick<ImageService, 'imageStatus' | 'listImages' | 'removeImage'>;
-  /** An image is not there any more. */
+  /** Called when an image has been removed. */
   readonly removed: (id: string) => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 export interface ImageRemoverOptions {
-  /** Least age of an image that is removed, in ms. */
+  /** Minimum age of a removed image, in ms. */
   readonly minAgeMs: number;
-  /** Images of pod sandboxes, beside the one that the runtime tells. */
+  /** Sandbox images besides the one that the runtime reports. */
   readonly sandboxImages: readonly string[];
 }
 
-/** Why images were removed: their disk filled up, or the node was under pressure. */
+/** Reason of a removal: disk usage over the threshold, or node pressure. */
 export type CollectReason = 'space' | 'pressure';
 
 export interface CollectedImages {
@@ -30,19 +30,19 @@ export interface CollectedImages {
 }
 
 export interface ImageRemover {
-  /** Only remembers what is used.
-   *  @returns what could be removed, in the order in which it would go
+  /** Updates the usage only.
+   *  @returns the removable images, in the order of removal
    *  @throws CriError */
-  look(signal: AbortSignal): Promise<readonly NamedImage[]>;
-  /** @param enough whether so many bytes, by the sizes told, will do
-   *  @returns bytes won back, by the sizes that the runtime tells
-   *  @throws CriError where it can't be seen what is used */
+  refresh(signal: AbortSignal): Promise<readonly NamedImage[]>;
+  /** @param enough reports whether that many bytes, by image sizes, suffice
+   *  @returns freed bytes, by the image sizes of the runtime
+   *  @throws CriError when the usage cannot be determined */
   removeUnused(
     reason: CollectReason,
     signal: AbortSignal,
     enough: (freedBytes: number) => Promise<boolean>,
   ): Promise<number>;
-  /** What was removed since the start. */
+  /** Counts of removed images since the start. */
   collected(): readonly CollectedImages[];
 }
 
@@ -54,14 +54,14 @@ export function createImageRemover(
   const totals = { space: { images: 0, bytes: 0 }, pressure: { images: 0, bytes: 0 } };
   let memory: ImageMemory | undefined;
 
-  async function look(signal: AbortSignal): Promise<readonly NamedImage[]> {
-    const seen = await lookAtImages(deps, sandboxImages, clock.monotonic(), signal);
+  async function refresh(signal: AbortSignal): Promise<readonly NamedImage[]> {
+    const seen = await readInventory(deps, sandboxImages, clock.monotonic(), signal);
     memory = rememberImages(memory, seen);
     const byId = new Map(seen.images.map((image) => [image.id, image]));
     return removableImages(seen, memory, minAgeMs).flatMap(({ id }) => byId.get(id) ?? []);
   }
 
-  /** Whether it is gone. A pod may have come for it since the look. */
+  /** Removes one image and reports whether it is gone. A pod may have started to use it since the inventory. */
   async function remove(image: NamedImage, reason: CollectReason, signal: AbortSignal): Promise<boolean> {
     const { id, sizeBytes } = image;
     if (goesBy(image, deps.wanted())) return false;
@@ -69,16 +69,13 @@ export function createImageRemover(
       await images.removeImage({ image: { image: id } }, { signal });
     } catch (thrown) {
       signal.throwIfAborted();
-      log.warn({ err: asError(thrown), image: id }, 'Unused image was not removed');
+      log.warn({ err: asError(thrown), image: id }, 'Failed to remove unused image');
       return false;
     }
     deps.removed(id);
     totals[reason].images += 1;
     totals[reason].bytes += sizeBytes;
-    log.info(
-      { image: id, names: [...image.names].slice(1, 3), sizeBytes, reason },
-      'Unused image was removed',
-    );
+    log.info({ image: id, names: [...image.names].slice(1, 3), sizeBytes, reason }, 'Unused image removed');
     return true;
   }
 
@@ -88,7 +85,7 @@ export function createImageRemover(
     enough: (freedBytes: number) => Promise<boolean>,
   ): Promise<number> {
     let freedBytes = 0;
-    for (const image of await look(signal)) {
+    for (const image of await refresh(signal)) {
       signal.throwIfAborted();
       if (!(await remove(image, reason, signal))) continue;
       freedBytes += image.sizeBytes;
@@ -98,7 +95,7 @@ export function createImageRemover(
   }
 
   return {
-    look,
+    refresh,
     removeUnused,
     collected: () => (['space', 'pressure'] as const).map((reason) => ({ reason, ...totals[reason] })),
   };

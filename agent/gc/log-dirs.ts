@@ -1,24 +1,21 @@
-/** Removes the log directories of pods that are gone. */
+/** Removes the log directories of removed pods. */
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { parsePodLogDirName } from '../logs/paths.ts';
 
-/** Names of the directories to remove: of our form, and of a pod that is gone. Pure. */
-export function decideLogDirs(
-  names: readonly string[],
-  isPodGone: (podUID: string) => boolean,
-): readonly string[] {
+/** Returns the names of directories to remove: of the agent's form, and of a removed pod. Pure. */
+function decideLogDirs(names: readonly string[], isPodGone: (podUID: string) => boolean): readonly string[] {
   return names.filter((name) => {
     const pod = parsePodLogDirName(name);
     return pod !== undefined && isPodGone(pod.podUID);
   });
 }
 
-/** Removes them; one that cannot be removed is logged and tried again in the next round. Symlinks are removed, not
- *  followed. Returns the names removed.
- * @param podLogsDir the pod logs directory; a missing one holds nothing. */
+/** Removes them; failures are logged and retried in the next round. Symlinks are removed, not followed.
+ *  Returns the removed names.
+ *  @param podLogsDir the pod logs directory, which may be missing */
 export async function removeLogDirs(
   podLogsDir: string,
   isPodGone: (podUID: string) => boolean,
@@ -30,7 +27,7 @@ export async function removeLogDirs(
       await rm(join(podLogsDir, name), { recursive: true, force: true });
       removed.push(name);
     } catch (thrown) {
-      log.warn({ err: asError(thrown), dir: name }, 'Pod log directory not removed');
+      log.warn({ err: asError(thrown), dir: name }, 'Failed to remove pod log directory');
     }
   }
   return removed;

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { LifecycleHandler } from '#api/schema/gen/core-v1.ts';
+import type { LifecycleHandler } from '#api/gen/core-v1.ts';
 import type { ExecResult } from '../probes/exec.ts';
 import { type LifecycleDeps, LifecycleError, runHandler } from './lifecycle.ts';
 
@@ -87,7 +87,7 @@ describe('runHandler', () => {
     );
   });
 
-  test('asks by HTTP at the pod, at a named port, and takes any answer', async () => {
+  test('sends an HTTP request to a named port of the pod, and accepts any response', async () => {
     const { port, seen } = await serve(500);
     await run({ httpGet: { path: '/bye', port: 'http' } }, {}, [{ name: 'http', containerPort: port }]);
     expect(seen.map(({ url, headers }) => [url, headers['user-agent']])).toEqual([['/bye', 'prober/test']]);
@@ -103,12 +103,12 @@ describe('runHandler', () => {
     ['no listener', { tcpSocket: { port: 1 } }, {}, /^TCP lifecycle hook \(1\) .*ECONNREFUSED/],
     ['no such port', { httpGet: { port: 'http' } }, {}, /no port "http"/],
     ['no address', { httpGet: { port: 80 } }, { podIP: () => '' }, /no address/],
-    ['no action', {}, {}, /names no action/],
+    ['no action', {}, {}, /the hook has no action/],
   ])('is an error with %s', async (_, handler, deps, message) => {
     expect(await failure(run(handler, deps))).toMatch(message);
   });
 
-  test('rejects with the reason when it is given up', async () => {
+  test('rejects with the reason when it is aborted', async () => {
     const abort = new AbortController();
     const reason = new Error('grace period is over');
     const execSync: LifecycleDeps['execSync'] = (_id, _argv, _timeoutMs, signal) =>

@@ -1,6 +1,5 @@
 /** Runs the postStart and preStop handlers of containers. */
-import { asError } from '#api/kit/clock.ts';
-import { resolvePort } from '#api/meta/int-or-string.ts';
+
 import type {
   Container,
   EphemeralContainer,
@@ -8,12 +7,14 @@ import type {
   LifecycleHandler,
   Pod,
   TCPSocketAction,
-} from '#api/schema/gen/core-v1.ts';
+} from '#api/gen/core-v1.ts';
+import { asError } from '#api/kit/clock.ts';
+import { resolvePort } from '#api/meta/int-or-string.ts';
 import { type ExecSync, execOutput } from '../probes/exec.ts';
 import { httpGet } from '../probes/http-get.ts';
 import { probeTcp } from '../probes/tcp.ts';
 
-/** The container whose handler is run. */
+/** Container of the handler. */
 export interface HandlerTarget {
   readonly pod: Pod;
   readonly container: Pick<Container | EphemeralContainer, 'name' | 'ports'>;
@@ -28,13 +29,13 @@ export interface LifecycleDeps {
   readonly userAgent: string;
 }
 
-/** A handler that failed; the message is that of its event. */
+/** A failed handler; the message is that of its event. */
 export class LifecycleError extends Error {
   override readonly name = 'LifecycleError';
 }
 
-/** Runs one handler to its end; the caller bounds it by `signal`.
- *  An HTTP handler has done its work with any answer, whatever the status, as upstream.
+/** Runs one handler to completion; the caller bounds it by `signal`.
+ *  An HTTP handler succeeds with any response, whatever its status, as upstream.
  *  @throws LifecycleError when it failed; the signal's reason when that fires */
 export async function runHandler(
   deps: LifecycleDeps,
@@ -47,7 +48,7 @@ export async function runHandler(
     if (exec !== undefined) await runExec(deps, exec.command ?? [], target, signal);
     else if (http !== undefined) await runHttp(deps, http, target, signal);
     else if (tcpSocket !== undefined) await runTcp(deps, tcpSocket, target, signal);
-    else throw new Error('it names no action');
+    else throw new Error('the hook has no action');
   } catch (cause) {
     signal.throwIfAborted();
     const { pod, container } = target;

@@ -1,6 +1,7 @@
-/** The image manager with every source of registry credentials that the configuration names. */
+/** Creates the image manager with every configured source of registry credentials. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import type { Waits } from '#api/kit/waits.ts';
 import { formatFieldError } from '#api/meta/field-error.ts';
 import type { ImageService } from '#cri/gen/cri-v1.ts';
 import { createImageManager, type ImageManager } from './image-manager.ts';
@@ -10,10 +11,12 @@ export interface CreateImagesDeps {
   readonly images: ImageService;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Shows providers of credentials that are long in answering. */
+  readonly waits?: Pick<Waits, 'during'> | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The settings that images follow. */
+/** Settings for images. */
 export interface ImageSettings {
   readonly rootDir: string;
   readonly serializeImagePulls: boolean;
@@ -23,8 +26,8 @@ export interface ImageSettings {
   readonly imageCredentialProviderBinDir: string;
 }
 
-/** The credential provider configuration has faults; the message names them all. */
-export class CredentialProviderConfigError extends Error {
+/** The credential provider configuration is invalid; the message lists all errors. */
+class CredentialProviderConfigError extends Error {
   constructor(message: string) {
     super(message);
     this.name = 'CredentialProviderConfigError';
@@ -41,7 +44,7 @@ export async function createImages(deps: CreateImagesDeps, settings: ImageSettin
 }
 
 async function credentialProviders(
-  { clock, log, env }: CreateImagesDeps,
+  { clock, log, waits, env }: CreateImagesDeps,
   { imageCredentialProviderConfig: configPath, imageCredentialProviderBinDir: binDir }: ImageSettings,
 ): Promise<readonly CredentialProvider[]> {
   if (configPath === '') return [];
@@ -55,7 +58,7 @@ async function credentialProviders(
     text === undefined ? [] : [[key, text] as const],
   );
   return createCredentialProviders(
-    { clock, log, env: Object.fromEntries(inherited) },
+    { clock, log, waits, env: Object.fromEntries(inherited) },
     { binDir, providers: result.providers },
   );
 }

@@ -1,20 +1,20 @@
-/** What a credential plugin is asked and what it answers. Pure; errors never quote an answer. */
+/** Requests and responses of credential plugins. Pure; errors never quote a response. */
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { DurationError, parseDuration } from '#api/meta/duration.ts';
 import type { CredentialTable } from './credentials.ts';
 
-/** For how much an answer holds. */
+/** Scope of a cached response. */
 export type PluginCacheKeyType = 'Image' | 'Registry' | 'Global';
 
-export interface PluginAnswer {
+export interface PluginResponse {
   readonly cacheKeyType: PluginCacheKeyType;
-  /** How long it may be kept, in ms; undefined leaves it to the configuration. 0 means not at all. */
+  /** Cache duration, in ms; undefined selects the configured one, 0 disables caching. */
   readonly cacheMs: number | undefined;
   readonly credentials: CredentialTable;
 }
 
-/** An answer that is not in the protocol. */
-export class PluginResponseError extends Error {
+/** A response that violates the protocol. */
+class PluginResponseError extends Error {
   override readonly name = 'PluginResponseError';
 }
 
@@ -27,7 +27,7 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The request that is written to the plugin's standard input. */
+/** Returns the request for the standard input of the plugin. */
 export function formatPluginRequest(apiVersion: string, image: string): string {
   return JSON.stringify({ kind: 'CredentialProviderRequest', apiVersion, image });
 }
@@ -40,7 +40,7 @@ function parseObject(text: string): JsonObject {
     value = undefined;
   }
   if (isObject(value)) return value;
-  throw new PluginResponseError('the answer is not a JSON object');
+  throw new PluginResponseError('the response is not a JSON object');
 }
 
 function readCacheMs(value: unknown): number | undefined {
@@ -65,9 +65,9 @@ function readAuth(value: unknown): CredentialTable {
   });
 }
 
-/** Reads an answer to a request of `apiVersion`.
- * @throws {PluginResponseError} */
-export function parsePluginResponse(text: string, apiVersion: string): PluginAnswer {
+/** Parses a response to a request of `apiVersion`.
+ *  @throws {PluginResponseError} */
+export function parsePluginResponse(text: string, apiVersion: string): PluginResponse {
   const response = parseObject(text);
   if (response['kind'] !== 'CredentialProviderResponse') {
     throw new PluginResponseError('kind must be CredentialProviderResponse');

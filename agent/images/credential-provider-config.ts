@@ -1,19 +1,19 @@
-/** Reads the file that names the registry credential plugins (`--image-credential-provider-config`). Pure.
+/** Decodes the configuration of registry credential plugins (`--image-credential-provider-config`). Pure.
  *  Spec: CredentialProviderConfig in the agent's configuration group, versions v1alpha1, v1beta1 and v1. */
 import { DurationError, parseDuration } from '#api/meta/duration.ts';
 import type { FieldError, FieldErrorKind } from '#api/meta/field-error.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { matchPatternFault } from './credentials.ts';
+import { matchPatternError } from './credentials.ts';
 
 /** One plugin as configured. */
 export interface CredentialProviderSpec {
   /** Name of its program in the plugin directory. */
   readonly name: string;
-  /** Patterns of the images that it is asked for. */
+  /** Patterns of images for which the plugin is run. */
   readonly matchImages: readonly string[];
-  /** How long an answer without a duration of its own is kept, in ms. */
+  /** Cache duration of a response without its own, in ms. */
   readonly defaultCacheMs: number;
-  /** Version in which it is spoken to, in the vocabulary in which the file has it. */
+  /** Protocol version, in the vocabulary of the file. */
   readonly apiVersion: string;
   readonly args: readonly string[];
   readonly env: readonly { readonly name: string; readonly value: string }[];
@@ -27,12 +27,14 @@ type JsonObject = Readonly<Record<string, unknown>>;
 type Report = (kind: FieldErrorKind, field: string, detail: string, badValue?: unknown) => void;
 
 const VERSIONS = ['v1alpha1', 'v1beta1', 'v1'] as const;
-const WORDS = Object.values(VOCABULARIES);
-const CONFIG_VERSIONS = WORDS.flatMap((words) => VERSIONS.map((v) => `${words.configApiGroup}/${v}`));
-const PLUGIN_VERSIONS = WORDS.flatMap((words) =>
-  VERSIONS.map((v) => `${words.credentialProviderApiGroup}/${v}`),
+const ALL_VOCABULARIES = Object.values(VOCABULARIES);
+const CONFIG_VERSIONS = ALL_VOCABULARIES.flatMap((vocabulary) =>
+  VERSIONS.map((v) => `${vocabulary.configApiGroup}/${v}`),
 );
-const CONFIG_KINDS = WORDS.map((words) => words.credentialProviderConfigKind);
+const PLUGIN_VERSIONS = ALL_VOCABULARIES.flatMap((vocabulary) =>
+  VERSIONS.map((v) => `${vocabulary.credentialProviderApiGroup}/${v}`),
+);
+const CONFIG_KINDS = ALL_VOCABULARIES.map((vocabulary) => vocabulary.credentialProviderConfigKind);
 const CONFIG_FIELDS = ['apiVersion', 'kind', 'providers'];
 const PROVIDER_FIELDS = ['name', 'matchImages', 'defaultCacheDuration', 'apiVersion', 'args', 'env'];
 const ENV_FIELDS = ['name', 'value'];
@@ -70,7 +72,7 @@ function readName(value: unknown, field: string, report: Report): string {
     report('FieldValueRequired', field, 'name of the program in the plugin directory');
     return '';
   }
-  const fault = value.includes('/')
+  const problem = value.includes('/')
     ? 'must not contain a path separator'
     : /\s/.test(value)
       ? 'must not contain spaces'
@@ -79,7 +81,7 @@ function readName(value: unknown, field: string, report: Report): string {
         : value.includes('\0')
           ? 'must not contain a NUL character'
           : undefined;
-  if (fault !== undefined) report('FieldValueInvalid', field, fault, value);
+  if (problem !== undefined) report('FieldValueInvalid', field, problem, value);
   return value;
 }
 
@@ -87,8 +89,8 @@ function readMatchImages(value: unknown, field: string, report: Report): readonl
   const patterns = readStrings(value, field, report);
   if (patterns.length === 0) report('FieldValueRequired', field, 'at least one pattern');
   for (const [index, pattern] of patterns.entries()) {
-    const fault = matchPatternFault(pattern);
-    if (fault !== undefined) report('FieldValueInvalid', `${field}[${index}]`, fault, pattern);
+    const problem = matchPatternError(pattern);
+    if (problem !== undefined) report('FieldValueInvalid', `${field}[${index}]`, problem, pattern);
   }
   return patterns;
 }
@@ -123,7 +125,7 @@ function readEnv(value: unknown, field: string, report: Report): CredentialProvi
     if (typeof name !== 'string' || !/^[^=\0]+$/.test(name)) {
       report('FieldValueRequired', `${path}.name`, 'name of a variable, without "="');
     }
-    // The value may be a secret: it is never shown.
+    // Never quote the value: it may be secret.
     if (typeof text !== 'string') report('FieldValueTypeInvalid', `${path}.value`, 'must be a string');
     return { name: String(name), value: typeof text === 'string' ? text : '' };
   });
@@ -158,7 +160,7 @@ function readProviders(value: unknown, report: Report): readonly CredentialProvi
   return providers;
 }
 
-/** Decodes the content of the file, already parsed from YAML or JSON; every fault is found at once. */
+/** Decodes the parsed file; returns all errors at once. */
 export function decodeCredentialProviderConfig(value: unknown): CredentialProviderConfigResult {
   const errors: FieldError[] = [];
   const report: Report = (kind, field, detail, badValue) =>

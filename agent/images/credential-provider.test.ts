@@ -34,7 +34,7 @@ const config = (provider: object) => ({
     },
   ],
 });
-const answer = (more: object = {}) =>
+const response = (more: object = {}) =>
   JSON.stringify({
     kind: 'CredentialProviderResponse',
     apiVersion: API,
@@ -43,7 +43,7 @@ const answer = (more: object = {}) =>
     ...more,
   });
 
-/** A plugin that answers with what it is given, and counts. */
+/** A plugin with a configurable response that counts its runs. */
 function setup(output: () => string, provider: Partial<CredentialProviderSpec> = {}) {
   const runs: PluginRun[] = [];
   const clock = createFakeClock();
@@ -68,8 +68,8 @@ function setup(output: () => string, provider: Partial<CredentialProviderSpec> =
 }
 
 describe('createCredentialProviders', () => {
-  test('asks with the image, the arguments and the environment', async () => {
-    const { provide, runs } = setup(() => answer());
+  test('runs the plugin with the image, the arguments and the environment', async () => {
+    const { provide, runs } = setup(() => response());
     const table = await provide('a.reg.io/app', never);
     expect(table).toEqual([
       ['a.reg.io', { username: 'u', password: 'p', identityToken: '', registryToken: '' }],
@@ -94,14 +94,14 @@ describe('createCredentialProviders', () => {
     ['nothing for duration 0', { cacheDuration: '0s' }, ['a.reg.io/x', 'a.reg.io/x'], 2],
     ['nothing without logins', { auth: null }, ['a.reg.io/x', 'a.reg.io/x'], 2],
     ['nothing for foreign images', {}, ['reg.io/other', 'x.y.reg.io/x', 'a.reg.io:5000/x'], 0],
-  ])('keeps an answer for %s', async (_, more, images, expected) => {
-    const { provide, runs } = setup(() => answer(more));
+  ])('caches a response for %s', async (_, more, images, expected) => {
+    const { provide, runs } = setup(() => response(more));
     for (const image of images) await provide(image, never);
     expect(runs).toHaveLength(expected);
   });
 
-  test('asks again when the answer is old', async () => {
-    const { provide, runs, clock } = setup(() => answer({ cacheDuration: '10s' }));
+  test('runs the plugin again when the response has expired', async () => {
+    const { provide, runs, clock } = setup(() => response({ cacheDuration: '10s' }));
     await provide('a.reg.io/x', never);
     await clock.advance(9_999);
     await provide('a.reg.io/x', never);
@@ -113,12 +113,12 @@ describe('createCredentialProviders', () => {
 
   test.each<[string, string]>([
     ['is not JSON', 'password=hunter2'],
-    ['is of another kind', answer({ kind: 'hunter2' })],
-    ['is of another version', answer({ apiVersion: 'hunter2/v1' })],
-    ['has an unknown key type', answer({ cacheKeyType: 'hunter2' })],
-    ['has a bad duration', answer({ cacheDuration: 'hunter2' })],
-    ['has a bad login', answer({ auth: { 'a.reg.io': { username: 'u', password: ['hunter2'] } } })],
-  ])('offers nothing when the answer %s, and shows none of it', async (_, output) => {
+    ['is of another kind', response({ kind: 'hunter2' })],
+    ['is of another version', response({ apiVersion: 'hunter2/v1' })],
+    ['has an unknown key type', response({ cacheKeyType: 'hunter2' })],
+    ['has a bad duration', response({ cacheDuration: 'hunter2' })],
+    ['has a bad login', response({ auth: { 'a.reg.io': { username: 'u', password: ['hunter2'] } } })],
+  ])('provides nothing when the response %s, and does not quote it', async (_, output) => {
     const { provide, logged } = setup(() => output);
     expect(await provide('a.reg.io/x', never)).toEqual([]);
     expect(logged).toHaveLength(1);
@@ -127,7 +127,7 @@ describe('createCredentialProviders', () => {
 });
 
 describe('decodeCredentialProviderConfig', () => {
-  test('accepts the words of both vocabularies and every version', () => {
+  test('accepts both vocabularies and every version', () => {
     for (const words of Object.values(VOCABULARIES)) {
       for (const version of ['v1alpha1', 'v1beta1', 'v1']) {
         const apiVersion = `${words.credentialProviderApiGroup}/${version}`;
@@ -165,7 +165,7 @@ describe('decodeCredentialProviderConfig', () => {
     expect(result.kind === 'invalid' && result.errors.map(formatFieldError)).toEqual([expected]);
   });
 
-  test('finds every fault at once and shows no values of variables', () => {
+  test('reports every error at once and quotes no values of variables', () => {
     const result = decodeCredentialProviderConfig({
       apiVersion: 'v9',
       providers: [
@@ -215,9 +215,9 @@ describe('plugins on disk', () => {
     expect(await run(path)).toBe('request one v unset\n/\n');
   });
 
-  test('are ended at the timeout and on abort', async () => {
+  test('are killed at the timeout and on abort', async () => {
     const path = await program('slow', 'exec sleep 100');
-    await expect(run(path, 50)).rejects.toThrow('did not answer within 50 ms');
+    await expect(run(path, 50)).rejects.toThrow('did not respond within 50 ms');
     const controller = new AbortController();
     const aborted = run(path, 10_000, controller.signal);
     controller.abort(new Error('gone'));

@@ -1,10 +1,17 @@
-/** Credentials from exec plugins: asks the plugins whose patterns fit an image, and keeps their answers as long as
- *  they say. A plugin that fails offers nothing; the pull goes on without it. */
+/** Registry credentials from exec plugins: runs the plugins whose patterns match an image, and caches their
+ *  responses. A failed plugin provides nothing; the pull continues without it. */
+
 import { join } from 'node:path';
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
-import { formatPluginRequest, type PluginAnswer, parsePluginResponse } from './credential-plugin-response.ts';
+import type { Waits } from '#api/kit/waits.ts';
+import { NO_RESPONSE } from '#api/kit/waits.ts';
+import {
+  formatPluginRequest,
+  type PluginResponse,
+  parsePluginResponse,
+} from './credential-plugin-response.ts';
 import type { CredentialProviderSpec } from './credential-provider-config.ts';
 import { type CredentialTable, matchesRegistryKey, normalizeRegistryKey } from './credentials.ts';
 import type { CredentialProvider } from './keyring.ts';
@@ -13,7 +20,9 @@ import { type RunPlugin, runPlugin } from './run-plugin.ts';
 export interface CredentialProviderDeps {
   readonly clock: Clock;
   readonly log: Logger;
-  /** The agent's own environment, which plugins inherit. */
+  /** Registers waits for plugins. */
+  readonly waits?: Pick<Waits, 'during'> | undefined;
+  /** Environment of the agent, which plugins inherit. */
   readonly env: Readonly<Record<string, string>>;
   /** Runs a plugin; replaced in tests. */
   readonly runPlugin?: RunPlugin;
@@ -31,7 +40,7 @@ const GLOBAL_KEY = 'global';
 
 interface CredentialCache {
   readonly find: (image: string) => CredentialTable | undefined;
-  readonly keep: (image: string, answer: PluginAnswer, cacheMs: number) => void;
+  readonly keep: (image: string, response: PluginResponse, cacheMs: number) => void;
 }
 
 function registryOf(image: string): string {
@@ -39,10 +48,10 @@ function registryOf(image: string): string {
   return slash < 0 ? image : image.slice(0, slash);
 }
 
-/** Answers by what they hold for; the most particular is found first. The kinds of keys cannot be confused. */
+/** Cached responses by scope; the most specific one is found first. Keys of different scopes cannot collide. */
 function createCache(clock: Clock): CredentialCache {
   const entries = new Map<string, { readonly table: CredentialTable; readonly untilMs: number }>();
-  const keysOf = (image: string): Readonly<Record<PluginAnswer['cacheKeyType'], string>> => ({
+  const keysOf = (image: string): Readonly<Record<PluginResponse['cacheKeyType'], string>> => ({
     Image: `image ${image}`,
     Registry: `registry ${registryOf(image)}`,
     Global: GLOBAL_KEY,
@@ -57,11 +66,11 @@ function createCache(clock: Clock): CredentialCache {
       }
       return undefined;
     },
-    keep(image, answer, cacheMs) {
+    keep(image, response, cacheMs) {
       const oldest = entries.keys().next();
       if (entries.size >= MOST_CACHED && oldest.done !== true) entries.delete(oldest.value);
-      entries.set(keysOf(image)[answer.cacheKeyType], {
-        table: answer.credentials,
+      entries.set(keysOf(image)[response.cacheKeyType], {
+        table: response.credentials,
         untilMs: clock.monotonic() + cacheMs,
       });
     },
@@ -81,7 +90,7 @@ function createProvider(
   const ownEnv = Object.fromEntries(spec.env.map(({ name, value }) => [name, value]));
 
   async function ask(image: string, signal: AbortSignal): Promise<CredentialTable> {
-    const output = await run({
+    const running = run({
       path: join(binDir, spec.name),
       args: spec.args,
       env: { ...deps.env, ...ownEnv },
@@ -89,10 +98,12 @@ function createProvider(
       timeoutMs: PLUGIN_TIMEOUT_MS,
       signal,
     });
-    const answer = parsePluginResponse(output, spec.apiVersion);
-    const cacheMs = answer.cacheMs ?? spec.defaultCacheMs;
-    if (cacheMs > 0 && answer.credentials.length > 0) cache.keep(image, answer, cacheMs);
-    return answer.credentials;
+    const what = `credential provider ${spec.name} for image ${image}`;
+    const output = await (deps.waits?.during(what, running, NO_RESPONSE) ?? running);
+    const response = parsePluginResponse(output, spec.apiVersion);
+    const cacheMs = response.cacheMs ?? spec.defaultCacheMs;
+    if (cacheMs > 0 && response.credentials.length > 0) cache.keep(image, response, cacheMs);
+    return response.credentials;
   }
 
   return async (image, signal) => {
@@ -109,7 +120,7 @@ function createProvider(
   };
 }
 
-/** One provider per plugin, for `createKeyring`. */
+/** Returns one provider per plugin, for `createKeyring`. */
 export function createCredentialProviders(
   deps: CredentialProviderDeps,
   options: CredentialProviderOptions,

@@ -1,20 +1,21 @@
-/** Registry credentials: what they are, and which of them fit an image. Pure.
- *  Matching as in the registry configuration of the field: host globs label by label, equal ports, path prefixes. */
+/** Registry credentials, and matching them with images. Pure.
+ *  Matching is that of upstream's registry configuration: host globs label by label, equal ports, path
+ *  prefixes. */
 import { type GlobPart, matchesGlob } from '#api/kit/glob.ts';
 
-/** One login to a registry. Never logged, never part of an error. Says nothing of the server: which logins fit an
- *  image is decided here, and containerd ignores a login whose server is not spelled as a URL of the very host. */
+/** One login to a registry. Never logged, never part of an error. Has no server: matching is done here, and
+ *  containerd ignores a login whose server is not spelled as a URL of exactly that host. */
 export interface RegistryCredential {
   readonly username: string;
   readonly password: string;
-  /** Token exchanged for access tokens, in place of a password. */
+  /** Identity token, exchanged for access tokens instead of a password. */
   readonly identityToken: string;
-  /** Bearer token sent to the registry as it is. */
+  /** Bearer token, sent to the registry unchanged. */
   readonly registryToken: string;
 }
 
-/** Credentials with their registry keys: `host[:port][/path]` or a URL, host labels may be globs.
- *  A key may come more than once. */
+/** Credentials by registry key: `host[:port][/path]` or a URL, host labels may be globs.
+ *  A key may occur more than once. */
 export type CredentialTable = readonly (readonly [key: string, credential: RegistryCredential])[];
 
 interface KeyParts {
@@ -23,11 +24,12 @@ interface KeyParts {
   readonly path: string;
 }
 
-/** Credentials of the default registry are filed under its old name. */
+/** Credentials of the default registry are stored under its old name. */
 const DEFAULT_REGISTRY_KEY = 'index.docker.io';
 const DEFAULT_REGISTRY_HOSTS: ReadonlySet<string> = new Set(['docker.io', DEFAULT_REGISTRY_KEY]);
 
-/** A registry key without scheme, API version and trailing slash: `https://reg.io/v1/` becomes `reg.io`. */
+/** Normalizes a registry key without scheme, API version and trailing slash: `https://reg.io/v1/` becomes
+ *  `reg.io`. */
 export function normalizeRegistryKey(key: string): string {
   const schemeless = key.replace(/^https?:\/\//, '');
   const slash = schemeless.indexOf('/');
@@ -47,7 +49,7 @@ function splitKey(key: string): KeyParts {
   };
 }
 
-/** Reads a shell glob of one host label (`*`, `?`, `[a-z]`, `\x`); undefined when it is malformed. */
+/** Compiles a shell glob of one host label (`*`, `?`, `[a-z]`, `\x`); undefined when it is malformed. */
 function parseGlob(glob: string): readonly GlobPart[] | undefined {
   const parts: GlobPart[] = [];
   for (let at = 0; at < glob.length; at += 1) {
@@ -78,7 +80,7 @@ function parseSet(inner: string): RegExp | undefined {
   }
 }
 
-/** Longer labels than names may have are matched by a star alone. */
+/** Labels longer than the limit of names are matched only by a star. */
 const LONGEST_LABEL = 253;
 
 function matchesLabel(glob: string, label: string): boolean {
@@ -88,8 +90,8 @@ function matchesLabel(glob: string, label: string): boolean {
   return parts !== undefined && matchesGlob(parts, label);
 }
 
-/** What is wrong with a match pattern, as a phrase; undefined when it can be used. */
-export function matchPatternFault(pattern: string): string | undefined {
+/** Returns the error of a match pattern; undefined when it is valid. */
+export function matchPatternError(pattern: string): string | undefined {
   if (pattern === '') return 'must not be empty';
   if (/\s/.test(pattern)) return 'must not contain spaces';
   const { labels } = splitKey(normalizeRegistryKey(pattern));
@@ -97,7 +99,7 @@ export function matchPatternFault(pattern: string): string | undefined {
   return labels.every((label) => parseGlob(label) !== undefined) ? undefined : 'contains a malformed glob';
 }
 
-/** Whether a key such as `*.example.com:5000/team` covers `reg.example.com:5000/team/app`. */
+/** Reports whether a key such as `*.example.com:5000/team` covers `reg.example.com:5000/team/app`. */
 export function matchesRegistryKey(key: string, image: string): boolean {
   const pattern = splitKey(key);
   const target = splitKey(image);
@@ -122,8 +124,9 @@ function compareKeys(a: string, b: string): number {
   return a < b ? 1 : a > b ? -1 : 0;
 }
 
-/** The credentials of one table that fit a repository such as `quay.io/coreos/etcd`, the longest path first.
- *  Those of the default registry serve its images when nothing else fits. */
+/** Returns the credentials of one table that match a repository such as `quay.io/coreos/etcd`, the longest
+ *  path first.
+ *  Those of the default registry are the fallback for its images. */
 export function selectCredentials(table: CredentialTable, repository: string): readonly RegistryCredential[] {
   const byKey = new Map<string, RegistryCredential[]>();
   for (const [rawKey, credential] of table) {

@@ -1,15 +1,15 @@
-/** Parses registry credentials out of Secrets and docker configuration files. Pure; errors never quote content. */
+/** Parses registry credentials from Secrets and docker configuration files. Pure; errors quote no content. */
 import { parseJsonText } from '#api/codec/json-text.ts';
-import type { Secret } from '#api/schema/gen/core-v1.ts';
+import type { Secret } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { CredentialTable, RegistryCredential } from './credentials.ts';
 
-/** Credentials that cannot be read; says where, never what. */
+/** Malformed credentials; the message has the location but never the content. */
 export class CredentialFormatError extends Error {
   override readonly name = 'CredentialFormatError';
 }
 
-/** The two shapes in which credentials are written. */
+/** The two formats of credentials. */
 export type DockerConfigFormat =
   /** `{"auths": {key: entry}}` */
   | 'json'
@@ -27,7 +27,7 @@ function parseObject(text: string, where: string): JsonObject {
   try {
     value = parseJsonText(text);
   } catch {
-    // The parser's own message quotes the text, which holds secrets.
+    // The message of the parser quotes the text, which contains secrets.
     throw new CredentialFormatError(`${where}: not valid JSON`);
   }
   if (!isObject(value)) throw new CredentialFormatError(`${where}: must be a JSON object`);
@@ -65,15 +65,15 @@ function parseEntry(value: unknown, where: string): RegistryCredential {
   };
 }
 
-/** Reads one configuration text. `where` names it in errors.
- * @throws {CredentialFormatError} naming the place of the first fault. */
+/** Parses one configuration. `where` names it in errors.
+ *  @throws {CredentialFormatError} with the location of the first error */
 export function parseDockerConfig(text: string, format: DockerConfigFormat, where: string): CredentialTable {
   const root = parseObject(text, where);
   const auths = format === 'json' ? (root['auths'] ?? {}) : root;
   if (!isObject(auths)) throw new CredentialFormatError(`${where}: auths must be an object`);
   return (
     Object.entries(auths)
-      // A credential helper leaves empty entries behind; they are no login.
+      // Credential helpers leave empty entries, which are not logins.
       .filter(([, value]) => !isObject(value) || Object.keys(value).length > 0)
       .map(([key, value]) => [key, parseEntry(value, `${where}[${key}]`)] as const)
   );
@@ -85,19 +85,19 @@ const SECRET_KEYS: readonly {
   readonly format: DockerConfigFormat;
 }[] = [
   {
-    types: Object.values(VOCABULARIES).map((words) => words.secretTypeDockerConfigJson),
+    types: Object.values(VOCABULARIES).map((vocabulary) => vocabulary.secretTypeDockerConfigJson),
     key: '.dockerconfigjson',
     format: 'json',
   },
   {
-    types: Object.values(VOCABULARIES).map((words) => words.secretTypeDockerConfig),
+    types: Object.values(VOCABULARIES).map((vocabulary) => vocabulary.secretTypeDockerConfig),
     key: '.dockercfg',
     format: 'legacy',
   },
 ];
 
-/** The credentials in a Secret; undefined when it is of another type or lacks the key.
- * @throws {CredentialFormatError} naming the Secret. */
+/** Returns the credentials in a Secret; undefined for another type or without the key.
+ *  @throws {CredentialFormatError} naming the Secret */
 export function parseSecretCredentials(secret: Secret): CredentialTable | undefined {
   const place = SECRET_KEYS.find(({ types }) => types.includes(secret.type ?? ''));
   if (place === undefined) return undefined;

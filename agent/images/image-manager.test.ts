@@ -28,7 +28,7 @@ interface Setup {
   readonly config?: Partial<ImageManagerConfig>;
 }
 
-/** A runtime that has images, pulls when allowed to, and enforces nothing else. */
+/** A runtime with images and optional pulls, without other checks. */
 function setup({ present = [], logins = [], config = {} }: Setup = {}) {
   const clock = createFakeClock();
   const images = new Map<string, Image>();
@@ -84,7 +84,7 @@ function setup({ present = [], logins = [], config = {} }: Setup = {}) {
 }
 
 describe('ensureImage', () => {
-  test('asks once for an image that is present, and not again for a while', async () => {
+  test('queries a present image once, and not again for a while', async () => {
     const { manager, clock, calls } = setup({ present: ['reg.io/app:1'] });
     const expected = {
       kind: 'present',
@@ -108,7 +108,7 @@ describe('ensureImage', () => {
     expect(calls).toHaveLength(3);
   });
 
-  test('pulls what is absent, with the default tag, and tells the pod', async () => {
+  test('pulls an absent image, with the default tag, and emits events', async () => {
     const { manager, calls } = setup();
     const events: string[] = [];
     const result = await manager.ensureImage({
@@ -129,7 +129,7 @@ describe('ensureImage', () => {
     ]);
   });
 
-  test('pulls anew for Always', async () => {
+  test('pulls again for Always', async () => {
     const { manager, calls } = setup({ present: ['reg.io/app:1'] });
     expect(await manager.ensureImage({ ...base, pullPolicy: 'Always' })).toMatchObject({ pulled: true });
     expect(calls).toContain('pull reg.io/app:1 as nobody');
@@ -199,7 +199,7 @@ describe('ensureImage', () => {
     expect(calls.filter((call) => call.startsWith('pull'))).toHaveLength(1);
   });
 
-  test('goes on pulling while one of its callers stays', async () => {
+  test('continues a pull while it has a caller', async () => {
     const { manager, onPull } = setup();
     const gate = Promise.withResolvers<void>();
     let pulling: AbortSignal | undefined;
@@ -221,7 +221,7 @@ describe('ensureImage', () => {
   test.each<[boolean, number]>([
     [true, 1],
     [false, 3],
-  ])('with serializeImagePulls %s has %d pulls at once', async (serializeImagePulls, expected) => {
+  ])('with serializeImagePulls %s runs %d concurrent pulls', async (serializeImagePulls, expected) => {
     const { manager, onPull } = setup({ config: { serializeImagePulls } });
     let running = 0;
     let most = 0;
@@ -235,7 +235,7 @@ describe('ensureImage', () => {
     expect(most).toBe(expected);
   });
 
-  test('waits for its turn above the rate', async () => {
+  test('waits above the rate limit', async () => {
     const { manager, clock, calls } = setup({ config: { registryPullQPS: 1, registryBurst: 1 } });
     const results = ['a', 'b'].map((image) => manager.ensureImage({ ...base, image }));
     await clock.advance(0);
@@ -245,14 +245,14 @@ describe('ensureImage', () => {
     expect(await Promise.all(results)).toMatchObject([{ kind: 'present' }, { kind: 'present' }]);
   });
 
-  test('tries the logins in turn', async () => {
+  test('tries the logins in order', async () => {
     const { manager, calls, onPull } = setup({ logins: [login('one', 'x'), login('two', 'y')] });
     onPull((_, username) => (username === 'two' ? Promise.resolve() : Promise.reject(new Error('denied'))));
     expect(await manager.ensureImage(base)).toMatchObject({ kind: 'present' });
     expect(calls.slice(1, 3)).toEqual(['pull reg.io/app:1 as one', 'pull reg.io/app:1 as two']);
   });
 
-  test('shows no login that the runtime repeats', async () => {
+  test('redacts logins in messages of the runtime', async () => {
     const { manager, onPull } = setup({ logins: [login('user', 'hunter2')] });
     onPull(() =>
       Promise.reject(new Error('GET https://user:hunter2@reg.io/v2 failed: bad password hunter2')),
@@ -266,13 +266,13 @@ describe('ensureImage', () => {
     ['RegistryUnavailable', 'RegistryUnavailable'],
     ['SignatureValidationFailed', 'SignatureValidationFailed'],
     ['anything', 'ErrImagePull'],
-  ])('tells %s apart', async (words, reason) => {
+  ])('classifies %s', async (words, reason) => {
     const { manager, onPull } = setup();
     onPull(() => Promise.reject(new Error(`rpc failed: ${words}`)));
     expect(await manager.ensureImage(base)).toMatchObject({ kind: 'waiting', reason });
   });
 
-  test('reports a runtime that does not answer, and recovers', async () => {
+  test('reports a runtime that does not respond, and recovers', async () => {
     const { manager, failStatus } = setup({ present: ['reg.io/app:1'] });
     failStatus(true);
     expect(await manager.ensureImage(base)).toMatchObject({
@@ -285,7 +285,7 @@ describe('ensureImage', () => {
 });
 
 describe('imageUser', () => {
-  test('knows users by number and by name, and images that are gone', async () => {
+  test('returns users by number and by name, and undefined for removed images', async () => {
     const { manager, images, calls } = setup({ present: ['a', 'b'] });
     const named = images.get('b');
     if (named !== undefined) images.set('id-of-b', { ...named, uid: undefined, username: 'app' });
@@ -298,7 +298,7 @@ describe('imageUser', () => {
 });
 
 describe('redactCredentials', () => {
-  test('takes out values, their basic form and user info of any URL', () => {
+  test('redacts values, their basic auth form and user info of any URL', () => {
     const message = `hunter2 ${Buffer.from('user:hunter2').toString('base64')} https://other:thing@x.io/ ok`;
     expect(redactCredentials(message, [login('user', 'hunter2')])).toBe(
       '[redacted] [redacted] https://[redacted]@x.io/ ok',

@@ -1,4 +1,4 @@
-/** Makes a container's image present: policy, pull, backoff, and what to say while it is not there.
+/** Ensures that the image of a container is present: policy, pull, backoff, and the status until then.
  *  Never starts containers and never removes images. */
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
@@ -13,13 +13,14 @@ import { type ImageReference, imageToPull, parseImageReference } from './referen
 import type { EnsureImageRequest, EnsureImageResult, ImageWaiting } from './types.ts';
 
 export interface ImageManager {
-  /** Never throws for what is wrong with the image; rejects only with the signal's reason. */
+  /** Image errors are part of the result; rejects only with the signal's reason. */
   ensureImage(request: EnsureImageRequest): Promise<EnsureImageResult>;
-  /** User of an image by the ID that `ensureImage` gave; undefined when the runtime does not have it any more. */
+  /** Returns the user of an image by its ID; undefined when the runtime no longer has the image. */
   imageUser(imageRef: string, signal?: AbortSignal): Promise<ImageUser | undefined>;
-  /** Forgets that an image (name or ID) is present: it was removed, or a container create did not find it. */
+  /** Drops the cached presence of an image (name or ID): it was removed, or container creation did not find
+   *  it. */
   invalidateImage(image?: string): void;
-  /** Forgets the pull failures of a pod that is gone. */
+  /** Drops the pull failures of a deleted pod. */
   forgetPod(podUID: string): void;
 }
 
@@ -31,11 +32,11 @@ export interface ImageManagerDeps {
 }
 
 export interface ImageManagerConfig extends PullerConfig {
-  /** How long presence is taken for granted, in ms; 10 s unless given. */
+  /** Time for which presence is cached, in ms; default 10 s. */
   readonly presenceTtlMs?: number;
 }
 
-/** A name stays wrong until its pod is replaced. */
+/** An invalid name stays invalid until its pod is replaced. */
 const INVALID_NAME_RETRY_MS = 300_000;
 const NEVER_PULL_RETRY_MS = 10_000;
 const INSPECT_RETRY_MS = 5_000;

@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Secret } from '#api/gen/core-v1.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Secret } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import {
   type CredentialTable,
@@ -98,7 +98,7 @@ describe('parseDockerConfig', () => {
     '{"auths": {"reg.io": {"auth": "hunter2!"}}}',
     '{"auths": {"reg.io": {"auth": "aHVudGVyMg=="}}}',
     '{"auths": {"reg.io": {"password": ["hunter2"]}}}',
-  ])('refuses %s without quoting it', (text) => {
+  ])('rejects %s without quoting it', (text) => {
     expect(() => parseDockerConfig(text, 'json', 'secret ns/name')).toThrow(
       expect.objectContaining({
         name: 'CredentialFormatError',
@@ -128,7 +128,7 @@ describe('createKeyring', () => {
     signal: new AbortController().signal,
   });
 
-  test('asks Secrets, plugins and files in this order, without repeating a login', async () => {
+  test('uses Secrets, plugins and files in this order, without repeating a login', async () => {
     await writeFile(join(dir, 'config.json'), content('reg.io', 'from-file'));
     const keyring = createKeyring(
       {
@@ -153,7 +153,7 @@ describe('createKeyring', () => {
     expect(names(found)).toEqual(['one', 'two', 'reg.io', 'from-file']);
   });
 
-  test('reads the first file that can be used, anew each time', async () => {
+  test('reads the first usable file, each time', async () => {
     const other = join(dir, 'other');
     await mkdir(other);
     const keyring = createKeyring({ log: silentLogger, providers: [] }, { configDirs: [dir, other] });
@@ -174,7 +174,7 @@ describe('createKeyring', () => {
     await expect(keyring.lookup(request([broken]))).rejects.toThrow('secret ns/s: not valid JSON');
   });
 
-  test('searches the places of the host once each', () => {
+  test('searches each directory of the host once', () => {
     expect(hostConfigDirs('/var/lib/nodeagent', '/root')).toEqual([
       '/var/lib/nodeagent',
       '/root/.docker',

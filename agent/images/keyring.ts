@@ -1,10 +1,10 @@
-/** Collects the credentials for one pull: the pod's Secrets first, then plugins, then files of the host.
- *  Reads the files anew at each pull, so rotated credentials count at once. */
+/** Collects the credentials for one pull: Secrets of the pod, then plugins, then files of the host.
+ *  Reads the files at each pull, so that rotated credentials take effect at once. */
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Secret } from '#api/gen/core-v1.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import type { Secret } from '#api/schema/gen/core-v1.ts';
 import { type CredentialTable, type RegistryCredential, selectCredentials } from './credentials.ts';
 import { type DockerConfigFormat, parseDockerConfig, parseSecretCredentials } from './docker-config.ts';
 
@@ -16,12 +16,12 @@ export interface CredentialRequest {
 }
 
 export interface Keyring {
-  /** The logins to try in this order; none means that the pull is anonymous.
-   * @throws {CredentialFormatError} for a Secret of a registry type whose content cannot be read. */
+  /** Returns the logins to try, in order; empty for an anonymous pull.
+   *  @throws {CredentialFormatError} for a registry Secret with malformed content */
   lookup(request: CredentialRequest): Promise<readonly RegistryCredential[]>;
 }
 
-/** What an exec plugin or a cloud would offer for an image. Its failures are its own: it answers with nothing. */
+/** Source of credentials for an image. Handles its own failures by returning nothing. */
 export type CredentialProvider = (repository: string, signal: AbortSignal) => Promise<CredentialTable>;
 
 export interface KeyringDeps {
@@ -30,18 +30,19 @@ export interface KeyringDeps {
 }
 
 export interface KeyringOptions {
-  /** Directories searched for `config.json`, then for `.dockercfg`; the first file that can be read counts. */
+  /** Directories searched for `config.json`, then for `.dockercfg`; the first readable file is used. */
   readonly configDirs: readonly string[];
 }
 
-/** Credential files are small; a larger one is not one. */
+/** Maximum size of a credential file. */
 const LARGEST_FILE_BYTES = 1024 * 1024;
 const FILES: readonly { readonly name: string; readonly format: DockerConfigFormat }[] = [
   { name: 'config.json', format: 'json' },
   { name: '.dockercfg', format: 'legacy' },
 ];
 
-/** The directories searched, as upstream: the agent's root, its state directory, the home of the user, `/.docker`. */
+/** Returns the searched directories, as upstream: root directory, state directory, home of the user,
+ *  `/.docker`. */
 export function hostConfigDirs(rootDir: string, home: string | undefined): readonly string[] {
   const homeDir = home === undefined || home === '' ? [] : [join(home, '.docker')];
   return [...new Set([rootDir, '/var/lib/nodeagent', ...homeDir, '/.docker'])];
@@ -52,7 +53,7 @@ async function readSmallFile(path: string): Promise<string | undefined> {
   try {
     file = await open(path, 'r');
   } catch {
-    return undefined; // absent or not ours to read: the next place counts
+    return undefined; // absent or not readable: try the next directory
   }
   try {
     const stat = await file.stat();

@@ -1,4 +1,4 @@
-/** Reads the credential plugin configuration from its file and checks that the programs are there. */
+/** Loads the credential plugin configuration from its file and checks that the programs exist. */
 import { constants } from 'node:fs';
 import { access, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,11 +21,11 @@ function invalid(errors: readonly FieldError[]): CredentialProviderConfigResult 
   return { kind: 'invalid', errors };
 }
 
-function fault(field: string, detail: string, badValue: string): FieldError {
+function problem(field: string, detail: string, badValue: string): FieldError {
   return { kind: 'FieldValueInvalid', field, detail, badValue };
 }
 
-/** The system's word for what is wrong with a path: `ENOENT`. */
+/** Returns the code of a system error: `ENOENT`. */
 function codeOf(thrown: unknown): string {
   const error = asError(thrown);
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
@@ -35,9 +35,9 @@ async function checkProgram(path: string, field: string): Promise<readonly Field
   try {
     await access(path, constants.X_OK);
     if ((await stat(path)).isFile()) return [];
-    return [fault(field, 'must be a program', path)];
+    return [problem(field, 'must be a program', path)];
   } catch (thrown) {
-    return [fault(field, `must be an executable program (${codeOf(thrown)})`, path)];
+    return [problem(field, `must be an executable program (${codeOf(thrown)})`, path)];
   }
 }
 
@@ -49,14 +49,15 @@ async function checkPrograms(
     (found) => found.isDirectory(),
     () => false,
   );
-  if (!isDirectory) return [fault('imageCredentialProviderBinDir', 'must be an existing directory', binDir)];
+  if (!isDirectory)
+    return [problem('imageCredentialProviderBinDir', 'must be an existing directory', binDir)];
   const checks = providers.map(({ name }, index) =>
     checkProgram(join(binDir, name), `providers[${index}].name`),
   );
   return (await Promise.all(checks)).flat();
 }
 
-/** Reads YAML or JSON; every fault of the file and of the programs is found at once. Never throws. */
+/** Parses YAML or JSON; returns all errors of the file and the programs at once. Never throws. */
 export async function loadCredentialProviderConfig(
   paths: CredentialProviderPaths,
 ): Promise<CredentialProviderConfigResult> {
@@ -65,16 +66,16 @@ export async function loadCredentialProviderConfig(
     text = await readFile(paths.configPath, 'utf8');
   } catch (thrown) {
     const detail = `cannot be read (${codeOf(thrown)})`;
-    return invalid([fault('imageCredentialProviderConfig', detail, paths.configPath)]);
+    return invalid([problem('imageCredentialProviderConfig', detail, paths.configPath)]);
   }
-  // Loaded here: only nodes with plugins need the parser for this.
+  // Loaded lazily: only nodes with plugins need the parser.
   const { parseDocuments } = await import('#api/codec/documents.ts');
   const documents = parseDocuments(text);
   const [document, ...others] = documents;
   const errors = documents.flatMap((one) => one.errors);
   if (errors.length > 0) return invalid(errors);
   if (document === undefined || others.length > 0) {
-    return invalid([fault('imageCredentialProviderConfig', 'must hold one document', paths.configPath)]);
+    return invalid([problem('imageCredentialProviderConfig', 'must hold one document', paths.configPath)]);
   }
   const result = decodeCredentialProviderConfig(document.value);
   if (result.kind === 'invalid') return result;

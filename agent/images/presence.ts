@@ -1,34 +1,34 @@
-/** What the runtime has of an image, asked for with ImageStatus and remembered briefly.
- *  An image that many containers start from at once costs one call. */
+/** Image status of the runtime, cached briefly.
+ *  Many containers that start from one image at once cost one call. */
 import type { Clock } from '#api/kit/clock.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
 import type { Image, ImageService } from '#cri/gen/cri-v1.ts';
 
-/** The facts of an image on the node. */
+/** Properties of an image on the node. */
 export interface ImageFacts {
-  /** The runtime's own ID of the image, the content of which never changes. */
+  /** Image ID of the runtime, whose content never changes. */
   readonly imageRef: string;
   readonly sizeBytes: number;
-  /** User of the image's configuration; neither is set when it names none (root). */
+  /** User of the image configuration; neither field is set when it has none (root). */
   readonly user: ImageUser;
 }
 
 export interface ImageUser {
-  /** Numeric user, when the image names one. */
+  /** Numeric user, if the image has one. */
   readonly uid?: number;
-  /** User name, when the image names one. */
+  /** User name, if the image has one. */
   readonly username?: string;
 }
 
 export interface ImagePresence {
-  /** Facts of the image, undefined when the runtime does not have it. */
+  /** Returns the properties of the image, undefined when the runtime does not have it. */
   find(image: string, signal?: AbortSignal): Promise<ImageFacts | undefined>;
-  /** Forgets what was remembered of an image (a name or an ID), or of all. */
+  /** Drops the cached status of an image (a name or an ID), or of all. */
   forget(image?: string): void;
 }
 
 export interface PresenceOptions {
-  /** How long an answer counts, in ms. Only presence is remembered, never absence. */
+  /** Cache duration, in ms. Only presence is cached, never absence. */
   readonly ttlMs: number;
 }
 

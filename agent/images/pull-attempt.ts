@@ -1,4 +1,4 @@
-/** One attempt at pulling a pod's image: not before its backoff is over, with the events that go with it. */
+/** One attempt to pull the image of a pod, with backoff and events. */
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ImagePresence } from './presence.ts';
@@ -21,7 +21,7 @@ export type PullAttempt = (
   reference: ImageReference,
 ) => Promise<EnsureImageResult>;
 
-/** So long the failure itself is shown; whoever asks then is told of the back-off. */
+/** Time for which the failure itself is reported; later calls report the back-off. */
 const SHOW_FAILURE_MS = 1_000;
 
 export function createPullAttempt(deps: PullAttemptDeps): PullAttempt {

@@ -1,4 +1,4 @@
-/** Pull failures per pod and image: when to try again, and what went wrong last. */
+/** Pull failures per pod and image: time of the next attempt, and the last error. */
 import { createBackoff } from '#api/kit/backoff.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { ImageWaitingReason } from './pull-policy.ts';
@@ -10,9 +10,9 @@ export interface PullFailure {
 }
 
 export interface PullHistory {
-  /** Notes a failure; returns the wall time (ms) of the next try. */
+  /** Records a failure; returns the wall time (ms) of the next attempt. */
   fail(podUID: string, image: string, failure: PullFailure): number;
-  /** What to report while it is too early for another try; undefined when one may be made. */
+  /** Returns the status to report during the backoff; undefined when an attempt is due. */
   waiting(podUID: string, image: string): ImageWaiting | undefined;
   succeed(podUID: string, image: string): void;
   forget(podUID: string): void;

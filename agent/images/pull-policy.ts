@@ -1,8 +1,8 @@
-/** Whether an image is pulled: decided from the policy and from what the runtime has. Pure. */
+/** Decides whether to pull an image, from the policy and the images of the runtime. Pure. */
 
 export type PullPolicy = 'Always' | 'IfNotPresent' | 'Never';
 
-/** Reasons with which a container waits for its image. */
+/** Waiting reasons of a container without its image. */
 export type ImageWaitingReason =
   | 'InvalidImageName'
   | 'ImageInspectError'
@@ -16,12 +16,6 @@ export type PullDecision =
   | { readonly kind: 'use' }
   | { readonly kind: 'pull' }
   | { readonly kind: 'refuse'; readonly reason: ImageWaitingReason; readonly message: string };
-
-/** The policy that holds where none is written: `Always` for `:latest` and untagged images without a digest. */
-export function defaultPullPolicy(tag: string | undefined, digest: string | undefined): PullPolicy {
-  const isLatest = digest === undefined && (tag === undefined || tag === 'latest');
-  return isLatest ? 'Always' : 'IfNotPresent';
-}
 
 export function decidePull(policy: PullPolicy, image: string, isPresent: boolean): PullDecision {
   switch (policy) {
@@ -41,7 +35,7 @@ export function decidePull(policy: PullPolicy, image: string, isPresent: boolean
   }
 }
 
-/** Reason and message of a pull that the runtime refused, told apart by the runtime's own words. */
+/** Returns reason and message of a failed pull, classified by the error message of the runtime. */
 export function classifyPullFailure(
   image: string,
   failure: string,

@@ -1,25 +1,25 @@
-/** Pulls images: one pull per image and set of logins at a time, within the rate and concurrency allowed.
- *  Tries the logins in turn. Knows nothing of pods, policies or backoff. */
+/** Pulls images: one pull per image and set of logins at a time, within rate and concurrency limits.
+ *  Tries the logins in order. Does not know pods, policies or backoff. */
 import { createHash } from 'node:crypto';
+import type { Secret } from '#api/gen/core-v1.ts';
 import { asError, type Clock } from '#api/kit/clock.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
 import { createTokenBucket } from '#api/kit/token-bucket.ts';
-import type { Secret } from '#api/schema/gen/core-v1.ts';
 import type { ImageService, PodSandboxConfig } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
 import type { RegistryCredential } from './credentials.ts';
 import type { Keyring } from './keyring.ts';
 
-/** A pull that failed with every login; its message holds no credential. */
-export class ImagePullError extends Error {
+/** A pull that failed with every login; the message contains no credentials. */
+class ImagePullError extends Error {
   override readonly name = 'ImagePullError';
 }
 
 export interface PullRequest {
-  /** What the runtime is asked for. */
+  /** Image name for the runtime. */
   readonly image: string;
-  /** Normalised name for the lookup of logins. */
+  /** Normalized name for the lookup of logins. */
   readonly repository: string;
   readonly pullSecrets: readonly Secret[];
   readonly sandboxConfig: MessageInput<PodSandboxConfig> | undefined;
@@ -27,18 +27,18 @@ export interface PullRequest {
 }
 
 export interface Puller {
-  /** Pulls and returns the runtime's ID of the image.
-   * @throws {ImagePullError} or {CredentialFormatError}. */
+  /** Pulls the image and returns its ID in the runtime.
+   *  @throws {ImagePullError} or {CredentialFormatError} */
   pull(request: PullRequest): Promise<string>;
 }
 
 export interface PullerConfig {
   readonly serializeImagePulls: boolean;
-  /** Most pulls at once when they are not serialized; no limit unless given. */
+  /** Maximum number of concurrent pulls when they are not serialized; default unlimited. */
   readonly maxParallelImagePulls?: number;
-  /** Pulls per second on average; 0 means no limit. */
+  /** Average number of pulls per second; 0 means unlimited. */
   readonly registryPullQPS: number;
-  /** Pulls that may start at once after a quiet time. */
+  /** Burst of pulls after an idle period. */
   readonly registryBurst: number;
 }
 
@@ -50,7 +50,7 @@ export interface PullerDeps {
 
 const SHORTEST_SECRET = 4;
 
-/** Takes logins out of a runtime's message: the values themselves, and user info in URLs. */
+/** Redacts logins in a message of the runtime: the values themselves, and user info in URLs. */
 export function redactCredentials(message: string, credentials: readonly RegistryCredential[]): string {
   const secrets = credentials
     .flatMap(({ username, password, identityToken, registryToken }) => [
@@ -59,7 +59,7 @@ export function redactCredentials(message: string, credentials: readonly Registr
       registryToken,
       password === '' ? '' : Buffer.from(`${username}:${password}`).toString('base64'),
     ])
-    // Cutting a very short text out would tear words apart and show by its gaps what it is.
+    // Redacting a very short text would tear words apart and reveal it by the gaps.
     .filter((secret) => secret.length >= SHORTEST_SECRET);
   const withoutValues = secrets.reduce((text, secret) => text.replaceAll(secret, '[redacted]'), message);
   return withoutValues.replace(/:\/\/[^/@\s"']+@/g, '://[redacted]@');
@@ -75,7 +75,7 @@ export function createPuller(deps: PullerDeps, config: PullerConfig): Puller {
   const flights = createSingleFlight<string>();
   const limit = config.serializeImagePulls ? 1 : (config.maxParallelImagePulls ?? Number.POSITIVE_INFINITY);
   const limiter = createLimiter(limit);
-  // Deviation: a pull above the rate waits for its turn, where upstream fails it and backs off for seconds.
+  // Deviation: a pull above the rate waits, where upstream fails it and backs off for seconds.
   const bucket = createTokenBucket(clock, {
     ratePerSecond: config.registryPullQPS,
     burst: config.registryBurst,
@@ -109,7 +109,7 @@ export function createPuller(deps: PullerDeps, config: PullerConfig): Puller {
         if (!messages.includes(message)) messages.push(message);
       }
     }
-    // No cause: the runtime's own error may quote what was redacted.
+    // No cause: the error of the runtime may quote what was redacted.
     throw new ImagePullError(messages.length === 1 ? (messages[0] ?? '') : `[${messages.join(', ')}]`);
   }
 

@@ -60,11 +60,11 @@ describe('parseImageReference', () => {
     `${'a/'.repeat(130)}b`,
     'a\nb',
     'ünicode',
-  ])('refuses %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(() => parseImageReference(text)).toThrow(ImageReferenceError);
   });
 
-  test('gives a normal form that is its own normal form', () => {
+  test('returns an idempotent normal form', () => {
     const part = fc.stringMatching(/^[a-z0-9]{1,8}$/);
     const name = fc.tuple(
       fc.constantFrom('', 'reg.io/', 'reg.io:5000/', 'localhost/'),

@@ -1,26 +1,27 @@
-/** Image references: `[host[:port]/]path[:tag][@digest]`. Parses and normalises them; never asks a registry.
+/** Image references: `[host[:port]/]path[:tag][@digest]`. Parses and normalizes them; never contacts a
+ *  registry.
  *  Grammar: the reference format of the distribution specification and of every CRI runtime. */
 
 export interface ImageReference {
-  /** The text as the user wrote it. */
+  /** The original text. */
   readonly text: string;
-  /** Registry host with its port, `docker.io` where none was written. */
+  /** Registry host with its port; default `docker.io`. */
   readonly domain: string;
-  /** Repository path inside the registry, `library/` added for official images. */
+  /** Repository path within the registry, with `library/` added for official images. */
   readonly path: string;
   readonly tag: string | undefined;
-  /** `sha256:…`, when the reference is pinned. */
+  /** `sha256:…`, for a pinned reference. */
   readonly digest: string | undefined;
 }
 
-/** A reference that no runtime would accept. */
+/** A reference that every runtime rejects. */
 export class ImageReferenceError extends Error {
   override readonly name = 'ImageReferenceError';
   readonly reason = 'InvalidImageName';
 }
 
 const DEFAULT_DOMAIN = 'docker.io';
-/** Old name of the default registry, still met in credential files. */
+/** Old name of the default registry, still used in credential files. */
 const LEGACY_DEFAULT_DOMAIN = 'index.docker.io';
 const OFFICIAL_PREFIX = 'library/';
 const DEFAULT_TAG = 'latest';
@@ -32,7 +33,7 @@ const IPV6_HOST = /^\[[0-9a-fA-F:]+\]$/;
 const TAG = /^\w[\w.-]{0,127}$/;
 const DIGEST = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/;
 const BARE_IDENTIFIER = /^[0-9a-f]{64}$/;
-/** Hexadecimal digits of the digest algorithms in use. */
+/** Number of hexadecimal digits by digest algorithm. */
 const DIGEST_LENGTHS: Readonly<Record<string, number>> = { sha256: 64, sha384: 96, sha512: 128 };
 
 function isDomain(text: string): boolean {
@@ -41,7 +42,7 @@ function isDomain(text: string): boolean {
   return IPV6_HOST.test(host) || host.split('.').every((label) => DOMAIN_LABEL.test(label));
 }
 
-/** The first component is a registry when it could not be a path component of the default one. */
+/** The first component is a registry if it cannot be a path component. */
 function splitDomain(name: string): { readonly domain: string; readonly path: string } {
   const slash = name.indexOf('/');
   const first = slash < 0 ? '' : name.slice(0, slash);
@@ -76,8 +77,8 @@ function splitTagAndDigest(text: string): Pick<ImageReference, 'tag' | 'digest'>
   return { name: rest.slice(0, colon), tag, digest };
 }
 
-/** Reads a reference and fills in the default registry and the `library/` prefix; adds no tag.
- * @throws {ImageReferenceError} saying what is wrong with it. */
+/** Parses a reference and adds the default registry and the `library/` prefix, but no tag.
+ *  @throws {ImageReferenceError} */
 export function parseImageReference(text: string): ImageReference {
   if (BARE_IDENTIFIER.test(text)) {
     throw new ImageReferenceError('a bare 64-digit image identifier is not a repository name');
@@ -96,19 +97,19 @@ export function parseImageReference(text: string): ImageReference {
   return { text, domain, path, tag, digest };
 }
 
-/** `docker.io/library/busybox`: what credentials are looked up by. */
+/** Returns `docker.io/library/busybox`, the key for looking up credentials. */
 export function repositoryName(reference: ImageReference): string {
   return `${reference.domain}/${reference.path}`;
 }
 
-/** The image as the runtime is asked for it: the user's own spelling, `:latest` added where neither a tag
- *  nor a digest is written. The registry is not filled in: which one a short name means is the runtime's choice. */
+/** Returns the image name for the runtime: the original spelling, with `:latest` if it has neither tag nor
+ *  digest. Adds no registry: resolving short names is left to the runtime. */
 export function imageToPull(reference: ImageReference): string {
   const isPinned = reference.tag !== undefined || reference.digest !== undefined;
   return isPinned ? reference.text : `${reference.text}:${DEFAULT_TAG}`;
 }
 
-/** `docker.io/library/busybox:1.36@sha256:…`, the one spelling that equal references share. */
+/** Returns `docker.io/library/busybox:1.36@sha256:…`, the canonical spelling of equal references. */
 export function formatNormalized(reference: ImageReference): string {
   const isPinned = reference.tag !== undefined || reference.digest !== undefined;
   const tag = reference.tag ?? (isPinned ? undefined : DEFAULT_TAG);

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 
-/** Takes every descriptor that the process may have, then runs a plugin. */
+/** Uses up every file descriptor of the process, then runs a plugin. */
 const WITHOUT_DESCRIPTORS = `
   import { openSync } from 'node:fs';
   const { runPlugin } = await import(process.argv[1]);
@@ -13,7 +13,7 @@ const WITHOUT_DESCRIPTORS = `
 `;
 
 describe('runPlugin', () => {
-  test('outlives a lack of descriptors', async () => {
+  test('survives a lack of file descriptors', async () => {
     const module = new URL('run-plugin.ts', import.meta.url).href;
     const limited = 'ulimit -n 64; exec "$@"';
     const node = [process.execPath, '--input-type=module', '--eval', WITHOUT_DESCRIPTORS, module];

@@ -1,10 +1,10 @@
-/** What a caller asks of the image manager and what it hears back. */
-import type { Secret } from '#api/schema/gen/core-v1.ts';
+/** Requests and results of the image manager. */
+import type { Secret } from '#api/gen/core-v1.ts';
 import type { PodSandboxConfig } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
 import type { ImageWaitingReason, PullPolicy } from './pull-policy.ts';
 
-/** An event for the pod, with the reasons and texts that users of the field know. */
+/** An event of the pod, with upstream's reasons and messages. */
 export interface ImageEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: 'Pulling' | 'Pulled' | 'BackOff' | 'Failed' | 'InspectFailed' | 'ErrImageNeverPull';
@@ -12,15 +12,15 @@ export interface ImageEvent {
 }
 
 export interface EnsureImageRequest {
-  /** The image as the container names it. */
+  /** The image as named in the container. */
   readonly image: string;
   readonly pullPolicy: PullPolicy;
   readonly pullSecrets: readonly Secret[];
-  /** Some runtimes pull into the pod's sandbox; containerd ignores it. */
+  /** Some runtimes pull into the sandbox of the pod; containerd ignores it. */
   readonly sandboxConfig?: MessageInput<PodSandboxConfig> | undefined;
   readonly podUID: string;
   readonly signal: AbortSignal;
-  /** Told of each event as it happens. */
+  /** Called with each event as it occurs. */
   readonly onEvent?: (event: ImageEvent) => void;
 }
 
@@ -29,16 +29,16 @@ export type EnsureImageResult =
       readonly kind: 'present';
       readonly imageRef: string;
       readonly pulled: boolean;
-      /** Time that the pull took, waiting for a turn included; 0 when it was there. */
+      /** Duration of the pull, including the wait for the rate limit; 0 if the image was present. */
       readonly pullMs: number;
-      /** Size on disk as the runtime tells it; 0 when it does not. */
+      /** Size on disk as reported by the runtime; 0 if unknown. */
       readonly sizeBytes: number;
     }
   | {
       readonly kind: 'waiting';
       readonly reason: ImageWaitingReason;
       readonly message: string;
-      /** Wall time (ms) before which asking again gives the same answer. */
+      /** Wall time (ms) before which a repeated call has the same result. */
       readonly retryAtMs: number;
     };
 

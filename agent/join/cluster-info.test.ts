@@ -30,7 +30,7 @@ describe('checkSignature', () => {
   test.each([
     ['the whole token in our vocabulary', plat, token.text],
     ['the secret part in the upstream one', kubernetes, token.secret],
-  ])('takes one by %s', (_, vocabulary, key) => {
+  ])('accepts one by %s', (_, vocabulary, key) => {
     expect(() => checkSignature({ content, signature: sign(content, key) }, token, vocabulary)).not.toThrow();
   });
 
@@ -45,7 +45,7 @@ describe('checkSignature', () => {
     ['with a content of its own', good.replace('..', `.${encode(content)}.`), 'SignatureMismatch'],
     ['with more behind it', `${good}.x`, 'SignatureMismatch'],
     ['cut short', good.slice(0, -4), 'SignatureMismatch'],
-  ])('refuses one %s', (_, signature, reason) => {
+  ])('rejects one %s', (_, signature, reason) => {
     expect(() => checkSignature({ content, signature }, token, plat)).toThrow(
       expect.objectContaining({ reason }) as Error,
     );
@@ -59,7 +59,7 @@ describe('readClusterInfo', () => {
     expect(readClusterInfo({ data: { kubeconfig: 'c' } }, token).signature).toBeUndefined();
   });
 
-  test.each([{}, { data: null }, { data: {} }, { data: { kubeconfig: 1 } }])('refuses %j', (map) => {
+  test.each([{}, { data: null }, { data: {} }, { data: { kubeconfig: 1 } }])('rejects %j', (map) => {
     expect(() => readClusterInfo(map, token)).toThrow('has no kubeconfig');
   });
 });
@@ -79,7 +79,7 @@ describe('readCluster', () => {
       contexts: [],
     });
 
-  test('takes the authority that was named', () => {
+  test('accepts the CA with the given hash', () => {
     expect(readCluster(contentOf(real), [hashOf(real)])).toEqual({
       server: 'https://10.0.0.1:6443',
       serverName: '',
@@ -87,12 +87,12 @@ describe('readCluster', () => {
     });
   });
 
-  test('takes only those that were named', () => {
+  test('accepts only CAs with given hashes', () => {
     expect(readCluster(contentOf(other + real), [hashOf(real)]).authority).toBe(real);
     expect(readCluster(contentOf(other + real), [hashOf(real), hashOf(other)]).authority).toBe(other + real);
   });
 
-  test('takes all of them where none need be named', () => {
+  test('accepts all CAs without hashes', () => {
     expect(readCluster(contentOf(other + real), []).authority).toBe(other + real);
   });
 
@@ -107,7 +107,7 @@ describe('readCluster', () => {
       contentOf('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'),
       'BadClusterInfo',
     ],
-  ])('refuses %s', (_, content, reason) => {
+  ])('rejects %s', (_, content, reason) => {
     expect(() => readCluster(content, [hashOf(real)])).toThrow(expect.objectContaining({ reason }) as Error);
   });
 });

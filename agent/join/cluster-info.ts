@@ -1,5 +1,5 @@
-/** Whether what a server says of its cluster can be believed: signed with the token, and of the authority whose hash
- *  was given. Pure. Source: document 2, 5.9 (5); RFC 7515, appendix F. */
+/** Verifies cluster-info: signed with the token, and with a CA that matches the given hash. Pure.
+ *  Source: bootstrap discovery, document 2 §5.9 (5); RFC 7515, appendix F. */
 import { createHash, createHmac, timingSafeEqual, X509Certificate } from 'node:crypto';
 import { parseClientConfig } from '#api/client-config/parse.ts';
 import { parsePem } from '#api/pki/pem.ts';
@@ -8,18 +8,18 @@ import { JoinError } from './errors.ts';
 import type { JoinToken } from './token.ts';
 
 export interface ClusterInfo {
-  /** What was signed: a client configuration. */
+  /** The signed content: a client configuration. */
   readonly content: string;
-  /** Detached JWS made with the token; `undefined` if there is none. */
+  /** Detached JWS made with the token; `undefined` without a signature. */
   readonly signature: string | undefined;
 }
 
-/** How to reach the cluster. */
+/** Address and trust of the cluster. */
 export interface Cluster {
   readonly server: string;
-  /** Empty for the server's own. */
+  /** TLS server name; empty for the host of the URL. */
   readonly serverName: string;
-  /** PEM of all that may be trusted. */
+  /** PEM of all trusted CA certificates. */
   readonly authority: string;
 }
 
@@ -36,7 +36,7 @@ export function readClusterInfo(map: Readonly<Record<string, unknown>>, { id }: 
   const content = member(CONTENT_KEY);
   const signature = member(`${SIGNATURE_PREFIX}${id}`);
   if (typeof content !== 'string') {
-    throw new JoinError('BadClusterInfo', `the server's cluster-info has no ${CONTENT_KEY}`);
+    throw new JoinError('BadClusterInfo', `cluster-info of the server has no ${CONTENT_KEY}`);
   }
   return { content, signature: typeof signature === 'string' ? signature : undefined };
 }
@@ -50,7 +50,8 @@ function readHeader(encoded: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Our vocabulary signs with the whole token, as document 2 says, upstream's with the part behind the dot.
+/** The plat vocabulary signs with the whole token, as in document 2; upstream signs with the part after the
+ *  dot.
  *  See docs/decisions/0024-bootstrap-tokens.md.
  *  @throws JoinError NotSigned, AlgorithmRefused, SignatureMismatch */
 export function checkSignature(
@@ -59,13 +60,13 @@ export function checkSignature(
   vocabulary: Pick<Vocabulary, 'name'>,
 ): void {
   if (signature === undefined) {
-    const message = `the server's cluster-info is not signed with the token ${id}: it has expired, is unknown there, or is not for signing`;
+    const message = `cluster-info of the server is not signed with token ${id}: the token has expired, is unknown to the server, or is not for signing`;
     throw new JoinError('NotSigned', message);
   }
   const [header = '', payload, proof = '', ...rest] = signature.split('.');
   const { alg, kid } = readHeader(header);
   if (alg !== 'HS256') {
-    const message = `cluster-info is signed by ${JSON.stringify(alg ?? 'nothing')}, and only HS256 is believed`;
+    const message = `cluster-info is signed with algorithm ${JSON.stringify(alg ?? 'nothing')}: only HS256 is accepted`;
     throw new JoinError('AlgorithmRefused', message);
   }
   const key = vocabulary.name === 'kubernetes' ? secret : text;
@@ -74,12 +75,12 @@ export function checkSignature(
   const given = Buffer.from(proof, 'base64url');
   const isWhole = payload === '' && rest.length === 0 && kid === id;
   if (!isWhole || given.length !== wanted.length || !timingSafeEqual(given, wanted)) {
-    const message = `the signature of cluster-info is not the token's: the token is another server's, or somebody else answered`;
+    const message = `the signature of cluster-info does not match the token: the token belongs to another server, or another server responded`;
     throw new JoinError('SignatureMismatch', message);
   }
 }
 
-/** What names an authority's key: `sha256:` and the digest of its SPKI in DER. */
+/** Returns the hash of a CA key: `sha256:` and the digest of its SPKI in DER. */
 export function authorityHash(certificate: X509Certificate): string {
   const der = certificate.publicKey.export({ type: 'spki', format: 'der' });
   return `sha256:${createHash('sha256').update(der).digest('hex')}`;
@@ -91,13 +92,15 @@ function authoritiesOf(pem: string): readonly { readonly text: string; readonly 
       .filter(({ label }) => label === 'CERTIFICATE')
       .map(({ der, text }) => ({ text, hash: authorityHash(new X509Certificate(der)) }));
   } catch (cause) {
-    throw new JoinError('BadClusterInfo', 'cluster-info has an authority that is no certificate', { cause });
+    throw new JoinError('BadClusterInfo', 'certificate-authority-data of cluster-info is not a certificate', {
+      cause,
+    });
   }
 }
 
-/** The cluster that the content tells of.
- *  @param hashes of the authorities that may be trusted; none: whatever the token signed may be. Of several
- *    certificates only those are taken that were named: whoever else holds the token might have put his own beside.
+/** Parses the cluster from the content.
+ *  @param hashes of trusted CAs; empty: every CA in the signed content is trusted. Certificates with other
+ *  hashes are dropped, because any holder of the token could have added their own.
  *  @throws JoinError BadClusterInfo, HashMismatch */
 export function readCluster(content: string, hashes: readonly string[]): Cluster {
   const parsed = parseClientConfig(content, 'cluster-info');
@@ -107,18 +110,21 @@ export function readCluster(content: string, hashes: readonly string[]): Cluster
   if (only === undefined || another !== undefined || pem === undefined) {
     throw new JoinError(
       'BadClusterInfo',
-      'cluster-info must name one cluster, with the data of its authority',
+      'cluster-info must contain one cluster with certificate-authority-data',
     );
   }
   const { server, tlsServerName } = only.entry;
   if (URL.parse(server)?.protocol !== 'https:') {
-    throw new JoinError('BadClusterInfo', `cluster-info names ${JSON.stringify(server)}, which is not https`);
+    throw new JoinError(
+      'BadClusterInfo',
+      `the server ${JSON.stringify(server)} of cluster-info is not an https URL`,
+    );
   }
   const found = authoritiesOf(pem);
   const trusted = hashes.length === 0 ? found : found.filter(({ hash }) => hashes.includes(hash));
   if (trusted.length === 0) {
-    const there = found.length === 0 ? 'there is none' : `it is ${found.map(({ hash }) => hash).join(', ')}`;
-    const message = `the authority of the cluster is not the one of --ca-cert-hash: ${there}`;
+    const there = found.length === 0 ? 'there is none' : `found ${found.map(({ hash }) => hash).join(', ')}`;
+    const message = `the CA of the cluster does not match --ca-cert-hash: ${there}`;
     throw new JoinError('HashMismatch', message);
   }
   return { server, serverName: tlsServerName, authority: trusted.map(({ text }) => text).join('') };

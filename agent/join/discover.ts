@@ -1,5 +1,6 @@
-/** Finds out about a cluster from nothing but an address, a token and a hash. Nothing that was fetched is used before
- *  it was checked. Source: document 2, 5.9 (5). */
+/** Discovers a cluster from an address, a token and a CA hash. Uses no fetched data before it has been
+ *  verified.
+ *  Source: bootstrap discovery, document 2 §5.9 (5). */
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import { asError } from '#api/kit/clock.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
@@ -18,7 +19,7 @@ export interface DiscoverOptions {
   /** `https://HOST:PORT` */
   readonly server: string;
   readonly token: JoinToken;
-  /** None: whatever the token signed is believed. */
+  /** Empty: every CA that is signed with the token is trusted. */
   readonly hashes: readonly string[];
 }
 
@@ -50,11 +51,11 @@ async function fetchInfo(
 }
 
 function noInfo(server: string, namespace: string, cause: ApiRequestError): JoinError {
-  const message = `${server} shows no cluster-info in ${namespace}: ${asError(cause).message}`;
+  const message = `${server} does not serve cluster-info in namespace ${namespace}: ${asError(cause).message}`;
   return new JoinError('NoClusterInfo', message, { cause });
 }
 
-/** The first of some vocabularies in which the server has a cluster-info, which tells the one that it speaks.
+/** Returns the first candidate in whose vocabulary the server serves cluster-info.
  *  @throws JoinError, CertificateError, the signal's reason */
 export async function discoverVocabulary<T extends SessionDeps>(
   candidates: readonly T[],
@@ -72,11 +73,11 @@ export async function discoverVocabulary<T extends SessionDeps>(
     }
   }
   const places = candidates.map(({ vocabulary }) => vocabulary.publicNamespace).join(' or ');
-  const message = `${options.server} shows no cluster-info in ${places}: start it with --enable-bootstrap-token-auth`;
+  const message = `${options.server} does not serve cluster-info in namespace ${places}: start it with --enable-bootstrap-token-auth`;
   throw new JoinError('NoClusterInfo', message, { cause: refusals[0] });
 }
 
-/** Fetches twice: first from whoever answers, then, with the authority that this gave, from the server itself.
+/** Fetches cluster-info twice: first unverified, then over TLS with the CA from the first response.
  *  @throws JoinError, CertificateError, the signal's reason */
 export async function discoverCluster(
   deps: SessionDeps,
@@ -93,7 +94,7 @@ export async function discoverCluster(
   checkSignature(confirmed, token, deps.vocabulary);
   if (confirmed.content !== heard.content) {
     const message =
-      'cluster-info was another when it was fetched again: somebody else answered, or it has just changed';
+      'cluster-info changed between the unverified and the verified fetch: another server responded, or it was just updated';
     throw new JoinError('ClusterInfoChanged', message);
   }
   return cluster;

@@ -1,29 +1,29 @@
-/** Why a machine cannot join. */
+/** Error codes of a failed join. */
 
-export type JoinFault =
+export type JoinErrorReason =
   | 'BadToken'
   | 'BadHash'
   | 'BadAddress'
-  /** The server shows strangers no cluster-info. */
+  /** The server does not serve cluster-info to anonymous clients. */
   | 'NoClusterInfo'
-  /** It is not signed with this token. */
+  /** cluster-info is not signed with this token. */
   | 'NotSigned'
   | 'AlgorithmRefused'
   | 'SignatureMismatch'
   | 'HashMismatch'
   | 'BadClusterInfo'
-  /** It was another when it was fetched again. */
+  /** cluster-info changed between the unverified and the verified fetch. */
   | 'ClusterInfoChanged'
   | 'AlreadyJoined'
-  /** The agent's configuration file cannot be added to. */
+  /** The configuration file of the agent cannot be extended. */
   | 'BadConfig'
   | 'TimedOut';
 
 export class JoinError extends Error {
   override readonly name = 'JoinError';
-  readonly reason: JoinFault;
+  readonly reason: JoinErrorReason;
 
-  constructor(reason: JoinFault, message: string, options?: ErrorOptions) {
+  constructor(reason: JoinErrorReason, message: string, options?: ErrorOptions) {
     super(message, options);
     this.reason = reason;
   }

@@ -1,5 +1,6 @@
-/** Makes this machine a node of a cluster: finds the cluster, writes the bootstrap configuration and the agent's own,
- *  gets the certificate and the platconfig. Broken off anywhere, it can be begun again. */
+/** Joins this machine to a cluster: discovers the cluster, writes the bootstrap configuration and the agent
+ *  configuration, obtains the certificate and the platconfig. Can be repeated after an interruption at any
+ *  step. */
 import { dirname, join } from 'node:path';
 import { createBackoff } from '#api/kit/backoff.ts';
 import { asError, sleep } from '#api/kit/clock.ts';
@@ -19,15 +20,15 @@ import { createWaitingReport, type WaitingReport } from './waiting.ts';
 export interface JoinOptions extends DiscoverOptions {
   readonly nodeName: string;
   readonly certDir: string;
-  /** Where the node's client configuration is to be. */
+  /** Path of the client configuration of the node. */
   readonly platconfig: string;
-  /** Where that with the token is to be. */
+  /** Path of the bootstrap configuration with the token. */
   readonly bootstrapConfig: string;
-  /** Where the agent's configuration is to be; one that is there is added to. */
+  /** Path of the agent configuration; an existing file is extended. */
   readonly configFile: string;
-  /** That the server may speak, the likeliest first. */
+  /** Candidate vocabularies of the server, the most likely first. */
   readonly vocabularies: readonly Vocabulary[];
-  /** The agent's flags for a vocabulary, beside `--config`. */
+  /** Flags of the agent for a vocabulary, besides `--config`. */
   readonly flags: (vocabulary: Vocabulary) => readonly string[];
   /** In ms. */
   readonly timeoutMs: number;
@@ -35,7 +36,7 @@ export interface JoinOptions extends DiscoverOptions {
 
 export interface JoinDeps extends Omit<SessionDeps, 'vocabulary' | 'userAgent'> {
   readonly userAgent: (vocabulary: Vocabulary) => string;
-  /** Told of each step, and every few seconds of what is waited for, in words for people. */
+  /** Receives a message for each step, and every few seconds for what is being waited for. */
   readonly onStep: (text: string) => void;
 }
 
@@ -44,10 +45,10 @@ export interface JoinResult {
 }
 
 const RETRY = { initialMs: 250, maxMs: 5000, jitter: 0.2 };
-/** A token that was made just now may not have signed yet, in ms. */
+/** Grace period for a new token to sign cluster-info, in ms. */
 const SIGNING_MS = 10_000;
 
-/** @throws JoinError, CertificateError, the system's error of a file, the signal's reason */
+/** @throws JoinError, CertificateError, system errors of files, the signal's reason */
 export async function joinCluster(
   deps: JoinDeps,
   options: JoinOptions,
@@ -75,18 +76,18 @@ async function joinReporting(
       userAgent: deps.userAgent(vocabulary),
       onWaiting: (request) => {
         deps.onWaiting?.(request);
-        report.for(`approval of the certificate request ${request}`);
+        report.for(`approval of certificate request ${request}`);
       },
     }),
   );
   const [first] = sessions;
-  if (first === undefined) throw new TypeError('no vocabulary is given');
+  if (first === undefined) throw new TypeError('no vocabulary is configured');
   const certificates = { ...options, rotate: true, once: true };
   if ((await platconfigState(first, certificates)) === 'good') {
     const message = `${platconfig} is there and good: this machine is a node already; to join anew, run \`nodeagent leave\` first`;
     throw new JoinError('AlreadyJoined', message);
   }
-  // What is wrong with the file is said before anything is asked or written.
+  // Report problems of the file before any request or write.
   await mergedConfig(options, first.vocabulary);
   const persist = <T>(work: (until: AbortSignal) => Promise<T>): Promise<T> =>
     patiently(deps, options, report, signal, work);
@@ -94,7 +95,7 @@ async function joinReporting(
   const session = await persist((until) => discoverVocabulary(sessions, options, until));
   const cluster = await persist((until) => discoverCluster(session, options, until));
   const { server, serverName, authority } = cluster;
-  deps.onStep(`the cluster at ${server} is the one of the token`);
+  deps.onStep(`verified the cluster at ${server} with the token`);
   const tls = { authority, insecure: false, ...(serverName === '' ? {} : { serverName }) };
   await certificateFiles.write(bootstrapConfig, formatPlatconfig({ server, tls }, { token: token.text }));
   deps.onStep(`wrote ${bootstrapConfig}`);
@@ -123,14 +124,17 @@ async function writeNodeConfig(
   const { configFile, platconfig, bootstrapConfig } = options;
   const authorityFile = authorityFileOf(options);
   await certificateFiles.write(authorityFile, authority);
-  const { before, text, added, kept } = await mergedConfig(options, vocabulary);
+  const { before, text, added, unchanged } = await mergedConfig(options, vocabulary);
   const recordFile = join(dirname(configFile), JOIN_RECORD_NAME);
-  // A join that was broken off and is begun again finds what it added there already.
+  // A repeated join finds the settings that an interrupted one has added.
   const earlier = parseJoinRecord((await certificateFiles.read(recordFile)) ?? '');
   const flags = options.flags(vocabulary);
   const odd = flags.find((flag) => !isPlainFlag(flag));
   if (odd !== undefined) {
-    throw new JoinError('BadConfig', `${odd}: nodeagent.service can't use names with blanks or quotes`);
+    throw new JoinError(
+      'BadConfig',
+      `${odd}: nodeagent.service does not support names with blanks or quotes`,
+    );
   }
   const record = {
     flags,
@@ -138,18 +142,18 @@ async function writeNodeConfig(
     madeConfig: earlier.madeConfig || before === undefined,
     files: [platconfig, bootstrapConfig, authorityFile],
   };
-  // First what says how to undo it.
+  // Write the record that undoes the join first.
   await certificateFiles.write(recordFile, formatJoinRecord(record));
   if (added.length > 0) await certificateFiles.write(await realFile(configFile), text);
   if (before === undefined) onStep(`wrote ${configFile}`);
   else if (added.length > 0) onStep(`added to ${configFile}: ${added.join(', ')}`);
-  for (const { path, has, wants } of kept) {
-    onStep(`kept ${path}: ${has} of ${configFile}; the cluster expects ${wants}`);
+  for (const { path, has, wants } of unchanged) {
+    onStep(`did not change ${path}: ${has} in ${configFile}; the cluster expects ${wants}`);
   }
   onStep(`wrote ${recordFile}`);
 }
 
-/** Tries again what passes by itself, until the time is over. */
+/** Retries transient failures until the timeout. */
 async function patiently<T>(
   { clock }: Pick<JoinDeps, 'clock'>,
   { timeoutMs }: JoinOptions,
@@ -162,7 +166,7 @@ async function patiently<T>(
   const startMs = clock.monotonic();
   let last: Error | undefined;
   const timer = clock.setTimer(() => {
-    const why = last === undefined ? 'nobody approved the certificate request' : last.message;
+    const why = last === undefined ? 'the certificate request was not approved' : last.message;
     const message = `gave up after ${Math.round(timeoutMs / 1000)} s (--timeout): ${why}`;
     deadline.abort(new JoinError('TimedOut', message, { cause: last }));
   }, timeoutMs);

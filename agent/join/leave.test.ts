@@ -40,7 +40,7 @@ async function joined(dir: string, before: string | undefined): Promise<string> 
   return config;
 }
 
-test('leaving restores the configuration behind its link, and keeps files of others', async () => {
+test('leaving restores the configuration behind its link, and retains files of others', async () => {
   await using dir = await createTempDir();
   const before = `# mine\napiVersion: ${plat.configApiGroup}/v1beta1\nkind: ${plat.configKind}\nmaxPods: 7\n`;
   const config = await joined(dir.path, before);
@@ -57,7 +57,7 @@ test('leaving restores the configuration behind its link, and keeps files of oth
   expect(await leaveCluster(config, () => undefined)).toBe(false);
 });
 
-test('leaving removes a configuration that joining made', async () => {
+test('leaving removes a configuration that joining created', async () => {
   await using dir = await createTempDir();
   const config = await joined(dir.path, undefined);
   await leaveCluster(config, () => undefined);

@@ -1,20 +1,20 @@
-/** Undoes a join on this machine: what it added to the agent's configuration, and the files of the membership. The
- *  node object stays on the API server, where an administrator deletes it. */
+/** Undoes a join on this machine: removes its settings from the agent configuration, and the files of the
+ *  membership. The Node object stays on the API server, where an administrator deletes it. */
 import { realpath, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { certificateFiles } from '../certs/files.ts';
 import { withoutSettings } from './node-config.ts';
 import { JOIN_RECORD_NAME, parseJoinRecord } from './record.ts';
 
-/** First words of the names under which certificates of the cluster are stored. */
+/** Name prefixes of stored cluster certificates. */
 const STORED = ['nodeagent-client', 'nodeagent-server'];
 
-/** Path of a file with links followed, so that a change of the file does not replace the link. */
+/** Resolves symbolic links, so that changing the file does not replace a link. */
 export const realFile = (path: string): Promise<string> => realpath(path).catch(() => path);
 
-/** @param configFile of the agent; the record of the join is beside it
+/** @param configFile agent configuration; the record of the join is next to it
  *  @returns whether there was anything to undo
- *  @throws JoinError BadConfig, the system's error of a file */
+ *  @throws JoinError BadConfig, system errors of files */
 export async function leaveCluster(configFile: string, onStep: (text: string) => void): Promise<boolean> {
   const recordFile = join(dirname(configFile), JOIN_RECORD_NAME);
   const recordText = await certificateFiles.read(recordFile);
@@ -34,7 +34,7 @@ export async function leaveCluster(configFile: string, onStep: (text: string) =>
     }
   }
   for (const file of files) await removeMembership(file);
-  // Last: until then the whole can be begun again.
+  // Last: until then the operation can be repeated.
   await certificateFiles.remove(recordFile);
   onStep(`removed ${[...files, recordFile].join(', ')}`);
   return true;
@@ -43,7 +43,7 @@ export async function leaveCluster(configFile: string, onStep: (text: string) =>
 async function removeMembership(file: string): Promise<void> {
   const folder = dirname(file);
   const names = await certificateFiles.list(folder);
-  // Beside the authority are the certificates that it signed.
+  // The certificates signed by the CA are in its directory.
   const stored = basename(file) === 'cluster-ca.crt' ? names.filter(isStored) : [];
   for (const name of [...stored, ...names.filter((each) => each === basename(file))]) {
     await certificateFiles.remove(join(folder, name));

@@ -21,7 +21,7 @@ async function read(text: string, vocabulary = 'plat') {
 
 describe('mergeNodeConfig', () => {
   test.each(['plat', 'kubernetes'] as const)('makes a file of safe settings (%s)', async (name) => {
-    const { text, kept } = mergeNodeConfig(undefined, VOCABULARIES[name], options, '/c');
+    const { text, unchanged } = mergeNodeConfig(undefined, VOCABULARIES[name], options, '/c');
     const { config, warnings } = await read(text, name);
     expect(config.authentication).toMatchObject({
       anonymous: { enabled: false },
@@ -34,7 +34,7 @@ describe('mergeNodeConfig', () => {
       rotateCertificates: true,
       serverTLSBootstrap: true,
     });
-    expect([kept, warnings]).toEqual([[], []]);
+    expect([unchanged, warnings]).toEqual([[], []]);
   });
 
   const OWN: readonly (readonly [string, string])[] = [
@@ -56,21 +56,21 @@ describe('mergeNodeConfig', () => {
     for (const comment of before.match(/#.*$/gm) ?? []) expect(text).toContain(comment);
     expect(withoutSettings(text, added, '/c')).toBe(before);
     // A second time there is nothing to add.
-    expect(mergeNodeConfig(text, plat, options, '/c')).toEqual({ text, added: [], kept: [] });
+    expect(mergeNodeConfig(text, plat, options, '/c')).toEqual({ text, added: [], unchanged: [] });
   });
 
-  test('leaves the configuration that is installed as it was', async () => {
-    const path = join(import.meta.dirname, '..', '..', 'packaging', 'config.yaml');
+  test('does not change the installed configuration', async () => {
+    const path = join(import.meta.dirname, '..', 'install', 'config.yaml');
     const before = await readFile(path, 'utf8');
     const { text, added } = mergeNodeConfig(before, plat, options, '/c');
     expect(text).toContain('staticPodPath: /etc/nodeagent/manifests');
     expect(withoutSettings(text, added, '/c')).toBe(before);
   });
 
-  test('keeps what the user has set otherwise, and says so', () => {
+  test('keeps differing settings of the user, and reports them', () => {
     const before = `${HEAD}authentication:\n  x509:\n    clientCAFile: /mine\nreadOnlyPort: 10255\n`;
-    const { text, kept } = mergeNodeConfig(before, plat, options, '/c');
-    expect(kept).toEqual([
+    const { text, unchanged } = mergeNodeConfig(before, plat, options, '/c');
+    expect(unchanged).toEqual([
       { path: 'authentication.x509.clientCAFile', has: '"/mine"', wants: JSON.stringify(AUTHORITY) },
       { path: 'readOnlyPort', has: '10255', wants: '0' },
     ]);
@@ -83,7 +83,7 @@ describe('mergeNodeConfig', () => {
     ['# nothing\n', 9],
     [`${HEAD}authentication:\n`, 7],
     [`${HEAD}authentication:\n  x509: ~\n`, 7],
-  ])('%j is as good as empty', async (before, count) => {
+  ])('%j counts as empty', async (before, count) => {
     const { text, added } = mergeNodeConfig(before, plat, options, '/c');
     expect(added).toHaveLength(count);
     expect((await read(text)).config.authorization.mode).toBe('Webhook');
@@ -94,7 +94,7 @@ describe('mergeNodeConfig', () => {
     ['- a', 'must hold a mapping'],
     ['authentication: on', 'authentication must be a mapping'],
     ['authentication:\n  x509: [1]', 'authentication.x509 must be a mapping'],
-  ])('%j is refused', (before, message) => {
+  ])('%j is rejected', (before, message) => {
     expect(() => mergeNodeConfig(before, plat, options, '/c')).toThrow(message);
   });
 });

@@ -1,12 +1,12 @@
-/** Settings that a joined node needs in the agent's configuration file: its server authenticates clients by the
- *  cluster's authority and tokens, asks the API server what they may do, and shows a certificate of the cluster. Added
- *  to a file that is there without touching what it says already, and removed again. Pure. */
+/** Settings of a joined node in the agent configuration file: the node server authenticates clients by the
+ *  cluster CA and by tokens, authorizes them through the API server, and uses a serving certificate of the
+ *  cluster. Adds them without changing existing settings, and removes them again. Pure. */
 import { isMap, parseDocument } from 'yaml';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { JoinError } from './errors.ts';
 
 export interface NodeConfigOptions {
-  /** PEM of the authority of the cluster, by which its clients are known. */
+  /** PEM of the cluster CA, which authenticates clients. */
   readonly authorityFile: string;
 }
 
@@ -14,10 +14,10 @@ type Value = boolean | number | string;
 
 export interface MergedConfig {
   readonly text: string;
-  /** Dotted paths of the settings that were added. */
+  /** Dotted paths of the added settings. */
   readonly added: readonly string[];
-  /** Settings that the file has otherwise, with what the file says and what the cluster needs. */
-  readonly kept: readonly { readonly path: string; readonly has: string; readonly wants: string }[];
+  /** Existing settings with another value: the value in the file and the one that the cluster needs. */
+  readonly unchanged: readonly { readonly path: string; readonly has: string; readonly wants: string }[];
 }
 
 const HEADER =
@@ -33,7 +33,7 @@ const wantedSettings = ({ authorityFile }: NodeConfigOptions): readonly (readonl
   ['serverTLSBootstrap', true],
 ];
 
-/** A stream of `yaml` that is opened for editing. @throws JoinError BadConfig */
+/** Parses a `yaml` stream for editing. @throws JoinError BadConfig */
 function openDocument(text: string, file: string) {
   const document = parseDocument(text);
   const [error] = document.errors;
@@ -51,14 +51,14 @@ function openDocument(text: string, file: string) {
 
 type ConfigDocument = ReturnType<typeof openDocument>;
 
-/** The value of a setting; sections that hold nothing count as missing. @throws JoinError BadConfig */
+/** Returns the value of a setting; empty sections count as missing. @throws JoinError BadConfig */
 function valueAt(document: ConfigDocument, keys: readonly string[], file: string): unknown {
   for (let length = 1; length < keys.length; length += 1) {
     const above = keys.slice(0, length);
     const section: unknown = document.getIn(above, true);
     if (section === undefined) return undefined;
     if (isMap(section)) continue;
-    // `authentication:` with nothing behind it.
+    // `authentication:` without a value.
     if (document.getIn(above) === null) {
       document.deleteIn(above);
       return undefined;
@@ -68,7 +68,7 @@ function valueAt(document: ConfigDocument, keys: readonly string[], file: string
   return document.getIn(keys) ?? undefined;
 }
 
-/** JSON stays JSON. */
+/** Keeps a JSON file in JSON. */
 function textOf(document: ConfigDocument, before: string): string {
   const isJson = before.trimStart().startsWith('{');
   return document.toString({
@@ -77,7 +77,7 @@ function textOf(document: ConfigDocument, before: string): string {
   });
 }
 
-/** @param before text of the file; undefined where there is none @throws JoinError BadConfig */
+/** @param before text of the file; undefined if it does not exist @throws JoinError BadConfig */
 export function mergeNodeConfig(
   before: string | undefined,
   { configApiGroup, configKind }: Pick<Vocabulary, 'configApiGroup' | 'configKind'>,
@@ -86,7 +86,7 @@ export function mergeNodeConfig(
 ): MergedConfig {
   const document = openDocument(before ?? HEADER, file);
   const added: string[] = [];
-  const kept: { path: string; has: string; wants: string }[] = [];
+  const unchanged: { path: string; has: string; wants: string }[] = [];
   const identity = [
     ['apiVersion', `${configApiGroup}/v1beta1`],
     ['kind', configKind],
@@ -103,13 +103,13 @@ export function mergeNodeConfig(
       document.setIn(keys, value);
       added.push(path);
     } else if (there !== value) {
-      kept.push({ path, has: JSON.stringify(there), wants: JSON.stringify(value) });
+      unchanged.push({ path, has: JSON.stringify(there), wants: JSON.stringify(value) });
     }
   }
-  return { text: added.length === 0 ? (before ?? '') : textOf(document, before ?? ''), added, kept };
+  return { text: added.length === 0 ? (before ?? '') : textOf(document, before ?? ''), added, unchanged };
 }
 
-/** The text without settings that were added, and without sections that this leaves empty. */
+/** Returns the text without the added settings, and without sections that become empty. */
 export function withoutSettings(text: string, added: readonly string[], file: string): string {
   const document = openDocument(text, file);
   for (const path of added) {

@@ -1,18 +1,19 @@
-/** The record of a join, beside the agent's configuration: flags by which the installed unit becomes the joined node,
- *  and what is to be undone when the machine leaves. A file of variables as systemd reads it. Pure. */
+/** Record of a join, next to the agent configuration: flags with which the installed unit starts as the
+ *  joined node, and everything to undo when the machine leaves. An environment file as systemd reads it.
+ *  Pure. */
 
 export interface JoinRecord {
-  /** Flags of the agent, without those that the unit has already. */
+  /** Flags of the agent, except those that the unit already has. */
   readonly flags: readonly string[];
-  /** Settings that were added to the configuration file, as dotted paths. */
+  /** Settings added to the configuration file, as dotted paths. */
   readonly added: readonly string[];
-  /** The configuration file was made by `join`. */
+  /** The configuration file was created by `join`. */
   readonly madeConfig: boolean;
-  /** Files that hold the membership; removed when the machine leaves. */
+  /** Files of the membership; removed when the machine leaves. */
   readonly files: readonly string[];
 }
 
-/** Name of the record beside the configuration file. The unit reads it. */
+/** Name of the record next to the configuration file. The unit reads it. */
 export const JOIN_RECORD_NAME = 'join.env';
 
 const VARIABLE = 'NODEAGENT_JOIN_FLAGS';
@@ -20,7 +21,7 @@ const ADDED = '# added: ';
 const MADE = '# made: ';
 const FILE = '# file: ';
 
-/** A flag that needs no quotes in such a file. */
+/** A flag that needs no quotes in an environment file. */
 export const isPlainFlag = (flag: string): boolean => /^[\w@%+=:,./-]+$/.test(flag);
 
 export function formatJoinRecord({ flags, added, madeConfig, files }: JoinRecord): string {

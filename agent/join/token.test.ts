@@ -18,9 +18,9 @@ describe('parseServerAddress', () => {
   });
 
   test.each(['', 'http://a:1', 'https://', 'https://user:secret@a', 'https://a?b', 'https://a#b', 'a b'])(
-    'refuses %j',
+    'rejects %j',
     (text) => {
-      expect(() => parseServerAddress(text)).toThrow('is no address of a server');
+      expect(() => parseServerAddress(text)).toThrow('is not a server address');
     },
   );
 });
@@ -32,10 +32,10 @@ describe('parseJoinToken', () => {
   });
 
   test.each(['', 'abc123', 'ABC123.0123456789abcdef', 'abc123.0123456789abcde', 'abc123.0123456789abcdef\n'])(
-    'refuses %j, and does not repeat it',
+    'rejects %j, and does not quote it',
     (text) => {
       expect(() => parseJoinToken(text)).toThrow(
-        /^--token is none: right are six characters, a dot and sixteen, of a-z and 0-9$/,
+        /^--token: invalid format: must be six characters, a dot and sixteen characters of a-z and 0-9$/,
       );
     },
   );
@@ -46,7 +46,7 @@ describe('parseAuthorityHash', () => {
     expect(parseAuthorityHash(`SHA256:${DIGITS.toUpperCase()}`)).toBe(`sha256:${DIGITS}`);
   });
 
-  test.each(['', DIGITS, `sha1:${DIGITS}`, `sha256:${DIGITS}0`, 'sha256:xy'])('refuses %j', (text) => {
-    expect(() => parseAuthorityHash(text)).toThrow('--ca-cert-hash is');
+  test.each(['', DIGITS, `sha1:${DIGITS}`, `sha256:${DIGITS}0`, 'sha256:xy'])('rejects %j', (text) => {
+    expect(() => parseAuthorityHash(text)).toThrow('--ca-cert-hash: invalid value');
   });
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { createWaitingReport } from './waiting.ts';
 
-test('says what is waited for every few seconds, and why', async () => {
+test('reports the wait and its reason every few seconds', async () => {
   const clock = createFakeClock();
   const said: string[] = [];
   const report = createWaitingReport(clock, (text) => said.push(text));

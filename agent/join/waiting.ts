@@ -1,10 +1,10 @@
-/** Says every few seconds what a command waits for, and why. */
+/** Reports every few seconds what a command is waiting for, and why. */
 import type { Clock } from '#api/kit/clock.ts';
 
 export interface WaitingReport {
-  /** What is waited for from now on. */
+  /** Sets the current subject of the wait. */
   for(what: string): void;
-  /** Why it is not there yet. */
+  /** Sets the reason for the wait. */
   because(reason: string): void;
   stop(): void;
 }
@@ -12,7 +12,7 @@ export interface WaitingReport {
 const EVERY_MS = 5000;
 const FIRST_MS = 2000;
 
-/** @param say is called with whole sentences, the first time after two seconds */
+/** @param say receives complete sentences, the first after two seconds */
 export function createWaitingReport(
   clock: Pick<Clock, 'monotonic' | 'setTimer'>,
   say: (text: string) => void,

@@ -1,5 +1,5 @@
 /** The CRI log format: `<RFC 3339 time> <stdout|stderr> <tags> <content>\n`. Pure.
- *  The first tag is `P` for a piece of a line and `F` for its end. Source: the CRI runtime's log format document. */
+ *  The first tag is `P` for a partial line and `F` for its end. Source: log format document of the CRI. */
 
 export type LogStream = 'stdout' | 'stderr';
 
@@ -7,15 +7,15 @@ export interface CriLine {
   /** The time as written. */
   readonly time: string;
   readonly stream: LogStream;
-  /** More of the same line follows. */
+  /** The line continues in the next entry. */
   readonly isPartial: boolean;
-  /** What the container wrote; ends with a newline unless partial. A view into the bytes handed in. */
+  /** Output of the container; ends with a newline unless partial. A view into the given bytes. */
   readonly content: Uint8Array;
 }
 
 const SPACE = 0x20;
 const NEWLINE = 0x0a;
-/** A header is about 45 bytes; anything longer without its spaces is not one. */
+/** A header has about 45 bytes; a longer prefix without the expected spaces is not a header. */
 const LONGEST_HEADER = 128;
 const TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(Z|[+-]\d\d:\d\d)$/;
 
@@ -36,7 +36,7 @@ function parseHeader(bytes: Uint8Array): Header | undefined {
   if (stream !== 'stdout' && stream !== 'stderr') return undefined;
   if (!TIME.test(time)) return undefined;
   const tagsEnd = bytes.indexOf(SPACE, streamEnd + 1);
-  // A runtime may leave out the space before empty content.
+  // A runtime may omit the space before empty content.
   const length = tagsEnd < 0 ? bytes.byteLength : tagsEnd + 1;
   const tags = head.toString('latin1', streamEnd + 1, length).trimEnd();
   const [kind] = tags.split(':');
@@ -44,7 +44,7 @@ function parseHeader(bytes: Uint8Array): Header | undefined {
   return { time, stream, isPartial: kind === 'P', length };
 }
 
-/** Reads one line with its newline; undefined when it is not in the format. */
+/** Parses one line with its newline; undefined for another format. */
 export function parseCriLine(line: Uint8Array): CriLine | undefined {
   const hasNewline = line.at(-1) === NEWLINE;
   const header = parseHeader(hasNewline ? line.subarray(0, -1) : line);
@@ -54,7 +54,7 @@ export function parseCriLine(line: Uint8Array): CriLine | undefined {
   return { time, stream, isPartial, content: line.subarray(length, end) };
 }
 
-/** Time of a line in ms since the epoch, fractions kept to a microsecond; NaN when it is none. */
+/** Returns the time of a line in ms since the epoch, with microsecond precision; NaN if it is invalid. */
 export function parseLogTime(time: string): number {
   const match = TIME.exec(time);
   if (match === null) return Number.NaN;
@@ -62,7 +62,7 @@ export function parseLogTime(time: string): number {
   return Date.parse(seconds + zone) + Number(fraction.padEnd(9, '0')) / 1e6;
 }
 
-/** The time with all nine decimals, so that printed columns line up. */
+/** Returns the time with all nine decimals, so that printed columns are aligned. */
 export function formatLogTime(time: string): string {
   return time.replace(TIME, (_, seconds: string, fraction: string | undefined, zone: string) => {
     return `${seconds}.${(fraction ?? '').padEnd(9, '0')}${zone}`;

@@ -1,15 +1,15 @@
-/** Tells when anything in a directory changed, without asking again and again. */
+/** Waits for changes of a directory, without polling. */
 import { type FSWatcher, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 
 export interface DirChanges {
-  /** Resolves at the next change, or at once when there was one since the last call, or when a signal fires. */
+  /** Resolves at the next change, immediately if there was one since the last call, or when a signal fires. */
   next(): Promise<void>;
   close(): void;
 }
 
-/** Watches one directory, not what lies below it, and its removal. Each of `wakers` also ends a wait.
- * @throws the system's error when the directory cannot be watched. */
+/** Watches one directory, without its subdirectories, and its removal. Each of `wakers` also ends a wait.
+ *  @throws the system error when the directory cannot be watched */
 export function watchDir(dir: string, wakers: readonly AbortSignal[]): DirChanges {
   let isDirty = false;
   let notify: (() => void) | undefined;
@@ -19,7 +19,7 @@ export function watchDir(dir: string, wakers: readonly AbortSignal[]): DirChange
   };
   const watcher: FSWatcher = watch(dir);
   watcher.on('change', wake);
-  // The directory went away: the reader looks and finds out.
+  // The directory was removed: the reader detects it on its next check.
   watcher.on('error', wake);
   const above = watchParent(dir, watcher, wake);
   for (const signal of wakers) signal.addEventListener('abort', wake, { once: true });
@@ -41,8 +41,8 @@ export function watchDir(dir: string, wakers: readonly AbortSignal[]): DirChange
   };
 }
 
-/** The directory itself says nothing of its removal as long as somebody has a file open that was in it.
- * @throws the system's error when its parent cannot be watched; the directory's watcher is closed then. */
+/** The directory reports no removal while a file from it is open.
+ *  @throws the system error when its parent cannot be watched; the watcher of the directory is closed then */
 function watchParent(dir: string, watcher: FSWatcher, wake: () => void): FSWatcher {
   try {
     const parent = watch(dirname(dir));

@@ -30,20 +30,20 @@ const container = { namespace: 'ns', podName: 'web-1', containerName: 'app', con
 const line = (text: string, tag = 'F') => `2026-11-21T10:00:00.5Z stdout ${tag} ${text}\n`;
 
 describe('log paths', () => {
-  test('have the form that collectors expect', () => {
+  test('have the format that collectors expect', () => {
     expect(podLogDir('/var/log/pods', pod)).toBe('/var/log/pods/ns_web-1_u-1');
     expect(containerLogPath('/var/log/pods', pod, 'app', 3)).toBe('/var/log/pods/ns_web-1_u-1/app/3.log');
     expect(containerLinkName(container)).toBe('web-1_ns_app-abc123.log');
   });
 
-  test('are read back', () => {
+  test('are parsed back', () => {
     expect(parsePodLogDirName('ns_web-1_u-1')).toEqual(pod);
     for (const name of ['', 'x', 'a_b', 'a_b_', 'a_b_c_d']) expect(parsePodLogDirName(name)).toBeUndefined();
     expect(containerIDOfLink('web-1_ns_app-abc123.log')).toBe('abc123');
     expect(containerIDOfLink('readme')).toBeUndefined();
   });
 
-  test('stay within what a file system takes', () => {
+  test('stay within the limit of file systems', () => {
     const long = containerLinkName({ ...container, podName: 'p'.repeat(253), containerID: 'f'.repeat(64) });
     expect(long).toHaveLength(255);
     expect(long.endsWith('.log')).toBe(true);
@@ -52,7 +52,7 @@ describe('log paths', () => {
 });
 
 describe('createLogLinks', () => {
-  test('makes, renews and removes a link', async () => {
+  test('creates, replaces and removes a link', async () => {
     const linksDir = join(dir, 'links');
     const links = createLogLinks({ log: silentLogger }, linksDir);
     const name = join(linksDir, 'web-1_ns_app-abc123.log');
@@ -66,7 +66,7 @@ describe('createLogLinks', () => {
     expect(await readdir(linksDir)).toEqual([]);
   });
 
-  test('removes dead links only, and none of a live container', async () => {
+  test('removes only dangling links, and none of a live container', async () => {
     const links = createLogLinks({ log: silentLogger }, dir);
     await writeFile(join(dir, 'there'), '');
     await symlink(join(dir, 'there'), join(dir, 'a_ns_c-1.log'));
@@ -80,14 +80,14 @@ describe('createLogLinks', () => {
     );
   });
 
-  test('has nothing to remove where there is no directory', async () => {
+  test('removes nothing without a directory', async () => {
     const links = createLogLinks({ log: silentLogger }, join(dir, 'none'));
     expect(await links.removeDead(new Set())).toEqual([]);
   });
 });
 
 describe('readTerminationMessage', () => {
-  test('gives the last bytes, cut at a character', async () => {
+  test('returns the last bytes, cut at a character', async () => {
     await writeFile(path, 'all good');
     expect(await readTerminationMessage(path)).toBe('all good');
     await writeFile(path, `${'x'.repeat(5000)}end`);
@@ -98,7 +98,7 @@ describe('readTerminationMessage', () => {
     expect(await readTerminationMessage(path)).toBe('');
   });
 
-  test('takes anything but a plain file for none', async () => {
+  test('ignores anything but a regular file', async () => {
     expect(await readTerminationMessage(path)).toBeUndefined();
     await writeFile(join(dir, 'secret'), 'secret');
     await symlink(join(dir, 'secret'), path);
@@ -130,7 +130,7 @@ describe('lastLogLines', () => {
       `${'a'.repeat(546)}\n${'b'.repeat(1500)}\n`,
     ],
     ['nothing of an empty log', '', ''],
-  ])('gives %s', async (_, content, expected) => {
+  ])('yields %s', async (_, content, expected) => {
     await writeFile(path, content);
     expect(await lastLogLines(path)).toBe(expected);
   });
@@ -142,14 +142,14 @@ describe('lastLogLines', () => {
     expect(text).toHaveLength(2048);
   });
 
-  test('looks into the file before when a rotation has just emptied the log', async () => {
+  test('reads the previous file right after a rotation', async () => {
     await writeFile(`${path}.20261121-100000`, line('older'));
     await writeFile(`${path}.20261121-100100`, line('last words'));
     await writeFile(path, '');
     expect(await lastLogLines(path)).toBe('last words\n');
   });
 
-  test('gives nothing where there is no log', async () => {
+  test('returns nothing without a log', async () => {
     expect(await lastLogLines(path)).toBe('');
   });
 });

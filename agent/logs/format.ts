@@ -1,5 +1,5 @@
-/** Turns the bytes of a CRI log file into what the container wrote: splits lines, filters by time, adds timestamps,
- *  stops at a limit. Pure but for the state between two blocks. */
+/** Extracts container output from the bytes of a CRI log file: splits lines, filters by time, adds
+ *  timestamps, applies a limit. Pure except for the state between two blocks. */
 import { type CriLine, formatLogTime, type LogStream, parseCriLine, parseLogTime } from './cri-line.ts';
 
 export interface LogChunk {
@@ -8,28 +8,28 @@ export interface LogChunk {
 }
 
 export interface FormatOptions {
-  /** Leave out lines older than this, in ms since the epoch. */
+  /** Skip lines older than this, in ms since the epoch. */
   readonly sinceMs?: number | undefined;
-  /** Put the time before each line. */
+  /** Prefix each line with its time. */
   readonly timestamps?: boolean | undefined;
-  /** Most bytes to give out altogether. */
+  /** Maximum number of bytes in total. */
   readonly limitBytes?: number | undefined;
 }
 
 export interface LogFormatter {
-  /** Takes the next bytes of a file; neighbouring lines of one stream come out as one chunk. */
+  /** Formats the next bytes of a file; adjacent lines of one stream become one chunk. */
   feed(bytes: Uint8Array): readonly LogChunk[];
-  /** The file ended: gives out a last line that lacks its newline. */
+  /** Formats a last line without a newline at the end of the file. */
   end(): readonly LogChunk[];
-  /** The limit is reached; nothing more will come. */
+  /** Whether the limit has been reached. */
   isFull(): boolean;
 }
 
 const NEWLINE = 0x0a;
-/** Runtimes cut lines at 16 KiB. A line that grows past this has no end and is dropped. */
+/** Runtimes split lines at 16 KiB. A longer line is invalid and dropped. */
 const LONGEST_LINE = 1024 * 1024;
 
-/** Joins pieces that lie side by side under one stream. */
+/** Joins adjacent chunks of one stream. */
 function coalesce(pieces: readonly LogChunk[]): readonly LogChunk[] {
   const runs: { readonly stream: LogStream; readonly parts: Uint8Array[] }[] = [];
   for (const { stream, chunk } of pieces) {
@@ -40,7 +40,7 @@ function coalesce(pieces: readonly LogChunk[]): readonly LogChunk[] {
   return runs.map(({ stream, parts }) => ({ stream, chunk: Buffer.concat(parts) }));
 }
 
-/** The part of a formatter that knows lines: filter, timestamp, limit. */
+/** Formats single lines: filter, timestamp, limit. */
 function createLineWriter(options: FormatOptions): {
   readonly write: (line: CriLine, out: LogChunk[]) => void;
   readonly isFull: () => boolean;

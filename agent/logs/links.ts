@@ -1,4 +1,5 @@
-/** The links that log collectors read: `<linksDir>/<pod>_<namespace>_<container>-<id>.log` to a container's log. */
+/** Symbolic links for log collectors: `<linksDir>/<pod>_<namespace>_<container>-<id>.log` to the log of a
+ *  container. */
 import { readdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
@@ -7,12 +8,12 @@ import { makeOpenFolder } from '#api/kit/open-folder.ts';
 import { type ContainerLogIdentity, containerIDOfLink, containerLinkName } from './paths.ts';
 
 export interface LogLinks {
-  /** Makes the link of a container that was started, or renews one that points elsewhere. */
+  /** Creates the link of a started container, or replaces one with another target. */
   link(container: ContainerLogIdentity, logPath: string): Promise<void>;
-  /** Removes the link of a container that was removed. */
+  /** Removes the link of a removed container. */
   unlink(container: ContainerLogIdentity): Promise<void>;
-  /** Removes links whose log is gone, except those of `liveContainerIDs`: their log may be between
-   *  two files of a rotation. Returns the names removed. */
+  /** Removes links to missing logs, except those of `liveContainerIDs`: their log may be between two files of
+   *  a rotation. Returns the removed names. */
   removeDead(liveContainerIDs: ReadonlySet<string>): Promise<readonly string[]>;
 }
 
@@ -29,7 +30,7 @@ async function readLinkOrNothing(path: string): Promise<string | undefined> {
   try {
     return await readlink(path);
   } catch {
-    return undefined; // absent, or a file of someone else, which `symlink` will report
+    return undefined; // absent, or not a link, which `symlink` will report
   }
 }
 
@@ -42,7 +43,7 @@ async function isDangling(path: string): Promise<boolean> {
   }
 }
 
-/** @param linksDir directory of the links, made when missing; `/var/log/containers` on most nodes. */
+/** @param linksDir directory of the links, created if missing; `/var/log/containers` on most nodes. */
 export function createLogLinks(deps: LogLinksDeps, linksDir: string): LogLinks {
   const { log } = deps;
   return {
@@ -50,7 +51,7 @@ export function createLogLinks(deps: LogLinksDeps, linksDir: string): LogLinks {
       const path = join(linksDir, containerLinkName(container));
       const target = await readLinkOrNothing(path);
       if (target === logPath) return;
-      // Collectors of logs read it, as whichever user.
+      // Log collectors read it as an arbitrary user.
       await makeOpenFolder(linksDir);
       if (target === undefined) return await symlink(logPath, path);
       const temporary = `${path}.tmp`;

@@ -73,7 +73,7 @@ test('a follower loses no line while the log of a busy container is rotated agai
       const { status } = await connection.runtime.containerStatus({ containerId });
       if (status?.state !== 'CONTAINER_RUNNING') break;
       await rotator.rotateOnce(never);
-      // Rotations name their files by the second; the follower keeps up with files that are not compressed yet.
+      // Rotations name files by the second; the follower keeps up with files that are not compressed yet.
       await new Promise((resolve) => setTimeout(resolve, 300));
     }
     stopped.abort();
@@ -91,7 +91,7 @@ test('a follower loses no line while the log of a busy container is rotated agai
   expect(lines.at(-1)).toBe(`${'0'.repeat(39_999)}7`);
   expect(Buffer.concat(parts.stderr).toString()).toBe('the end\n');
   expect((await readdir(join(logPath, '..'))).length).toBeGreaterThan(1);
-  // The runtime copies the two streams side by side: either may come last.
+  // The runtime copies the two streams concurrently: either may be last.
   expect(await lastLogLines(logPath, 80, 2048, podLogsDir)).toMatch(/(0007|the end)\n$/);
   expect(numbers).toHaveLength(LINES);
 });

@@ -1,14 +1,14 @@
-/** The number of a container's next instance, as far as its logs tell: a container whose instances have disappeared from the
- *  runtime was started before all the same, and its logs are not to be written over.
+/** Number of the next instance of a container according to its logs: instances that are no longer in the
+ *  runtime still count, and their logs must not be overwritten.
  *  Source: upstream 1.24, restart count of containers that the runtime does not know. */
 import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { containerLogPath, type PodLogIdentity } from './paths.ts';
 
-/** `0.log`, and what rotation makes of it. */
+/** `0.log` and its rotated files. */
 const LOG_NAME = /^(\d{1,9})\.log(?:\..*)?$/;
 
-/** One more than the highest attempt that has a log; 0 where there is none or it can't be read. Never rejects. */
+/** Returns the highest attempt with a log plus one; 0 if there is none or it cannot be read. Never rejects. */
 export async function nextAttempt(
   podLogsDir: string,
   pod: PodLogIdentity,

@@ -1,11 +1,11 @@
-/** Opens files that containers write to, or can come near to, without being led elsewhere:
- *  no symlink, nothing but a regular file, and inside a given directory when one is given. */
+/** Opens files to which containers have access, safely: no symlink, only a regular file, and inside a given
+ *  directory. */
 import { constants } from 'node:fs';
 import { type FileHandle, open, readlink, realpath } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
 
-/** A file that will not be read: missing, or not what it should be. */
+/** A file that is missing or must not be read. */
 export class LogFileError extends Error {
   override readonly name = 'LogFileError';
   readonly reason: 'NotFound' | 'NotRegular' | 'Outside' | 'Unreadable';
@@ -18,11 +18,11 @@ export class LogFileError extends Error {
 export interface OpenFile {
   readonly file: FileHandle;
   readonly sizeBytes: number;
-  /** Device and inode, by which a rotation is noticed. */
+  /** Device and inode, which identify a rotation. */
   readonly identity: string;
 }
 
-// O_NONBLOCK so that a FIFO put in the file's place does not hold us up.
+// O_NONBLOCK, so that a FIFO in place of the file does not block.
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 function errorCode(error: Error): string {
@@ -43,18 +43,18 @@ function toLogFileError(path: string, thrown: unknown): LogFileError {
   }
 }
 
-/** A directory on the way may be a symlink too; where the open file really lies, the kernel knows. */
+/** A parent directory may be a symlink too; the kernel reports the real path of the open file. */
 async function checkInside(file: FileHandle, path: string, root: string): Promise<void> {
   const actual = await readlink(`/proc/self/fd/${file.fd}`);
   const realRoot = await realpath(root);
   if (!actual.startsWith(realRoot + sep)) {
-    throw new LogFileError('Outside', `${path} leads out of ${root}`);
+    throw new LogFileError('Outside', `${path} points outside of ${root}`);
   }
 }
 
 /** Opens a regular file for reading. The caller closes it.
- * @param root directory that must really contain the file; unchecked when left out.
- * @throws {LogFileError} */
+ *  @param root directory that must contain the real file; unchecked if omitted
+ *  @throws {LogFileError} */
 export async function openRegularFile(path: string, root?: string): Promise<OpenFile> {
   let file: FileHandle;
   try {

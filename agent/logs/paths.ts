@@ -1,5 +1,6 @@
-/** Where container logs lie. Pure.
- *  `<podLogsDir>/<namespace>_<name>_<uid>/<container>/<attempt>.log`, as CRI runtimes and log collectors expect. */
+/** Paths of container logs. Pure.
+ *  `<podLogsDir>/<namespace>_<name>_<uid>/<container>/<attempt>.log`, as CRI runtimes and log collectors
+ *  expect. */
 import { basename, join } from 'node:path';
 
 export interface PodLogIdentity {
@@ -15,26 +16,26 @@ export interface ContainerLogIdentity {
   readonly containerID: string;
 }
 
-/** Longest file name that the usual file systems take, in bytes. */
+/** Maximum length of a file name on common file systems, in bytes. */
 const LONGEST_FILE_NAME = 255;
 const LOG_SUFFIX = '.log';
 
 /** Name of a pod's log directory. */
-export function podLogDirName(pod: PodLogIdentity): string {
+function podLogDirName(pod: PodLogIdentity): string {
   return `${pod.namespace}_${pod.name}_${pod.podUID}`;
 }
 
-/** The pod's log directory: what the sandbox's `logDirectory` is set to. */
+/** Returns the log directory of the pod, for `logDirectory` of the sandbox. */
 export function podLogDir(podLogsDir: string, pod: PodLogIdentity): string {
   return join(podLogsDir, podLogDirName(pod));
 }
 
-/** Path of a container's log relative to its pod's log directory: what the container's `logPath` is set to. */
+/** Returns the log path of a container relative to the directory of its pod, for `logPath` of the container. */
 export function containerLogName(containerName: string, attempt: number): string {
   return join(containerName, `${attempt}${LOG_SUFFIX}`);
 }
 
-/** Absolute path of the log of one attempt of a container. */
+/** Returns the absolute path of the log of one attempt of a container. */
 export function containerLogPath(
   podLogsDir: string,
   pod: PodLogIdentity,
@@ -44,21 +45,21 @@ export function containerLogPath(
   return join(podLogDir(podLogsDir, pod), containerLogName(containerName, attempt));
 }
 
-/** Reads the name of a pod's log directory; undefined when it is not of that form. */
+/** Parses the name of a log directory of a pod; undefined for another format. */
 export function parsePodLogDirName(dirName: string): PodLogIdentity | undefined {
   const [namespace = '', name = '', podUID = '', ...rest] = dirName.split('_');
   if (namespace === '' || name === '' || podUID === '' || rest.length > 0) return undefined;
   return { namespace, name, podUID };
 }
 
-/** `<pod>_<namespace>_<container>-<id>.log`, cut before the suffix where the file system would refuse it. */
+/** Returns `<pod>_<namespace>_<container>-<id>.log`, truncated before the suffix at the limit of file names. */
 export function containerLinkName(container: ContainerLogIdentity): string {
   const { podName, namespace, containerName, containerID } = container;
   const stem = `${podName}_${namespace}_${containerName}-${containerID}`;
   return stem.slice(0, LONGEST_FILE_NAME - LOG_SUFFIX.length) + LOG_SUFFIX;
 }
 
-/** Container ID at the end of a link's name; undefined when it has none or was cut. */
+/** Returns the container ID at the end of a link name; undefined without one or if truncated. */
 export function containerIDOfLink(linkName: string): string | undefined {
   const stem = basename(linkName, LOG_SUFFIX);
   const dash = stem.lastIndexOf('-');

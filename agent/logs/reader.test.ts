@@ -27,7 +27,7 @@ async function read(options: ReadLogsOptions): Promise<string> {
   return text;
 }
 
-/** Reads on and lets a test wait until some text came. */
+/** Reads in the background and lets a test wait for text. */
 function follow(options: ReadLogsOptions, signal: AbortSignal = never) {
   let text = '';
   let notify = (): void => undefined;
@@ -72,7 +72,7 @@ describe('readLogs', () => {
       { timestamps: true },
       `${T}1.500000000Z one\n${T}2.500000000Z tw${T}3.500000000Z err\no\n${T}4.500000000Z three\n`,
     ],
-  ])('gives %s', async (_, options, expected) => {
+  ])('yields %s', async (_, options, expected) => {
     await writeFile(path, content);
     expect(await read(options)).toBe(expected);
   });
@@ -83,14 +83,14 @@ describe('readLogs', () => {
     expect(await read({ sinceSeconds: 1, clock })).toBe('three\n');
   });
 
-  test('tells the streams apart', async () => {
+  test('separates the streams', async () => {
     await writeFile(path, content);
     const streams: LogChunk['stream'][] = [];
     for await (const { stream } of readLogs(path, {}, never)) streams.push(stream);
     expect(streams).toEqual(['stdout', 'stderr', 'stdout']);
   });
 
-  test('gives out a last line without newline when not following', async () => {
+  test('yields a last line without newline when not following', async () => {
     await writeFile(path, line(1, 'torn').trimEnd());
     expect(await read({})).toBe('torn');
   });
@@ -114,7 +114,7 @@ describe('readLogs', () => {
     expect(reader.text()).toBe('a\nb\nlate\nnew\nlast\n');
   });
 
-  test('misses nothing when two rotations pass at once', async () => {
+  test('misses nothing when two rotations happen at once', async () => {
     await writeFile(path, line(1, 'one'));
     const stop = new AbortController();
     const reader = follow({ stopped: stop.signal });
@@ -124,7 +124,7 @@ describe('readLogs', () => {
     await writeFile(`${path}.20261121-100010`, line(3, 'three'));
     await writeFile(path, line(4, 'four'));
     await reader.until('four\n');
-    // The file being read is compressed away while another takes its place.
+    // The file is compressed while another takes its place.
     await rename(path, `${path}.20261121-100020`);
     await rm(`${path}.20261121-100000`);
     await rm(`${path}.20261121-100010`);
@@ -137,7 +137,7 @@ describe('readLogs', () => {
     expect(reader.text()).toBe('one\ntwo\nthree\nfour\nfive\nsix\n');
   });
 
-  test('starts again when the file was truncated', async () => {
+  test('restarts when the file was truncated', async () => {
     await writeFile(path, line(1, 'a long first line'));
     const stop = new AbortController();
     const reader = follow({ stopped: stop.signal });
@@ -163,7 +163,7 @@ describe('readLogs', () => {
     const reader = follow({});
     await reader.until('a\n');
     await rm(path);
-    // Time to see that the file is gone, and the directory is not.
+    // Time to detect that the file is gone but the directory is not.
     await pause(100);
     await rmdir(dir);
     await reader.done;
@@ -179,7 +179,7 @@ describe('readLogs', () => {
     await expect(reader.done).rejects.toThrow('enough');
   });
 
-  test('refuses a symlink, a directory, a path out of the root, a missing file', async () => {
+  test('rejects a symlink, a directory, a path outside of the root, a missing file', async () => {
     const outside = await mkdtemp(join(tmpdir(), 'na-logs-'));
     await writeFile(join(outside, '0.log'), line(1, 'secret'));
     await symlink(join(outside, '0.log'), path);

@@ -1,5 +1,5 @@
-/** Reads one container's log, and follows it through rotations until the container has stopped.
- *  Never asks the runtime: the caller says when the container stopped. */
+/** Reads the log of one container, and follows it through rotations until the container has stopped.
+ *  Does not query the runtime: the caller reports when the container stopped. */
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Clock, sleep, systemClock } from '#api/kit/clock.ts';
@@ -10,22 +10,22 @@ import { openSuccessor } from './successor.ts';
 import { findTailOffset } from './tail-offset.ts';
 
 export interface ReadLogsOptions extends FormatOptions {
-  /** Go on with what is written later. */
+  /** Continue with later output. */
   readonly follow?: boolean | undefined;
-  /** Start with the last so many lines of the current file. */
+  /** Start with the last lines of the current file. */
   readonly tailLines?: number | undefined;
-  /** Leave out lines older than so many seconds before now; `sinceMs` wins over it. */
+  /** Skip lines older than this many seconds; `sinceMs` takes precedence. */
   readonly sinceSeconds?: number | undefined;
-  /** Fires when the container has stopped: a follower then gives out what is left and ends. */
+  /** Fires when the container has stopped: a follower reads the rest and ends. */
   readonly stopped?: AbortSignal | undefined;
-  /** Directory that must really contain the file, symlinks resolved; the pod logs directory. */
+  /** Directory that must contain the real file: the pod logs directory. */
   readonly root?: string | undefined;
-  /** Clock for `sinceSeconds` and for the pause at a rotation; the system's unless given. */
+  /** Clock for `sinceSeconds` and for the pause at a rotation; default the system clock. */
   readonly clock?: Clock | undefined;
 }
 
 const BLOCK_BYTES = 64 * 1024;
-/** Long beside the milliseconds that a runtime needs, short beside the 10 s between two rotations. */
+/** Long compared with the milliseconds that a runtime needs, short compared with the 10 s between rotations. */
 const LATE_WRITES_MS = 50;
 
 interface Cursor {
@@ -61,7 +61,7 @@ async function* readToEnd(
   }
 }
 
-/** Gives out what is left of the current file and goes on to its successor. */
+/** Reads the rest of the current file and continues with its successor. */
 async function* switchTo(
   successor: OpenFile,
   cursor: Cursor,
@@ -71,8 +71,8 @@ async function* switchTo(
 ): AsyncGenerator<LogChunk> {
   try {
     yield* readToEnd(cursor, formatter, signal);
-    // The runtime makes the new file first, then turns its writers over to it one by one; what they had taken in
-    // before still goes to the old file, and nothing tells when that is done.
+    // The runtime creates the new file first, then switches its writers one by one; data that they have
+    // buffered still goes to the old file, and nothing reports when that is done.
     await sleep(clock, LATE_WRITES_MS, signal);
     yield* readToEnd(cursor, formatter, signal);
     yield* formatter.end();
@@ -83,8 +83,8 @@ async function* switchTo(
   }
 }
 
-/** Goes on to the file that replaced the current one, or back to the start when it was truncated. Returns whether
- *  either happened. An empty successor waits: the runtime may not be writing to it yet. */
+/** Continues with the file that replaced the current one, or at the start after a truncation. Returns whether
+ *  either happened. An empty successor must wait: the runtime may not be writing to it yet. */
 async function* followRotation(
   cursor: Cursor,
   path: string,
@@ -113,10 +113,11 @@ function formatOptions(options: ReadLogsOptions): FormatOptions {
   return { sinceMs: since, timestamps: options.timestamps, limitBytes: options.limitBytes };
 }
 
-/** Yields what the container wrote, stream by stream. Ends at the end of the file, or with `follow` when `stopped`
- *  has fired and everything was read, when `limitBytes` are given out, or when the log's directory is gone.
- * @throws {LogFileError} when there is no such log, or it is not a plain file inside `root`.
- * @throws the signal's reason when it fires. */
+/** Yields the output of the container, stream by stream. Ends at the end of the file; with `follow`, when
+ *  `stopped` has fired and everything was read, when `limitBytes` have been yielded, or when the log
+ *  directory is removed.
+ *  @throws {LogFileError} when the log does not exist, or is not a regular file inside `root`
+ *  @throws the signal's reason when it fires */
 export async function* readLogs(
   path: string,
   options: ReadLogsOptions,
@@ -130,7 +131,7 @@ export async function* readLogs(
   try {
     if (options.follow === true) changes = watchDir(dirname(path), wakers);
     for (;;) {
-      // Looked at before reading: what was written before the stop is then surely read.
+      // Checked before reading, so that everything written before the stop is read.
       const isStopped = options.stopped?.aborted ?? false;
       yield* readToEnd(cursor, formatter, signal);
       if (formatter.isFull()) return;

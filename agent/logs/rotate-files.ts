@@ -1,5 +1,5 @@
-/** Carries out a rotation on the files of one log directory. Containers cannot write there, pods with a host path
- *  may: links are never followed and nothing that exists is overwritten. */
+/** Executes a rotation on the files of one log directory. Containers cannot write there, but pods with a host
+ *  path can: never follows links or overwrites existing files. */
 import { constants } from 'node:fs';
 import { open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -16,7 +16,7 @@ async function compress(dir: string, step: CompressStep, root: string, signal: A
   const source = await openRegularFile(join(dir, step.from), root);
   try {
     const target = await open(temporary, NEW_FILE, 0o640);
-    // Both streams close their file, also when the pipeline fails.
+    // Both streams close their files, even when the pipeline fails.
     await pipeline(source.file.createReadStream(), createGzip(), target.createWriteStream({ flush: true }), {
       signal,
     });
@@ -32,17 +32,17 @@ async function compress(dir: string, step: CompressStep, root: string, signal: A
 
 export interface RotateRequest {
   readonly logPath: string;
-  /** Directory that must really contain the log. */
+  /** Directory that must contain the real log. */
   readonly root: string;
   readonly policy: RotationPolicy;
   readonly nowMs: number;
-  /** Tells the runtime to write to a new file under the log's name. */
+  /** Makes the runtime reopen the log under its name. */
   readonly reopen: (signal: AbortSignal) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
-/** Cleans up after earlier rotations, then moves the current file away and has the runtime make a new one.
- *  When the runtime does not, the file is moved back and the error passed on. */
+/** Cleans up after earlier rotations, then renames the current file and makes the runtime create a new one.
+ *  If the runtime fails, the file is renamed back and the error rethrown. */
 export async function rotateFiles(request: RotateRequest): Promise<void> {
   const { logPath, root, policy, nowMs, reopen, signal } = request;
   const dir = dirname(logPath);
@@ -59,8 +59,8 @@ export async function rotateFiles(request: RotateRequest): Promise<void> {
   }
 }
 
-/** Compresses all that was rotated of one log. Nobody writes to it: the runtime has been told to reopen.
- *  Whoever reads on in a file keeps it until its end. */
+/** Compresses all rotated files of one log. No process writes to them: the runtime has reopened its log.
+ *  Readers with an open file can read it to its end. */
 export async function compressRotated(logPath: string, root: string, signal: AbortSignal): Promise<void> {
   const dir = dirname(logPath);
   const steps = planCompression({ current: basename(logPath), names: await readdir(dir) });

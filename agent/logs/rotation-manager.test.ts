@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(async () => await rm(dir, { recursive: true, force: true }));
 const never = new AbortController().signal;
 
-/** Stands for the runtime: makes a new file when told to reopen. */
+/** Simulates the runtime: creates a new file on reopening. */
 function setup(
   more: {
     readonly maxFiles?: number;
@@ -45,7 +45,7 @@ function setup(
 }
 
 describe('createLogRotator', () => {
-  test('leaves small logs alone', async () => {
+  test('does not rotate small logs', async () => {
     await writeFile(path, 'small');
     const { rotator, reopened } = setup();
     await rotator.rotateOnce(never);
@@ -72,7 +72,7 @@ describe('createLogRotator', () => {
     expect(await readFile(path, 'utf8')).toBe('new\n');
   });
 
-  test('rotates sooner and compresses at once while the disk is short of space', async () => {
+  test('rotates earlier and compresses at once while disk space is low', async () => {
     const half = 'x'.repeat(100_000);
     let isShort = false;
     const { rotator, clock } = setup({ maxSizeBytes: 200_000, isShort: () => isShort });
@@ -83,13 +83,13 @@ describe('createLogRotator', () => {
     await rotator.rotateOnce(never);
     expect((await readdir(dir)).sort()).toEqual(['0.log', '0.log.20261121-100000.gz']);
     expect(gunzipSync(await readFile(join(dir, '0.log.20261121-100000.gz'))).toString()).toBe(half);
-    // What is no more than a few lines stays.
+    // A log of a few lines is not rotated.
     await clock.advance(60_000);
     await rotator.rotateOnce(never);
     expect(await readdir(dir)).toHaveLength(2);
   });
 
-  test('compresses what an earlier rotation left plain when the disk gets short', async () => {
+  test('compresses files of earlier rotations when disk space becomes low', async () => {
     await writeFile(path, 'few lines');
     await writeFile(`${path}.20261121-095959`, 'rotated');
     const { rotator, reopened } = setup({ maxSizeBytes: 100, isShort: () => true });
@@ -98,7 +98,7 @@ describe('createLogRotator', () => {
     expect(reopened).toEqual([]);
   });
 
-  test('finishes a rotation that was cut short before the runtime reopened', async () => {
+  test('finishes a rotation that was interrupted before the runtime reopened', async () => {
     await writeFile(`${path}.20261121-095959`, 'rotated');
     const { rotator, reopened } = setup();
     await rotator.rotateOnce(never);
@@ -106,12 +106,12 @@ describe('createLogRotator', () => {
     expect(await readFile(path, 'utf8')).toBe('new\n');
   });
 
-  test('puts the log back when the runtime does not reopen it', async () => {
+  test('restores the log when the runtime does not reopen it', async () => {
     await writeFile(path, 'a log that is too large');
     const { rotator, warnings } = setup({ fail: true });
     await rotator.rotateOnce(never);
     expect(await readdir(dir)).toEqual(['0.log']);
-    expect(warnings).toEqual(['Container log rotation failed']);
+    expect(warnings).toEqual(['Failed to rotate container log']);
   });
 
   test('compresses nothing through a symlink', async () => {
@@ -131,16 +131,15 @@ describe('createLogRotator', () => {
     expect(reopened).toEqual([]);
   });
 
-  test('looks every ten seconds until it is stopped', async () => {
+  test('checks every ten seconds until it is stopped', async () => {
     await writeFile(path, 'small');
     const { rotator, clock } = setup();
     const controller = new AbortController();
     const running = rotator.run(controller.signal);
     await clock.advance(0);
     await writeFile(path, 'now it is too large');
-    await clock.advance(10_000);
-    // The round works on real files: it ends a little after the timer fired.
-    while ((await readdir(dir)).length < 2) await clock.advance(0);
+    // A round works on real files: the next timer is set only after the first round, whenever that ends.
+    while ((await readdir(dir)).length < 2) await clock.advance(10_000);
     controller.abort();
     await running;
     expect((await readdir(dir)).length).toBe(2);

@@ -1,4 +1,4 @@
-/** Rotates the logs of running containers when they have grown too large, and sooner while their disk is short of space.
+/** Rotates logs of running containers that exceed their size limit, and earlier while disk space is low.
  *  One `stat` per container and round. */
 import { lstat, statfs } from 'node:fs/promises';
 import { asError, type Clock } from '#api/kit/clock.ts';
@@ -8,9 +8,9 @@ import { compressRotated, rotateFiles } from './rotate-files.ts';
 import { sizeUnderPressure } from './rotation.ts';
 
 export interface LogRotator {
-  /** One round over all containers. Errors of one are logged and hold up no other. */
+  /** Runs one round over all containers. Logs the errors of one container and continues with the others. */
   rotateOnce(signal: AbortSignal): Promise<void>;
-  /** A round at once and then every 10 s, until the signal fires. Never rejects. */
+  /** Runs a round at once and then every 10 s, until the signal fires. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -23,27 +23,28 @@ export interface LoggingContainer {
 export interface LogRotatorDeps {
   readonly clock: Clock;
   readonly log: Logger;
-  /** The containers that run now, from what is known already: asked for in each round. */
+  /** Returns the running containers from cached state; called in each round. */
   readonly listRunning: () => Iterable<LoggingContainer>;
   /** The runtime's ReopenContainerLog. */
   readonly reopenContainerLog: (containerID: string, signal: AbortSignal) => Promise<void>;
-  /** Whether the disk of the logs is short of space, asked for in each round; looked for there unless given. */
+  /** Reports whether space for logs is low, called in each round; default: checks the file system. */
   readonly isShort?: () => Promise<boolean>;
 }
 
 export interface LogRotatorOptions {
-  /** The pod logs directory; a log that really lies outside is left alone. */
+  /** The pod logs directory; logs whose real path is outside are skipped. */
   readonly podLogsDir: string;
-  /** Size from which a log is rotated; negative turns rotation off. */
+  /** Size at which a log is rotated; negative disables rotation. */
   readonly maxSizeBytes: number;
-  /** Files kept of one container, the current one included; at least 2. */
+  /** Maximum number of files per container, including the current one; at least 2. */
   readonly maxFiles: number;
-  /** Time between two rounds in ms; 10 s unless given. */
+  /** Time between rounds in ms; default 10 s. */
   readonly intervalMs?: number;
 }
 
 const INTERVAL_MS = 10_000;
-/** Share of the disk that is free: before anything is evicted for it by default, which is below a tenth. */
+/** Free share of the disk below which space is low: above the default eviction threshold, which is below a
+ *  tenth. */
 const SHORT_BELOW = 0.15;
 
 async function isDiskShort(dir: string): Promise<boolean> {
@@ -51,11 +52,11 @@ async function isDiskShort(dir: string): Promise<boolean> {
     const { blocks, bavail } = await statfs(dir);
     return bavail < blocks * SHORT_BELOW;
   } catch {
-    return false; // no pod was here yet
+    return false; // no pod has run yet
   }
 }
 
-/** Size of a plain file in bytes; undefined when there is none. */
+/** Returns the size of a regular file in bytes; undefined if there is none. */
 async function logSize(path: string): Promise<number | undefined> {
   try {
     const stat = await lstat(path);
@@ -80,7 +81,7 @@ export function createLogRotator(deps: LogRotatorDeps, options: LogRotatorOption
   ): Promise<void> {
     const reopen = (inner: AbortSignal): Promise<void> => deps.reopenContainerLog(containerID, inner);
     const size = await logSize(logPath);
-    // A rotation was cut short between its rename and the runtime's reopening.
+    // A rotation was interrupted between renaming and reopening.
     if (size === undefined) return await reopen(signal);
     if (size >= (isShort ? sizeUnderPressure(maxSizeBytes) : maxSizeBytes)) {
       const nowMs = clock.now();
@@ -95,7 +96,7 @@ export function createLogRotator(deps: LogRotatorDeps, options: LogRotatorOption
     const isShort = await askIsShort();
     if (isShort !== wasShort) {
       wasShort = isShort;
-      log.info({ isShort }, 'Container logs are rotated by the space that is left');
+      log.info({ isShort }, 'Container log limits adapted to available space');
     }
     for (const container of deps.listRunning()) {
       if (signal.aborted) return;
@@ -106,7 +107,7 @@ export function createLogRotator(deps: LogRotatorDeps, options: LogRotatorOption
         if (signal.aborted) return;
         log.warn(
           { err: asError(thrown), containerID: container.containerID },
-          'Container log rotation failed',
+          'Failed to rotate container log',
         );
       }
     }
@@ -121,7 +122,7 @@ export function createLogRotator(deps: LogRotatorDeps, options: LogRotatorOption
           await rotateOnce(inner);
           return clock.now() + intervalMs;
         },
-        onError: (err) => log.error({ err }, 'Container log rotation round failed'),
+        onError: (err) => log.error({ err }, 'Failed to check container logs'),
       });
       loop.wake();
       await loop.run(signal);

@@ -32,7 +32,7 @@ describe('planRotation', () => {
     });
   });
 
-  test('never takes a name that exists', () => {
+  test('never uses an existing name', () => {
     const names = ['0.log', '0.log.20261121-101500.gz', '0.log.20261121-101501'];
     expect(planRotation({ current: '0.log', names }, { maxFiles: 5 }, NOW).rename.to).toBe(
       '0.log.20261121-101502',

@@ -1,17 +1,18 @@
-/** What a rotation of one container's log does to its files. Pure.
- *  Names: `0.log` is written to, `0.log.20261121-101500` was written last, `0.log.20261121-100500.gz` is older.
- *  A rotation first compresses what is not compressed yet, so that the newest rotated file stays plain: the runtime
- *  may still write to it until it has been told to reopen. */
+/** Plans the rotation of one container log. Pure.
+ *  Names: `0.log` is the current file, `0.log.20261121-101500` the newest rotated one,
+ *  `0.log.20261121-100500.gz` is older.
+ *  A rotation first compresses the uncompressed files, so that the newest rotated file stays uncompressed:
+ *  the runtime may still write to it until it reopens the log. */
 
 export interface LogFiles {
-  /** Name of the file that is written to. */
+  /** Name of the current file. */
   readonly current: string;
-  /** Names beside it in its directory. */
+  /** Other names in its directory. */
   readonly names: readonly string[];
 }
 
 export interface RotationPolicy {
-  /** Files kept of one container, the current one included; at least 2. */
+  /** Maximum number of files per container, including the current one; at least 2. */
   readonly maxFiles: number;
 }
 
@@ -22,7 +23,7 @@ export interface CompressStep {
   readonly to: string;
 }
 
-/** The steps in their order. Each may be cut short by a crash; the next rotation cleans up after it. */
+/** Steps in order. Each may be interrupted by a crash; the next rotation cleans up after it. */
 export interface RotationPlan {
   readonly remove: readonly string[];
   readonly compress: readonly CompressStep[];
@@ -31,11 +32,11 @@ export interface RotationPlan {
 
 const COMPRESSED = '.gz';
 const TEMPORARY = '.tmp';
-/** `.20261121-101500`, perhaps compressed or half-way to it. */
+/** `.20261121-101500`, possibly compressed or temporary. */
 const ROTATED = /^\.\d{8}-\d{6}(?:\.gz)?(?:\.tmp)?$/;
-/** Old files below which no setting may go: one current, one rotated. */
+/** Minimum number of files for any setting: one current, one rotated. */
 const LEAST_FILES = 2;
-/** A log below this is not worth a rotation, in bytes. */
+/** A smaller log is not worth rotating, in bytes. */
 const LEAST_WORTH_BYTES = 65_536;
 
 /** `20261121-101500`, in UTC. */
@@ -44,12 +45,12 @@ function formatTimestamp(atMs: number): string {
   return `${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`;
 }
 
-/** A name that no file has yet: two rotations may fall into one second when the clock is set back. */
+/** Returns an unused name: two rotations may fall into one second when the clock is set back. */
 function freeName(files: LogFiles, nowMs: number): string {
-  const taken = new Set(files.names.map((name) => name.replace(/(?:\.gz)?(?:\.tmp)?$/, '')));
+  const used = new Set(files.names.map((name) => name.replace(/(?:\.gz)?(?:\.tmp)?$/, '')));
   for (let atMs = nowMs; ; atMs += 1000) {
     const name = `${files.current}.${formatTimestamp(atMs)}`;
-    if (!taken.has(name)) return name;
+    if (!used.has(name)) return name;
   }
 }
 
@@ -59,13 +60,13 @@ function rotatedNames(files: LogFiles): readonly string[] {
   );
 }
 
-/** Half-written files, and originals of which the compressed copy was finished. */
+/** Returns temporary files, and originals with a finished compressed copy. */
 function decideLeftovers(rotated: readonly string[]): readonly string[] {
   const names = new Set(rotated);
   return rotated.filter((name) => name.endsWith(TEMPORARY) || names.has(name + COMPRESSED));
 }
 
-/** Names of the rotated files of a log that are not compressed, the oldest first. */
+/** Returns the names of uncompressed rotated files, the oldest first. */
 export function plainRotatedNames(files: LogFiles): readonly string[] {
   return rotatedNames(files)
     .filter((name) => !name.endsWith(COMPRESSED) && !name.endsWith(TEMPORARY))
@@ -78,23 +79,23 @@ const compressStep = (name: string): CompressStep => ({
   to: name + COMPRESSED,
 });
 
-/** What compresses all that was rotated, the newest too: for a disk that is short of space. */
+/** Plans the compression of all rotated files, including the newest: for a disk with low space. */
 export const planCompression = (files: LogFiles): readonly CompressStep[] =>
   plainRotatedNames(files).map(compressStep);
 
-/** Size from which a log is rotated while its disk is short of space, in bytes: a tenth, but no trifle. */
+/** Size at which a log is rotated while space is low, in bytes: a tenth, with a minimum. */
 export const sizeUnderPressure = (maxSizeBytes: number): number =>
   Math.min(maxSizeBytes, Math.max(LEAST_WORTH_BYTES, maxSizeBytes / 10));
 
-/** The steps of one rotation, from the names that are there. */
+/** Plans one rotation, from the existing names. */
 export function planRotation(files: LogFiles, policy: RotationPolicy, nowMs: number): RotationPlan {
   const rotated = rotatedNames(files);
   const leftovers = new Set(decideLeftovers(rotated));
-  const kept = rotated.filter((name) => !leftovers.has(name)).sort();
-  // One place is for the new current file, one for the file that is about to be rotated.
+  const remaining = rotated.filter((name) => !leftovers.has(name)).sort();
+  // One file is the new current one, another the one about to be rotated.
   const places = Math.max(LEAST_FILES, policy.maxFiles) - 2;
-  const excess = kept.slice(0, Math.max(0, kept.length - places));
-  const stay = kept.slice(excess.length);
+  const excess = remaining.slice(0, Math.max(0, remaining.length - places));
+  const stay = remaining.slice(excess.length);
   return {
     remove: [...leftovers, ...excess],
     compress: stay.filter((name) => !name.endsWith(COMPRESSED)).map(compressStep),

@@ -1,4 +1,4 @@
-/** Finds the file in which a log goes on after the one that was read to its end. */
+/** Finds the file in which a log continues after one was read to its end. */
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { LogFileError, type OpenFile, openRegularFile } from './open-log.ts';
@@ -13,8 +13,8 @@ async function identityOf(path: string): Promise<string | undefined> {
   }
 }
 
-/** The path that follows a file: the next rotated one where several rotations passed, else the current one.
- *  A file that is not there as it was has been compressed or removed, so the plain ones are all newer. */
+/** Returns the path after a file: the next rotated one after several rotations, otherwise the current one.
+ *  A missing file has been compressed or removed, so all uncompressed ones are newer. */
 async function nextPath(path: string, identity: string): Promise<string> {
   const dir = dirname(path);
   const names = plainRotatedNames({ current: basename(path), names: await readdir(dir) });
@@ -23,26 +23,27 @@ async function nextPath(path: string, identity: string): Promise<string> {
   return next === undefined ? path : join(dir, next);
 }
 
-/** Opens what comes after the file of `identity`; undefined while that file is the current one, or none is yet.
- * @throws {LogFileError} when the next one is not a plain file inside `root`. */
+/** Opens the file after that of `identity`; undefined while that file is the current one, or the next one
+ *  does not exist yet.
+ *  @throws {LogFileError} when the next one is not a regular file inside `root` */
 export async function openSuccessor(
   path: string,
   identity: string,
   root: string | undefined,
 ): Promise<OpenFile | undefined> {
   const current = await identityOf(path);
-  // Renamed away and not there again yet: the runtime still writes to the old file.
+  // Renamed and not created again yet: the runtime still writes to the old file.
   if (current === undefined || current === identity) return undefined;
   try {
     return await openRegularFile(await nextPath(path, identity), root);
   } catch (thrown) {
-    // Rotated once more between the look and the opening: the directory tells of it.
+    // Rotated again between listing and opening: the directory watch reports it.
     if (thrown instanceof LogFileError && thrown.reason === 'NotFound') return undefined;
     throw thrown;
   }
 }
 
-/** Path of the rotated file that was written last and is not compressed; undefined when there is none. */
+/** Returns the newest uncompressed rotated file; undefined if there is none. */
 export async function newestRotated(path: string): Promise<string | undefined> {
   const dir = dirname(path);
   const names = await readdir(dir).catch((): readonly string[] => []);

@@ -1,9 +1,9 @@
-/** Finds where the last lines of a log begin by reading it backwards in blocks. */
+/** Finds the start of the last lines of a log by reading it backwards in blocks. */
 import type { FileHandle } from 'node:fs/promises';
 import { parseCriLine } from './cri-line.ts';
 
 const BLOCK_BYTES = 64 * 1024;
-/** Enough of a line to read its header. */
+/** Enough of a line to parse its header. */
 const HEADER_BYTES = 128;
 const NEWLINE = 0x0a;
 
@@ -13,8 +13,8 @@ function isPartialAt(bytes: Buffer, start: number): boolean {
   return parseCriLine(line.subarray(0, HEADER_BYTES))?.isPartial ?? false;
 }
 
-/** Offset of the first byte of the last `lines` lines that were written by `endOffset`.
- *  A line that the runtime wrote in pieces counts once, and so does an unfinished one at the end. */
+/** Returns the offset of the last `lines` lines that were written up to `endOffset`.
+ *  A line in several entries counts once, and so does an unfinished one at the end. */
 export async function findTailOffset(file: FileHandle, endOffset: number, lines: number): Promise<number> {
   let counted = 0;
   let nextStart = endOffset;
@@ -36,7 +36,8 @@ export async function findTailOffset(file: FileHandle, endOffset: number, lines:
   return lines <= 0 ? endOffset : 0;
 }
 
-/** Indexes at which lines start in a block, the last first; the block's own start only where it is the file's. */
+/** Returns the start indexes of lines in a block, the last first; includes the start of the block only if it
+ *  is that of the file. */
 function* lineStartsBackwards(block: Buffer, isFirst: boolean): Iterable<number> {
   for (
     let at = block.lastIndexOf(NEWLINE);

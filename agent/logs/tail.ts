@@ -5,17 +5,17 @@ import { newestRotated } from './successor.ts';
 import { findTailOffset } from './tail-offset.ts';
 import { decodeTail } from './termination-message.ts';
 
-/** What `FallbackToLogsOnError` shows at most. */
-export const FALLBACK_LOG_LINES = 80;
-export const FALLBACK_LOG_BYTES = 2048;
+/** Limits of `FallbackToLogsOnError`. */
+const FALLBACK_LOG_LINES = 80;
+const FALLBACK_LOG_BYTES = 2048;
 
 const NEWLINE = 0x0a;
-/** A byte of content never costs more than this in the file, where lines are empty: header and newline. */
+/** Maximum size in the file per byte of content, for empty lines: header and newline. */
 const LARGEST_OVERHEAD = 64;
 
-/** What the container wrote last, both streams mixed as they came: at most `maxLines` lines and the last `maxBytes`
- *  bytes of them. Empty when there is no log.
- * @param root directory that must really contain the file. */
+/** Returns the last output of the container, both streams in order: at most `maxLines` lines and the last
+ *  `maxBytes` bytes of them. Empty without a log.
+ *  @param root directory that must contain the real file */
 export async function lastLogLines(
   path: string,
   maxLines: number = FALLBACK_LOG_LINES,
@@ -24,7 +24,7 @@ export async function lastLogLines(
 ): Promise<string> {
   const text = await readTail(path, maxLines, maxBytes, root);
   if (text !== '') return text;
-  // A container may end right after a rotation: its last words are in the file before.
+  // A container may exit right after a rotation: its last output is in the previous file.
   const rotated = await newestRotated(path);
   return rotated === undefined ? '' : await readTail(rotated, maxLines, maxBytes, root);
 }
@@ -45,7 +45,7 @@ async function readTail(
   const { file, sizeBytes } = opened;
   try {
     const from = await findTailOffset(file, sizeBytes, maxLines);
-    // One runtime line holds up to 16 KiB; 80 of them need not be read for 2 KiB of text.
+    // One line of the runtime has up to 16 KiB; 80 of them need not be read for 2 KiB of text.
     const length = Math.min(sizeBytes - from, maxBytes * LARGEST_OVERHEAD);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, sizeBytes - length);
     const content = Buffer.concat(splitLines(buffer.subarray(0, bytesRead), length < sizeBytes - from));
@@ -57,7 +57,7 @@ async function readTail(
 
 function splitLines(bytes: Buffer, isCut: boolean): readonly Uint8Array[] {
   const contents: Uint8Array[] = [];
-  // A torn first line is skipped unless it is all there is: then it has no header that could be read.
+  // A truncated first line is skipped unless it is the only one: then it has no readable header.
   let start = isCut ? bytes.indexOf(NEWLINE) + 1 : 0;
   while (start < bytes.length) {
     const newline = bytes.indexOf(NEWLINE, start);

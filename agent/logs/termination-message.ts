@@ -1,12 +1,13 @@
-/** Reads what a container left in its termination message file. The container wrote every byte of it. */
+/** Reads the termination message file of a container. Its content is entirely controlled by the container. */
 import { LogFileError, openRegularFile } from './open-log.ts';
 
-/** Most bytes of a termination message, as the API allows. */
-export const TERMINATION_MESSAGE_BYTES = 4096;
+/** Maximum size of a termination message, as defined by the API. */
+const TERMINATION_MESSAGE_BYTES = 4096;
 
-/** The last bytes of a regular file as text, cut at a character's border; undefined when there is no such file.
- *  A symlink, FIFO, socket, device or directory in its place counts as none.
- * @param root directory that must really contain the file. */
+/** Returns the last bytes of a regular file as text, cut at a character boundary; undefined if there is no
+ *  such file.
+ *  A symlink, FIFO, socket, device or directory counts as missing.
+ *  @param root directory that must contain the real file */
 export async function readTerminationMessage(path: string, root?: string): Promise<string | undefined> {
   try {
     const { file, sizeBytes } = await openRegularFile(path, root);
@@ -23,7 +24,7 @@ export async function readTerminationMessage(path: string, root?: string): Promi
   }
 }
 
-/** Decodes the end of a text; where its start was cut off, skips what is left of a torn character. */
+/** Decodes the end of a text; skips the rest of a truncated first character. */
 export function decodeTail(bytes: Uint8Array, wasCut: boolean): string {
   const firstWhole = wasCut ? bytes.subarray(0, 4).findIndex((byte) => (byte & 0xc0) !== 0x80) : 0;
   const start = Math.max(0, firstWhole);

@@ -27,14 +27,14 @@ const settings = (more: Partial<LogSettings> = {}): LogSettings => ({
   ...more,
 });
 
-test('a file has the lines, with those of errors at once', async () => {
+test('a file contains the lines, errors immediately', async () => {
   const log = createAgentLog(settings(), { node: 'n' });
   log.info({}, 'first');
   log.error({}, 'second');
   expect(await readFile(join(dir, 'a.log'), 'utf8')).toBe('"first" node="n"\n"second" node="n"\n');
 });
 
-test('a directory has a file, which begins anew at its size', async () => {
+test('a directory contains a file, which is rotated at its size', async () => {
   const sub = join(dir, 'sub');
   const log = createAgentLog(settings({ logFile: '', logDir: sub, logFileMaxSize: 1 }), {});
   const padding = 'x'.repeat(700_000);
@@ -47,7 +47,7 @@ test('a directory has a file, which begins anew at its size', async () => {
   expect((await readFile(join(sub, 'nodeagent.log'), 'utf8')).match(/^"\w+"/gm)).toEqual(['"three"']);
 });
 
-test('a file that can not be opened is an error', () => {
+test('a file that cannot be opened is an error', () => {
   expect(() => createAgentLog(settings({ logFile: join(dir, 'no', 'file') }), {})).toThrow('ENOENT');
 });
 

@@ -1,4 +1,4 @@
-/** The agent's own log, as its settings have it: form, detail, and where it goes. */
+/** Log of the agent according to its settings: format, verbosity, and destination. */
 import { mkdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DestinationStream, pino } from 'pino';
@@ -21,12 +21,12 @@ export type LogSettings = Pick<
 
 const STANDARD_OUTPUT = 1;
 const STANDARD_ERROR = 2;
-/** Lines of a file are written when there are so many bytes of them, or after the flush frequency. */
+/** Log files are flushed at this many buffered bytes, or after the flush frequency. */
 const FILE_BUFFER_BYTES = 8192;
-/** Most that is written at once; a buffer is smaller. */
+/** Maximum size of one write; a buffer is smaller. */
 const WRITE_BYTES = 16_384;
 const MEGABYTE = 1024 * 1024;
-/** Others than root have no business with it. */
+/** Readable for root only. */
 const FILE_MODE = 0o640;
 const FILE_NAME = 'nodeagent.log';
 
@@ -34,8 +34,8 @@ const SEVERITIES = ['INFO', 'WARNING', 'ERROR', 'FATAL'];
 
 const RANKS: Readonly<Record<string, number>> = { I: 0, W: 1, E: 2 };
 
-/** 0 to 2.
- *  @param severity of a line of text; of one of JSON it is read */
+/** Returns the severity, 0 to 2.
+ *  @param severity of a text line; that of a JSON line is parsed */
 export function severityOf(line: string, severity?: Severity): number {
   return RANKS[severity ?? /^\{"level":"(\w)/.exec(line)?.[1]?.toUpperCase() ?? ''] ?? 0;
 }
@@ -49,7 +49,7 @@ const standard = (dest: number): DestinationStream => pino.destination({ dest, s
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-/** A file that begins anew at its greatest size; the one before stays beside it. */
+/** A log file that is rotated at its maximum size; the previous file is retained. */
 function fileOutput(path: string, maxBytes: number, flushMs: number): LineOutput {
   const file = pino.destination({
     dest: path,
@@ -65,7 +65,7 @@ function fileOutput(path: string, maxBytes: number, flushMs: number): LineOutput
     write(line, severity) {
       file.write(line);
       bytes += Buffer.byteLength(line);
-      // Who looks for what went wrong must find it.
+      // Errors are written immediately.
       if (severityOf(line, severity) >= 2) file.flushSync();
       if (maxBytes === 0 || bytes < maxBytes) return;
       file.flushSync();
@@ -83,7 +83,7 @@ function filePath({ logDir, logFile }: LogSettings): string | undefined {
   return join(logDir, FILE_NAME);
 }
 
-/** Errors to standard error, all else to standard output, where it may wait. */
+/** Errors go to standard error, everything else to standard output, where it may be buffered. */
 function splitOutput({ logging: { options, flushFrequency } }: LogSettings): LineOutput {
   const errors = standard(STANDARD_ERROR);
   const minLength = quantityValue(options.json.infoBufferSize);
@@ -102,15 +102,15 @@ function splitOutput({ logging: { options, flushFrequency } }: LogSettings): Lin
   };
 }
 
-/** @throws Error of the system where the file can't be opened */
-export function createLogOutput(settings: LogSettings): LineOutput {
+/** @throws Error of the system when the file cannot be opened */
+function createLogOutput(settings: LogSettings): LineOutput {
   const { logging, logtostderr, alsologtostderr, stderrthreshold, logFileMaxSize } = settings;
   const path = logtostderr ? undefined : filePath(settings);
   if (path === undefined) {
     const split = logging.format === 'json' && logging.options.json.splitStream;
     return split ? splitOutput(settings) : standard(STANDARD_ERROR);
   }
-  const file = fileOutput(path, logFileMaxSize * MEGABYTE, logging.flushFrequency);
+  const file = fileOutput(path, Number(logFileMaxSize) * MEGABYTE, logging.flushFrequency);
   const errors = standard(STANDARD_ERROR);
   const threshold = alsologtostderr ? 0 : thresholdOf(stderrthreshold);
   return {
@@ -121,7 +121,7 @@ export function createLogOutput(settings: LogSettings): LineOutput {
   };
 }
 
-/** @throws Error of the system where the file can't be opened */
+/** @throws Error of the system when the file cannot be opened */
 export function createAgentLog(settings: LogSettings, fields: object): ProcessLogger {
   const { logging, skipHeaders } = settings;
   return createProcessLogger(logging.verbosity, fields, createLogOutput(settings), {

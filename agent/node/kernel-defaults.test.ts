@@ -25,22 +25,22 @@ test('sets what differs, and nothing else', async () => {
   expect(await readDifferences(dir.path)).toEqual([]);
 });
 
-test('leaves the machine of an agent that has no server', async () => {
+test('does not modify the machine without an API server', async () => {
   await using dir = await createTempDir();
   await kernel(dir.path, { 'kernel/panic': 0 });
   await keepKernelDefaults({ isProtected: false, sets: false, root: dir.path }, silentLogger);
   expect(await readDifferences(dir.path)).toEqual([{ name: 'kernel/panic', actual: 0, wanted: 10 }]);
 });
 
-test('refuses protected parameters that differ, and says how they are set', async () => {
+test('rejects protected parameters that differ, with the remedy', async () => {
   await using dir = await createTempDir();
   await kernel(dir.path, { 'vm/overcommit_memory': 0 });
-  const kept = keepKernelDefaults({ isProtected: true, sets: true, root: dir.path }, silentLogger);
-  await expect(kept).rejects.toThrow(KernelDefaultsError);
-  await expect(kept).rejects.toThrow('sysctl -w vm.overcommit_memory=1');
+  const result = keepKernelDefaults({ isProtected: true, sets: true, root: dir.path }, silentLogger);
+  await expect(result).rejects.toThrow(KernelDefaultsError);
+  await expect(result).rejects.toThrow('sysctl -w vm.overcommit_memory=1');
 });
 
-test('does not miss what the kernel lacks, nor fail where it is read only', async () => {
+test('ignores missing parameters, and survives a read-only file system', async () => {
   await using dir = await createTempDir();
   expect(await readDifferences(dir.path)).toEqual([]);
   await kernel(dir.path, {});

@@ -1,4 +1,4 @@
-/** Parameters of the kernel that a node is to have: that it ends pods rather than panics, but comes back when it does.
+/** Kernel parameters that a node requires: kill processes rather than panic on OOM, and reboot after a panic.
  *  Source: upstream's container manager (`setupKernelTunables`), 1.24; the kernel's document on sysctl. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,14 +21,14 @@ export interface Difference {
   readonly wanted: number;
 }
 
-/** Parameters of the kernel are not what they are to be, and may not be changed. */
+/** Kernel parameters differ from the required values and are protected. */
 export class KernelDefaultsError extends Error {
   override readonly name = 'KernelDefaultsError';
 
   constructor(differences: readonly Difference[]) {
     const settings = differences.map(({ name, wanted }) => `${name.replaceAll('/', '.')}=${wanted}`);
     super(
-      'parameters of the kernel differ from what a node needs and are protected (--protect-kernel-defaults): set ' +
+      'kernel parameters differ from what a node needs and are protected (--protect-kernel-defaults): set ' +
         `them with sysctl -w ${settings.join(' ')}`,
     );
   }
@@ -37,12 +37,12 @@ export class KernelDefaultsError extends Error {
 export interface KernelDefaultsOptions {
   /** `--protect-kernel-defaults` */
   readonly isProtected: boolean;
-  /** Whether parameters are set. Deviation: an agent without an API server leaves the machine as it is. */
+  /** Whether to set parameters. Deviation: an agent without an API server does not modify the machine. */
   readonly sets: boolean;
   readonly root?: string;
 }
 
-/** What differs. A parameter that this kernel doesn't have does not. */
+/** Returns the differing parameters. One that this kernel lacks is ignored. */
 export async function readDifferences(root = '/proc/sys'): Promise<readonly Difference[]> {
   const all = await Promise.all(
     Object.entries(KERNEL_DEFAULTS).map(async ([name, wanted]) => {
@@ -64,10 +64,10 @@ export async function keepKernelDefaults(
   for (const { name, actual, wanted } of differences) {
     try {
       await writeFile(join(root, name), `${wanted}\n`);
-      log.info({ parameter: name, before: actual, now: wanted }, 'Parameter of the kernel was set');
+      log.info({ parameter: name, before: actual, now: wanted }, 'Kernel parameter set');
     } catch (thrown) {
       const err = asError(thrown);
-      log.warn({ err, parameter: name, actual, wanted }, 'Parameter of the kernel was left as it is');
+      log.warn({ err, parameter: name, actual, wanted }, 'Failed to set kernel parameter');
     }
   }
 }

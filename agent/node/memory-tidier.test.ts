@@ -20,7 +20,7 @@ function start() {
   };
 }
 
-test('tidies once after the work has rested', async () => {
+test('collects once after the work has paused', async () => {
   await using setup = start();
   setup.tidier.note();
   for (let second = 0; second < 20; second += 1) {
@@ -34,7 +34,7 @@ test('tidies once after the work has rested', async () => {
   expect(setup.count()).toBe(1);
 });
 
-test('tidies again after the next stretch of work', async () => {
+test('collects again after the next burst of work', async () => {
   await using setup = start();
   setup.tidier.note();
   await setup.clock.advance(10_000);
@@ -43,7 +43,7 @@ test('tidies again after the next stretch of work', async () => {
   expect(setup.count()).toBe(2);
 });
 
-test('tidies once a minute while the work never rests', async () => {
+test('collects once a minute while the work never pauses', async () => {
   await using setup = start();
   for (let second = 0; second < 181; second += 1) {
     setup.tidier.note();
@@ -56,7 +56,7 @@ test('collects garbage in a process that was not started for it', () => {
   const tidy = createTidy();
   const dropped = new WeakRef({ some: 'object' });
   return new Promise<void>((resolve) => {
-    // A target lives to the end of the turn in which it was looked at.
+    // A weak reference keeps its target alive until the end of the turn in which it was read.
     setImmediate(() => {
       tidy();
       expect(dropped.deref()).toBeUndefined();

@@ -1,5 +1,5 @@
-/** Gives memory back after a burst of work. V8 and the C library keep what starting many pods needed for a while,
- *  and an agent that then rests would keep it for good: nothing makes them look again. */
+/** Releases memory after bursts of work. V8 and the C library retain the memory of many pod starts, and an
+ *  idle agent would retain it for good, as nothing triggers a collection. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import koffi from 'koffi';
@@ -8,27 +8,27 @@ import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
 
 export interface MemoryTidier {
-  /** Something happened that needs memory. Cheap. */
+  /** Called for work that allocates memory. Cheap. */
   note(): void;
-  /** Tidies once after each stretch of work, until `signal` fires. Never rejects. */
+  /** Collects once after each burst of work, until `signal` fires. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
 }
 
 export interface MemoryTidierDeps {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Frees what can be freed. */
+  /** Frees unused memory. */
   readonly tidy: () => void;
 }
 
-/** How long nothing may have happened: nobody waits for the agent during the pause of some 30 ms. */
+/** Required idle time: no request waits for the agent during the pause of some 30 ms. */
 const REST_MS = 5_000;
-/** On a node where something always happens, this often all the same: garbage of pods that come and go piles up
- *  otherwise, to several times of what is in use. */
+/** Maximum interval on a node that is never idle: otherwise garbage of short-lived pods accumulates to
+ *  several times the memory in use. */
 const MOST_BUSY_MS = 60_000;
 
 export function createMemoryTidier({ clock, log, tidy }: MemoryTidierDeps): MemoryTidier {
-  /** First and last since memory was tidied. */
+  /** First and last activity since the last collection. */
   let noted: { readonly firstAtMs: number; lastAtMs: number } | undefined;
 
   function step(): number | undefined {
@@ -44,7 +44,7 @@ export function createMemoryTidier({ clock, log, tidy }: MemoryTidierDeps): Memo
   const loop = createLoop({
     clock,
     step: () => Promise.resolve(step()),
-    onError: (err) => log.warn({ err }, 'Memory was not tidied'),
+    onError: (err) => log.warn({ err }, 'Failed to trim memory'),
   });
   return {
     note() {
@@ -60,7 +60,7 @@ export function createMemoryTidier({ clock, log, tidy }: MemoryTidierDeps): Memo
   };
 }
 
-/** Collects garbage, then has the C library return what is free.
+/** Collects garbage, then returns free memory of the C library to the kernel.
  *  @see malloc_trim(3) */
 export function createTidy(): () => void {
   const trim = trimFunction();
@@ -71,8 +71,8 @@ export function createTidy(): () => void {
   };
 }
 
-/** The collector, however Node was started: without it an agent whose heap once grew keeps it, as V8 sees no reason to
- *  look at a heap that rests. */
+/** Returns the garbage collector, whatever the flags of Node: without it an agent whose heap once grew
+ *  retains it, as V8 does not collect an idle heap. */
 function collectFunction(): () => void {
   if (globalThis.gc === undefined) setFlagsFromString('--expose-gc');
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- V8 gives every new context one from here on
@@ -84,7 +84,7 @@ function trimFunction(): ((padBytes: number) => number) | undefined {
   try {
     return koffi.load('libc.so.6').func('int malloc_trim(size_t)');
   } catch {
-    // Another C library than glibc: it has no such function.
+    // Other C libraries than glibc lack the function.
     return undefined;
   }
 }

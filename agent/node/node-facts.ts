@@ -1,25 +1,26 @@
-/** What the agent says about the node it runs on: name, addresses, capacity. */
+/** Name, addresses and capacity of the node. */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { availableParallelism, hostname, networkInterfaces, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { decideAddresses, wishedAddresses } from '../registration/addresses.ts';
-import { readNetwork } from '../registration/machine/read-network.ts';
+import { readNetwork } from '../machine/read-network.ts';
+import { decideAddresses, requestedAddresses } from '../registration/addresses.ts';
 
-/** The node's name: the override, or the host's name in lower case. */
+/** Returns the name of the node: the override, or the hostname in lower case. */
 export function nodeName(hostnameOverride: string): string {
   return (hostnameOverride === '' ? hostname() : hostnameOverride).trim().toLowerCase();
 }
 
-/** Addresses of the node for its pods, the primary one first: those configured, or that of the interface that leads
- *  out, else the first IPv4 one of an interface that is up, else the first IPv6 one, else loopback.
+/** Returns the addresses of the node for its pods, the primary one first: those configured, or that of the
+ *  interface with the default route, else the first IPv4 one of an interface that is up, else the first IPv6
+ *  one, else loopback.
  *  @param nodeIP `--node-ip`: empty, one address, or a dual-stack pair; `::` prefers IPv6 */
 export async function hostAddresses(nodeIP: string): Promise<readonly string[]> {
-  const wanted = wishedAddresses(nodeIP);
+  const wanted = requestedAddresses(nodeIP);
   if (wanted.length > 0) return wanted;
   const network = await readNetwork();
-  // A pod waits for no resolver.
+  // Skips name resolution, which could delay pods.
   const routed = decideAddresses({ nodeIP, hostname: '' }, { ...network, resolved: [] });
   if (routed.kind === 'found') return routed.addresses.slice(0, 1).map(({ address }) => address);
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
@@ -39,7 +40,7 @@ export function nodeCapacity(): Readonly<Record<string, number>> {
 
 const HUGE_PAGES_DIR = '/sys/kernel/mm/hugepages';
 
-/** Huge page sizes of this machine in bytes; none where the kernel has none. */
+/** Returns huge page sizes of this machine in bytes; empty where the kernel has none. */
 export async function hugePageSizesBytes(): Promise<readonly number[]> {
   const names = await readdir(HUGE_PAGES_DIR).catch(() => []);
   return names.flatMap((name) => {
@@ -50,8 +51,8 @@ export async function hugePageSizesBytes(): Promise<readonly number[]> {
 
 const INSTANCE = /^[a-z0-9]{16}$/;
 
-/** The id under which this agent marks its objects in the runtime. It is kept in the root directory, so that an
- *  agent started on the same root knows them again, and one on another root never touches them. */
+/** Returns the instance ID that marks the agent's objects in the runtime. It is stored in the root directory,
+ *  so that an agent with the same root recognizes them, and one with another root never touches them. */
 export async function instanceId(rootDir: string): Promise<string> {
   const path = join(rootDir, 'instance');
   const known = await readFile(path, 'utf8').catch(() => '');

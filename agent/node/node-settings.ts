@@ -1,4 +1,4 @@
-/** The facts of the node and the configuration that pods depend on, gathered once at start. */
+/** Node facts and configuration that pods depend on, gathered once at start. */
 import { readFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
@@ -67,7 +67,7 @@ export async function loadNodeSettings(config: AgentConfig, identity: NodeIdenti
   };
 }
 
-/** Whether limits are those of cgroup v2. */
+/** Whether limits use cgroup v2. */
 async function isUnified(): Promise<boolean> {
   const mounts = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
   return parseHierarchies(mounts)?.version === 2;
@@ -93,7 +93,7 @@ async function dnsSettings(config: AgentConfig, { hostIPs }: NodeIdentity): Prom
   };
 }
 
-/** Read anew for each sandbox: it changes with the node's network. */
+/** Read again for each sandbox: it changes with the network of the node. */
 async function readResolvConf(path: string): Promise<ResolvConf> {
   return parseResolvConf(await readFile(path, 'utf8').catch(() => ''));
 }

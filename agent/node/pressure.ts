@@ -1,4 +1,4 @@
-/** What the node is short of, as whoever watches it has found: for the node's status, and for pods that come. */
+/** Current node pressure, for the node status and for the admission of pods. */
 import { createListeners } from '#api/kit/listeners.ts';
 import type { PressureCondition } from '#eviction/signals.ts';
 
@@ -7,11 +7,11 @@ export type Conditions = ReadonlySet<PressureCondition>;
 export interface NodePressure {
   readonly conditions: () => Conditions;
   readonly set: (conditions: Conditions) => void;
-  /** @returns a function that ends the subscription */
+  /** @returns a function that unsubscribes */
   readonly onChange: (listener: (conditions: Conditions) => void) => () => void;
 }
 
-/** Nothing is short until it is found to be. */
+/** Starts without pressure. */
 export function createNodePressure(): NodePressure {
   const listeners = createListeners<[conditions: Conditions]>('node pressure');
   let current: Conditions = new Set();

@@ -10,12 +10,12 @@ const SCRIPT = `
 `;
 
 describe('outliveRejections', () => {
-  test('logs what failed unheard and goes on', async () => {
+  test('logs unhandled rejections and continues', async () => {
     const module = new URL('process-guard.ts', import.meta.url).href;
     const args = ['--input-type=module', '--eval', SCRIPT, module];
     const { stdout } = await promisify(execFile)(process.execPath, args, {
       cwd: new URL('../..', import.meta.url).pathname,
     });
-    expect(stdout).toBe('Background work failed unheard: of one pod\nstill here\n');
+    expect(stdout).toBe('Unhandled promise rejection: of one pod\nstill here\n');
   });
 });

@@ -1,27 +1,28 @@
-/** What the agent asks of the kernel for its own process. A wish that is refused is told and lived without. */
+/** Kernel limits of the agent's own process. A rejected one is logged and ignored. */
+
 import { writeFile } from 'node:fs/promises';
 import koffi from 'koffi';
+import type { Int64 } from '#api/kit/int64.ts';
 import type { Logger } from '#api/kit/logger.ts';
 
 export interface ProcessLimits {
-  /** −1000 to 1000; lower is spared longer when memory runs out. */
+  /** −1000 to 1000; a lower value is killed later when memory runs out. */
   readonly oomScoreAdj: number;
-  readonly maxOpenFiles: number;
+  readonly maxOpenFiles: Int64;
 }
 
 const RLIMIT_NOFILE = 7;
 
 export async function applyProcessLimits(limits: ProcessLimits, log: Logger): Promise<void> {
   await writeFile('/proc/self/oom_score_adj', String(limits.oomScoreAdj)).catch((err: unknown) => {
-    log.info({ err, oomScoreAdj: limits.oomScoreAdj }, 'OOM score was left as it is');
+    log.info({ err, oomScoreAdj: limits.oomScoreAdj }, 'Failed to set OOM score');
   });
   const errno = setOpenFiles(limits.maxOpenFiles);
-  if (errno !== 0)
-    log.info({ errno, maxOpenFiles: limits.maxOpenFiles }, 'Open file limit was left as it is');
+  if (errno !== 0) log.info({ errno, maxOpenFiles: limits.maxOpenFiles }, 'Failed to set open file limit');
 }
 
 /** @returns 0, or the errno */
-function setOpenFiles(limit: number): number {
+function setOpenFiles(limit: Int64): number {
   const call: (resource: number, limits: BigUint64Array) => number = koffi
     .load('libc.so.6')
     .func('int setrlimit(int, void *)');

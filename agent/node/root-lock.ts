@@ -1,4 +1,4 @@
-/** Only one agent works on a root directory: two would each remove what the other one made. */
+/** Lock of the root directory: two agents on one root would remove each other's objects. */
 import { chmod, type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import koffi from 'koffi';
@@ -7,22 +7,22 @@ import { makeFolder } from '#api/kit/make-folder.ts';
 const LOCK_EX = 2;
 const LOCK_NB = 4;
 
-/** Another agent holds the root directory. */
+/** Another agent holds the lock. */
 export class RootLockedError extends Error {
   constructor(path: string) {
-    super(`another agent works on this root directory: it holds ${path}`);
+    super(`another agent uses this root directory: it holds ${path}`);
     this.name = 'RootLockedError';
   }
 }
 
-/** Takes away what others may do with a folder that somebody else created: what is below belongs to pods and holds
- *  their secrets. */
+/** Removes the access of others from an existing directory: its content belongs to pods and includes their
+ *  secrets. */
 async function shut(folder: string): Promise<void> {
   const mode = (await stat(folder)).mode & 0o7777;
   if ((mode & 0o027) !== 0) await chmod(folder, mode & ~0o027);
 }
 
-/** Takes the lock for as long as the process lives; the kernel frees it however the process ends.
+/** Acquires the lock for the lifetime of the process; the kernel releases it at any exit.
  *  @throws RootLockedError */
 export async function lockRoot(rootDir: string): Promise<FileHandle> {
   await makeFolder(rootDir, 0o750);

@@ -7,7 +7,7 @@ test.each<[string[], number]>([
   [['--max-semi-space-size=1', '--optimize-for-size'], 0],
   [['--max_semi_space_size=64'], 0],
   [['--max-old-space-size=4096'], 0],
-])('with the flags %j, %d settings are made', (flags, count) => {
+])('with the flags %j, %d settings are applied', (flags, count) => {
   const made: string[] = [];
   keepHeapSmall(flags, (flag) => made.push(flag));
   expect(made).toHaveLength(count);

@@ -25,11 +25,11 @@ test('listenOn names the flag', async () => {
 });
 
 test.each([
-  ['EACCES', 1000, 'the agent needs root; start it with sudo: --root-dir: /r may not be written'],
-  ['EPERM', 0, '--root-dir: /r may not be written'],
+  ['EACCES', 1000, 'the agent needs root; start it with sudo: --root-dir: /r is not writable'],
+  ['EPERM', 0, '--root-dir: /r is not writable'],
   ['EROFS', 0, '--root-dir: /r is on a read-only file system'],
-  ['ENOENT', 0, '--root-dir: /r cannot be made: its file system takes no folders'],
-  ['ENOTDIR', 0, '--root-dir: /r is no folder'],
+  ['ENOENT', 0, '--root-dir: /r cannot be created: its file system does not support directories'],
+  ['ENOTDIR', 0, '--root-dir: /r is not a directory'],
   ['EIO', 0, 'EIO'],
 ])('rootDirFault: %s as user %i', (code, user, message) => {
   expect(rootDirFault(coded(code), '/r', user).message).toBe(message);

@@ -1,7 +1,7 @@
-/** Why the agent did not start, as a sentence that names the flag and the fix. Pure. */
+/** Errors that prevent the start of the agent, with the flag and the remedy. Pure. */
 import { SocketInUseError } from '#api/kit/unix-socket.ts';
 
-/** A fault of the configuration or the machine that the administrator can mend. */
+/** An error of configuration or machine that the administrator can fix. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }
@@ -16,7 +16,8 @@ export interface ListenPlace {
   readonly port: number;
 }
 
-/** Runs what listens, and names the flags where it fails. @throws StartError, what the work throws */
+/** Runs a function that listens, and adds the flags to its errors. @throws StartError, errors of the function
+ */
 export async function listenAt<T>(place: ListenPlace, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -45,7 +46,7 @@ function listenFault(
   }
 }
 
-/** The same for a socket in the file system. @throws StartError, what the work throws */
+/** The same for a socket in the file system. @throws StartError, errors of the function */
 export async function listenOn<T>(flag: string, path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -62,20 +63,23 @@ export async function listenOn<T>(flag: string, path: string, work: () => Promis
   }
 }
 
-/** What failed with the root directory, for a user who may be nobody in particular. */
+/** Returns the error of the root directory, for any user. */
 export function rootDirFault(error: Error, rootDir: string, userId: number | undefined): Error {
   const code = codeOf(error);
   if (code === 'EACCES' || code === 'EPERM') {
     const needs = userId === 0 ? '' : 'the agent needs root; start it with sudo: ';
-    return new StartError(`${needs}--root-dir: ${rootDir} may not be written`, { cause: error });
+    return new StartError(`${needs}--root-dir: ${rootDir} is not writable`, { cause: error });
   }
   if (code === 'ENOTDIR' || code === 'EEXIST') {
-    return new StartError(`--root-dir: ${rootDir} is no folder`, { cause: error });
+    return new StartError(`--root-dir: ${rootDir} is not a directory`, { cause: error });
   }
   if (code === 'ENOENT') {
-    return new StartError(`--root-dir: ${rootDir} cannot be made: its file system takes no folders`, {
-      cause: error,
-    });
+    return new StartError(
+      `--root-dir: ${rootDir} cannot be created: its file system does not support directories`,
+      {
+        cause: error,
+      },
+    );
   }
   if (code === 'EROFS') {
     return new StartError(`--root-dir: ${rootDir} is on a read-only file system`, { cause: error });

@@ -23,7 +23,7 @@ test.each([
   expect(thrown instanceof SwapOnError ? SwapOnError : thrown).toBe(error);
 });
 
-test('a kernel without swap is fine, and the refusal names what to do', async () => {
+test('accepts a kernel without swap, and rejects swap with the remedy', async () => {
   await expect(refuseSwap({ failSwapOn: true }, '/nonexistent/swaps')).resolves.toBeUndefined();
   expect(new SwapOnError(['/dev/sda2']).message).toMatch(/\/dev\/sda2.*swapoff -a.*--fail-swap-on=false/);
 });

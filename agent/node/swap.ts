@@ -1,21 +1,21 @@
-/** Whether the machine swaps. With swap on, limits of memory and evictions come later than they should.
- *  Source: document 3, 4.3 (`--fail-swap-on`); proc(5). */
+/** Swap check. With swap, memory limits and evictions take effect too late.
+ *  Source: startup checks, document 3 §4.3 (`--fail-swap-on`); proc(5). */
 import { readFile } from 'node:fs/promises';
 
-/** The agent is not to run on a machine that swaps. */
+/** The agent must not run on a machine with swap. */
 export class SwapOnError extends Error {
   override readonly name = 'SwapOnError';
 
   constructor(devices: readonly string[]) {
     super(
-      `swap is on (${devices.join(', ')}): switch it off with swapoff -a, and out of /etc/fstab, or start the agent ` +
+      `swap is on (${devices.join(', ')}): disable it with swapoff -a and in /etc/fstab, or start the agent ` +
         'with --fail-swap-on=false',
     );
   }
 }
 
-/** Reads /proc/swaps: files and devices that are swapped to. */
-export const parseSwaps = (text: string): readonly string[] =>
+/** Parses /proc/swaps: swap files and devices. */
+const parseSwaps = (text: string): readonly string[] =>
   text
     .split('\n')
     .slice(1)
@@ -28,7 +28,7 @@ export async function refuseSwap(
   path = '/proc/swaps',
 ): Promise<void> {
   if (!failSwapOn) return;
-  // A kernel without swap has no such file.
+  // A kernel without swap support lacks this file.
   const devices = parseSwaps(await readFile(path, 'utf8').catch(() => ''));
   if (devices.length > 0) throw new SwapOnError(devices);
 }

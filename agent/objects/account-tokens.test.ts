@@ -49,7 +49,7 @@ function setUp() {
 }
 
 describe('createAccountTokens', () => {
-  test('asks for a token that is bound to the pod, once', async () => {
+  test('requests a token that is bound to the pod, once', async () => {
     const { tokens, bodies } = setUp();
     const both = await Promise.all([tokens.get(request), tokens.get(request)]);
     expect(both.map(({ token }) => token)).toEqual(['t1', 't1']);
@@ -84,7 +84,7 @@ describe('createAccountTokens', () => {
     expect(renewalTime(token, 1)).toBe(1000 + afterMs - 10_000);
   });
 
-  test('keeps tokens for other audiences and pods apart', async () => {
+  test('separates tokens by audience and pod', async () => {
     const { tokens, bodies } = setUp();
     await tokens.get(request);
     await tokens.get({ ...request, audience: '' });
@@ -96,7 +96,7 @@ describe('createAccountTokens', () => {
     expect(bodies).toHaveLength(4);
   });
 
-  test('goes on with the last one while the server is away, across a restart and past its time', async () => {
+  test('uses the last one while the server is unavailable, across a restart and past its expiry', async () => {
     const { tokens, clock, fail, make } = setUp();
     await tokens.get(request);
     await clock.advance(2 * HOUR);
@@ -106,7 +106,7 @@ describe('createAccountTokens', () => {
     await expect(make().get({ ...request, podUID: 'other' })).rejects.toThrow('away');
   });
 
-  test('gives nothing that has expired when the server refuses another', async () => {
+  test('returns no expired token when the server rejects a renewal', async () => {
     const { tokens, clock, fail } = setUp();
     await tokens.get(request);
     fail(new ApiRequestError({ status: 403, reason: 'Forbidden', message: 'no more' }));

@@ -1,21 +1,23 @@
-/** Tokens with which pods prove who they are to the API server and others: asked for, kept, and renewed in time.
- *  Source: document 3, section 2.3; upstream 1.24 token manager. */
+/** Service account tokens of pods for the API server and other audiences: requested, cached, and renewed in
+ *  time.
+ *  Source: service account tokens, document 3 §2.3; upstream 1.24 token manager. */
 import type { Clock } from '#api/kit/clock.ts';
+import { type Int64, secondsInMs } from '#api/kit/int64.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
 import { isObject } from '../api-client/object-fields.ts';
 
-/** Who a token is for. */
+/** Pod, service account and audience of a token. */
 export interface TokenRequest {
   readonly namespace: string;
   readonly account: string;
   readonly podName: string;
   readonly podUID: string;
-  /** None means that of the API server itself. */
+  /** Undefined selects the audience of the API server. */
   readonly audience: string;
-  readonly expirationSeconds: number;
+  readonly expirationSeconds: Int64;
 }
 
 export interface AccountToken {
@@ -25,11 +27,11 @@ export interface AccountToken {
   readonly expiresAtMs: number;
 }
 
-/** Tokens on disk, for the time when the server is away. */
+/** Persisted tokens, for use while the server is unavailable. */
 export interface SavedTokens {
   load(podUID: string, key: string): Promise<AccountToken | undefined>;
   save(podUID: string, key: string, token: AccountToken): void;
-  /** Forgets, in memory, those of all pods but these. */
+  /** Drops cached tokens of all other pods. */
   keepOnly(podUIDs: ReadonlySet<string>): void;
 }
 
@@ -38,28 +40,29 @@ export interface AccountTokensDeps {
   readonly saved: SavedTokens;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Of the requests for tokens, in the server's vocabulary. */
+  /** API version of token requests, in the server's vocabulary. */
   readonly tokenApiVersion: string;
   /** 0 to 1; for tests. */
   readonly random?: () => number;
 }
 
 export interface AccountTokens {
-  /** A token that is worth using for a while. While the server is away, the last one, as long as there is one.
+  /** Returns a token with sufficient remaining lifetime. While the server is unavailable, the last one, if
+   *  there is one.
    *  @throws ApiRequestError, ServerUnreachableError */
   get(request: TokenRequest): Promise<AccountToken>;
-  /** Forgets the tokens of all pods but these. */
+  /** Drops the tokens of all other pods. */
   keepOnly(podUIDs: ReadonlySet<string>): void;
   stop(): void;
 }
 
-/** Whatever its lifetime, no token gets older than this. */
+/** Maximum age of a token, whatever its lifetime. */
 const OLDEST_MS = 24 * 60 * 60 * 1000;
 const RENEW_AT = 0.8;
-/** Tokens of one lifetime are not all renewed at once. */
+/** Jitter, so that tokens with the same lifetime are not all renewed at once. */
 const JITTER_MS = 10_000;
 
-/** When a token is to be replaced, in ms of wall time: after 80 % of its life, or a day. */
+/** Returns when a token is due for renewal, in ms of wall time: after 80 % of its lifetime, or a day. */
 export function renewalTime({ issuedAtMs, expiresAtMs }: AccountToken, jitter: number): number {
   const afterMs = Math.min((expiresAtMs - issuedAtMs) * RENEW_AT, OLDEST_MS);
   return issuedAtMs + afterMs - jitter * JITTER_MS;
@@ -68,21 +71,22 @@ export function renewalTime({ issuedAtMs, expiresAtMs }: AccountToken, jitter: n
 const keyOf = ({ namespace, account, audience, expirationSeconds }: TokenRequest): string =>
   JSON.stringify([namespace, account, audience, expirationSeconds]);
 
-/** @throws Error for an answer without a token */
-function parseToken(answer: Json, nowMs: number, expirationSeconds: number): AccountToken {
-  const { status } = answer;
+/** @throws Error for a response without a token */
+function parseToken(response: Json, nowMs: number, expirationSeconds: Int64): AccountToken {
+  const { status } = response;
   const token = isObject(status) ? status['token'] : undefined;
-  if (typeof token !== 'string' || token === '') throw new Error('the API server answered without a token');
+  if (typeof token !== 'string' || token === '')
+    throw new Error('the response of the API server contains no token');
   const expires = isObject(status) ? status['expirationTimestamp'] : undefined;
   const expiresAtMs = typeof expires === 'string' ? Date.parse(expires) : Number.NaN;
   return {
     token,
     issuedAtMs: nowMs,
-    expiresAtMs: Number.isNaN(expiresAtMs) ? nowMs + expirationSeconds * 1000 : expiresAtMs,
+    expiresAtMs: Number.isNaN(expiresAtMs) ? nowMs + secondsInMs(expirationSeconds) : expiresAtMs,
   };
 }
 
-interface Kept {
+interface CachedToken {
   readonly token: AccountToken;
   readonly renewAtMs: number;
 }
@@ -91,17 +95,17 @@ export function createAccountTokens(deps: AccountTokensDeps): AccountTokens {
   const { client, saved, clock, log, random = Math.random } = deps;
   const stop = new AbortController();
   const flights = createSingleFlight<AccountToken>();
-  /** By pod, then by what was asked for. */
-  const kept = new Map<string, Map<string, Kept>>();
+  /** By pod, then by request. */
+  const cached = new Map<string, Map<string, CachedToken>>();
 
   function keep(podUID: string, key: string, token: AccountToken): void {
-    const ofPod = kept.get(podUID) ?? new Map<string, Kept>();
-    kept.set(podUID, ofPod.set(key, { token, renewAtMs: renewalTime(token, random()) }));
+    const ofPod = cached.get(podUID) ?? new Map<string, CachedToken>();
+    cached.set(podUID, ofPod.set(key, { token, renewAtMs: renewalTime(token, random()) }));
   }
 
   async function ask(request: TokenRequest): Promise<AccountToken> {
     const { namespace, account, audience, expirationSeconds, podName: name, podUID: uid } = request;
-    const answer = await client.create(
+    const response = await client.create(
       { apiVersion: 'v1', resource: 'serviceaccounts', namespace, name: account, subresource: 'token' },
       {
         apiVersion: deps.tokenApiVersion,
@@ -114,24 +118,22 @@ export function createAccountTokens(deps: AccountTokensDeps): AccountTokens {
       },
       stop.signal,
     );
-    const token = parseToken(answer, clock.now(), expirationSeconds);
+    const token = parseToken(response, clock.now(), expirationSeconds);
     keep(uid, keyOf(request), token);
     saved.save(uid, keyOf(request), token);
     return token;
   }
 
-  /** A server that refuses has reasons; one that is away may leave the last token in use, even past its time: what
-   *  it was for may accept it, and a pod that does not start is no better. */
+  /** A rejection is final; while the server is unavailable, the last token may stay in use, even expired: its
+   *  audience may accept it, and a pod that does not start is no better. */
   async function fallBack(request: TokenRequest, thrown: unknown): Promise<AccountToken> {
     const { podUID, podName: pod } = request;
-    const known = kept.get(podUID)?.get(keyOf(request))?.token ?? (await saved.load(podUID, keyOf(request)));
+    const known =
+      cached.get(podUID)?.get(keyOf(request))?.token ?? (await saved.load(podUID, keyOf(request)));
     const refused = thrown instanceof ApiRequestError && !thrown.retryable;
     const expired = known !== undefined && known.expiresAtMs <= clock.now();
     if (known === undefined || (refused && expired)) throw thrown;
-    log.warn(
-      { err: thrown, pod, expired },
-      'Service account token was not renewed; the last one stays in use',
-    );
+    log.warn({ err: thrown, pod, expired }, 'Failed to renew service account token; using the previous one');
     return known;
   }
 
@@ -139,7 +141,7 @@ export function createAccountTokens(deps: AccountTokensDeps): AccountTokens {
     async get(request) {
       const { podUID } = request;
       const key = keyOf(request);
-      const known = kept.get(podUID)?.get(key);
+      const known = cached.get(podUID)?.get(key);
       if (known !== undefined && clock.now() < known.renewAtMs) return known.token;
       try {
         return await flights.run(`${podUID} ${key}`, () => ask(request));
@@ -148,7 +150,7 @@ export function createAccountTokens(deps: AccountTokensDeps): AccountTokens {
       }
     },
     keepOnly(podUIDs) {
-      for (const uid of kept.keys()) if (!podUIDs.has(uid)) kept.delete(uid);
+      for (const uid of cached.keys()) if (!podUIDs.has(uid)) cached.delete(uid);
       saved.keepOnly(podUIDs);
     },
     stop: () => stop.abort(new Error('agent is stopping')),

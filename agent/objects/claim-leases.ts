@@ -1,11 +1,11 @@
-/** Which volumes of the manifests pods have by claims that the agent made, on disk. */
+/** Persisted bindings of manifest volumes to pods, through claims that the agent created. */
 import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 
-/** A volume that a pod has by a claim. */
+/** A volume bound to a pod by a claim. */
 export interface Lease {
   readonly podUID: string;
   readonly namespace: string;
@@ -36,14 +36,14 @@ function parseLease(value: unknown): Lease | undefined {
 function parseLeases(text: string): readonly Lease[] {
   const value: unknown = parseJsonText(text);
   if (!isObject(value) || value['version'] !== VERSION || !Array.isArray(value['claims']))
-    throw new Error('is not what this version writes');
+    throw new Error('was not written by this version');
   return value['claims'].map(parseLease).filter((lease) => lease !== undefined);
 }
 
 export interface ClaimLeases {
-  /** Those of pods of which something is left. */
+  /** Returns the bindings of pods that still exist. */
   load(): Promise<readonly Lease[]>;
-  /** Replaces them. */
+  /** Replaces the bindings. */
   save(next: readonly Lease[]): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export interface ClaimLeasesDeps {
   readonly log: Logger;
 }
 
-/** For one caller at a time. */
+/** Not safe for concurrent calls. */
 export function createClaimLeases({ rootDir, log }: ClaimLeasesDeps): ClaimLeases {
   const file = join(rootDir, 'ephemeral-claims.json');
   let leases: readonly Lease[] | undefined;
@@ -62,12 +62,12 @@ export function createClaimLeases({ rootDir, log }: ClaimLeasesDeps): ClaimLease
       return parseLeases(await readFile(file, 'utf8'));
     } catch (thrown) {
       const missing = thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT';
-      if (!missing) log.warn({ err: asError(thrown), path: file }, 'Claims could not be read');
+      if (!missing) log.warn({ err: asError(thrown), path: file }, 'Failed to read claims');
       return [];
     }
   }
 
-  /** Those of pods of which nothing is left were not taken back by an agent that was killed. */
+  /** An agent that was killed has not released the bindings of deleted pods. */
   async function load(): Promise<readonly Lease[]> {
     if (leases !== undefined) return leases;
     const found = await readLeases();

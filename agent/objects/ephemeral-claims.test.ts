@@ -1,13 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { silentLogger } from '#api/kit/logger.ts';
 import type {
   PersistentVolumeClaim,
   PersistentVolumeClaimSpec,
   PersistentVolumeSpec,
   Pod,
-} from '#api/schema/gen/core-v1.ts';
+} from '#api/gen/core-v1.ts';
+import { silentLogger } from '#api/kit/logger.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import type { ConfigObject } from '../sources/types.ts';
 import { matchVolume } from './claim-match.ts';
@@ -44,25 +44,25 @@ describe('matchVolume', () => {
     ],
     ['the one that it names', [volume('a'), volume('b')], { volumeName: 'b' }, 'b'],
     ['one that is selected', [volume('a'), volume('b')], { selector: { matchLabels: { of: 'b' } } }, 'b'],
-  ])('takes %s', (_, volumes, spec, name) => {
+  ])('selects %s', (_, volumes, spec, name) => {
     expect(matchVolume(claim(spec), volumes, nobody)).toEqual({ kind: 'volume', name });
   });
 
   test.each<[ReturnType<typeof volume>[], Partial<PersistentVolumeClaimSpec>, string]>([
-    [[], {}, 'the manifests have none'],
-    [[volume('a')], { volumeName: 'b' }, 'there is no b'],
+    [[], {}, 'the manifests define none'],
+    [[volume('a')], { volumeName: 'b' }, 'b does not exist'],
     [[volume('a', { capacity: { storage: '1Mi' } })], {}, 'a is smaller than 1Gi'],
     [[volume('a', { volumeMode: 'Block' })], {}, 'a has volumeMode Block'],
     [[volume('a')], { accessModes: ['ReadWriteMany'] }, 'a lacks the access mode ReadWriteMany'],
     [[volume('a', { storageClassName: 'fast' })], {}, 'a has the storage class "fast"'],
-    [[volume('a', { claimRef: { namespace: 'x', name: 'y' } })], {}, 'a is kept for claim x/y'],
-    [[volume('a')], { selector: { matchLabels: { of: 'b' } } }, 'a is not selected'],
-  ])('says why there is none: %#', (volumes, spec, why) => {
+    [[volume('a', { claimRef: { namespace: 'x', name: 'y' } })], {}, 'a is reserved for claim x/y'],
+    [[volume('a')], { selector: { matchLabels: { of: 'b' } } }, 'a does not match the selector'],
+  ])('reports why there is none: %#', (volumes, spec, why) => {
     expect(matchVolume(claim(spec), volumes, nobody)).toEqual({ kind: 'none', why });
   });
 
-  test('leaves to others what they have', () => {
-    const why = 'a has another claim';
+  test('skips bound volumes', () => {
+    const why = 'a is bound to another claim';
     expect(matchVolume(claim(), [volume('a')], { names: new Set(['a']) })).toEqual({ kind: 'none', why });
   });
 });
@@ -92,7 +92,7 @@ const read = (claims: EphemeralClaims, of: Pod): Promise<PersistentVolumeClaim |
   claims.readerFor(of).getPersistentVolumeClaim('default', `${of.metadata?.name}-data`);
 
 describe('createEphemeralClaims', () => {
-  test('makes the claim for the pod, and another for another pod', async () => {
+  test('creates the claim for the pod, and another for another pod', async () => {
     await using world = await createWorld([volume('a'), volume('b')]);
     const claims = world.start();
     const [first, second] = await Promise.all([read(claims, pod('u1')), read(claims, pod('u2', 'other'))]);
@@ -103,31 +103,31 @@ describe('createEphemeralClaims', () => {
     expect((await read(claims, pod('u1')))?.spec?.volumeName).toBe('a');
   });
 
-  test('keeps it across a restart, until the pod is gone', async () => {
+  test('persists it across a restart, until the pod is deleted', async () => {
     await using world = await createWorld([volume('a')]);
     await read(world.start(), pod('u1'));
     const again = world.start();
     await expect(read(again, pod('u2'))).rejects.toThrow(
-      'no PersistentVolume of the manifests fits claim default/web-data: a has another claim',
+      'no PersistentVolume of the manifests matches claim default/web-data: a is bound to another claim',
     );
     expect((await read(again, pod('u1')))?.spec?.volumeName).toBe('a');
     await again.release('u1');
     expect((await read(world.start(), pod('u2')))?.spec?.volumeName).toBe('a');
   });
 
-  test('takes back what a killed agent left to pods that are gone', async () => {
+  test('releases volumes that a killed agent left to deleted pods', async () => {
     await using world = await createWorld([volume('a')]);
     await read(world.start(), pod('gone'));
     expect((await read(world.start(), pod('u1')))?.spec?.volumeName).toBe('a');
   });
 
-  test('begins anew when its file can’t be read', async () => {
+  test('starts empty when its file is unreadable', async () => {
     await using world = await createWorld([volume('a')]);
     await writeFile(join(world.root, 'ephemeral-claims.json'), '{"version":1,"claims"');
     expect((await read(world.start(), pod('u1')))?.spec?.volumeName).toBe('a');
   });
 
-  test('takes no volume of a claim in the manifests, and hides none that has its name', async () => {
+  test('skips volumes of claims in manifests, and hides no claim with the same name', async () => {
     const of = (name: string, volumeName: string): ConfigObject => ({
       kind: 'PersistentVolumeClaim',
       metadata: { name, namespace: 'default' },
@@ -135,7 +135,7 @@ describe('createEphemeralClaims', () => {
     });
     await using world = await createWorld([volume('a'), of('db', 'a'), of('thief-data', 'x')]);
     const claims = world.start();
-    await expect(read(claims, pod('u1'))).rejects.toThrow('a has another claim');
+    await expect(read(claims, pod('u1'))).rejects.toThrow('a is bound to another claim');
     expect((await read(claims, pod('u1', 'thief')))?.metadata?.ownerReferences).toBeUndefined();
   });
 });

@@ -1,14 +1,15 @@
-/** Claims of ephemeral volumes of pods that come from no API server, where there is no controller that makes them: the
- *  agent makes each when it is first used, gives it a PersistentVolume of the manifests that nobody has, keeps that on
- *  disk, and takes it back when the pod is gone. */
-import { createLimiter } from '#api/kit/limiter.ts';
-import type { Logger } from '#api/kit/logger.ts';
+/** Claims of ephemeral volumes for pods without an API server, where no controller creates them: the agent
+ *  creates each on first use, binds it to a free PersistentVolume of the manifests, persists the binding, and
+ *  releases it when the pod is deleted. */
+
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
   PersistentVolumeClaimTemplate,
   Pod,
-} from '#api/schema/gen/core-v1.ts';
+} from '#api/gen/core-v1.ts';
+import { createLimiter } from '#api/kit/limiter.ts';
+import type { Logger } from '#api/kit/logger.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import { createClaimLeases } from './claim-leases.ts';
 import { matchVolume } from './claim-match.ts';
@@ -21,23 +22,23 @@ export interface EphemeralClaimsDeps {
 }
 
 export interface EphemeralClaims {
-  /** The objects of the manifests, and the claims that are the pod's own. */
+  /** Returns the objects of the manifests, and the claims of the pod. */
   readerFor(pod: Pod): ObjectReader;
-  /** Takes back what the pod had. */
+  /** Releases the bindings of the pod. */
   release(podUID: string): Promise<void>;
 }
 
-/** No volume of the manifests is free that would do. */
-export class UnboundClaimError extends Error {
+/** No free volume of the manifests matches. */
+class UnboundClaimError extends Error {
   readonly reason = 'FailedBinding';
 
   constructor(claim: string, why: string) {
-    super(`no PersistentVolume of the manifests fits claim ${claim}: ${why}`);
+    super(`no PersistentVolume of the manifests matches claim ${claim}: ${why}`);
     this.name = 'UnboundClaimError';
   }
 }
 
-/** The template of the pod's volume to which a claim of this name belongs. */
+/** Returns the volume claim template of the pod for a claim name. */
 function templateOf({ metadata, spec }: Pod, claimName: string): PersistentVolumeClaimTemplate | undefined {
   const found = spec?.volumes?.find(
     ({ name, ephemeral }) => ephemeral !== undefined && `${metadata?.name}-${name}` === claimName,
@@ -56,7 +57,7 @@ function claimFrom(
   return { metadata: { name, namespace, labels, annotations, ownerReferences: [owner] }, spec };
 }
 
-/** Volumes of the manifests, and those of them that their claims name. */
+/** Volumes of the manifests, and those bound by claims of manifests. */
 function volumesOf(objects: EphemeralClaimsDeps['objects']): {
   readonly volumes: readonly PersistentVolume[];
   readonly claimed: readonly string[];
@@ -106,7 +107,7 @@ export function createEphemeralClaims({ objects, rootDir, log }: EphemeralClaims
         ...objects,
         async getPersistentVolumeClaim(namespace, name) {
           const template = templateOf(pod, name);
-          // A claim that somebody wrote by that name counts: it is for whoever uses it to refuse.
+          // A manifest claim with that name takes precedence: rejecting it is left to its user.
           const written = await objects.getPersistentVolumeClaim(namespace, name);
           if (template === undefined || written !== undefined) return written;
           return turns.run(() => bind(pod, namespace, name, template));

@@ -1,4 +1,4 @@
-/** Where configuration objects lie on the API server. Pure. */
+/** Resource addresses of configuration objects on the API server. Pure. */
 import type { ObjectAddress } from '../api-client/resource-path.ts';
 import type { ObjectKey, ObjectKind } from './references.ts';
 
@@ -9,7 +9,7 @@ const RESOURCES: Readonly<Record<ObjectKind, string>> = {
   PersistentVolumeClaim: 'persistentvolumeclaims',
   Endpoints: 'endpoints',
   Service: 'services',
-  // Of manifests alone: those of the server are read elsewhere.
+  // Only from manifests: those of the server are read elsewhere.
   CSIDriver: 'csidrivers',
 };
 

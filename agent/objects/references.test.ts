@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PodSpec } from '#api/schema/gen/core-v1.ts';
+import type { PodSpec } from '#api/gen/core-v1.ts';
 import { formatObjectKey, objectReferences } from './references.ts';
 
 const plain = { name: 'main', image: 'busybox' };

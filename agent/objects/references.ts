@@ -1,4 +1,4 @@
-/** Which configuration objects a pod needs. Pure. */
+/** Collects the configuration objects that a pod references. Pure. */
 
 import type {
   Container,
@@ -7,20 +7,20 @@ import type {
   PodSpec,
   Volume,
   VolumeProjection,
-} from '#api/schema/gen/core-v1.ts';
+} from '#api/gen/core-v1.ts';
 import type { ConfigObject } from '../sources/types.ts';
 
-/** Manifests have no services: those are the API server's. */
+/** Kinds of manifest objects, and Services, which exist only on the API server. */
 export type ObjectKind = ConfigObject['kind'] | 'Service';
 
-/** Names one object; `namespace` is empty for a PersistentVolume. */
+/** Identifies one object; `namespace` is empty for a PersistentVolume. */
 export interface ObjectKey {
   readonly kind: ObjectKind;
   readonly namespace: string;
   readonly name: string;
 }
 
-/** One text per object, for maps and sets: `ConfigMap default/app`. */
+/** Returns a key for maps and sets: `ConfigMap default/app`. */
 export function formatObjectKey(key: ObjectKey): string {
   return `${key.kind} ${key.namespace}/${key.name}`;
 }
@@ -47,7 +47,7 @@ function projectionReferences(projection: VolumeProjection): readonly Reference[
   ];
 }
 
-/** Secrets with which a volume source logs in to its server. */
+/** Returns Secrets with the credentials of a volume source. */
 function loginReferences(volume: Volume): readonly Reference[] {
   return [
     ['Secret', volume.azureFile?.secretName],
@@ -67,7 +67,7 @@ function volumeReferences(volume: Volume, podName: string): readonly Reference[]
     ['ConfigMap', volume.configMap?.name],
     ['Secret', volume.secret?.secretName],
     ['PersistentVolumeClaim', volume.persistentVolumeClaim?.claimName],
-    // A generic ephemeral volume's claim is named after the pod and the volume.
+    // The claim of a generic ephemeral volume is named after the pod and the volume.
     ['PersistentVolumeClaim', volume.ephemeral === undefined ? undefined : `${podName}-${volume.name}`],
     ...(volume.projected?.sources ?? []).flatMap(projectionReferences),
     ['Endpoints', volume.glusterfs?.endpoints],
@@ -85,8 +85,9 @@ function specReferences(spec: PodSpec, podName: string): readonly Reference[] {
   ];
 }
 
-/** Every ConfigMap, Secret, PersistentVolumeClaim and Endpoints that the pod's manifest names, once each, whether or
- *  not it exists: environment, volumes, projections, volume logins and servers, image pull secrets. */
+/** Returns every ConfigMap, Secret, PersistentVolumeClaim and Endpoints that the manifest of the pod
+ *  references, once each, whether or not it exists: environment, volumes, projections, volume credentials and
+ *  servers, image pull secrets. */
 export function objectReferences(pod: Pod): readonly ObjectKey[] {
   const namespace = pod.metadata?.namespace ?? '';
   if (pod.spec === undefined) return [];

@@ -1,5 +1,6 @@
-/** Which handler of the runtime a RuntimeClass of the API server means. Read for each sandbox, which is seldom. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+/** Resolves RuntimeClasses of the API server to handlers of the runtime. Reads them for each sandbox, which
+ *  is rare. */
+import type { Pod } from '#api/gen/core-v1.ts';
 import type { ApiClient } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
 import type { ObjectKey } from './references.ts';
@@ -11,29 +12,29 @@ export interface RuntimeHandlersDeps {
 }
 
 export interface RuntimeHandlers {
-  /** @throws RuntimeClassError where there is no such class; what the client throws */
+  /** @throws RuntimeClassError for a missing class; errors of the client */
   get(className: string): Promise<string>;
 }
 
-export class RuntimeClassError extends Error {
+class RuntimeClassError extends Error {
   override readonly name = 'RuntimeClassError';
   readonly reason = 'RuntimeClassNotFound';
 }
 
-/** A class is kept among the saved objects under a name that no ConfigMap of a server has: that has a namespace. */
+/** Key of a persisted class; a ConfigMap of the server always has a namespace, so the keys do not collide. */
 const keyOf = (className: string): ObjectKey => ({
   kind: 'ConfigMap',
   namespace: '',
   name: `runtimeclass.${className}`,
 });
 
-/** What is saved for the pod's class. */
+/** Returns the keys persisted for the class of the pod. */
 export function classKeys({ spec }: Pod): readonly ObjectKey[] {
   const { runtimeClassName = '' } = spec ?? {};
   return runtimeClassName === '' ? [] : [keyOf(runtimeClassName)];
 }
 
-/** @param apiVersion of RuntimeClasses, in the server's vocabulary */
+/** @param apiVersion of RuntimeClasses, in the vocabulary of the server */
 export function createRuntimeHandlers(
   { client, saved }: RuntimeHandlersDeps,
   apiVersion: string,

@@ -18,7 +18,7 @@ async function setUp() {
   return {
     open: () => createSavedObjects({ dir, log: silentLogger }),
     files: async () => new Set(await readdir(dir).catch(() => [])),
-    /** When there are these files, and none that is half written. */
+    /** Resolves when these files exist, and no partial ones. */
     holds: (names: readonly string[]) =>
       eventually(async () => {
         const found = new Set(await readdir(dir).catch(() => []));
@@ -31,7 +31,7 @@ async function setUp() {
 const all = ['ConfigMap_a_conf.json', 'PersistentVolumeClaim_a_data.json', 'PersistentVolume__pv-1.json'];
 
 describe('createSavedObjects', () => {
-  test('has after a restart what was saved', async () => {
+  test('restores persisted objects after a restart', async () => {
     await using world = await setUp();
     const saved = world.open();
     saved.save(CLAIM, bound);
@@ -43,7 +43,7 @@ describe('createSavedObjects', () => {
     expect(await again.load(volume('pv-1'))).toEqual({ spec: { hostPath: { path: '/x' } } });
   });
 
-  test('keeps the volumes of claims that are kept, and no others', async () => {
+  test('retains the volumes of retained claims, and no others', async () => {
     await using world = await setUp();
     const saved = world.open();
     saved.save(CONFIG, { data: {} });
@@ -53,7 +53,7 @@ describe('createSavedObjects', () => {
     saved.keepOnly([CLAIM, CONFIG]);
     expect(await world.holds(all)).toBe(true);
 
-    // Another agent's life: what it knows of the claim is on the disk.
+    // A restarted agent: it knows the claim from disk.
     const again = world.open();
     again.keepOnly([CLAIM]);
     expect(await world.holds(all.slice(1))).toBe(true);
@@ -61,7 +61,7 @@ describe('createSavedObjects', () => {
     expect(await world.holds([])).toBe(true);
   });
 
-  test('keeps what the volumes of such claims name', async () => {
+  test('retains objects that the volumes of such claims reference', async () => {
     await using world = await setUp();
     const saved = world.open();
     const key: ObjectKey = { kind: 'Secret', namespace: 'vault', name: 'key' };

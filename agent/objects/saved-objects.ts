@@ -1,5 +1,6 @@
-/** Objects of the API server on disk, for the time when it is away: one file each, for root alone. No pod names a
- *  PersistentVolume, nor what that names: they stay as long as a claim that is kept leads to them. */
+/** Persisted objects of the API server, for use while it is unavailable: one file each, readable by root
+ *  only. Pods do not reference PersistentVolumes or the objects named by them: they are retained as long as a
+ *  persisted claim leads to them. */
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseJsonText } from '#api/codec/json-text.ts';
@@ -14,19 +15,19 @@ import type { SavedObjects } from './server-objects.ts';
 import { referencesOfVolume } from './volume-references.ts';
 
 export interface SavedObjectsDeps {
-  /** `<rootDir>/api/objects`; made when missing. */
+  /** `<rootDir>/api/objects`; created if missing. */
   readonly dir: string;
   readonly log: Logger;
 }
 
-/** No name has an underscore. */
+/** Separator: object names contain no underscore. */
 function fileName({ kind, namespace, name }: ObjectKey): string | undefined {
   if (dns1123SubdomainFaults(name).length > 0) return undefined;
   if (namespace !== '' && dns1123LabelFaults(namespace).length > 0) return undefined;
   return `${kind}_${namespace}_${name}.json`;
 }
 
-/** The volume that a claim is bound to. */
+/** Returns the volume that a claim is bound to. */
 function volumeOf(claim: Json | undefined): ObjectKey | undefined {
   const spec = claim?.['spec'];
   const name = isObject(spec) ? spec['volumeName'] : undefined;
@@ -37,7 +38,7 @@ function volumeOf(claim: Json | undefined): ObjectKey | undefined {
 
 export function createSavedObjects({ dir, log }: SavedObjectsDeps): SavedObjects {
   const turns = createLimiter(1);
-  /** What waits to be written, by name of the file. */
+  /** Pending writes, by file name. */
   const newest = new Map<string, Json | undefined>();
 
   async function write(path: string, object: Json): Promise<void> {
@@ -71,21 +72,21 @@ export function createSavedObjects({ dir, log }: SavedObjectsDeps): SavedObjects
       const value: unknown = parseJsonText(text);
       return isObject(value) ? value : undefined;
     } catch (thrown) {
-      log.warn({ err: asError(thrown), object: formatObjectKey(key) }, 'Saved object could not be read');
+      log.warn({ err: asError(thrown), object: formatObjectKey(key) }, 'Failed to read persisted object');
       return undefined;
     }
   }
 
-  /** In its turn among the writes: whatever is written after it stays. */
+  /** Ordered with the writes: later writes are retained. */
   async function clean(keys: readonly ObjectKey[]): Promise<void> {
     const claims = keys.filter(({ kind }) => kind === 'PersistentVolumeClaim');
     const volumes = (await Promise.all(claims.map(load))).flatMap((claim) => volumeOf(claim) ?? []);
     const led = (await Promise.all(volumes.map(load))).flatMap((volume) =>
       volume === undefined ? [] : referencesOfVolume(volume).names,
     );
-    const kept = new Set([...keys, ...volumes, ...led].map(fileName));
+    const retained = new Set([...keys, ...volumes, ...led].map(fileName));
     const names = await readdir(dir).catch(() => []);
-    for (const name of names) if (!kept.has(name)) await rm(join(dir, name), { force: true });
+    for (const name of names) if (!retained.has(name)) await rm(join(dir, name), { force: true });
   }
 
   return {
@@ -97,20 +98,20 @@ export function createSavedObjects({ dir, log }: SavedObjectsDeps): SavedObjects
       turns
         .run(() => flush(name))
         .catch((thrown: unknown) => {
-          log.warn({ err: asError(thrown), object: formatObjectKey(key) }, 'Object was not saved');
+          log.warn({ err: asError(thrown), object: formatObjectKey(key) }, 'Failed to persist object');
         });
     },
     keepOnly(keys) {
       turns
         .run(() => clean(keys))
         .catch((thrown: unknown) => {
-          log.warn({ err: asError(thrown) }, 'Saved objects were not cleaned up');
+          log.warn({ err: asError(thrown) }, 'Failed to clean up persisted objects');
         });
     },
   };
 }
 
-/** Keeps nothing: for those who want no secrets on their disks. */
+/** Persists nothing, for nodes without secrets on disk. */
 export const NO_SAVED_OBJECTS: SavedObjects = {
   load: () => Promise.resolve(undefined),
   save: () => undefined,

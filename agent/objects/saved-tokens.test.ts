@@ -14,7 +14,7 @@ function setUp(disk: Map<string, Json> = new Map()) {
 }
 
 describe('createSavedTokens', () => {
-  test('keeps all tokens of a pod, those of an earlier agent too', async () => {
+  test('retains all tokens of a pod, including those of an earlier agent', async () => {
     const { tokens, disk } = setUp();
     tokens.save('u', 'a', token('t1'));
     tokens.save('u', 'b', token('t2'));
@@ -27,7 +27,7 @@ describe('createSavedTokens', () => {
     expect(disk.get(tokensKey('u').name)).toEqual({ a: token('t3'), b: token('t2') });
   });
 
-  test('reads again what it has forgotten', async () => {
+  test('reads again what it has dropped', async () => {
     const { tokens } = setUp();
     tokens.save('u', 'a', token('t1'));
     expect(await tokens.load('u', 'a')).toEqual(token('t1'));

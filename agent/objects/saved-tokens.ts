@@ -1,11 +1,11 @@
-/** Tokens of pods among the saved objects: one file a pod, which goes with the pod. */
+/** Persisted tokens of pods: one file per pod, removed with the pod. */
 import type { Json } from '../api-client/client.ts';
 import { isObject } from '../api-client/object-fields.ts';
 import type { AccountToken, SavedTokens } from './account-tokens.ts';
 import type { ObjectKey } from './references.ts';
 import type { SavedObjects } from './server-objects.ts';
 
-/** Kept as a Secret of a name that no Secret of a server has: it would need a namespace. */
+/** Stored as a Secret without a namespace, which no Secret of a server can be. */
 export const tokensKey = (podUID: string): ObjectKey => ({ kind: 'Secret', namespace: '', name: podUID });
 
 function parse(value: unknown): AccountToken | undefined {
@@ -18,14 +18,14 @@ function parse(value: unknown): AccountToken | undefined {
 }
 
 export function createSavedTokens(saved: SavedObjects): SavedTokens {
-  /** What each file has, or will have. */
+  /** Content of each file once pending writes have finished. */
   const known = new Map<string, Promise<Json>>();
 
   const read = async (podUID: string): Promise<Json> => (await saved.load(tokensKey(podUID))) ?? {};
 
   async function write(podUID: string, all: Promise<Json>): Promise<void> {
     const tokens = await all;
-    // There may be more of them by now.
+    // More tokens may have been added.
     if (known.get(podUID) === all) saved.save(tokensKey(podUID), tokens);
   }
 
@@ -35,7 +35,7 @@ export function createSavedTokens(saved: SavedObjects): SavedTokens {
       return parse(all[key]);
     },
     save(podUID, key, token) {
-      // Those of an earlier agent stay beside it.
+      // Retain the tokens of an earlier agent.
       const before = known.get(podUID) ?? read(podUID).catch(() => ({}));
       const all = before.then((others): Json => ({ ...others, [key]: token }));
       known.set(podUID, all);

@@ -71,7 +71,7 @@ function setUp(strategy: DetectionStrategy, saved: SavedObjects = NO_SAVED_OBJEC
 }
 
 describe('objects that are watched', () => {
-  test('are followed from the time they are named, and no longer', async () => {
+  test('are watched as long as they are referenced', async () => {
     using world = setUp('Watch');
     world.there.set('a', configMap('a', 1));
     world.objects.name([key('a')]);
@@ -88,7 +88,7 @@ describe('objects that are watched', () => {
     expect(world.watches.size).toBe(0);
   });
 
-  test('are followed no more when they say that they never change', async () => {
+  test('are not watched once they are immutable', async () => {
     using world = setUp('Watch');
     world.there.set('a', configMap('a', 1, { immutable: true }));
     world.objects.name([key('a')]);
@@ -98,13 +98,13 @@ describe('objects that are watched', () => {
     expect(await world.objects.get(key('a'))).toBe(world.there.get('a'));
   });
 
-  test('are not there when the server says so', async () => {
+  test('are undefined when the server has none', async () => {
     using world = setUp('Watch');
     world.objects.name([key('none')]);
     expect(await world.objects.get(key('none'))).toBeUndefined();
   });
 
-  test('fail while the server is away and nothing was saved', async () => {
+  test('fail while the server is unavailable and none was persisted', async () => {
     using world = setUp('Watch');
     world.fail(new ServerUnreachableError('away'));
     world.objects.name([key('a')]);
@@ -113,7 +113,7 @@ describe('objects that are watched', () => {
 });
 
 describe('objects that are read', () => {
-  test('anew each time with Get', async () => {
+  test('are read each time with Get', async () => {
     using world = setUp('Get');
     world.there.set('a', configMap('a', 1));
     world.objects.name([key('a')]);
@@ -122,7 +122,7 @@ describe('objects that are read', () => {
     expect(world.asked).toEqual(['get a', 'get a']);
   });
 
-  test('once a minute with Cache, and at once for a pod that names them anew', async () => {
+  test('are read once a minute with Cache, and at once for a new reference', async () => {
     using world = setUp('Cache');
     world.there.set('a', configMap('a', 1));
     world.objects.name([key('a')]);
@@ -139,7 +139,7 @@ describe('objects that are read', () => {
     expect(world.asked).toHaveLength(3);
   });
 
-  test('from the disk while the server is away, not when it refuses', async () => {
+  test('come from disk while the server is unavailable, not when it rejects', async () => {
     await using dir = await createTempDir();
     const at = join(dir.path, 'objects');
     using before = setUp('Get', createSavedObjects({ dir: at, log: silentLogger }));
@@ -162,7 +162,7 @@ describe('objects that are read', () => {
     expect(await eventually(async () => (await readdir(at)).length === 0)).toBe(true);
   });
 
-  test('and kept with what a volume leads to, as long as its claim is named', async () => {
+  test('are retained with the references of a volume, as long as its claim is referenced', async () => {
     const claim: ObjectKey = { kind: 'PersistentVolumeClaim', namespace: 'default', name: 'claim' };
     const volume: ObjectKey = { kind: 'PersistentVolume', namespace: '', name: 'pv' };
     const secret: ObjectKey = { kind: 'Secret', namespace: 'vault', name: 'key' };

@@ -1,8 +1,8 @@
-/** ConfigMaps and Secrets that pods of the API server name, each read from there by itself: a node may read no others.
- *  Only what some pod names is kept. Three ways to notice changes, as upstream 1.24's detection strategies:
+/** ConfigMaps and Secrets referenced by API pods, each read individually: a node may not list them. Only
+ *  referenced objects are cached. Three strategies for detecting changes, as in upstream 1.24:
  *
- *      Watch  follows each object, but those that say they never change
- *      Cache  reads an object again when what is known of it is older than a minute
+ *      Watch  watches each object, except immutable ones
+ *      Cache  reads an object again if the cached one is older than a minute
  *      Get    reads it each time */
 
 import type { Clock } from '#api/kit/clock.ts';
@@ -17,18 +17,19 @@ import { createWatchedObject, type WatchedObject } from './watched-object.ts';
 
 export type DetectionStrategy = 'Watch' | 'Cache' | 'Get';
 
-/** Objects on disk, for the time when the server is away. */
+/** Persisted objects, for use while the server is unavailable. */
 export interface SavedObjects {
   load(key: ObjectKey): Promise<Json | undefined>;
-  /** Takes note of the newest state; undefined when there is no such object, or nobody names it. Never throws. */
+  /** Persists the newest state; undefined when the object was deleted or is no longer referenced. Never
+   *  throws. */
   save(key: ObjectKey, object: Json | undefined): void;
-  /** Removes all others, but for the volumes of claims among these, and what those name. Never throws. */
+  /** Removes all others, except volumes of these claims, and objects referenced by those. Never throws. */
   keepOnly(keys: readonly ObjectKey[]): void;
 }
 
 export interface ServerObjectsDeps {
   readonly client: Pick<ApiClient, 'get' | 'list' | 'watch'>;
-  /** Calls the listener when the server answers again. Returns the function that ends this. */
+  /** Calls the listener when the server is available again. Returns a function that ends the subscription. */
   readonly onReturn?: (listener: () => void) => () => void;
   readonly saved: SavedObjects;
   readonly clock: Clock;
@@ -36,15 +37,15 @@ export interface ServerObjectsDeps {
 }
 
 export interface ServerObjects {
-  /** The objects that are named now. What is named no more is forgotten; what is named anew is read afresh. */
+  /** Sets the referenced objects. Others are dropped; new ones are read again. */
   name(keys: readonly ObjectKey[]): void;
-  /** The object; undefined if there is none. What was saved counts while the server is away.
-   *  @throws ApiRequestError; ServerUnreachableError where nothing was saved */
+  /** Returns the object; undefined if it does not exist. While the server is unavailable, the persisted one.
+   *  @throws ApiRequestError; ServerUnreachableError if none was persisted */
   get(key: ObjectKey): Promise<Json | undefined>;
-  /** Calls the listener with what changed, as far as the strategy notices.
+  /** Calls the listener with changes, as far as the strategy detects them.
    *  @returns a function that ends the subscription */
   onChange(listener: (changed: readonly ObjectKey[]) => void): () => void;
-  /** Ends everything under way. */
+  /** Aborts all requests in flight. */
   stop(): void;
 }
 
@@ -66,29 +67,30 @@ export function createServerObjects(
   const listeners = createListeners<[changed: readonly ObjectKey[]]>('objects of the API server');
   const stop = new AbortController();
 
-  function tell(key: ObjectKey): void {
+  function notify(key: ObjectKey): void {
     listeners.notify([key]);
   }
 
   function begin(key: ObjectKey): Named {
-    // Claims are read when they are used, and hardly ever then.
+    // Claims are read when they are used, which is rare.
     const isFollowed = key.kind === 'ConfigMap' || key.kind === 'Secret';
     if (strategy !== 'Watch' || !isFollowed) return { key, watched: undefined, cached: undefined };
     const changed = (object: Json | undefined): void => {
       saved.save(key, object);
-      tell(key);
+      notify(key);
     };
     return { key, watched: createWatchedObject(deps, key, changed), cached: undefined };
   }
 
-  /** The server's answer, or what was saved where it gives none. */
+  /** Returns the response of the server, or the persisted object if it is unavailable. */
   async function read(key: ObjectKey): Promise<Json | undefined> {
     try {
       const object = await client.get(addressOfObject(key), stop.signal);
       ledTo.note(key, object);
-      // Nobody reads a volume but through a claim of a pod that is here.
-      const isKept = key.kind === 'PersistentVolume' || named.has(formatObjectKey(key)) || ledTo.has(key);
-      if (isKept) saved.save(key, object);
+      // Volumes are read only through a claim of a pod on this node.
+      const isReferenced =
+        key.kind === 'PersistentVolume' || named.has(formatObjectKey(key)) || ledTo.has(key);
+      if (isReferenced) saved.save(key, object);
       return object;
     } catch (thrown) {
       if (thrown instanceof ApiRequestError && thrown.status === 404) return undefined;

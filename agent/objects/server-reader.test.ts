@@ -3,7 +3,7 @@ import type { ObjectKey } from './references.ts';
 import { createServerReader, namedObjects } from './server-reader.ts';
 
 describe('createServerReader', () => {
-  it('asks for each kind by namespace and name', async () => {
+  it('requests each kind by namespace and name', async () => {
     const asked: ObjectKey[] = [];
     const reader = createServerReader(
       {
@@ -29,14 +29,14 @@ describe('createServerReader', () => {
     ]);
   });
 
-  it('knows of what is not there', async () => {
+  it('returns undefined for missing objects', async () => {
     const reader = createServerReader({ get: async () => undefined }, 'system');
     expect(await reader.getEndpoints('ns', 'gluster')).toBeUndefined();
   });
 });
 
 describe('namedObjects', () => {
-  it('has what pods name that have not ended', () => {
+  it('returns references of pods that have not ended', () => {
     const spec = {
       containers: [],
       volumes: [{ name: 'v', glusterfs: { endpoints: 'gluster', path: 'data' } }],

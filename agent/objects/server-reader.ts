@@ -1,5 +1,5 @@
-/** The objects of pods of the API server, as those read them who use them. */
-import { decode } from '#api/schema/decode.ts';
+/** Typed reader for objects of API pods. */
+
 import type {
   ConfigMap,
   Endpoints,
@@ -8,15 +8,16 @@ import type {
   Pod,
   Secret,
   Service,
-} from '#api/schema/gen/core-v1.ts';
+} from '#api/gen/core-v1.ts';
+import { decode } from '#api/schema/decode.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import { type ObjectKey, type ObjectKind, objectReferences } from './references.ts';
 import type { ServerObjects } from './server-objects.ts';
 
-/** What newer servers know and we do not is left out. */
+/** Drops fields of newer servers that this version does not know. */
 const LENIENT = { unknownFields: 'ignore', missingFields: 'ignore' } as const;
 
-/** @param systemNamespace of the vocabulary */
+/** @param systemNamespace system namespace of the vocabulary */
 export function createServerReader(
   objects: Pick<ServerObjects, 'get'>,
   systemNamespace: string,
@@ -36,7 +37,7 @@ export function createServerReader(
   };
 }
 
-/** What the pods name as long as they have not ended. */
+/** Returns the references of all pods that have not ended. */
 export function namedObjects(pods: readonly Pod[]): readonly ObjectKey[] {
   return pods
     .filter(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed')

@@ -42,12 +42,12 @@ describe('serviceEnv', () => {
     expect(names.filter((name) => name.endsWith('_SERVICE_HOST'))).toEqual(hosts);
   });
 
-  test('prefers a service of the own namespace to the API server', () => {
+  test('prefers a service of its own namespace to the API server', () => {
     const own = service('shop', 'api', '10.9.9.9', [{ port: 1, protocol: 'TCP' }]);
     expect(serviceEnv(read(api, own), scope)['API_SERVICE_HOST']).toBe('10.9.9.9');
   });
 
-  test('leaves out services without an address or ports', () => {
+  test('omits services without an address or ports', () => {
     const objects = [
       service('shop', 'a', 'None', [{ port: 1 }]),
       service('shop', 'b', ''),
@@ -58,19 +58,19 @@ describe('serviceEnv', () => {
 });
 
 describe('createServiceTable', () => {
-  test('knows nothing until it is told, and forgets what is gone', async () => {
-    const told: number[] = [];
-    const table = createServiceTable((all) => told.push(all.length));
+  test('is unknown before the first list, and drops deleted services', async () => {
+    const counts: number[] = [];
+    const table = createServiceTable((all) => counts.push(all.length));
     expect(table.list()).toBeUndefined();
     const waiting = table.whenKnown(new AbortController().signal);
     table.replace([{ ...api }, { ...web }]);
     await waiting;
     table.change({ type: 'DELETED', object: { ...web } });
     expect(table.list()?.map(({ name }) => name)).toEqual(['api']);
-    expect(told).toEqual([2, 1]);
+    expect(counts).toEqual([2, 1]);
   });
 
-  test('takes what was saved only as long as the server was not heard', () => {
+  test('uses the persisted list only before the server delivers one', () => {
     const table = createServiceTable(() => undefined);
     table.restore(read(web));
     expect(table.list()?.map(({ name }) => name)).toEqual(['web-front']);

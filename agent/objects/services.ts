@@ -1,8 +1,8 @@
-/** Services of the API server, as far as their addresses become environment variables of pods.
- *  Source: document 3, section 2; upstream 1.24 service environment variables. */
+/** Services of the API server as environment variables of pods.
+ *  Source: service environment variables, document 3 §2; upstream 1.24. */
 import type { Json } from '../api-client/client.ts';
 import { isObject, metadataText } from '../api-client/object-fields.ts';
-import type { ObjectChange, ReflectorSink } from '../api-client/reflector.ts';
+import type { ObjectChange, ReflectorSink } from '../api-client/watch/reflector.ts';
 
 export interface ServicePort {
   readonly name: string;
@@ -10,7 +10,7 @@ export interface ServicePort {
   readonly protocol: string;
 }
 
-/** A service with an address of its own. */
+/** A service with a cluster IP. */
 export interface ServiceAddress {
   readonly namespace: string;
   readonly name: string;
@@ -18,7 +18,7 @@ export interface ServiceAddress {
   readonly ports: readonly ServicePort[];
 }
 
-/** The service; undefined for one without an address. Pure. */
+/** Parses a service; undefined for one without a cluster IP. Pure. */
 export function readService(object: Json): ServiceAddress | undefined {
   const namespace = metadataText(object, 'namespace');
   const name = metadataText(object, 'name');
@@ -42,20 +42,20 @@ export function readService(object: Json): ServiceAddress | undefined {
 
 export interface ServiceScope {
   readonly namespace: string;
-  /** Name of the service that leads to the API server, and the namespace in which it is. */
+  /** Name and namespace of the API server's service. */
   readonly apiService: string;
   readonly masterNamespace: string;
-  /** False leaves the API server's alone. */
+  /** False restricts the variables to the API server's service. */
   readonly links: boolean;
 }
 
-/** The variables that a pod of the namespace gets. Pure. */
+/** Returns the service variables for pods of a namespace. Pure. */
 export function serviceEnv(
   services: readonly ServiceAddress[],
   { namespace, apiService, masterNamespace, links }: ServiceScope,
 ): Readonly<Record<string, string>> {
   const own = links ? services.filter((service) => service.namespace === namespace) : [];
-  // The pod's own namespace goes before: its service of that name is what it asked for.
+  // A service in the namespace of the pod takes precedence over one with the same name.
   const master = services.filter(
     (service) =>
       service.namespace === masterNamespace &&
@@ -93,15 +93,15 @@ function variablesOf({ name, clusterIP, ports }: ServiceAddress): readonly (read
 }
 
 export interface ServiceTable extends ReflectorSink {
-  /** Every service with an address; undefined as long as the server was never heard and nothing was saved. */
+  /** Returns every service with a cluster IP; undefined before the first list if none was persisted. */
   list(): readonly ServiceAddress[] | undefined;
-  /** Resolves as soon as there is a list, or when the signal fires. */
+  /** Resolves when a list is available, or when the signal fires. */
   whenKnown(signal: AbortSignal): Promise<void>;
-  /** Takes what was saved, unless the server was heard meanwhile. */
+  /** Restores the persisted list, unless the server has delivered one in the meantime. */
   restore(saved: readonly ServiceAddress[]): void;
 }
 
-/** @param changed told after each change with all there are */
+/** @param changed called with all services after each change */
 export function createServiceTable(changed: (all: readonly ServiceAddress[]) => void): ServiceTable {
   let services: Map<string, ServiceAddress> | undefined;
   const known = Promise.withResolvers<void>();
@@ -142,7 +142,7 @@ export function createServiceTable(changed: (all: readonly ServiceAddress[]) => 
   };
 }
 
-/** The services that were saved; undefined where it is no list of them. Pure. */
+/** Parses persisted services; undefined if they are malformed. Pure. */
 export function readSavedServices(value: unknown): readonly ServiceAddress[] | undefined {
   if (!Array.isArray(value)) return undefined;
   return value.filter(isObject).flatMap(({ namespace, name, ...spec }) => {

@@ -36,7 +36,7 @@ describe('createObjectStore', () => {
     expect(store.list()).toHaveLength(5);
   });
 
-  test('names what is new, different and gone, and nothing else', () => {
+  test('reports added, changed and deleted objects, and nothing else', () => {
     const store = createObjectStore();
     expect(keys(store.replace([configMap('a', {}), configMap('b', {})]))).toEqual([
       'ConfigMap default/a',
@@ -47,7 +47,7 @@ describe('createObjectStore', () => {
     expect(keys(store.replace([configMap('a', {})]))).toEqual(['ConfigMap default/b', 'ConfigMap default/c']);
   });
 
-  test('calls listeners on a change only, all of them even when one throws', () => {
+  test('calls listeners only on a change, all of them even when one throws', () => {
     const store = createObjectStore();
     const heard: (readonly string[])[] = [];
     store.onChange(() => {

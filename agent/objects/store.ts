@@ -1,23 +1,23 @@
-/** The configuration objects that manifests brought, and what changed in them. Keeps nothing on disk. */
+/** Configuration objects from manifests, with change notifications. In memory only. */
 
 import { isDeepStrictEqual } from 'node:util';
+import type { CSIDriver } from '#api/gen/storage-v1.ts';
 import { createListeners } from '#api/kit/listeners.ts';
-import type { CSIDriver } from '#api/schema/gen/storage-v1.ts';
 import { isClusterKind } from '#api/schema/manifest.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { ConfigObject, SourceObject } from '../sources/types.ts';
 import { formatObjectKey, type ObjectKey, type ObjectKind } from './references.ts';
 
-/** Objects that are new, different or gone. */
+/** New, changed and deleted objects. */
 export type ChangedKeys = readonly ObjectKey[];
 
 export interface ObjectStore extends ObjectReader {
   readonly getCSIDriver: (name: string) => Promise<CSIDriver | undefined>;
-  /** Takes the whole new content, tells the listeners what changed, and returns it. */
+  /** Replaces the content, notifies the listeners of the changes, and returns them. */
   replace(objects: readonly SourceObject[]): ChangedKeys;
-  /** Every object, in the order of the sources. */
+  /** Returns every object, in the order of the sources. */
   list(): readonly ConfigObject[];
-  /** Calls the listener, synchronously, after each replace that changed something.
+  /** Calls the listener, synchronously, after each replacement with changes.
    *  @returns a function that ends the subscription */
   onChange(listener: (changed: ChangedKeys) => void): () => void;
 }
@@ -37,7 +37,7 @@ function indexObjects(objects: readonly SourceObject[]): Map<string, Entry> {
   for (const { object } of objects) {
     const key = keyOf(object);
     const text = formatObjectKey(key);
-    // Sources are merged first-wins; keep that even if handed two.
+    // Sources are merged with the first one taking precedence; preserve that for duplicates.
     if (!index.has(text)) index.set(text, { key, object });
   }
   return index;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PersistentVolumeSpec } from '#api/schema/gen/core-v1.ts';
+import type { PersistentVolumeSpec } from '#api/gen/core-v1.ts';
 import { formatObjectKey, type ObjectKey } from './references.ts';
 import { createLedTo, persistentVolumeReferences } from './volume-references.ts';
 
@@ -58,7 +58,7 @@ describe('persistentVolumeReferences', () => {
   });
 });
 
-test('what a volume leads to is known as long as its claim is named', () => {
+test('references of a volume are known as long as its claim is referenced', () => {
   const volume: ObjectKey = { kind: 'PersistentVolume', namespace: '', name: 'pv' };
   const secret: ObjectKey = { kind: 'Secret', namespace: 'vault', name: 'key' };
   const claim: ObjectKey = { kind: 'PersistentVolumeClaim', namespace: 'ns', name: 'claim' };

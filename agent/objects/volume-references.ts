@@ -1,10 +1,11 @@
-/** Which configuration objects PersistentVolumes lead to: no pod names them. */
+/** Collects the configuration objects that PersistentVolumes reference, which pods do not name. */
+
+import type { PersistentVolume, PersistentVolumeSpec } from '#api/gen/core-v1.ts';
 import { decode } from '#api/schema/decode.ts';
-import type { PersistentVolume, PersistentVolumeSpec } from '#api/schema/gen/core-v1.ts';
 import type { Json } from '../api-client/client.ts';
 import { formatObjectKey, type ObjectKey } from './references.ts';
 
-/** What newer servers know and we do not is left out. */
+/** Drops fields of newer servers that this version does not know. */
 const LENIENT = { unknownFields: 'ignore', missingFields: 'ignore' } as const;
 
 interface Named {
@@ -12,7 +13,8 @@ interface Named {
   readonly namespace?: string;
 }
 
-/** Secrets that a node reads for the volume's source; those of `csi` for whoever attaches or grows it are not. */
+/** Returns Secrets that a node reads for the source of the volume; without those of `csi` for attaching or
+ *  expanding. */
 function secretsOf(spec: PersistentVolumeSpec): readonly (Named | undefined)[] {
   const { azureFile } = spec;
   const { secretNamespace: namespace = '' } = azureFile ?? {};
@@ -30,9 +32,9 @@ function secretsOf(spec: PersistentVolumeSpec): readonly (Named | undefined)[] {
 }
 
 export interface VolumeReferences {
-  /** The claim that the volume is for; absent while it is for none. */
+  /** Claim of the volume; absent while it is unbound. */
   readonly claim?: ObjectKey;
-  /** Secrets and Endpoints; where the volume says no namespace, that of its claim is meant. */
+  /** Secrets and Endpoints; the default namespace is that of the claim. */
   readonly names: readonly ObjectKey[];
 }
 
@@ -51,19 +53,19 @@ export function persistentVolumeReferences({ spec }: PersistentVolume): VolumeRe
   };
 }
 
-/** The same of a volume as the server sends it. Pure. */
+/** Returns the same for a volume as received from the server. Pure. */
 export function referencesOfVolume(object: Json): VolumeReferences {
   return persistentVolumeReferences(
     decode<PersistentVolume>('core/v1.PersistentVolume', object, LENIENT).value,
   );
 }
 
-/** What volumes name that claims of this node's pods led to. */
+/** References of volumes that claims of pods on this node lead to. */
 export interface LedTo {
-  /** Takes note of an object that was read; of volumes alone there is something to note. */
+  /** Records the references of an object that was read; only volumes have any. */
   note(key: ObjectKey, object: Json): void;
   has(key: ObjectKey): boolean;
-  /** Nobody names the claim any longer. Of other kinds there is nothing to forget. */
+  /** Drops a claim that is no longer referenced; ignores other kinds. */
   forget(key: ObjectKey): void;
 }
 

@@ -1,9 +1,9 @@
-/** One object that is followed as long as some pod names it. What says that it never changes is followed no more. */
+/** Watches one object as long as some pod references it. Stops watching an immutable object. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { resourceVersionOf } from '../api-client/object-fields.ts';
-import { runReflector } from '../api-client/reflector.ts';
+import { runReflector } from '../api-client/watch/reflector.ts';
 import { addressOfObject } from './object-address.ts';
 import type { ObjectKey } from './references.ts';
 
@@ -15,21 +15,21 @@ export interface WatchedObjectDeps {
 }
 
 export type WatchedState =
-  /** `object` is undefined when there is none. */
+  /** `object` is undefined when it does not exist. */
   | { readonly kind: 'known'; readonly object: Json | undefined }
-  /** The server cannot be had, or did not say in time. */
+  /** The server is unavailable, or did not respond in time. */
   | { readonly kind: 'unknown' };
 
 export interface WatchedObject {
-  /** What is known, once the server was asked for the first time. */
+  /** Returns the known state, once the server has been queried for the first time. */
   current(): Promise<WatchedState>;
   stop(): void;
 }
 
-/** A first answer that takes longer is not waited for. */
+/** Maximum wait for the first response. */
 const FIRST_ANSWER_MS = 5_000;
 
-/** @param changed told of each new state, the first one included */
+/** @param changed called with each new state, including the first */
 export function createWatchedObject(
   deps: WatchedObjectDeps,
   key: ObjectKey,
@@ -49,7 +49,7 @@ export function createWatchedObject(
       object !== undefined &&
       resourceVersionOf(before.object) === resourceVersionOf(object);
     if (!same) changed(object);
-    if (object?.['immutable'] === true) stop.abort(new Error('it never changes'));
+    if (object?.['immutable'] === true) stop.abort(new Error('it is immutable'));
   }
 
   const { name: _, ...address } = addressOfObject(key);
@@ -59,7 +59,7 @@ export function createWatchedObject(
     {
       replace: (objects) => take(objects[0]),
       change: ({ type, object }) => take(type === 'DELETED' ? undefined : object),
-      // Who waits for it is to know at once.
+      // Waiting callers are notified immediately.
       away: () => first.resolve(),
     },
     stop.signal,
@@ -75,7 +75,7 @@ export function createWatchedObject(
       return state;
     },
     stop() {
-      stop.abort(new Error('nobody names it'));
+      stop.abort(new Error('it is not referenced any more'));
       first.resolve();
     },
   };

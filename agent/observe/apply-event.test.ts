@@ -23,13 +23,13 @@ const container: ObservedContainer = {
   fallsBackToLogs: false,
 };
 
-/** Timers run by hand; the runtime answers "over" at the look with this number. */
-function setUp(overAtLook: number) {
+/** Manual timers; the n-th status query reports that the container has exited. */
+function setUp(exitedAtQuery: number) {
   const view = new RuntimeView();
   const delays: number[] = [];
   const tasks: (() => void | Promise<void>)[] = [];
   const settled: string[] = [];
-  let looks = 0;
+  let queries = 0;
   const deps: ApplyEventDeps = {
     view,
     now: () => 5_000,
@@ -38,8 +38,8 @@ function setUp(overAtLook: number) {
       tasks.push(task);
     },
     refreshContainer() {
-      looks += 1;
-      return Promise.resolve(looks >= overAtLook);
+      queries += 1;
+      return Promise.resolve(queries >= exitedAtQuery);
     },
     settleContainer(id) {
       settled.push(id);
@@ -56,7 +56,7 @@ function setUp(overAtLook: number) {
 const stopped = { kind: 'stopped', containerId: 'c1', exitCode: 3, exitedAtMs: 4_000 } as const;
 
 describe('applyEvent', () => {
-  test('notes an exit at once, with the time of the event', () => {
+  test('records an exit immediately, with the time of the event', () => {
     const { view, deps } = setUp(1);
     view.noteContainer(container);
     applyEvent(deps, stopped);
@@ -64,7 +64,7 @@ describe('applyEvent', () => {
     expect(view.container('c1')?.isProvisional).toBe(true);
   });
 
-  test('looks for the rest of the exit until the runtime has followed', async () => {
+  test('queries the details of the exit until the runtime has followed', async () => {
     const { view, deps, delays, runAll } = setUp(4);
     view.noteContainer(container);
     applyEvent(deps, stopped);
@@ -72,7 +72,7 @@ describe('applyEvent', () => {
     expect(delays).toEqual([75, 150, 300, 600]);
   });
 
-  test('gives up on a runtime that never follows, and settles the end without it', async () => {
+  test('completes the exit without a runtime that never follows', async () => {
     const { view, deps, delays, runAll, settled } = setUp(Number.POSITIVE_INFINITY);
     view.noteContainer(container);
     applyEvent(deps, stopped);
@@ -81,14 +81,14 @@ describe('applyEvent', () => {
     expect(settled).toEqual(['c1']);
   });
 
-  test('a life that was over before its start was noted began when it was made', () => {
+  test('a container that exited before its start was recorded started at its creation', () => {
     const { view, deps } = setUp(1);
     view.noteContainer({ ...container, state: 'created', startedAtMs: 0 });
     applyEvent(deps, stopped);
     expect(view.container('c1')?.startedAtMs).toBe(900);
   });
 
-  test('looks after the containers of a sandbox that stopped', async () => {
+  test('refreshes the containers of a stopped sandbox', async () => {
     const { view, deps, delays, runAll } = setUp(1);
     const sandbox = { id: 's1', podUID: 'u1', podNamespace: 'default', podName: 'p', attempt: 0 };
     view.noteSandbox({ ...sandbox, ready: true, createdAtMs: 800, ips: [] });
@@ -100,7 +100,7 @@ describe('applyEvent', () => {
     expect(delays).toEqual([75]);
   });
 
-  test('remembers that memory ran out', () => {
+  test('retains the OOM kill', () => {
     const { view, deps } = setUp(1);
     view.noteContainer(container);
     applyEvent(deps, { kind: 'oom', containerId: 'c1' });

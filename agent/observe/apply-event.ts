@@ -1,25 +1,25 @@
-/** What an event of the runtime changes in the view at once, and what has to be asked for afterwards. */
+/** Applies a runtime event to the view, and determines the queries that must follow. */
 import type { ContainerRuntimeEvent } from '#cri/client/runtime-event.ts';
 import type { RuntimeView } from './runtime-view.ts';
 
 export interface ApplyEventDeps {
   readonly view: RuntimeView;
   readonly now: () => number;
-  /** Runs the task after that time (ms), unless observing has ended by then. */
+  /** Runs the task after that time (ms), unless observation has stopped by then. */
   readonly later: (task: () => void | Promise<void>, delayMs: number) => void;
-  /** Resolves with whether the runtime itself says that the container is over. Never rejects. */
+  /** Resolves with whether the runtime itself reports that the container has exited. Never rejects. */
   readonly refreshContainer: (id: string) => Promise<boolean>;
-  /** Completes the end of a container without the runtime. Never rejects. */
+  /** Completes the exit state of a container without the runtime. Never rejects. */
   readonly settleContainer: (id: string) => Promise<void>;
   readonly relist: () => void;
 }
 
-/** After an exit event the runtime's status takes about this long to follow; the end is published only then. */
+/** Delay after which the runtime's status usually follows an exit event; the exit is published only then. */
 const STATUS_LAG_MS = 75;
-/** On a busy machine it takes longer; the time between two looks is doubled up to this. */
+/** On a busy machine it takes longer; the delay between two queries doubles up to this. */
 const LONGEST_STATUS_LAG_MS = 10_000;
-/** This agent's own calls have noted by then what they made: what is still unknown was made by a call whose
- *  answer was lost, for instance because the agent that asked died. */
+/** By then this agent's own calls have recorded what they created: what is still unknown was created by a
+ *  call whose response was lost, for instance because the agent died. */
 const OWN_CALL_MS = 3_000;
 
 export function applyEvent(deps: ApplyEventDeps, event: ContainerRuntimeEvent): void {
@@ -56,7 +56,7 @@ function applyStop(
   const sandbox = view.sandbox(id);
   if (sandbox !== undefined) {
     view.noteSandbox({ ...sandbox, ready: false });
-    // What ran in it has ended as well, whether or not its own event arrives.
+    // Its containers have exited as well, whether or not their own events arrive.
     for (const inside of view.pod(sandbox.podUID).containers) {
       if (inside.sandboxId === id && inside.state === 'running') learnEnd(deps, inside.id, STATUS_LAG_MS);
     }
@@ -64,7 +64,7 @@ function applyStop(
   if (container === undefined || container.state === 'exited') return;
   if (event.exitCode !== undefined) {
     const finishedAtMs = event.exitedAtMs ?? now();
-    // A short life may be over before its start was noted.
+    // A short-lived container may exit before its start was recorded.
     const startedAtMs = container.startedAtMs || container.createdAtMs;
     const { exitCode } = event;
     const end = { state: 'exited', exitCode, startedAtMs, finishedAtMs, isProvisional: true } as const;
@@ -73,8 +73,8 @@ function applyStop(
   learnEnd(deps, id, event.exitCode === undefined ? 0 : STATUS_LAG_MS);
 }
 
-/** Looks until the runtime's status has followed the event: it has the reason, and last words are read with it. A runtime
- *  that never follows has nothing to add to what is known. */
+/** Queries until the runtime's status has followed the event: it contains the reason, and the termination
+ *  message is read with it. A runtime that never follows has nothing to add. */
 function learnEnd(deps: ApplyEventDeps, id: string, delayMs: number): void {
   deps.later(async () => {
     const isOver = await deps.refreshContainer(id);

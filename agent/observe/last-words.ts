@@ -1,4 +1,4 @@
-/** What a container that ended left to say: its termination log, or the end of its log. */
+/** Termination message of an exited container: its termination log, or the end of its log. */
 import type { Logger } from '#api/kit/logger.ts';
 import { containerLogPath } from '../logs/paths.ts';
 import { lastLogLines } from '../logs/tail.ts';
@@ -9,7 +9,7 @@ import type { ObservedContainer } from './types.ts';
 export interface LastWordsDeps {
   readonly view: RuntimeView;
   readonly podLogsDir: string;
-  /** Finds the termination log of one instance, and the folder that must contain it. */
+  /** Returns the termination log of one instance, and the directory that must contain it. */
   readonly files: {
     terminationLog(podUID: string, containerName: string, attempt: number): string;
     podDir(podUID: string): string;
@@ -17,7 +17,7 @@ export interface LastWordsDeps {
   readonly log: Logger;
 }
 
-/** Reads the message; empty when there is none or it cannot be read. Never rejects. */
+/** Reads the message; empty when there is none or it is unreadable. Never rejects. */
 export function createLastWords(deps: LastWordsDeps): (container: ObservedContainer) => Promise<string> {
   async function read(container: ObservedContainer): Promise<string> {
     const { podUID, name, attempt, exitCode, fallsBackToLogs } = container;
@@ -35,7 +35,7 @@ export function createLastWords(deps: LastWordsDeps): (container: ObservedContai
     try {
       return await read(container);
     } catch (err) {
-      deps.log.warn({ err, containerID: container.id }, 'Termination message could not be read');
+      deps.log.warn({ err, containerID: container.id }, 'Failed to read termination message');
       return '';
     }
   };

@@ -1,5 +1,6 @@
-/** Keeps the runtime view true: listens to the runtime's events, and relists now and then in case one was lost.
- *  An event is a fact at once; the runtime's own status follows some 50 ms later and adds reason and message. */
+/** Keeps the runtime view up to date: follows runtime events, and relists periodically in case an event was
+ *  lost. An event counts immediately; the runtime's own status follows some 50 ms later and adds reason and
+ *  message. */
 import { type Clock, sleep, type Timer } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
@@ -11,23 +12,24 @@ import { settled } from './types.ts';
 export interface ObserverDeps extends RelistDeps {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Yields `resync` first and after every reconnect; ends when the runtime has no events or `signal` fires. */
+  /** Yields `resync` first and after every reconnect; ends when the runtime supports no events or `signal`
+   *  fires. */
   readonly events: (signal: AbortSignal) => AsyncIterable<RuntimeEvent>;
 }
 
 export interface Observer {
-  /** Reads everything once; calls that come while one waits for its turn share it.
-   *  @throws CriError when the runtime is away */
+  /** Reads everything once; calls that arrive while one is queued share it.
+   *  @throws CriError when the runtime is unavailable */
   relist(signal?: AbortSignal): Promise<void>;
-  /** Asks the runtime for one container's status and notes it. Resolves with whether the container is over.
-   *  Never rejects. */
+  /** Queries and records the status of one container. Resolves with whether the container has exited. Never
+   *  rejects. */
   refreshContainer(id: string): Promise<boolean>;
   /** Follows events and relists until `signal` fires. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** With events, a relist is only the safety net; without, it is how changes are seen at all. The net is needed:
- *  containerd's shim may end before it has sent its last events, which was seen on a machine short of time. */
+/** With events, relists are only a fallback; without, they are the only source of changes. The fallback is
+ *  needed: on a busy machine containerd's shim may exit before it has sent its last events. */
 const RELIST_WITH_EVENTS_MS = 10_000;
 const RELIST_WITHOUT_EVENTS_MS = 1_000;
 const RESUBSCRIBE_MS = 1_000;
@@ -43,7 +45,7 @@ export function createObserver(deps: ObserverDeps): Observer {
       else view.noteContainer(seen);
       return seen === undefined || seen.state === 'exited';
     } catch (err) {
-      log.warn({ err, containerID: id }, 'Container status could not be read');
+      log.warn({ err, containerID: id }, 'Failed to read container status');
       return false;
     }
   }
@@ -60,13 +62,13 @@ export function createObserver(deps: ObserverDeps): Observer {
   const relistInTurn = oneAfterTheOther((signal) => relist(deps, signal));
 
   function relistAsked(): void {
-    relistInTurn().catch((err: unknown) => log.debug({ err }, 'Relist after an unknown event failed'));
+    relistInTurn().catch((err: unknown) => log.debug({ err }, 'Failed to relist after an unknown event'));
   }
 
   const relistLoop = createLoop({
     clock,
     retryMs: RELIST_WITHOUT_EVENTS_MS,
-    onError: (err) => log.warn({ err }, 'Runtime could not be listed; trying again'),
+    onError: (err) => log.warn({ err }, 'Failed to list runtime; retrying'),
     async step(signal) {
       await relistInTurn(signal);
       return clock.now() + (hasEvents ? RELIST_WITH_EVENTS_MS : RELIST_WITHOUT_EVENTS_MS);
@@ -96,7 +98,7 @@ export function createObserver(deps: ObserverDeps): Observer {
   async function followForever(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await follow(signal).catch((err: unknown) => {
-        if (!signal.aborted) log.warn({ err }, 'Runtime could not be observed; trying again');
+        if (!signal.aborted) log.warn({ err }, 'Failed to observe runtime; retrying');
       });
       await sleep(clock, RESUBSCRIBE_MS, signal).catch(() => undefined);
     }
@@ -112,28 +114,28 @@ export function createObserver(deps: ObserverDeps): Observer {
   };
 }
 
-/** Never two at once, since the older answer could bring back what the newer one saw gone. A call that comes
- *  while another one waits for its turn gets that one's result. */
+/** Serializes the task, since an older response could restore objects that a newer one has removed. A call
+ *  that arrives while another one is queued shares its result. */
 function oneAfterTheOther(
   task: (signal: AbortSignal) => Promise<void>,
 ): (signal?: AbortSignal) => Promise<void> {
-  let underWay: Promise<unknown> = Promise.resolve();
+  let inFlight: Promise<unknown> = Promise.resolve();
   let next: Promise<void> | undefined;
   return (signal = new AbortController().signal) => {
     if (next !== undefined) return next;
-    const before = underWay;
+    const before = inFlight;
     const mine = (async () => {
       await before;
       next = undefined;
       await task(signal);
     })();
     next = mine;
-    underWay = mine.catch(() => undefined);
+    inFlight = mine.catch(() => undefined);
     return mine;
   };
 }
 
-/** Timers that are gone when the signal fires. */
+/** Timers that are cancelled when the signal fires. */
 function timersUntil(clock: Clock, signal: AbortSignal): (task: () => void, delayMs: number) => void {
   const timers = new Set<Timer>();
   const cancelAll = (): void => {

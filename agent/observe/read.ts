@@ -1,4 +1,4 @@
-/** CRI answers → observations. Pure. Objects that this agent did not make are `undefined`. */
+/** Maps CRI responses to observations. Pure. Returns `undefined` for objects of others. */
 import type {
   Container,
   ContainerState,
@@ -11,16 +11,16 @@ import {
   ownerSelector,
   parseContainerLabels,
   parseSandboxLabels,
-} from '../runtime/config/labels.ts';
+} from '../pod-identity/labels.ts';
 import type { ObservedContainer, ObservedContainerState, ObservedSandbox } from './types.ts';
 
 export interface CriReader {
-  /** Label selector that only objects of this agent match. */
+  /** Label selector that matches objects of this agent only. */
   readonly ownerLabels: Readonly<Record<string, string>>;
   sandbox(listed: PodSandbox): ObservedSandbox | undefined;
   sandboxStatus(status: PodSandboxStatus): ObservedSandbox | undefined;
   container(listed: Container): ObservedContainer | undefined;
-  /** `known` gives what a status lacks: the sandbox it runs in. */
+  /** `known` provides what a status lacks: the sandbox of the container. */
   containerStatus(
     status: ContainerStatus,
     known: ObservedContainer | undefined,

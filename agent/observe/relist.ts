@@ -1,4 +1,4 @@
-/** Reads everything that this agent has in the runtime, asking for details only where something moved. */
+/** Lists all objects of this agent in the runtime, and queries details only of changed ones. */
 import type { RuntimeService } from '#cri/gen/cri-v1.ts';
 import type { CriReader } from './read.ts';
 import type { Listing, RuntimeView } from './runtime-view.ts';
@@ -12,7 +12,7 @@ export interface RelistDeps {
   readonly view: RuntimeView;
 }
 
-/** Brings the view up to date with the runtime. @throws CriError when the runtime is away */
+/** Updates the view from the runtime. @throws CriError when the runtime is unavailable */
 export async function relist(deps: RelistDeps, signal: AbortSignal): Promise<void> {
   const mark = deps.view.mark();
   deps.view.replace(await readListing(deps, signal), mark);
@@ -34,7 +34,7 @@ async function readListing(deps: RelistDeps, signal: AbortSignal): Promise<Listi
   };
 }
 
-/** A list has no exit code and no times: asks for those of containers that moved. Undefined when it is gone. */
+/** Lists lack exit code and times: queries the status of changed containers. Undefined when it is gone. */
 async function completeContainer(
   { view, statuses }: RelistDeps,
   listed: ObservedContainer,
@@ -46,7 +46,7 @@ async function completeContainer(
   return statuses.container(listed.id, listed);
 }
 
-/** A list has no addresses: asks for those of sandboxes that are new. */
+/** Lists lack addresses: queries the status of new sandboxes. */
 async function completeSandbox(
   { view, statuses }: RelistDeps,
   listed: ObservedSandbox,

@@ -43,11 +43,11 @@ describe('mergeContainer', () => {
     ['exited', 'unknown', 'exited'],
     ['unknown', 'running', 'running'],
     ['running', 'unknown', 'unknown'],
-  ] as const)('from %s and %s makes %s', (before, seen, expected) => {
+  ] as const)('merges %s and %s to %s', (before, seen, expected) => {
     expect(mergeContainer(container({ state: before }), container({ state: seen })).state).toBe(expected);
   });
 
-  test('keeps what the older look knew better', () => {
+  test('retains details of the older observation', () => {
     const old = container({ state: 'exited', finishedAtMs: 9, message: 'bye', imageID: 'sha' });
     const seen = container({
       state: 'exited',
@@ -67,18 +67,18 @@ describe('mergeContainer', () => {
     });
   });
 
-  test('does not lose an OOM kill that an event told of', () => {
+  test('retains an OOM kill reported by an event', () => {
     const old = container({ reason: OOM_KILLED });
     expect(mergeContainer(old, container({ state: 'exited', reason: 'Error' })).reason).toBe(OOM_KILLED);
   });
 });
 
-test('mergeSandbox: what was seen dead stays dead, addresses once known stay known', () => {
+test('mergeSandbox: a dead sandbox stays dead, known addresses stay', () => {
   expect(mergeSandbox(sandbox({ ready: false }), sandbox({ ips: [] }))).toEqual(sandbox({ ready: false }));
 });
 
 describe('RuntimeView', () => {
-  test('gives a pod newest first, and the same object until something changes', () => {
+  test('returns a pod newest first, and the same object until it changes', () => {
     const view = new RuntimeView();
     view.noteContainer(container());
     view.noteContainer(container({ id: 'c2', attempt: 1 }));
@@ -90,20 +90,20 @@ describe('RuntimeView', () => {
     expect(view.pod('u1')).not.toBe(seen);
   });
 
-  test('tells of changes only, until that is undone', () => {
+  test('notifies of changes only, until unsubscribed', () => {
     const view = new RuntimeView();
-    const told: string[] = [];
-    const undo = view.onChange((podUID) => told.push(podUID));
+    const notified: string[] = [];
+    const undo = view.onChange((podUID) => notified.push(podUID));
     view.noteSandbox(sandbox());
     view.noteSandbox(sandbox());
     view.forgetSandbox('s1');
     view.forgetSandbox('s1');
     undo();
     view.noteSandbox(sandbox());
-    expect(told).toEqual(['u1', 'u1']);
+    expect(notified).toEqual(['u1', 'u1']);
   });
 
-  test('a listing makes the view forget what it lacks, but not what was noted since it began', () => {
+  test('a list removes missing objects, except those recorded since its request', () => {
     const view = new RuntimeView();
     view.noteContainer(container());
     const mark = view.mark();
@@ -112,7 +112,7 @@ describe('RuntimeView', () => {
     expect(view.containers().map(({ id }) => id)).toEqual(['c2']);
   });
 
-  test('a listing does not bring back what was forgotten since it began', () => {
+  test('a list does not restore objects removed since its request', () => {
     const view = new RuntimeView();
     view.noteSandbox(sandbox());
     view.noteContainer(container());

@@ -1,8 +1,8 @@
-/** The one place that knows what the runtime holds. Fed by relists, events and the agent's own actions;
- *  read by workers as snapshots. Keeps only objects that this agent made.
+/** Runtime view: the single cache of the agent's objects in the runtime. Updated by relists, events and the
+ *  agent's own actions; workers read snapshots.
  *
  *  A container only moves forward: created → running → exited. The runtime's lists may lag behind its events,
- *  so an older answer never takes a newer fact back. */
+ *  so an older response never reverts a newer fact. */
 import { createListeners, type Listeners } from '#api/kit/listeners.ts';
 import type { ObservedContainer, ObservedSandbox, PodObservation } from './types.ts';
 import { NOTHING_OBSERVED } from './types.ts';
@@ -18,7 +18,7 @@ export const OOM_KILLED = 'OOMKilled';
 
 const STATE_ORDER = { created: 0, running: 1, unknown: 2, exited: 3 } as const;
 
-/** The newer of two looks at one container, with what the older one knew better. */
+/** Merges two observations of one container: the newer one, with details that only the older one had. */
 export function mergeContainer(
   old: ObservedContainer | undefined,
   seen: ObservedContainer,
@@ -32,7 +32,7 @@ export function mergeContainer(
     sandboxId: seen.sandboxId || old.sandboxId,
     startedAtMs: seen.startedAtMs || old.startedAtMs,
     finishedAtMs: seen.finishedAtMs || old.finishedAtMs,
-    // Runtimes lose the reason of an OOM kill now and then; the event that told of it does not.
+    // Runtimes occasionally lose the reason of an OOM kill that an event has reported.
     reason: old.reason === OOM_KILLED ? OOM_KILLED : seen.reason || old.reason,
     message: seen.message || old.message,
     image: seen.image || old.image,
@@ -40,7 +40,7 @@ export function mergeContainer(
   };
 }
 
-/** A sandbox that was seen dead stays dead; addresses once known stay known. */
+/** A sandbox that was seen dead stays dead; known addresses stay known. */
 export function mergeSandbox(old: ObservedSandbox | undefined, seen: ObservedSandbox): ObservedSandbox {
   if (old === undefined) return seen;
   return { ...seen, ready: seen.ready && old.ready, ips: seen.ips.length > 0 ? seen.ips : old.ips };
@@ -65,7 +65,7 @@ export class RuntimeView {
     this.#containers = new Shelf(tick, changed);
   }
 
-  /** What is known of one pod; the same object until something of it changes. */
+  /** Snapshot of one pod; the same object until the pod changes. */
   pod(podUID: string): PodObservation {
     const known = this.#observations.get(podUID);
     if (known !== undefined) return known;
@@ -105,19 +105,20 @@ export class RuntimeView {
     this.#containers.put(mergeContainer(this.#containers.get(container.id), container));
   }
 
-  /** Notes that memory of a container ran out, which may or may not have ended it. */
+  /** Records an OOM kill in a container, which may or may not have terminated it. */
   noteOom(id: string): void {
     const container = this.container(id);
     if (container !== undefined) this.noteContainer({ ...container, reason: OOM_KILLED });
   }
 
-  /** Calls `listener` with the ID of each container whose memory the runtime says ran out. Returns the undo. */
+  /** Calls `listener` with the ID of each container with an OOM kill reported by the runtime. Returns a
+   *  function that unsubscribes. */
   onOom(listener: (id: string) => void): () => void {
     this.#oomListeners.add(listener);
     return () => this.#oomListeners.delete(listener);
   }
 
-  /** The runtime tells it. */
+  /** Records an OOM kill that the runtime reported. */
   tellOom(id: string): void {
     this.noteOom(id);
     this.#oomListeners.notify(id);
@@ -131,13 +132,13 @@ export class RuntimeView {
     this.#containers.remove(id);
   }
 
-  /** A point in time to hand to `replace`. */
+  /** Returns a point in time for `replace`. */
   mark(): number {
     return this.#time;
   }
 
-  /** Takes a whole listing that was begun at `mark`: what it lacks is forgotten, unless noted since then; what was
-   *  forgotten since then stays forgotten. Listings come one after the other. */
+  /** Applies a full list that was requested at `mark`: objects missing in it are removed, unless recorded
+   *  since then; objects removed since then stay removed. Lists are serialized. */
   replace(listing: Listing, mark: number): void {
     for (const sandbox of listing.sandboxes) {
       if (!this.#sandboxes.wasRemovedSince(sandbox.id, mark)) this.noteSandbox(sandbox);
@@ -149,7 +150,7 @@ export class RuntimeView {
     this.#containers.dropMissing(listing.containers, mark);
   }
 
-  /** Calls `listener` when this pod changed. Returns the undo. */
+  /** Calls `listener` when this pod has changed. Returns a function that unsubscribes. */
   onPodChange(podUID: string, listener: () => void): () => void {
     const listeners = this.#podListeners.get(podUID) ?? createListeners('an observed pod');
     this.#podListeners.set(podUID, listeners);
@@ -161,7 +162,7 @@ export class RuntimeView {
     };
   }
 
-  /** Calls `listener` with the UID of each pod that changed. Returns the undo. */
+  /** Calls `listener` with the UID of each changed pod. Returns a function that unsubscribes. */
   onChange(listener: (podUID: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -177,11 +178,11 @@ export class RuntimeView {
 const newestFirst = (a: PodObject, b: PodObject): number =>
   b.attempt - a.attempt || b.createdAtMs - a.createdAtMs;
 
-/** Objects of one kind by ID and by pod, each with the time it was last noted. */
+/** Objects of one kind by ID and by pod, each with the time of its last update. */
 class Shelf<T extends PodObject> {
   readonly #byId = new Map<string, { readonly value: T; readonly notedAt: number }>();
   readonly #byPod = new Map<string, Set<string>>();
-  /** When objects were removed, as far as a listing under way may still name them. */
+  /** Removal times, as long as a list in flight may still contain the objects. */
   readonly #removedAt = new Map<string, number>();
   readonly #tick: () => number;
   readonly #changed: (podUID: string) => void;
@@ -240,7 +241,7 @@ class Shelf<T extends PodObject> {
   }
 }
 
-/** Field by field; lists by their elements. */
+/** Compares members; lists by their elements. */
 function sameFields(a: object, b: object): boolean {
   const right = new Map<string, unknown>(Object.entries(b));
   const left = Object.entries(a);

@@ -1,6 +1,5 @@
-/** What the runtime was last seen to hold of one pod. A snapshot: never changed after it is handed out. */
-
-export type ContainerKind = 'app' | 'init' | 'ephemeral';
+/** Last observed state of one pod in the runtime. An immutable snapshot. */
+import type { ContainerKind } from '../pod-identity/container-kind.ts';
 
 export interface ObservedSandbox {
   readonly id: string;
@@ -10,7 +9,7 @@ export interface ObservedSandbox {
   readonly attempt: number;
   readonly ready: boolean;
   readonly createdAtMs: number;
-  /** Primary address first; empty with host networking or before it is known. */
+  /** Primary address first; empty with host networking or while unknown. */
   readonly ips: readonly string[];
 }
 
@@ -22,7 +21,7 @@ export interface ObservedContainer {
   readonly sandboxId: string;
   readonly name: string;
   readonly kind: ContainerKind;
-  /** How often a container of this name was made before in this pod; its restart count. */
+  /** Number of earlier instances of this container in its pod; its restart count. */
   readonly attempt: number;
   readonly state: ObservedContainerState;
   readonly createdAtMs: number;
@@ -31,17 +30,17 @@ export interface ObservedContainer {
   /** 0 until exited. */
   readonly finishedAtMs: number;
   readonly exitCode: number;
-  /** The runtime's word, such as `OOMKilled`, `Error`, `Completed`; may be empty. */
+  /** Reason of the runtime, such as `OOMKilled`, `Error`, `Completed`; may be empty. */
   readonly reason: string;
   readonly message: string;
   readonly image: string;
   readonly imageID: string;
-  /** Hash of the container spec that it was made from. */
+  /** Hash of the container spec at creation. */
   readonly hash: string;
-  /** Its last words are the end of its log when it failed without leaving any. */
+  /** Whether the end of the log is the termination message of a failed container without one. */
   readonly fallsBackToLogs: boolean;
-  /** Only the event of its end was seen so far: the reason and the last words follow, and nothing of the end is
-   *  published before. Absent otherwise. */
+  /** Only the exit event has been received: reason and termination message follow, and the exit is published
+   *  only then. Absent otherwise. */
   readonly isProvisional?: true;
 }
 
@@ -52,7 +51,7 @@ export interface PodObservation {
   readonly containers: readonly ObservedContainer[];
 }
 
-/** The container as it stays when nothing more will be learned of its end. */
+/** Returns the container with its exit marked as complete. */
 export function settled(container: ObservedContainer, message: string): ObservedContainer {
   const { isProvisional: _, ...rest } = container;
   return { ...rest, message: message || rest.message };

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import type { PersistentVolumeClaimStatus } from '#api/gen/core-v1.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { PersistentVolumeClaimStatus } from '#api/schema/gen/core-v1.ts';
 import { createExpansionReports } from './expansion-reports.ts';
 
 const { signal } = new AbortController();
 
-function setUp(status: PersistentVolumeClaimStatus = {}, tellsProgress = false) {
+function setUp(status: PersistentVolumeClaimStatus = {}, reportsProgress = false) {
   const patches: unknown[] = [];
   const events: string[] = [];
   const reports = createExpansionReports({
@@ -21,7 +21,7 @@ function setUp(status: PersistentVolumeClaimStatus = {}, tellsProgress = false) 
     },
     log: silentLogger,
     node: 'n1',
-    tellsProgress,
+    reportsProgress,
     stop: signal,
   });
   const expansion = {
@@ -50,7 +50,7 @@ const conditions = [
 ];
 
 describe('createExpansionReports', () => {
-  test('tells the size that the claim has now, that it waits no more, and both who have it', async () => {
+  test('reports the new size of the claim, clears its condition, and emits events', async () => {
     const { patches, events, reports, expansion } = setUp();
     await reports.begun(expansion, signal);
     await reports.finished(expansion, signal);
@@ -60,7 +60,7 @@ describe('createExpansionReports', () => {
     expect(events).toEqual([`Pod ns/p pu: ${text}`, `PersistentVolumeClaim ns/c cu: ${text}`]);
   });
 
-  test('tells how far it is where claims say that', async () => {
+  test('reports progress for claims with a resize status', async () => {
     const { patches, reports, expansion } = setUp({ resizeStatus: 'NodeExpansionPending' }, true);
     await reports.begun(expansion, signal);
     await reports.finished(expansion, signal);
@@ -72,14 +72,14 @@ describe('createExpansionReports', () => {
     ]);
   });
 
-  test('tells nothing of it for claims that others let grow', async () => {
+  test('reports no progress for claims without a resize status', async () => {
     const { patches, reports, expansion } = setUp({}, true);
     await reports.begun(expansion, signal);
     reports.failed(expansion, new Error('x'), false);
     expect(patches).toEqual([]);
   });
 
-  test('tells of failures', () => {
+  test('reports failures', () => {
     const { events, reports, expansion } = setUp();
     reports.failed(expansion, new Error('no room'), true);
     reports.failed(expansion, new Error('no room'), false);

@@ -1,9 +1,10 @@
-/** Tells the API server how volumes grow on this node: the status of their claims, and events.
- *  Source: upstream's `MarkFSResizeFinished`, node expander and reasons of events, release 1.24. */
+/** Reports volume expansion on this node to the API server: claim status and events.
+ *  Source: upstream's `MarkFSResizeFinished`, node expander and event reasons, release 1.24. */
+
+import type { ObjectReference, PersistentVolumeClaimStatus } from '#api/gen/core-v1.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import type { ObjectReference, PersistentVolumeClaimStatus } from '#api/schema/gen/core-v1.ts';
-import type { Expansion, ExpansionReports } from '#volumes/expansion/contract.ts';
+import type { Expansion, ExpansionReports } from '#volumes/contract/expansion.ts';
 import type { ApiClient } from '../api-client/client.ts';
 import type { EventRecorder } from '../events/recorder.ts';
 
@@ -11,17 +12,17 @@ export interface ExpansionReportsDeps {
   readonly client: Pick<ApiClient, 'patch'>;
   readonly events: Pick<EventRecorder, 'event'>;
   readonly log: Logger;
-  /** Of this node. */
+  /** Name of this node. */
   readonly node: string;
-  /** Whether claims say how far growing is (feature RecoverVolumeExpansionFailure). */
-  readonly tellsProgress: boolean;
-  /** Ends what is told without anybody waiting for it. */
+  /** Whether claims report the progress of expansion (feature RecoverVolumeExpansionFailure). */
+  readonly reportsProgress: boolean;
+  /** Aborts reports that no caller awaits. */
   readonly stop: AbortSignal;
 }
 
 type Progress = NonNullable<PersistentVolumeClaimStatus['resizeStatus']>;
 
-/** What a claim says while it waits for its node. */
+/** Resize status of a claim that waits for its node. */
 const CONDITIONS = ['Resizing', 'FileSystemResizePending'].map((type) => ({ $patch: 'delete', type }));
 
 function involved({ pod, claim }: Expansion): readonly [pod: ObjectReference, claim: ObjectReference] {
@@ -33,7 +34,7 @@ function involved({ pod, claim }: Expansion): readonly [pod: ObjectReference, cl
 }
 
 export function createExpansionReports(deps: ExpansionReportsDeps): ExpansionReports {
-  const { client, events, log, node, tellsProgress, stop } = deps;
+  const { client, events, log, node, reportsProgress, stop } = deps;
   const named = ({ volume }: Expansion): string => `for volume "${volume.metadata?.name}" ${node}`;
 
   async function change({ claim }: Expansion, status: object, signal: AbortSignal): Promise<void> {
@@ -48,16 +49,16 @@ export function createExpansionReports(deps: ExpansionReportsDeps): ExpansionRep
     await client.patch(address, { type: 'strategic', content: { metadata: { uid }, status } }, signal);
   }
 
-  /** Without the feature, and for a claim that others let grow, there is no progress to tell. */
+  /** Without the feature, and for a claim without a resize status, there is no progress to report. */
   const progress = ({ claim }: Expansion, resizeStatus: Progress): { resizeStatus?: Progress } =>
-    tellsProgress && (claim.status?.resizeStatus ?? '') !== '' ? { resizeStatus } : {};
+    reportsProgress && (claim.status?.resizeStatus ?? '') !== '' ? { resizeStatus } : {};
 
   return {
     async begun(expansion, signal) {
-      const told = progress(expansion, 'NodeExpansionInProgress');
-      if (told.resizeStatus === undefined || told.resizeStatus === expansion.claim.status?.resizeStatus)
+      const status = progress(expansion, 'NodeExpansionInProgress');
+      if (status.resizeStatus === undefined || status.resizeStatus === expansion.claim.status?.resizeStatus)
         return;
-      await change(expansion, told, signal);
+      await change(expansion, status, signal);
     },
     async finished(expansion, signal) {
       const capacity = { storage: expansion.size };
@@ -73,13 +74,13 @@ export function createExpansionReports(deps: ExpansionReportsDeps): ExpansionRep
     failed(expansion, error, isUsed) {
       const message = `NodeExpandVolume.NodeExpandVolume failed ${named(expansion)}: ${error.message}`;
       const [pod, claim] = involved(expansion);
-      // A pod that waits for its volume is told of by its mount.
+      // For a pod that waits for its volume, the mount reports the failure.
       if (isUsed) events.event(pod, 'Warning', 'VolumeResizeFailed', message);
       events.event(claim, 'Warning', 'FileSystemResizeFailed', message);
-      const told = progress(expansion, 'NodeExpansionFailed');
-      if (told.resizeStatus === undefined) return;
-      change(expansion, told, stop).catch((thrown: unknown) => {
-        log.warn({ err: asError(thrown) }, 'Failed growth of a volume could not be told');
+      const status = progress(expansion, 'NodeExpansionFailed');
+      if (status.resizeStatus === undefined) return;
+      change(expansion, status, stop).catch((thrown: unknown) => {
+        log.warn({ err: asError(thrown) }, 'Failed to report volume expansion failure');
       });
     },
   };

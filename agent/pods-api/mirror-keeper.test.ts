@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Node, Pod } from '#api/gen/core-v1.ts';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { Json } from '../api-client/client.ts';
 import { ServerUnreachableError } from '../api-client/errors.ts';
@@ -25,7 +25,7 @@ async function setUp() {
   const calls: string[] = [];
   const faults: Error[] = [];
   let version = 0;
-  const told = (object: Json, uid: string): Json => {
+  const withUid = (object: Json, uid: string): Json => {
     version += 1;
     return {
       ...object,
@@ -38,7 +38,7 @@ async function setUp() {
         calls.push('create');
         const fault = faults.shift();
         if (fault !== undefined) throw fault;
-        store.change({ type: 'ADDED', object: told(object, `m${calls.length}`) });
+        store.change({ type: 'ADDED', object: withUid(object, `m${calls.length}`) });
         return object;
       },
       async delete(_, __, options) {
@@ -54,7 +54,7 @@ async function setUp() {
     log: silentLogger,
   });
   const stop = new AbortController();
-  // As the agent does, before anything runs.
+  // As in the agent, before anything runs.
   const known: (string | undefined)[] = [];
   store.onChange(() => known.push(keeper.uidOf(staticPod('a'))));
   const running = keeper.run(stop.signal);
@@ -75,7 +75,7 @@ async function setUp() {
 }
 
 describe('createMirrorKeeper', () => {
-  test('makes a mirror when the node is there, once', async () => {
+  test('creates a mirror once the node exists', async () => {
     await using world = await setUp();
     world.keeper.apply(desired(staticPod('a')));
     await world.clock.advance(0);
@@ -88,23 +88,23 @@ describe('createMirrorKeeper', () => {
     expect(world.keeper.uidOf(staticPod('a'))).toBe('m1');
   });
 
-  test('knows of a mirror before anybody else who follows the store', async () => {
+  test('knows of a mirror before other subscribers of the store', async () => {
     await using world = await setUp();
     world.registered();
     world.keeper.apply(desired(staticPod('a')));
     await world.clock.advance(0);
-    // Somebody deletes it, and it is made anew.
+    // The mirror is deleted and created again.
     for (const object of world.store.list()) world.store.change({ type: 'DELETED', object });
     await world.clock.advance(0);
     expect(world.known).toEqual([undefined, 'm1', undefined, 'm2']);
   });
 
-  test('replaces it for another manifest, and takes it away with the last', async () => {
+  test('replaces it for another manifest, and deletes it with the last', async () => {
     await using world = await setUp();
     world.registered();
     world.keeper.apply(desired(staticPod('a')));
     await world.clock.advance(0);
-    // The status of the new pod is not written into the mirror of the old one.
+    // The status of the new pod is not written to the mirror of the old one.
     expect([world.keeper.uidOf(staticPod('a')), world.keeper.uidOf(staticPod('b'))]).toEqual([
       'm1',
       undefined,
@@ -119,7 +119,7 @@ describe('createMirrorKeeper', () => {
     expect(world.keeper.uidOf(staticPod('b'))).toBeUndefined();
   });
 
-  test('tries again what failed', async () => {
+  test('retries failures', async () => {
     await using world = await setUp();
     world.registered();
     world.faults.push(new ServerUnreachableError('away'));

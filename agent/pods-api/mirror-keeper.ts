@@ -1,8 +1,9 @@
-/** Keeps the mirrors of static pods on the API server as they are to be. */
+/** Reconciles the mirrors of static pods on the API server. */
+
+import type { Node, Pod } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
-import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
@@ -14,7 +15,7 @@ import type { PodStore } from './pod-store.ts';
 export interface MirrorKeeperDeps {
   readonly client: Pick<ApiClient, 'create' | 'delete'>;
   readonly store: PodStore;
-  /** Resolves as soon as this node is on the server; a mirror belongs to it. */
+  /** Resolves once the Node object exists; it owns the mirrors. */
   readonly whenNode: (signal: AbortSignal) => Promise<Node>;
   readonly vocabulary: Vocabulary;
   readonly clock: Clock;
@@ -22,11 +23,11 @@ export interface MirrorKeeperDeps {
 }
 
 export interface MirrorKeeper {
-  /** Takes the newest desired state. */
+  /** Sets the newest desired state. */
   apply(desired: Pick<DesiredState, 'pods' | 'unread'>): void;
-  /** UID of the mirror of a static pod, once there is one of its present manifest. */
+  /** Returns the UID of the mirror of a static pod, once it exists for the current manifest. */
   uidOf(pod: Pod): string | undefined;
-  /** Works until the signal fires. Never rejects. */
+  /** Runs until the signal fires. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -43,7 +44,7 @@ export function createMirrorKeeper(deps: MirrorKeeperDeps): MirrorKeeper {
     const node = await deps.whenNode(signal);
     const address = { apiVersion: 'v1', resource: 'pods', namespace };
     await client.create(address, mirrorOf(pod, node, vocabulary), signal);
-    log.info({ pod: nameOf(pod) }, 'Mirror pod was made');
+    log.info({ pod: nameOf(pod) }, 'Mirror pod created');
   }
 
   async function remove(mirror: Json, signal: AbortSignal): Promise<void> {
@@ -52,10 +53,10 @@ export function createMirrorKeeper(deps: MirrorKeeperDeps): MirrorKeeper {
     const uid = metadataText(mirror, 'uid') ?? '';
     const address = { apiVersion: 'v1', resource: 'pods', namespace, name };
     await client.delete(address, signal, { gracePeriodSeconds: 0, preconditions: { uid } });
-    log.info({ pod: `${namespace}/${name}` }, 'Mirror pod was removed');
+    log.info({ pod: `${namespace}/${name}` }, 'Mirror pod deleted');
   }
 
-  /** The mirror that was made or removed comes back through the store, and the name is looked at again. */
+  /** The created or deleted mirror comes back through the store, which triggers another check of the name. */
   async function work(name: string, signal: AbortSignal): Promise<undefined> {
     if (!store.isSynced) return undefined;
     const step = decideMirror(wanted.get(name), mirrors.get(name), isComplete, vocabulary);
@@ -63,10 +64,10 @@ export function createMirrorKeeper(deps: MirrorKeeperDeps): MirrorKeeper {
       if (step.kind === 'create') await create(step.pod, signal);
       else if (step.kind === 'delete') await remove(step.mirror, signal);
     } catch (thrown) {
-      // Gone already, or there already: the watch tells.
+      // Already deleted, or already created: the watch reports it.
       const isDone = thrown instanceof ApiRequestError && (thrown.status === 404 || thrown.status === 409);
       if (!isDone) throw thrown;
-      if (thrown.reason === 'AlreadyExists') log.warn({ pod: name }, 'Name of a mirror pod is taken');
+      if (thrown.reason === 'AlreadyExists') log.warn({ pod: name }, 'Mirror pod name already in use');
     }
     return undefined;
   }
@@ -74,10 +75,10 @@ export function createMirrorKeeper(deps: MirrorKeeperDeps): MirrorKeeper {
   const queue = createWorkQueue({
     clock,
     work,
-    onError: (pod, err) => log.warn({ err, pod }, 'Mirror pod is not as it should be, trying again'),
+    onError: (pod, err) => log.warn({ err, pod }, 'Failed to reconcile mirror pod; retrying'),
   });
 
-  function lookAt(names: Iterable<string>): void {
+  function checkNames(names: Iterable<string>): void {
     for (const name of names) queue.add(name);
   }
 
@@ -87,12 +88,12 @@ export function createMirrorKeeper(deps: MirrorKeeperDeps): MirrorKeeper {
     const touched = [...new Set([...before.keys(), ...mirrors.keys()])].filter(
       (name) => before.get(name) !== mirrors.get(name),
     );
-    lookAt(touched);
+    checkNames(touched);
   }
-  // From the beginning, so that whoever follows the store later finds the mirrors as the store has them.
+  // Subscribed from the beginning, so that later subscribers of the store find the mirrors up to date.
   const ends = [
     store.onChange(update),
-    store.onBack(() => lookAt(new Set([...wanted.keys(), ...mirrors.keys()]))),
+    store.onBack(() => checkNames(new Set([...wanted.keys(), ...mirrors.keys()]))),
   ];
 
   return {
@@ -101,11 +102,11 @@ export function createMirrorKeeper(deps: MirrorKeeperDeps): MirrorKeeper {
       const own = pods.filter(({ origin }) => origin.source !== 'api').map(({ pod }) => pod);
       wanted = new Map(own.map((pod) => [nameOf(pod), pod]));
       isComplete = unread.every((source) => source === 'api');
-      lookAt(new Set([...before.keys(), ...wanted.keys(), ...mirrors.keys()]));
+      checkNames(new Set([...before.keys(), ...wanted.keys(), ...mirrors.keys()]));
     },
     uidOf(pod) {
       const mirror = mirrors.get(nameOf(pod));
-      // While a manifest changes, the mirror is still that of the pod before, which has ended.
+      // After a change of the manifest, the mirror is still that of the previous pod, which has ended.
       if (mirror === undefined || !isMirrorOf(mirror, pod, vocabulary)) return undefined;
       return metadataText(mirror, 'uid');
     },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { decideMirror, mirrorHash, mirrorOf } from './mirror-pods.ts';
 
@@ -35,7 +35,7 @@ describe('decideMirror', () => {
 });
 
 describe('mirrorOf', () => {
-  test('shows the pod, belongs to the node, and says what it is', () => {
+  test('shows the pod, is owned by the node, and has the mirror annotation', () => {
     const made = mirrorOf(pod('a'), node, words);
     expect(mirrorHash(made, words)).toBe('a');
     expect(made).toMatchObject({

@@ -1,27 +1,27 @@
-/** The node's pods as the API server last told them, by UID: those that are to run here, and the mirrors of static
- *  ones. Follows the server by a reflector, and takes the answers of its own writes, which may be newer. */
+/** Pods of this node on the API server by UID: API pods, and the mirrors of static pods. Updated by a
+ *  reflector and by the responses to own writes, which may be newer. */
 
 import { createListeners } from '#api/kit/listeners.ts';
 import type { Json } from '../api-client/client.ts';
 import { metadataText, resourceVersionOf } from '../api-client/object-fields.ts';
-import type { ObjectChange, ReflectorSink } from '../api-client/reflector.ts';
+import type { ObjectChange, ReflectorSink } from '../api-client/watch/reflector.ts';
 
 export interface PodStore extends ReflectorSink {
-  /** The server has told everything at least once. */
+  /** Whether the server has delivered a complete list. */
   readonly isSynced: boolean;
   get(podUID: string): Json | undefined;
   list(): readonly Json[];
-  /** Takes what the server answered to a write, if it is newer. */
+  /** Stores the response to a write, if it is newer. */
   note(object: Json): void;
-  /** Calls the listener, synchronously, after each change with the UIDs that it is about.
+  /** Calls the listener, synchronously, after each change with the affected UIDs.
    *  @returns a function that ends the subscription */
   onChange(listener: (podUIDs: ReadonlySet<string>) => void): () => void;
-  /** Calls the listener when the server can be had again. */
+  /** Calls the listener when the server is available again. */
   onBack(listener: () => void): () => void;
 }
 
-/** Versions are texts without meaning to clients, but those of one object grow in every server there is; where they
- *  are no numbers, what came last counts. */
+/** Versions are opaque to clients, but increase for each object on every known server; if they are not
+ *  numbers, the last one received wins. */
 function isNewer(next: Json, known: Json | undefined): boolean {
   const [a, b] = [resourceVersionOf(next), known === undefined ? undefined : resourceVersionOf(known)];
   if (a === undefined || b === undefined) return true;
@@ -34,7 +34,7 @@ export function createPodStore(): PodStore {
   let pods = new Map<string, Json>();
   let isSynced = false;
 
-  function tell(podUIDs: ReadonlySet<string>): void {
+  function notify(podUIDs: ReadonlySet<string>): void {
     listeners.notify(podUIDs);
   }
 
@@ -42,13 +42,13 @@ export function createPodStore(): PodStore {
     const uid = metadataText(object, 'uid');
     if (uid === undefined || !isNewer(object, pods.get(uid))) return;
     pods.set(uid, object);
-    tell(new Set([uid]));
+    notify(new Set([uid]));
   }
 
   function change({ type, object }: ObjectChange): void {
     if (type !== 'DELETED') return take(object);
     const uid = metadataText(object, 'uid');
-    if (uid !== undefined && pods.delete(uid)) tell(new Set([uid]));
+    if (uid !== undefined && pods.delete(uid)) notify(new Set([uid]));
   }
 
   return {
@@ -59,7 +59,7 @@ export function createPodStore(): PodStore {
     list: () => [...pods.values()],
     note(object) {
       const uid = metadataText(object, 'uid');
-      // One that is not known any more was deleted meanwhile.
+      // An unknown pod was deleted in the meantime.
       if (uid !== undefined && pods.has(uid)) take(object);
     },
     replace(objects) {
@@ -71,7 +71,7 @@ export function createPodStore(): PodStore {
       const touched = new Set([...pods.keys(), ...next.keys()]);
       pods = next;
       isSynced = true;
-      tell(touched);
+      notify(touched);
     },
     change,
     onChange(listener) {

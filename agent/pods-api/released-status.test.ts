@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ContainerStatus, PodStatus } from '#api/schema/gen/core-v1.ts';
+import type { ContainerStatus, PodStatus } from '#api/gen/core-v1.ts';
 import { stateFaults, stepFaults } from '../../testing/pod-status-rules.ts';
 import { endOfUnseen } from './released-status.ts';
 

@@ -1,13 +1,14 @@
-/** The last status of a pod that is to be deleted and of which nothing is here, nor known: the agent that knew how it
- *  ended has died, or it never came to be here. Pure.
+/** Final status of a pod that is being deleted and unknown on this node: the agent that knew its end has
+ *  crashed, or it never started here. Pure.
  *  Source: upstream 1.24, status of terminated pods whose containers can't be found. */
+
+import type { PodStatus } from '#api/gen/core-v1.ts';
 import { formatTime } from '#api/meta/time.ts';
 import { decode } from '#api/schema/decode.ts';
-import type { PodStatus } from '#api/schema/gen/core-v1.ts';
 import type { Json } from '../api-client/client.ts';
-import { withUnseenEnd } from '../pods/container-status.ts';
+import { withUnseenEnd } from '../pods/status/container-status.ts';
 
-/** @param known the status that the server has */
+/** @param known status on the server */
 export function endOfUnseen(known: Json, nowMs: number): PodStatus {
   const { value } = decode<PodStatus>('core/v1.PodStatus', known, {
     unknownFields: 'ignore',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
+import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
 import { mergedStatus, statusPatch } from './status-patch.ts';
 
 const THEN = '2026-01-01T00:00:00Z';
@@ -16,25 +16,25 @@ const patchOf = (own: PodStatus, known: Readonly<Record<string, unknown>>, of: P
   statusPatch(mergedStatus(of, own, known), known);
 
 describe('the patch of a status', () => {
-  test('is none when the server has it all', () => {
+  test('is undefined when the server is up to date', () => {
     const own: PodStatus = { phase: 'Running', conditions: [ready('True')], podIPs: [{ ip: '10.0.0.1' }] };
     const known = { phase: 'Running', conditions: [ready('True', THEN)], podIPs: [{ ip: '10.0.0.1' }] };
     expect(patchOf(own, known)).toBeUndefined();
   });
 
-  test('is none for what is empty here and absent there', () => {
+  test('is undefined for empty against absent fields', () => {
     const container = { name: 'c', ready: true, restartCount: 0, image: 'i', imageID: 'i' };
     const own: PodStatus = { containerStatuses: [{ ...container, state: {}, lastState: {} }] };
     expect(patchOf(own, { containerStatuses: [container] })).toBeUndefined();
   });
 
-  test('has what differs alone', () => {
+  test('has only differing fields', () => {
     const own: PodStatus = { phase: 'Running', hostIP: '10.0.0.9', conditions: [ready('True')] };
     const known = { phase: 'Pending', hostIP: '10.0.0.9', conditions: [ready('True', THEN)] };
     expect(patchOf(own, known)).toEqual({ phase: 'Running' });
   });
 
-  test('keeps the time of a condition that did not flip, and takes the new one of one that did', () => {
+  test('keeps the transition time of an unchanged condition, and updates that of a changed one', () => {
     const known = { conditions: [{ ...ready('False', THEN), reason: 'ContainersNotReady' }] };
     const own: PodStatus = { conditions: [{ ...ready('False'), reason: 'PodFailed' }] };
     expect(patchOf(own, known)).toEqual({
@@ -45,12 +45,12 @@ describe('the patch of a status', () => {
     });
   });
 
-  test('leaves conditions of others alone', () => {
+  test('does not change conditions of others', () => {
     const known = { conditions: [ready('True', THEN), { type: 'test.io/fine', status: 'True' }] };
     expect(patchOf({ conditions: [ready('True')] }, known)).toBeUndefined();
   });
 
-  test('replaces addresses, and takes back what is no more', () => {
+  test('replaces addresses, and unsets removed fields', () => {
     const known = { podIP: '10.0.0.1', podIPs: [{ ip: '10.0.0.1' }], reason: 'Old' };
     expect(patchOf({ podIP: '10.0.0.2', podIPs: [{ ip: '10.0.0.2' }] }, known)).toEqual({
       podIP: '10.0.0.2',
@@ -59,11 +59,11 @@ describe('the patch of a status', () => {
     });
   });
 
-  test('keeps the start that the server knows', () => {
+  test('keeps the start time on the server', () => {
     expect(patchOf({ startTime: NOW }, { startTime: THEN })).toBeUndefined();
   });
 
-  test('is not ready before every gate is open', () => {
+  test('is not ready before every readiness gate is true', () => {
     const gated = pod(['test.io/a', 'test.io/b']);
     const known = { conditions: [ready('False', THEN), { type: 'test.io/a', status: 'True' }] };
     expect(patchOf({ conditions: [ready('True')] }, known, gated)).toEqual({
@@ -81,7 +81,7 @@ describe('the patch of a status', () => {
     });
   });
 
-  test('does not forget how containers ended of which nothing is left here', () => {
+  test('keeps the termination of containers that are gone from the runtime', () => {
     const ended = { name: 'c', containerID: 'x://1', state: { terminated: { exitCode: 3 } } };
     const own: PodStatus = {
       phase: 'Failed',

@@ -1,13 +1,13 @@
-/** What of a pod's status the API server is to be told. Pure.
- *  Source: document 3, section 1; upstream 1.24 status of pods; strategic merge patches of document 1. */
+/** Computes the status update of a pod for the API server. Pure.
+ *  Source: pod status, document 3 §1; upstream 1.24 pod status; strategic merge patches, document 1. */
 import { isDeepStrictEqual } from 'node:util';
+import type { ContainerStatus, Pod, PodCondition, PodStatus } from '#api/gen/core-v1.ts';
 import { decode } from '#api/schema/decode.ts';
-import type { ContainerStatus, Pod, PodCondition, PodStatus } from '#api/schema/gen/core-v1.ts';
 import type { Json } from '../api-client/client.ts';
 import { isObject } from '../api-client/object-fields.ts';
-import { hasBeen, withHistory, withUnseenEnd } from '../pods/container-status.ts';
+import { hasBeen, withHistory, withUnseenEnd } from '../pods/status/container-status.ts';
 
-/** Conditions that this agent owns; all others belong to whoever set them. */
+/** Conditions owned by this agent; others belong to their writers. */
 const OWN_CONDITIONS: readonly string[] = ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'];
 
 const CONTAINER_LISTS = ['initContainerStatuses', 'containerStatuses', 'ephemeralContainerStatuses'] as const;
@@ -16,8 +16,9 @@ const hasEnded = (phase: unknown): boolean => phase === 'Failed' || phase === 'S
 
 const listOf = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isObject) : []);
 
-/** The status as it is to be on the server: ours, with what is not ours to say, or what we have forgotten.
- *  @param known the status that the server has */
+/** Returns the status for the server: that of the agent, with fields of other writers and with facts that the
+ *  agent no longer knows.
+ *  @param known status on the server */
 export function mergedStatus(pod: Pod, own: PodStatus, known: Json): PodStatus {
   const conditions = withGates(pod, own.conditions ?? [], listOf(known['conditions']));
   const before = knownStatus(known);
@@ -30,14 +31,14 @@ export function mergedStatus(pod: Pod, own: PodStatus, known: Json): PodStatus {
   };
 }
 
-/** What a server says is read with care, and what can't be read counts as unknown. */
+/** Parses the status on the server leniently: invalid parts count as unknown. */
 function knownStatus(known: Json): PodStatus {
   return decode<PodStatus>('core/v1.PodStatus', known, { unknownFields: 'ignore', missingFields: 'ignore' })
     .value;
 }
 
-/** An end that the server knows is never taken back, nor that the pod has run: an agent that starts anew may find nothing
- *  of it. */
+/** A terminal phase on the server is never reverted, nor the fact that the pod has run: a restarted agent may
+ *  find no trace of it. */
 function withRememberedPhase(own: PodStatus, { phase, reason, message }: PodStatus): PodStatus {
   if (phase === 'Running' && own.phase === 'Pending') return { ...own, phase };
   if (phase === undefined || !hasEnded(phase)) return own;
@@ -53,8 +54,7 @@ function withRememberedPhase(own: PodStatus, { phase, reason, message }: PodStat
 const rememberedAddresses = (own: PodStatus, { podIP, podIPs = [] }: PodStatus): Partial<PodStatus> =>
   hasEnded(own.phase) && own.podIP === undefined && podIP !== undefined ? { podIP, podIPs } : {};
 
-/** Of a container that ended long ago nothing may be left here; the server knows how it ended, and how often it was
- *  started. */
+/** Containers that ended long ago may be gone from the runtime; the server knows their end and restart count. */
 function rememberedStatuses(own: PodStatus, known: PodStatus, raw: Json): Partial<PodStatus> {
   const isOver = hasEnded(own.phase) || hasEnded(known.phase);
   const merged: Record<string, unknown> = {};
@@ -66,7 +66,7 @@ function rememberedStatuses(own: PodStatus, known: PodStatus, raw: Json): Partia
       if (before === undefined || !hasBeen(before)) return status;
       return unlessSame(before, withHistory(before, status, isOver));
     });
-    // As the server has it, to the letter: that is no change.
+    // Copied literally from the server: no change.
     const statuses = (list ?? forgotten)?.map((status) =>
       typeof status === 'string' ? asKnown(status) : status,
     );
@@ -75,11 +75,11 @@ function rememberedStatuses(own: PodStatus, known: PodStatus, raw: Json): Partia
   return merged;
 }
 
-/** The status, or its name alone where it is the one that is known. */
+/** Returns the container status, or only its name if it equals the known one. */
 const unlessSame = (known: ContainerStatus, status: ContainerStatus): ContainerStatus | string =>
   status === known ? known.name : status;
 
-/** A pod is ready when its containers are, and everybody whom it named says so too. */
+/** A pod is ready when its containers are ready and all its readiness gates are true. */
 function withGates(
   { spec }: Pod,
   own: readonly PodCondition[],
@@ -104,17 +104,17 @@ function withGates(
   });
 }
 
-/** The time of a change stays as long as nothing changed, across restarts of the agent too. */
+/** Preserves the transition time of an unchanged condition, across restarts of the agent. */
 function withTransition(condition: PodCondition, before: Json | undefined): PodCondition {
   const { lastTransitionTime } = before ?? {};
   if (before?.['status'] !== condition.status || typeof lastTransitionTime !== 'string') return condition;
   return { ...condition, lastTransitionTime };
 }
 
-/** Members that this agent sets and takes back again. */
+/** Fields that this agent sets and unsets. */
 const REMOVABLE = ['reason', 'message', 'podIP', 'hostIP'] as const;
 
-/** The members of the status that differ, as a strategic merge patch; undefined when none does. */
+/** Returns the changed fields of the status as a strategic merge patch; undefined without changes. */
 export function statusPatch(next: PodStatus, known: Json): Json | undefined {
   const patch: Record<string, unknown> = {};
   for (const [member, value] of Object.entries(next)) {
@@ -147,8 +147,8 @@ function changedConditions(next: readonly PodCondition[], known: readonly Json[]
   });
 }
 
-/** As JSON has it: without members that are undefined. Lists and objects that are empty are like those that are absent:
- *  not every form in which a server answers tells the two apart. */
+/** Normalizes to JSON without undefined members. Empty lists and objects equal absent ones: not every
+ *  response encoding distinguishes them. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(plain);
   if (!isObject(value)) return value;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
 import type { Json } from '../api-client/client.ts';
 import { ApiRequestError, ServerUnreachableError } from '../api-client/errors.ts';
 import { createPodStore } from './pod-store.ts';
@@ -13,8 +13,8 @@ const object = (uid: string, version: number, more: object = {}): Json => ({
   status: { phase: 'Pending' },
 });
 
-/** The object at a later version. */
-const answered = (known: Json | undefined, version: number): Json => ({
+/** Returns the object at a later version. */
+const nextVersion = (known: Json | undefined, version: number): Json => ({
   metadata: { ...(known?.['metadata'] as Json), resourceVersion: String(version) },
 });
 
@@ -26,23 +26,24 @@ async function setUp() {
   const local = new Map<string, LocalPod>();
   const turn = { promise: Promise.resolve() };
   let version = 100;
-  const answer = (call: string, uid: string, change: object): Promise<Json> => {
+  const respond = (call: string, uid: string, change: object): Promise<Json> => {
     calls.push(call);
     const fault = faults.shift();
     version += 1;
     const known = store.get(uid);
     const status = { ...(known?.['status'] as Json), ...change };
     return fault === undefined
-      ? Promise.resolve({ ...known, ...answered(known, version), status })
+      ? Promise.resolve({ ...known, ...nextVersion(known, version), status })
       : Promise.reject(fault);
   };
   const writer = createStatusWriter({
     client: {
       patch: ({ name }, { content }) => {
         const { metadata, status } = content as { metadata: { uid: string }; status: PodStatus };
-        return answer(`patch ${name} ${metadata.uid} ${status.phase}`, metadata.uid, status);
+        return respond(`patch ${name} ${metadata.uid} ${status.phase}`, metadata.uid, status);
       },
-      delete: ({ name }, _signal, options) => answer(`delete ${name} ${JSON.stringify(options)}`, 'gone', {}),
+      delete: ({ name }, _signal, options) =>
+        respond(`delete ${name} ${JSON.stringify(options)}`, 'gone', {}),
     },
     store,
     clock,
@@ -62,7 +63,7 @@ async function setUp() {
     async tell(uid: string, phase: NonNullable<PodStatus['phase']>, message?: string) {
       const status = { phase, ...(message === undefined ? {} : { message }) };
       local.set(uid, { pod: pod(uid), status, serverUID: uid });
-      writer.look();
+      writer.check();
       await clock.advance(0);
     },
     async [Symbol.asyncDispose]() {
@@ -73,16 +74,16 @@ async function setUp() {
 }
 
 describe('createStatusWriter', () => {
-  test('tells a status once, with the UID that it is of', async () => {
+  test('reports a status once, with the UID of its pod', async () => {
     await using world = await setUp();
     world.store.replace([object('1', 5)]);
     await world.tell('1', 'Running');
-    world.writer.look();
+    world.writer.check();
     await world.clock.advance(0);
     expect(world.calls).toEqual(['patch p1 1 Running']);
   });
 
-  test('tells what is newest when its turn has come', async () => {
+  test('reports the newest status after the rate limit', async () => {
     await using world = await setUp();
     world.store.replace([object('1', 5)]);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -95,7 +96,7 @@ describe('createStatusWriter', () => {
     expect(world.calls).toEqual(['patch p1 1 Succeeded']);
   });
 
-  test('gathers what happens while a pod starts', async () => {
+  test('coalesces changes while a pod starts', async () => {
     await using world = await setUp();
     world.store.replace([object('1', 5), object('2', 5)]);
     const pending = (uid: string, message: string): Promise<void> => world.tell(uid, 'Pending', message);
@@ -105,14 +106,14 @@ describe('createStatusWriter', () => {
     expect(world.calls).toEqual([]);
     await world.clock.advance(1);
     expect(world.calls).toEqual(['patch p1 1 undefined']);
-    // One that runs is told of at once, and once.
+    // A running pod is reported at once, and once.
     await pending('2', 'first');
     await world.tell('2', 'Running');
     await world.clock.advance(1000);
     expect(world.calls).toEqual(['patch p1 1 undefined', 'patch p2 2 Running']);
   });
 
-  test('waits for the server to know the pod', async () => {
+  test('waits until the pod is on the server', async () => {
     await using world = await setUp();
     await world.tell('1', 'Running');
     expect(world.calls).toEqual([]);
@@ -121,7 +122,7 @@ describe('createStatusWriter', () => {
     expect(world.calls).toEqual(['patch p1 1 Running']);
   });
 
-  test('tries again with the newest status, at once when the server is back', async () => {
+  test('retries with the newest status, at once when the server is available again', async () => {
     await using world = await setUp();
     world.store.replace([object('1', 5)]);
     world.faults.push(new ServerUnreachableError('away'));
@@ -133,7 +134,7 @@ describe('createStatusWriter', () => {
     expect(world.calls).toEqual(['patch p1 1 Running', 'patch p1 1 Failed', 'patch p1 1 Failed']);
   });
 
-  test('puts right what somebody else wrote', async () => {
+  test('reverts changes of other clients', async () => {
     await using world = await setUp();
     world.store.replace([object('1', 5)]);
     await world.tell('1', 'Running');
@@ -142,7 +143,7 @@ describe('createStatusWriter', () => {
     expect(world.calls).toHaveLength(2);
   });
 
-  test('gives a deleted pod back when nothing is left of it, after its last status', async () => {
+  test('deletes a terminating pod on the server when nothing is left of it, after its last status', async () => {
     await using world = await setUp();
     world.store.replace([object('1', 5, { deletionTimestamp: 'now' })]);
     world.writer.ended(pod('1'), { phase: 'Failed' });
@@ -154,7 +155,7 @@ describe('createStatusWriter', () => {
     ]);
   });
 
-  test('gives a pod of which nothing is known an end before it gives it back', async () => {
+  test('reports a terminal phase for an unknown pod before deleting it', async () => {
     await using world = await setUp();
     world.store.replace([object('1', 5, { deletionTimestamp: 'now' })]);
     world.writer.ended(pod('1'), undefined);
@@ -165,7 +166,7 @@ describe('createStatusWriter', () => {
     ]);
   });
 
-  test('never deletes a pod that nobody asked to delete', async () => {
+  test('never deletes a pod without a deletion timestamp', async () => {
     await using world = await setUp();
     world.store.replace([object('1', 5)]);
     world.writer.ended(pod('1'), { phase: 'Failed' });
@@ -173,7 +174,7 @@ describe('createStatusWriter', () => {
     expect(world.calls).toEqual(['patch p1 1 Failed']);
   });
 
-  test('is done with a pod that is gone', async () => {
+  test('stops reporting a pod that is gone', async () => {
     await using world = await setUp();
     world.store.replace([object('1', 5)]);
     world.faults.push(new ApiRequestError({ status: 404, reason: 'NotFound', message: 'no' }));

@@ -1,10 +1,11 @@
-/** Tells the API server how the node's pods are, and gives back those that are to be deleted when nothing of them is
- *  left here. Of each pod only the newest status counts; a status that the server has already costs nothing.
- *  Source: document 3, section 1; upstream 1.24 status manager. */
+/** Reports pod status to the API server, and deletes pods there once they are gone from this node. Only the
+ *  newest status of each pod is sent; an unchanged status causes no request.
+ *  Source: pod status, document 3 §1; upstream 1.24 status manager. */
+
+import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
-import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
 import { isObject, metadataText } from '../api-client/object-fields.ts';
@@ -14,32 +15,32 @@ import type { PodStore } from './pod-store.ts';
 import { endOfUnseen } from './released-status.ts';
 import { mergedStatus, statusPatch } from './status-patch.ts';
 
-/** A pod that is here, and how it is. */
+/** A pod on this node, and its status. */
 export interface LocalPod {
   readonly pod: Pod;
   readonly status: PodStatus;
-  /** UID of the object on the server: the pod's own, or that of a static pod's mirror. */
+  /** UID of the object on the server: that of the pod, or of the mirror of a static pod. */
   readonly serverUID: string;
 }
 
 export interface StatusWriterDeps {
-  /** Not paced. */
+  /** Not rate limited. */
   readonly client: Pick<ApiClient, 'patch' | 'delete'>;
-  /** Resolves when a request may be sent. */
+  /** Resolves when the rate limiter permits a request. */
   readonly pace: Pace;
   readonly store: PodStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Every pod that is here. */
+  /** Returns every pod on this node. */
   readonly local: () => readonly LocalPod[];
 }
 
 export interface StatusWriter {
-  /** Looks for statuses that the server does not have. Cheap; may be called at every change. */
-  look(): void;
-  /** Takes note that nothing of a pod is left here. @param status the last one; undefined if it was never here */
+  /** Checks for statuses that differ from the server. Cheap; may be called at every change. */
+  check(): void;
+  /** Records that the pod is gone from this node. @param status the last one; undefined if it never ran here */
   ended(pod: Pod, status: PodStatus | undefined): void;
-  /** Works until the signal fires. Never rejects. */
+  /** Runs until the signal fires. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -48,10 +49,11 @@ interface Ended {
   readonly status: PodStatus | undefined;
 }
 
-/** While a pod starts, its status changes several times within a moment, and nobody acts on it before it runs. */
+/** While a pod starts, its status changes several times within a moment, and no client depends on these
+ *  states. */
 const GATHER_MS = 100;
 
-/** The pod is not there any more, or another one has its name. */
+/** The pod was deleted, or replaced by another one with its name. */
 const isGone = (thrown: unknown): boolean =>
   thrown instanceof ApiRequestError && (thrown.status === 404 || thrown.status === 409);
 
@@ -60,15 +62,15 @@ function addressOf(object: Json): ObjectAddress {
   return { apiVersion: 'v1', resource: 'pods', namespace, name: metadataText(object, 'name') ?? '' };
 }
 
-/** Requests about a pod, by its UID on the server. */
+/** Requests for a pod, by its UID on the server. */
 interface Requests {
-  /** Tells what the server does not have of the newest status. */
-  tell(uid: string, signal: AbortSignal): Promise<void>;
-  /** Gives the pod back: the server forgets it. Resolves with whether it was asked to. */
+  /** Reports the changes of the newest status. */
+  report(uid: string, signal: AbortSignal): Promise<void>;
+  /** Deletes the pod on the server. Resolves with whether a deletion was requested. */
   release(uid: string, signal: AbortSignal): Promise<boolean>;
 }
 
-/** `newest` is what is to be told of a pod, if anything is. */
+/** `newest` returns the status to report, if any. */
 function createRequests(
   { client, pace, store, clock, log }: StatusWriterDeps,
   newest: (uid: string) => Ended | undefined,
@@ -79,7 +81,7 @@ function createRequests(
     if (object === undefined || pod === undefined) return undefined;
     const known = isObject(object['status']) ? object['status'] : {};
     const status = last ?? endOfUnseen(known, clock.now());
-    // A static pod may begin again under the same mirror; every other pod that has ended stays so.
+    // A static pod may start again under the same mirror; every other terminated pod stays terminated.
     const isMirror = pod.metadata?.uid !== uid;
     const { phase: _, ...rest } = known;
     const change = statusPatch(mergedStatus(pod, status, isMirror ? rest : known), known);
@@ -87,24 +89,24 @@ function createRequests(
   }
 
   return {
-    async tell(uid, signal) {
+    async report(uid, signal) {
       if (news(uid) === undefined) return;
       await pace(signal);
-      // It may have waited long; what was to be told then is old by now.
+      // After a long wait the previous status is outdated.
       const current = news(uid);
       if (current === undefined) return;
       const { object, change, phase } = current;
       const address = { ...addressOf(object), subresource: 'status' };
       const content = { metadata: { uid }, status: change };
       store.note(await client.patch(address, { type: 'strategic', content }, signal));
-      log.debug({ pod: address.name, phase }, 'Pod status was told');
+      log.debug({ pod: address.name, phase }, 'Pod status reported');
     },
     async release(uid, signal) {
       const object = store.get(uid);
       if (object === undefined || metadataText(object, 'deletionTimestamp') === undefined) return false;
       await pace(signal);
       await client.delete(addressOf(object), signal, { gracePeriodSeconds: 0, preconditions: { uid } });
-      log.info({ pod: metadataText(object, 'name'), podUID: uid }, 'Pod was given back to the API server');
+      log.info({ pod: metadataText(object, 'name'), podUID: uid }, 'Pod deleted from the API server');
       return true;
     },
   };
@@ -112,7 +114,7 @@ function createRequests(
 
 export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
   const { store, clock, log } = deps;
-  /** The statuses that were looked at last, by UID on the server: a look that finds the same ones is cheap. */
+  /** Statuses of the last check, by UID on the server, which make an unchanged check cheap. */
   let seen = new Map<string, LocalPod>();
   const ended = new Map<string, Ended>();
   const deleted = new Set<string>();
@@ -121,12 +123,12 @@ export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
   async function work(uid: string, signal: AbortSignal): Promise<undefined> {
     const end = ended.get(uid);
     try {
-      await requests.tell(uid, signal);
+      await requests.report(uid, signal);
       if (end === undefined || deleted.has(uid)) return undefined;
       if (await requests.release(uid, signal)) deleted.add(uid);
     } catch (thrown) {
       if (!isGone(thrown)) throw thrown;
-      log.debug({ err: thrown, podUID: uid }, 'Pod is gone from the API server');
+      log.debug({ err: thrown, podUID: uid }, 'Pod no longer on the API server');
     }
     return undefined;
   }
@@ -134,12 +136,12 @@ export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
   const queue = createWorkQueue({
     clock,
     work,
-    onError: (podUID, err) => log.debug({ err, podUID }, 'Pod status was not told, trying again'),
+    onError: (podUID, err) => log.debug({ err, podUID }, 'Failed to report pod status; retrying'),
   });
 
-  function look(): void {
+  function check(): void {
     const last = seen;
-    // Before any is added: work may begin at once, and is to find the newest.
+    // Before any is added: work may start immediately, and must find the newest.
     seen = new Map(deps.local().map((local) => [local.serverUID, local]));
     for (const [uid, { status, pod }] of seen) {
       const before = last.get(uid);
@@ -149,7 +151,7 @@ export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
     }
   }
 
-  /** Forgets what was remembered of pods that the server no longer has; looks at those that it changed. */
+  /** Drops the state of pods that were deleted on the server; checks those that changed there. */
   function onStoreChange(podUIDs: ReadonlySet<string>): void {
     for (const uid of podUIDs) {
       if (store.get(uid) === undefined) {
@@ -162,7 +164,7 @@ export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
   }
 
   return {
-    look,
+    check,
     ended(pod, status) {
       const uid = pod.metadata?.uid ?? '';
       if (store.get(uid) === undefined || ended.has(uid)) return;
@@ -176,7 +178,7 @@ export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
           for (const uid of [...seen.keys(), ...ended.keys()]) queue.add(uid);
         }),
       ];
-      look();
+      check();
       await queue.run(signal);
       for (const end of ends) end();
     },

@@ -1,9 +1,10 @@
-/** Tells whoever follows the pods that one of them may have changed; what changed they see for themselves. */
+/** Notifies subscribers that a pod may have changed. Carries no details; subscribers read the state
+ *  themselves. */
 import { createListeners } from '#api/kit/listeners.ts';
 
 export interface Changes {
   readonly tell: () => void;
-  /** @returns a function that ends the subscription */
+  /** @returns a function that cancels the subscription */
   readonly subscribe: (listener: () => void) => () => void;
 }
 
@@ -14,7 +15,7 @@ export function createChanges(): Changes {
       listeners.notify();
     },
     subscribe(listener) {
-      // A function of its own, so that the same listener may subscribe twice.
+      // Wrapped, so that the same listener can subscribe twice.
       const own = (): void => listener();
       listeners.add(own);
       return () => listeners.delete(own);

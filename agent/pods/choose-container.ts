@@ -1,12 +1,14 @@
-/** Which container of a pod a person means. Pure. */
-import { StatusError } from '#api/meta/status-error.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
-import { appContainers, initContainers } from './containers.ts';
-import type { ContainerSpec } from './plan.ts';
+/** Selects the container of a pod that a client request refers to. Pure. */
 
-/** The container by name; without one the pod's default container, else its only or first one.
+import type { Pod } from '#api/gen/core-v1.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { appContainers, initContainers } from './decide/containers.ts';
+import type { ContainerSpec } from './decide/decision-types.ts';
+
+/** Returns the container by name; without a name the default container of the pod, else the only or first
+ *  one.
  *  @param defaultKey annotation that names the default container
- *  @throws StatusError BadRequest naming those that there are */
+ *  @throws StatusError BadRequest that lists the existing containers */
 export function chooseContainer(pod: Pod, name: string, defaultKey: string): ContainerSpec {
   const apps = appContainers(pod);
   const all = [...apps, ...initContainers(pod), ...(pod.spec?.ephemeralContainers ?? [])];
@@ -16,6 +18,6 @@ export function chooseContainer(pod: Pod, name: string, defaultKey: string): Con
   const names = all.map((spec) => spec.name).join(', ');
   throw new StatusError(
     'BadRequest',
-    `container ${JSON.stringify(wanted)} is not in this pod; it has: ${names}`,
+    `container ${JSON.stringify(wanted)} is not in this pod, which has: ${names}`,
   );
 }

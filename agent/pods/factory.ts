@@ -1,19 +1,19 @@
-/** Makes workers for the pod manager from the parts that all pods share. */
+/** Creates pod workers from the dependencies that all pods share. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
 import type { RuntimeView } from '../observe/runtime-view.ts';
+import { podFullName, podIdentity } from '../pod-identity/identity.ts';
 import type { ProbeManager } from '../probes/manager.ts';
 import type { ProbeMemory } from '../probes/memory.ts';
 import { probeTargets } from '../probes/targets.ts';
 import type { ManifestOrigin } from '../sources/types.ts';
-import { podFullName, podIdentity } from './identity.ts';
 import type { PodEvent } from './operations/deps.ts';
 import type { PodOperations } from './operations/types.ts';
-import { probeFindings } from './probe-findings.ts';
-import type { RecordStore } from './record.ts';
-import { createRecordWriter, type RecordWriter } from './record-writer.ts';
-import { podStatus } from './status.ts';
+import type { RecordStore } from './record/record.ts';
+import { createRecordWriter, type RecordWriter } from './record/record-writer.ts';
+import { probeFindings } from './status/probe-findings.ts';
+import { podStatus } from './status/status.ts';
 import { type PodStart, PodWorker } from './worker.ts';
 
 export interface WorkerFactoryDeps {
@@ -26,10 +26,10 @@ export interface WorkerFactoryDeps {
   readonly memory: Pick<ProbeMemory, 'previous' | 'note'>;
   readonly event: PodEvent;
   readonly hostIPs: () => readonly string[];
-  /** `containerd`, the scheme of container IDs. */
+  /** Scheme of container IDs, such as `containerd`. */
   readonly runtimeName: () => string;
   readonly keepTerminatedVolumes: boolean;
-  /** Called after each change of what is shown of a pod. */
+  /** Called after each change of a published status. */
   readonly changed: () => void;
 }
 
@@ -83,8 +83,8 @@ export function createWorkerFactory(
   };
 }
 
-/** The pod is recorded before anything of it is made, so that whatever exists has a record that can end it; and
- *  nothing is recorded any more when its folder is removed. */
+/** Persists the record of a pod before creating anything of it, so that a record exists for everything that
+ *  must be cleaned up; and writes nothing once the directory of the pod is being removed. */
 function withRecord(operations: PodOperations, writer: RecordWriter): PodOperations {
   return {
     ...operations,

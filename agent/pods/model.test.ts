@@ -11,9 +11,9 @@ import {
   record,
 } from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
-import { createLife, type Life } from './test-life.ts';
-import { type CallFate, TestWorld, WORLD_POD_UID } from './test-world.ts';
+import type { Container, Pod } from '#api/gen/core-v1.ts';
+import { createLife, type Life } from './life.fixture.ts';
+import { type CallFate, TestWorld, WORLD_POD_UID } from './world.fixture.ts';
 
 const container = (name: string, more: Partial<Container> = {}): Container => ({ name, image: 'i', ...more });
 
@@ -30,25 +30,25 @@ function podOf(restartPolicy: 'Always' | 'OnFailure' | 'Never'): Pod {
 }
 
 type Step =
-  | { readonly kind: 'answer' | 'relist' | 'restart' | 'remove'; readonly index: number }
-  | { readonly kind: 'exit'; readonly index: number; readonly exitCode: number; readonly told: boolean }
-  | { readonly kind: 'breakSandbox'; readonly index: number; readonly told: boolean }
+  | { readonly kind: 'complete' | 'relist' | 'restart' | 'remove'; readonly index: number }
+  | { readonly kind: 'exit'; readonly index: number; readonly exitCode: number; readonly notified: boolean }
+  | { readonly kind: 'breakSandbox'; readonly index: number; readonly notified: boolean }
   | { readonly kind: 'wait'; readonly ms: number }
   | { readonly kind: 'fate'; readonly fate: CallFate };
 
 const index = nat(9);
-const told = boolean();
-const fate = constantFrom<CallFate>('refused', 'answer-lost', 'late', 'late');
+const notified = boolean();
+const fate = constantFrom<CallFate>('refused', 'response-lost', 'late', 'late');
 const firstFates = array(oneof(fate, constant<CallFate>('ok')), { maxLength: 4 });
 const step: Arbitrary<Step> = oneof(
-  { weight: 8, arbitrary: record({ kind: constant('answer' as const), index }) },
+  { weight: 8, arbitrary: record({ kind: constant('complete' as const), index }) },
   {
     weight: 4,
     arbitrary: record({
       kind: constant('exit' as const),
       index,
       exitCode: constantFrom(0, 0, 1),
-      told,
+      notified,
     }),
   },
   {
@@ -69,15 +69,15 @@ const step: Arbitrary<Step> = oneof(
       fate,
     }),
   },
-  { weight: 1, arbitrary: record({ kind: constant('breakSandbox' as const), index, told }) },
+  { weight: 1, arbitrary: record({ kind: constant('breakSandbox' as const), index, notified }) },
   { weight: 2, arbitrary: record({ kind: constant('remove' as const), index }) },
 );
 
 async function take(life: Life, next: Step): Promise<void> {
   const { world, clock } = life;
   switch (next.kind) {
-    case 'answer':
-      world.answer(next.index);
+    case 'complete':
+      world.complete(next.index);
       break;
     case 'relist':
       world.relist();
@@ -89,10 +89,10 @@ async function take(life: Life, next: Step): Promise<void> {
       life.remove();
       break;
     case 'exit':
-      world.exit(next.index, next.exitCode, next.told);
+      world.exit(next.index, next.exitCode, next.notified);
       break;
     case 'breakSandbox':
-      world.breakSandbox(next.index, next.told);
+      world.breakSandbox(next.index, next.notified);
       break;
     case 'fate':
       world.fates.push(next.fate);
@@ -106,10 +106,10 @@ async function take(life: Life, next: Step): Promise<void> {
   await clock.advance(0);
 }
 
-/** No more faults: calls succeed, init containers do their work, time passes. */
+/** No further faults: calls succeed, init containers complete, time passes. */
 async function heal({ world, clock }: Life): Promise<void> {
   world.fates.length = 0;
-  world.answerAll();
+  world.completeAll();
   for (let round = 0; round < 12; round += 1) {
     world.relist();
     await clock.advance(301_000);
@@ -126,7 +126,7 @@ const runningNames = (world: TestWorld): readonly string[] =>
     .map(({ name }) => name)
     .sort();
 
-/** What is not as it should be in the end; empty when all is well. */
+/** Violated expectations of the final state; empty when it is correct. */
 function faults(life: Life): readonly string[] {
   const { world } = life;
   const names = runningNames(world);
@@ -153,7 +153,7 @@ function faults(life: Life): readonly string[] {
 }
 
 test.each(['Always', 'OnFailure', 'Never'] as const)(
-  'restart policy %s: whatever happens, no container runs twice or too early, and in the end all is as wanted',
+  'restart policy %s: no container ever runs twice or too early, and the final state is as desired',
   async (policy) => {
     await assert(
       asyncProperty(firstFates, array(step, { maxLength: 60 }), async (fates, steps) => {

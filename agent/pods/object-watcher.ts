@@ -1,7 +1,7 @@
-/** Carries changes of the desired state to the pods: pods to the manager, configuration objects to those pods that
- *  use them, and rejected manifests to the events. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
-import type { VolumeManager } from '#volumes/types.ts';
+/** Distributes changes of the desired state: pods to the manager, configuration objects to the pods that use
+ *  them, rejected manifests to the events. */
+import type { Pod } from '#api/gen/core-v1.ts';
+import type { VolumeManager } from '#volumes/contract/volume-manager.ts';
 import { formatObjectKey, type ObjectKey, objectReferences } from '../objects/references.ts';
 import type { ObjectStore } from '../objects/store.ts';
 import type { SourceManager } from '../sources/manager.ts';
@@ -13,25 +13,25 @@ export interface ObjectWatcherDeps {
   readonly sources: Pick<SourceManager, 'onChange'>;
   readonly manager: PodManager;
   readonly volumes: Pick<VolumeManager, 'retryPod'>;
-  /** Renews the content of a pod's volumes. Never rejects. */
+  /** Refreshes the content of the volumes of a pod. Never rejects. */
   readonly refresh: (pod: Pod) => Promise<void>;
-  /** Tells of manifests that cannot be used. */
+  /** Reports rejected manifests. */
   readonly report: (desired: DesiredState) => void;
-  /** Where pods of an API server have their objects from. */
+  /** Object source of pods of an API server. */
   readonly server?: {
     readonly owns: (pod: Pod) => boolean;
     readonly onObjects: (listener: (changed: readonly ObjectKey[]) => void) => void;
   };
 }
 
-/** Subscribes for the life of the agent. */
+/** Subscribes for the lifetime of the agent. */
 export function createObjectWatcher(deps: ObjectWatcherDeps): void {
   const { objects, sources, manager, volumes, refresh } = deps;
 
-  /** @param concerns whether a pod uses objects from there */
-  function renew(changed: readonly ObjectKey[], concerns: (pod: Pod) => boolean): void {
+  /** @param concerns whether a pod uses objects of the changed source */
+  function refreshUsers(changed: readonly ObjectKey[], concerns: (pod: Pod) => boolean): void {
     const keys = new Set(changed.map(formatObjectKey));
-    // Which volume a claim leads to is no matter of the pod's: all that have claims look again.
+    // The pod does not name the volume of a claim, so every pod with claims is refreshed.
     const hasVolumes = changed.some(({ kind }) => kind === 'PersistentVolume');
     const isChanged = (key: ObjectKey): boolean =>
       keys.has(formatObjectKey(key)) || (hasVolumes && key.kind === 'PersistentVolumeClaim');
@@ -43,8 +43,8 @@ export function createObjectWatcher(deps: ObjectWatcherDeps): void {
     }
   }
 
-  objects.onChange((changed) => renew(changed, (pod) => deps.server?.owns(pod) !== true));
-  deps.server?.onObjects((changed) => renew(changed, (pod) => deps.server?.owns(pod) === true));
+  objects.onChange((changed) => refreshUsers(changed, (pod) => deps.server?.owns(pod) !== true));
+  deps.server?.onObjects((changed) => refreshUsers(changed, (pod) => deps.server?.owns(pod) === true));
   sources.onChange((desired) => {
     objects.replace(desired.objects);
     manager.apply(desired);

@@ -1,10 +1,10 @@
-/** The operations that a worker has under way: one per key, each abortable, failures held back with backoff. */
+/** Operations of a worker in flight: one per key, each abortable, retries delayed by backoff. */
 import type { Backoff } from '#api/kit/backoff.ts';
 import { asError, type Clock } from '#api/kit/clock.ts';
 
 export interface Operation<Kind> {
   readonly key: string;
-  /** What it does, for reports of its failure. */
+  /** Kind of operation, for failure reports. */
   readonly kind: Kind;
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
@@ -12,17 +12,17 @@ export interface Operation<Kind> {
 export interface OperationSetDeps<Kind> {
   readonly clock: Clock;
   readonly backoff: Backoff;
-  /** How long it is of no use to try again after this failure, in ms. Default: as the backoff says. */
+  /** Minimum delay before a retry is useful after this failure, in ms. Default: that of the backoff. */
   readonly heldBackMs?: (error: Error) => number;
-  /** Called whenever an operation ended, well or badly. */
+  /** Called whenever an operation settles, successfully or not. */
   readonly onSettled: () => void;
-  /** Called for a failure that was not caused by abandoning the operation. */
+  /** Called for a failure that was not caused by an abort. */
   readonly onFailed: (kind: Kind, error: Error, retryMs: number) => void;
 }
 
 export class OperationSet<Kind> {
   readonly #deps: OperationSetDeps<Kind>;
-  readonly #underWay = new Map<string, { readonly abort: AbortController; readonly ended: Promise<void> }>();
+  readonly #inFlight = new Map<string, { readonly abort: AbortController; readonly ended: Promise<void> }>();
   readonly #retryAt = new Map<string, number>();
 
   constructor(deps: OperationSetDeps<Kind>) {
@@ -30,17 +30,17 @@ export class OperationSet<Kind> {
   }
 
   busy(): ReadonlySet<string> {
-    return new Set(this.#underWay.keys());
+    return new Set(this.#inFlight.keys());
   }
 
-  /** Wall time (ms) before which a key that failed should not be tried again. */
+  /** Wall time (ms) before which a failed key should not be retried. */
   get retryAtMs(): ReadonlyMap<string, number> {
     return this.#retryAt;
   }
 
-  /** Starts the operation unless one of its key is under way. */
+  /** Starts the operation unless one of its key is in flight. */
   launch({ key, kind, run }: Operation<Kind>): void {
-    if (this.#underWay.has(key)) return;
+    if (this.#inFlight.has(key)) return;
     const abort = new AbortController();
     const ended = run(abort.signal)
       .then(
@@ -48,20 +48,20 @@ export class OperationSet<Kind> {
         (thrown: unknown) => this.#failed({ key, kind }, abort.signal, asError(thrown)),
       )
       .finally(() => {
-        this.#underWay.delete(key);
+        this.#inFlight.delete(key);
         this.#deps.onSettled();
       });
-    this.#underWay.set(key, { abort, ended });
+    this.#inFlight.set(key, { abort, ended });
   }
 
-  /** Resolves when everything that is under way now has ended. Never rejects. */
+  /** Resolves when every operation in flight has settled. Never rejects. */
   async settled(): Promise<void> {
-    await Promise.all([...this.#underWay.values()].map(({ ended }) => ended));
+    await Promise.all([...this.#inFlight.values()].map(({ ended }) => ended));
   }
 
-  /** Tells every operation that its result is no longer wanted; those that end things take a shorter way. */
+  /** Aborts every operation; those that stop or remove something take a shorter path. */
   abandon(reason: Error): void {
-    for (const { abort } of this.#underWay.values()) abort.abort(reason);
+    for (const { abort } of this.#inFlight.values()) abort.abort(reason);
   }
 
   forgetFailures(): void {

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { createPodFiles, type PodFiles, PodFolderError } from './pod-files.ts';
 
@@ -23,7 +23,7 @@ afterEach(async () => await rm(dir, { recursive: true, force: true }));
 const hostsPath = (): string => join(dir, 'u1', 'etc-hosts');
 
 describe('writeHosts', () => {
-  test('keeps the inode that containers hold, and renews the content', async () => {
+  test('updates the content in place, with the same inode', async () => {
     const path = await files.writeHosts(pod, ['10.0.0.1']);
     const before = await stat(path);
     await files.writeHosts(pod, ['10.0.0.2']);
@@ -35,16 +35,16 @@ describe('writeHosts', () => {
     expect(text).not.toContain('10.0.0.1');
   });
 
-  test('does not touch a file that is right', async () => {
+  test('does not write an unchanged file', async () => {
     const path = await files.writeHosts(pod, ['10.0.0.1']);
     const before = await stat(path, { bigint: true });
     await files.writeHosts(pod, ['10.0.0.1']);
     expect((await stat(path, { bigint: true })).mtimeNs).toBe(before.mtimeNs);
   });
 
-  test('renews a file that a container made huge, without reading it', async () => {
+  test('replaces the content of a file that a container made huge, without reading it', async () => {
     const path = await files.writeHosts(pod, ['10.0.0.1']);
-    // More than Node reads into a buffer of ours would ever have to hold.
+    // Larger than any buffer that a read of the whole file would allocate.
     await truncate(path, 2 ** 40);
     await files.writeHosts(pod, ['10.0.0.1']);
     expect((await stat(path)).size).toBeLessThan(1000);
@@ -62,7 +62,7 @@ describe('writeHosts', () => {
 });
 
 describe('createTerminationLog', () => {
-  test('makes an empty file that every user may write, in a folder that nobody else may enter', async () => {
+  test('creates an empty world-writable file in a directory that only root may enter', async () => {
     const path = await files.createTerminationLog('u1', 'web', 3);
     expect(path).toBe(files.terminationLog('u1', 'web', 3));
     await writeFile(path, 'last words of another try');
@@ -84,7 +84,7 @@ describe('createTerminationLog', () => {
 });
 
 describe('remove', () => {
-  test('removes the folder, also when it is gone already', async () => {
+  test('removes the directory, idempotently', async () => {
     await files.writeHosts(pod, []);
     await files.createTerminationLog('u1', 'web', 0);
     await files.remove('u1');

@@ -1,28 +1,28 @@
-/** The files that the agent keeps for a pod beside its volumes: hosts file and termination logs.
- *  They are bind-mounted into containers, so nothing a container wrote there is trusted. */
+/** Files of a pod besides its volumes: hosts file and termination logs.
+ *  They are bind-mounted into containers, so their content is not trusted. */
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import { SUB_PATHS, VOLUMES } from '#volumes/layout.ts';
+import { SUB_PATHS, VOLUMES } from '#volumes/files/layout.ts';
+import { podIdentity } from '../pod-identity/identity.ts';
 import { podHostname } from '../runtime/config/hostname.ts';
 import { hostNetworkHostsFile, podHostsFile } from '../runtime/config/hosts-file.ts';
-import { podIdentity } from './identity.ts';
 
 export interface PodFiles {
   podDir(podUID: string): string;
-  /** Path of the termination log of one instance of a container. */
+  /** Path of the termination log of one container instance. */
   terminationLog(podUID: string, containerName: string, attempt: number): string;
-  /** Makes an empty termination log that any user in the container may write. Returns its path. */
+  /** Creates an empty termination log that is writable for any user in the container. Returns its path. */
   createTerminationLog(podUID: string, containerName: string, attempt: number): Promise<string>;
-  /** Writes the pod's hosts file and returns its path. */
+  /** Writes the hosts file of the pod and returns its path. */
   writeHosts(pod: Pod, podIPs: readonly string[]): Promise<string>;
-  /** Removes the pod's folder with these files. @throws PodFolderError while its volumes are not gone */
+  /** Removes the directory of the pod with these files. @throws PodFolderError while volumes remain in it */
   remove(podUID: string): Promise<void>;
 }
 
-/** A pod's folder holds what must not be touched. */
+/** The directory of a pod contains files that must not be touched. */
 export class PodFolderError extends Error {
   constructor(message: string) {
     super(message);
@@ -37,9 +37,9 @@ export interface PodFilesOptions {
 }
 
 const NODE_HOSTS_FILE = '/etc/hosts';
-/** Folders that the volume manager takes down; a mount may lie in them. */
+/** Directories that belong to the volume manager; they may contain mounts. */
 const VOLUME_FOLDERS: readonly string[] = [VOLUMES, SUB_PATHS];
-/** O_NONBLOCK: nothing that is put in the file's place holds the agent up. */
+/** O_NONBLOCK: a FIFO in place of the file cannot block the agent. */
 const OPEN_OWN = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 export function createPodFiles({ podsDir, clusterDomain, vocabulary }: PodFilesOptions): PodFiles {
@@ -66,7 +66,7 @@ export function createPodFiles({ podsDir, clusterDomain, vocabulary }: PodFilesO
       await mkdir(join(path, '..'), { recursive: true, mode: 0o750 });
       await using file = await openOwn(path, 0o666);
       await file.truncate();
-      // Past the umask: the container may run as any user.
+      // Independent of the umask: the container may run as any user.
       await file.chmod(0o666);
       return path;
     },
@@ -75,7 +75,7 @@ export function createPodFiles({ podsDir, clusterDomain, vocabulary }: PodFilesO
       await mkdir(join(path, '..'), { recursive: true, mode: 0o750 });
       const wanted = Buffer.from(await hostsText(pod, podIPs));
       await using file = await openOwn(path, 0o644);
-      // Written in place: containers hold the inode.
+      // Written in place: containers bind-mount the inode.
       if (!(await holds(file, wanted))) {
         await file.truncate();
         await file.writeFile(wanted);
@@ -85,15 +85,17 @@ export function createPodFiles({ podsDir, clusterDomain, vocabulary }: PodFilesO
     },
     async remove(podUID) {
       const names = await readdir(podDir(podUID)).catch(() => []);
-      const held = names.filter((name) => VOLUME_FOLDERS.includes(name));
-      // Removing across a mount would remove what is the node's or another pod's.
-      if (held.length > 0) throw new PodFolderError(`${podDir(podUID)} still has ${held.join(' and ')}`);
+      const remaining = names.filter((name) => VOLUME_FOLDERS.includes(name));
+      // A recursive removal across a mount would delete data of the node or of another pod.
+      if (remaining.length > 0)
+        throw new PodFolderError(`${podDir(podUID)} still has ${remaining.join(' and ')}`);
       await rm(podDir(podUID), { recursive: true, force: true });
     },
   };
 }
 
-/** A file of the agent, made when missing. @throws PodFolderError when something else lies in its place */
+/** Returns a file handle of a regular file, created when missing. @throws PodFolderError for any other file
+ *  type */
 async function openOwn(path: string, mode: number): Promise<FileHandle> {
   const file = await open(path, OPEN_OWN, mode);
   if ((await file.stat()).isFile()) return file;
@@ -101,8 +103,8 @@ async function openOwn(path: string, mode: number): Promise<FileHandle> {
   throw new PodFolderError(`${path} is not a regular file`);
 }
 
-/** Whether the file has just this content. A container may have made it as large as the disk: a file of another
- *  size is not read. */
+/** Reports whether the file has exactly this content. A container may have grown it to the size of the disk:
+ *  a file of another size is not read. */
 async function holds(file: FileHandle, wanted: Buffer): Promise<boolean> {
   if ((await file.stat()).size !== wanted.length) return false;
   const { buffer, bytesRead } = await file.read(Buffer.alloc(wanted.length), 0, wanted.length, 0);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { type Logger, silentLogger } from '#api/kit/logger.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { DesiredState } from '../sources/types.ts';
 import { PodManager, type PodManagerDeps } from './pod-manager.ts';
 import type { PodWorker } from './worker.ts';
@@ -21,7 +21,7 @@ const desiredOf = (...pods: readonly Pod[]): DesiredState => ({
 });
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** A worker that ends its pod when the test says so. */
+/** A worker whose pod terminates when the test says so. */
 function fakeWorker(pod: Pod, done: string[]) {
   const gone = Promise.withResolvers<boolean>();
   const worker = {
@@ -78,11 +78,11 @@ function setup(more: Partial<PodManagerDeps> = {}) {
 }
 
 describe('PodManager', () => {
-  test('takes the others on when one cannot be', () => {
+  test('admits the other pods when one fails', () => {
     const { manager, started, faults } = setup();
     manager.apply(desiredOf(podOf('a', '1'), podOf('bad', '2'), podOf('c', '3')));
     expect(started).toEqual(['a', 'c']);
-    expect(faults).toEqual(['Pod could not be taken on']);
+    expect(faults).toEqual(['Failed to admit pod']);
   });
 
   test('starts no pod beside another one with its uid', async () => {
@@ -104,7 +104,7 @@ describe('PodManager', () => {
     expect(started).toEqual(['old', 'new']);
   });
 
-  test('frees the name of a pod whose record cannot be removed', async () => {
+  test('releases the name of a pod whose record cannot be removed', async () => {
     const { manager, started, faults, end } = setup({
       forget: () => Promise.reject(new Error('read-only file system')),
     });
@@ -113,7 +113,7 @@ describe('PodManager', () => {
     await end('a');
     manager.apply(desiredOf(podOf('a', '1')));
     expect(started).toEqual(['a', 'a']);
-    expect(faults).toEqual(['Pod record was not removed']);
+    expect(faults).toEqual(['Failed to remove pod record']);
   });
 
   describe('of the API server', () => {
@@ -132,7 +132,7 @@ describe('PodManager', () => {
       return { ended, more: { ended: note } };
     };
 
-    test('changes a pod in place', async () => {
+    test('updates a pod in place', async () => {
       const { manager, started, done } = setup();
       manager.apply(fromServer(podOf('a', '1')));
       manager.apply(fromServer({ ...podOf('a', '1'), spec: { containers: [], activeDeadlineSeconds: 5 } }));
@@ -141,7 +141,7 @@ describe('PodManager', () => {
       expect(done).toEqual([]);
     });
 
-    test('ends a pod that is to be deleted, tells when it is gone, and does not start it again', async () => {
+    test('removes a deleted pod, reports its removal, and does not start it again', async () => {
       const { ended, more } = seen();
       const { manager, started, done, end } = setup(more);
       manager.apply(fromServer(podOf('a', '1')));
@@ -150,7 +150,7 @@ describe('PodManager', () => {
       await end('a');
       expect(started).toEqual(['a']);
       expect(ended[0]).toBe('a known');
-      // Nothing is left of it here, but the server has it still.
+      // Nothing is left on this node, but the server still has the object.
       expect(manager.entries()).toEqual([]);
       expect(manager.listed().map(({ pod }) => pod.metadata?.uid)).toEqual(['1']);
       manager.apply(fromServer());
@@ -158,7 +158,7 @@ describe('PodManager', () => {
       expect(manager.knows('1')).toBe(false);
     });
 
-    test('a pod that takes the name of one that was removed is listed alone', async () => {
+    test('a pod that reuses the name of a removed one is listed alone', async () => {
       const { manager, end } = setup();
       manager.apply(fromServer(deleted(podOf('a', '1'))));
       manager.apply(fromServer(podOf('a', '2')));
@@ -168,7 +168,7 @@ describe('PodManager', () => {
       expect(manager.listed().map(({ pod }) => pod.metadata?.uid)).toEqual(['3']);
     });
 
-    test('starts no pod that is to be deleted already', () => {
+    test('does not start a pod that is already deleted', () => {
       const { ended, more } = seen();
       const { manager, started } = setup(more);
       manager.apply(fromServer(deleted(podOf('a', '1'))));
@@ -176,7 +176,7 @@ describe('PodManager', () => {
       expect(ended).toEqual(['a unknown']);
     });
 
-    test('ends what an earlier agent left of a pod that is to be deleted', () => {
+    test('removes a recovered pod that is deleted', () => {
       const { manager, done } = setup();
       const [wanted] = fromServer(deleted(podOf('a', '1'))).pods;
       if (wanted === undefined) throw new Error('no pod');
@@ -185,7 +185,7 @@ describe('PodManager', () => {
       expect(done).toEqual(['a removed 7s']);
     });
 
-    test('does not run again what the server knows to have ended', () => {
+    test('does not rerun a pod that is terminal on the server', () => {
       const { manager, started, done } = setup();
       manager.apply(fromServer({ ...podOf('a', '1'), status: { phase: 'Succeeded' } }, podOf('b', '2')));
       expect(started).toEqual(['a Succeeded', 'b']);

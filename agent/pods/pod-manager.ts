@@ -1,13 +1,16 @@
-/** Which pods have a worker. One slot per pod name: the pod that is there, and the one that should be.
- *  A changed manifest is another pod of the same name: the old one ends first, then the new one starts.
+/** Pod manager: assigns workers to pods. One slot per pod name holds the active and the desired pod. A
+ *  changed manifest is a new pod of the same name: the old one is removed before the new one starts.
  *
- *  Pods known from an earlier run are adopted when their source still names them, and removed once their source
- *  has spoken without naming them. Containers that this agent did not make are never seen here. */
+ *  Pods recovered from an earlier run are adopted while their source still lists them, and removed once their
+ *  source has been read without them. Containers that this agent did not create are never seen here. */
+
+import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import { asError } from '#api/kit/clock.ts';
+import type { Int64 } from '#api/kit/int64.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
 import type { Preemption, Refusal } from '../admission/admit.ts';
+import { podFullName, podIdentity } from '../pod-identity/identity.ts';
 import {
   type DesiredState,
   type ManifestOrigin,
@@ -15,60 +18,60 @@ import {
   type SourceName,
   type SourcePod,
 } from '../sources/types.ts';
-import { withEphemeralContainersOf } from './ephemeral.ts';
-import { podFullName, podIdentity } from './identity.ts';
-import type { TerminalPhase } from './plan.ts';
-import type { PodRecord } from './record.ts';
+import type { TerminalPhase } from './decide/decision-types.ts';
+import { withEphemeralContainersOf } from './decide/ephemeral.ts';
+import type { PodRecord } from './record/record.ts';
 import type { PodDeletion, PodStart, PodWorker } from './worker.ts';
 
 export interface PodManagerDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly createWorker: (start: PodStart, origin: ManifestOrigin) => PodWorker;
-  /** Tells two versions of one pod name apart. */
+  /** Distinguishes versions of a pod name. */
   readonly versionOf: (pod: Pod) => string;
   readonly forget: (podUID: string) => Promise<void>;
-  /** Called when a pod is gone. */
+  /** Called when a pod has been removed. */
   readonly changed: () => void;
-  /** Why the node does not take a new pod on beside those that it has, or which of them have to end for it;
-   *  undefined when it does. */
+  /** Admission of a new pod beside the admitted ones: the rejection, or the pods to preempt; undefined when
+   *  admitted. */
   readonly refuse: (source: SourcePod, others: readonly SourcePod[]) => Refusal | Preemption | undefined;
-  /** Called when a pod of the API server that is to be deleted has nothing left here; repeated as long as it is named.
-   *  @param status its last one; undefined for a pod of which nothing was here */
+  /** Called when a deleted pod of the API server has been removed from this node; repeated while the source
+   *  lists it.
+   *  @param status the last one; undefined for a pod that was never on this node */
   readonly ended?: (pod: Pod, status: PodStatus | undefined) => void;
-  /** Called for a pod of an earlier agent that is taken on again. */
+  /** Called for a pod of an earlier run that is adopted. */
   readonly adopted?: (pod: Pod) => void;
-  /** Called for a pod that the node does not take on, or that has to end for another one. */
+  /** Called for a pod that is rejected, evicted or preempted. */
   readonly warned?: (pod: Pod, reason: string, message: string) => void;
-  /** Called for each pod that ends for want of that resource. */
+  /** Called for each pod that is preempted for that resource. */
   readonly preempted?: (resource: string) => void;
-  /** Called when a pod that runs was changed in place. */
+  /** Called after an in-place update of a running pod. */
   readonly updated?: (pod: Pod) => void;
 }
 
-/** A pod that has a worker, as others see it. */
+/** A pod with a worker, as other modules see it. */
 export interface PodEntry {
   readonly pod: Pod;
   readonly origin: ManifestOrigin;
   readonly status: PodStatus;
-  /** How it has ended, or is to end while something of it may still run; undefined while it goes on. */
+  /** Terminal phase, set while containers may still be terminating; undefined while the pod runs. */
   readonly end: TerminalPhase | undefined;
-  /** Undefined unless the pod is being removed. */
+  /** Set while the pod is being removed. */
   readonly deletion: PodDeletion | undefined;
 }
 
 interface Slot {
   desired: SourcePod | undefined;
-  /** What an earlier agent left under this name and nobody has taken up yet. */
-  left: PodRecord[];
+  /** Records of an earlier run under this name that have not been adopted yet. */
+  recovered: PodRecord[];
   active: { readonly worker: PodWorker; readonly source: SourcePod } | undefined;
-  /** The pod of an API server that was removed here last, and whose object is not known to be gone. */
+  /** The last removed pod of an API server, until its object is known to be deleted. */
   released: PodEntry | undefined;
 }
 
 const DEFAULT_GRACE_SECONDS = 30;
 
-/** In the field's words. */
+/** Event reasons and messages of upstream. */
 const EVICTED = 'Evicted';
 const PREEMPTED = { reason: 'Preempting', message: 'Preempted in order to admit critical pod' };
 
@@ -83,49 +86,56 @@ export class PodManager {
     this.#deps = deps;
   }
 
-  /** Takes note of pods that an earlier agent left: from records, or from the runtime alone. Call before `start`. */
+  /** Registers pods of an earlier run, from records or from the runtime alone. Call before `start`. */
   restore(records: readonly PodRecord[]): void {
-    for (const record of records) this.#slotOf(record.pod).left.push(record);
+    for (const record of records) this.#slotOf(record.pod).recovered.push(record);
   }
 
-  /** Ends a pod that turned up in the runtime under way, beside whatever else has its name. */
-  takeStray(record: PodRecord): void {
+  /** Terminates an orphaned pod that appeared in the runtime, in a slot of its own beside any pod of its
+   *  name. */
+  killOrphan(record: PodRecord): void {
     const { uid } = podIdentity(record.pod);
     const name = `${fullName(record.pod)}#${uid}`;
-    this.#slots.set(name, { desired: undefined, left: [record], active: undefined, released: undefined });
+    this.#slots.set(name, {
+      desired: undefined,
+      recovered: [record],
+      active: undefined,
+      released: undefined,
+    });
     this.#reconcile(name);
   }
 
-  /** Whether the pod has a worker, or was left by an earlier agent and awaits one. */
+  /** Reports whether the pod has a worker, or was recovered and awaits one. */
   knows(podUID: string): boolean {
     return [...this.#slots.values()].some(
-      ({ active, left }) =>
-        active?.worker.pod.metadata?.uid === podUID || left.some(({ pod }) => pod.metadata?.uid === podUID),
+      ({ active, recovered }) =>
+        active?.worker.pod.metadata?.uid === podUID ||
+        recovered.some(({ pod }) => pod.metadata?.uid === podUID),
     );
   }
 
-  /** All pods that have a worker, or await one. */
+  /** UIDs of all pods that have or await a worker. */
   podUIDs(): readonly string[] {
-    return [...this.#slots.values()].flatMap(({ active, desired, left }) =>
-      [active?.worker.pod, desired?.pod, ...left.map(({ pod }) => pod)].flatMap(
+    return [...this.#slots.values()].flatMap(({ active, desired, recovered }) =>
+      [active?.worker.pod, desired?.pod, ...recovered.map(({ pod }) => pod)].flatMap(
         (pod) => pod?.metadata?.uid ?? [],
       ),
     );
   }
 
-  /** Begins to work; ends with `signal`. What was applied before takes effect now. */
+  /** Starts reconciliation until `signal` fires. Desired state that was applied earlier takes effect now. */
   start(signal: AbortSignal): void {
     this.#signal = signal;
     this.#reconcileAll();
   }
 
-  /** Resolves when every worker has come to rest after the signal, and what it did in the runtime has ended. */
+  /** Resolves when every worker has stopped after the signal and its operations have settled. */
   async stopped(): Promise<void> {
     await Promise.all(this.#running);
     await Promise.all(this.workers().map((worker) => worker.settled()));
   }
 
-  /** Takes the newest desired state. */
+  /** Applies the newest desired state. */
   apply(desired: DesiredState): void {
     this.#unread = new Set(desired.unread);
     const wanted = new Map(desired.pods.map((source) => [fullName(source.pod), source]));
@@ -138,7 +148,7 @@ export class PodManager {
     return [...this.#slots.values()].flatMap(({ active }) => (active === undefined ? [] : [entryOf(active)]));
   }
 
-  /** The same, with pods of which nothing is left here while their server still has them. */
+  /** The same, including pods that are removed from this node while their server still lists them. */
   listed(): readonly PodEntry[] {
     const released = [...this.#slots.values()].flatMap(({ active, desired, released: entry }) => {
       const isStillThere = active === undefined && desired?.pod.metadata?.uid === entry?.pod.metadata?.uid;
@@ -160,18 +170,18 @@ export class PodManager {
     return [...this.#slots.values()].flatMap(({ active }) => active?.worker ?? []);
   }
 
-  /** Ends a pod that takes more than it may or than there is. It stays to be seen, and does not run again under this
-   *  version unless it is renewed.
-   *  Resolves when it is kept that it has ended. */
-  async evict(podUID: string, message: string, gracePeriodSeconds: number): Promise<void> {
+  /** Terminates a pod that exceeds its own limits or the capacity of the node. Its status stays visible, and
+   *  this version does not run again unless it is restarted.
+   *  Resolves once the terminal phase has been persisted. */
+  async evict(podUID: string, message: string, gracePeriodSeconds: Int64): Promise<void> {
     const worker = this.workers().find(({ pod }) => pod.metadata?.uid === podUID);
     if (worker === undefined) return;
     this.#deps.warned?.(worker.pod, EVICTED, message);
     await worker.finish({ phase: 'Failed', reason: EVICTED, message, gracePeriodSeconds });
   }
 
-  /** Lets a pod that has ended start again from nothing, as if it had just come. */
-  renew(podUID: string): void {
+  /** Removes a terminated pod so that it starts again as a new one. */
+  restart(podUID: string): void {
     const worker = this.workers().find(({ pod }) => pod.metadata?.uid === podUID);
     if (worker !== undefined) worker.remove(gracePeriodSeconds(worker.pod));
   }
@@ -180,18 +190,18 @@ export class PodManager {
     const name = fullName(pod);
     const known = this.#slots.get(name);
     if (known !== undefined) return known;
-    const slot: Slot = { desired: undefined, left: [], active: undefined, released: undefined };
+    const slot: Slot = { desired: undefined, recovered: [], active: undefined, released: undefined };
     this.#slots.set(name, slot);
     return slot;
   }
 
-  /** What is wrong with one pod is no other pod's trouble. */
+  /** An error of one pod does not affect the others. */
   #reconcileAll(): void {
     for (const name of this.#slots.keys()) {
       try {
         this.#reconcile(name);
       } catch (thrown) {
-        this.#deps.log.error({ err: asError(thrown), pod: name }, 'Pod could not be taken on');
+        this.#deps.log.error({ err: asError(thrown), pod: name }, 'Failed to admit pod');
       }
     }
   }
@@ -200,23 +210,24 @@ export class PodManager {
     const slot = this.#slots.get(name);
     if (slot === undefined || this.#signal === undefined || this.#signal.aborted) return;
     if (slot.active !== undefined) return this.#reconcileActive(slot, slot.active);
-    const left = this.#nextLeft(slot);
-    if (left !== undefined) return this.#adopt(name, slot, left);
+    const recovered = this.#nextRecovered(slot);
+    if (recovered !== undefined) return this.#adopt(name, slot, recovered);
     if (slot.desired !== undefined) {
       if (isDeleted(slot.desired.pod)) return this.#deps.ended?.(slot.desired.pod, undefined);
-      if (this.#isUIDTaken(slot, slot.desired.pod.metadata?.uid)) return;
+      if (this.#isUIDInUse(slot, slot.desired.pod.metadata?.uid)) return;
       return this.#spawn(name, slot, slot.desired, undefined);
     }
-    if (slot.left.length === 0) this.#slots.delete(name);
+    if (slot.recovered.length === 0) this.#slots.delete(name);
   }
 
-  /** Folders, cgroups and containers go by the UID: a pod waits until another name that had it is gone. */
-  #isUIDTaken(slot: Slot, uid: string | undefined): boolean {
+  /** Directories, cgroups and containers are named by UID: a pod waits until another slot with its UID is
+   *  empty. */
+  #isUIDInUse(slot: Slot, uid: string | undefined): boolean {
     return [...this.#slots.values()].some(
       (other) =>
         other !== slot &&
         (other.active?.worker.pod.metadata?.uid === uid ||
-          other.left.some(({ pod }) => pod.metadata?.uid === uid)),
+          other.recovered.some(({ pod }) => pod.metadata?.uid === uid)),
     );
   }
 
@@ -230,13 +241,13 @@ export class PodManager {
     worker.remove(gracePeriodSeconds(worker.pod));
   }
 
-  /** A pod that a server changed is still the same; a manifest that changed is another pod. */
+  /** A pod that was updated on the API server stays the same pod; a changed manifest is a new one. */
   #update(slot: Slot, worker: PodWorker, desired: SourcePod): void {
     if (desired.origin.source !== 'api') return;
     slot.active = { worker, source: desired };
     const { pod } = desired;
     const failed = (thrown: unknown): void => {
-      this.#deps.log.warn({ err: asError(thrown), pod: fullName(pod) }, 'Pod record was not written');
+      this.#deps.log.warn({ err: asError(thrown), pod: fullName(pod) }, 'Failed to write pod record');
     };
     const end = serverEnd(pod);
     if (end !== undefined) worker.finish(end).catch(failed);
@@ -247,15 +258,16 @@ export class PodManager {
     if (isDeleted(pod)) worker.remove(gracePeriodSeconds(pod));
   }
 
-  /** What was left is taken up when its pod is wanted, or, once it is known to be unwanted, to be removed. */
-  #nextLeft(slot: Slot): PodRecord | undefined {
+  /** Returns the record to adopt: those of other versions first, to be removed. Without a desired pod only
+   *  records of sources that have been read count. */
+  #nextRecovered(slot: Slot): PodRecord | undefined {
     const { desired } = slot;
-    if (desired === undefined) return slot.left.find(({ origin }) => !this.#unread.has(origin.source));
-    return slot.left.find((record) => !this.#sameVersion(record.pod, desired.pod)) ?? slot.left[0];
+    if (desired === undefined) return slot.recovered.find(({ origin }) => !this.#unread.has(origin.source));
+    return slot.recovered.find((record) => !this.#sameVersion(record.pod, desired.pod)) ?? slot.recovered[0];
   }
 
   #adopt(name: string, slot: Slot, record: PodRecord): void {
-    slot.left = slot.left.filter((other) => other !== record);
+    slot.recovered = slot.recovered.filter((other) => other !== record);
     const wanted = slot.desired !== undefined && this.#sameVersion(slot.desired.pod, record.pod);
     this.#spawn(
       name,
@@ -276,13 +288,16 @@ export class PodManager {
     const start: PodStart = {
       pod: source.pod,
       startedAtMs: record?.startedAtMs ?? clock.now(),
-      terminal: record?.terminal ?? this.#endedBefore(source, record),
+      terminal: record?.terminal ?? this.#initialEnd(source, record),
       adopted: record !== undefined,
     };
     const worker = createWorker(start, source.origin);
     slot.active = { worker, source };
     slot.released = undefined;
-    log.info({ pod: name, podUID: source.pod.metadata?.uid, adopted: start.adopted }, 'Pod was taken on');
+    log.info(
+      { pod: name, podUID: source.pod.metadata?.uid, adopted: start.adopted },
+      start.terminal === undefined ? 'Pod admitted' : 'Terminal pod registered',
+    );
     const running = this.#follow(name, slot, worker, signal).catch((thrown: unknown) => {
       log.error({ err: asError(thrown), pod: name }, 'Pod worker failed');
     });
@@ -290,17 +305,18 @@ export class PodManager {
     void running.finally(() => this.#running.delete(running));
   }
 
-  /** What ended the pod before it is taken on here: its server says so, or the node refuses it. */
-  #endedBefore({ pod, origin }: SourcePod, record: PodRecord | undefined): TerminalPhase | undefined {
+  /** Returns the terminal phase of a pod that must not start: that of its server, or the rejection by the
+   *  node. */
+  #initialEnd({ pod, origin }: SourcePod, record: PodRecord | undefined): TerminalPhase | undefined {
     const end = origin.source === 'api' ? serverEnd(pod) : undefined;
     if (end !== undefined) return end;
-    if (record === undefined) return this.#refused({ pod, origin });
+    if (record === undefined) return this.#rejection({ pod, origin });
     this.#deps.adopted?.(pod);
     return undefined;
   }
 
-  /** A pod that the node does not take on has ended before it began. */
-  #refused(source: SourcePod): TerminalPhase | undefined {
+  /** A rejected pod is terminal before it starts. */
+  #rejection(source: SourcePod): TerminalPhase | undefined {
     const others = this.entries().filter(({ end }) => end === undefined);
     const verdict = this.#deps.refuse(source, others);
     if (verdict === undefined) return undefined;
@@ -318,10 +334,10 @@ export class PodManager {
   #preempt(victim: Pod, critical: Pod): void {
     const podUID = victim.metadata?.uid;
     const worker = this.workers().find(({ pod }) => pod.metadata?.uid === podUID);
-    this.#deps.log.info({ podUID, for: fullName(critical) }, 'Pod makes room for a critical one');
+    this.#deps.log.info({ podUID, for: fullName(critical) }, 'Pod preempted for a critical pod');
     this.#deps.warned?.(victim, PREEMPTED.reason, PREEMPTED.message);
     worker?.finish({ phase: 'Failed', ...PREEMPTED }).catch((thrown: unknown) => {
-      this.#deps.log.warn({ err: asError(thrown), podUID }, 'Pod record was not written');
+      this.#deps.log.warn({ err: asError(thrown), podUID }, 'Failed to write pod record');
     });
   }
 
@@ -329,8 +345,9 @@ export class PodManager {
     const removed = await worker.run(signal);
     if (!removed) return;
     await this.#deps.forget(podIdentity(worker.pod).uid).catch((err: unknown) => {
-      // A record that stays costs the next agent a look at a pod that is gone; a name held for ever costs the pod.
-      this.#deps.log.warn({ err, pod: name }, 'Pod record was not removed');
+      // A remaining record costs the next agent one check of a removed pod; a slot that is never released
+      // would block the name.
+      this.#deps.log.warn({ err, pod: name }, 'Failed to remove pod record');
     });
     const source = slot.active?.source ?? slot.desired;
     const isGone = source !== undefined && source.origin.source === 'api';
@@ -338,8 +355,8 @@ export class PodManager {
     slot.active = undefined;
     if (isGone) this.#deps.ended?.(worker.pod, worker.status());
     this.#deps.changed();
-    this.#deps.log.info({ pod: name, podUID: worker.pod.metadata?.uid }, 'Pod was removed');
-    // All, as another name may have waited for the UID.
+    this.#deps.log.info({ pod: name, podUID: worker.pod.metadata?.uid }, 'Pod removed');
+    // All slots, as another one may have waited for the UID.
     this.#reconcileAll();
   }
 
@@ -348,13 +365,13 @@ export class PodManager {
   }
 }
 
-/** The pod of the manifest with what was added to it while it ran. */
+/** Returns the pod of the manifest with the ephemeral containers that were added while it ran. */
 const continued = ({ pod, origin }: SourcePod, record: PodRecord): SourcePod => ({
   pod: withEphemeralContainersOf(pod, record.pod),
   origin,
 });
 
-/** The end of the pod that its server knows of. */
+/** Returns the terminal phase that the server stores for the pod. */
 function serverEnd({ status }: Pod): TerminalPhase | undefined {
   const { phase, reason = '', message = '' } = status ?? {};
   return phase === 'Failed' || phase === 'Succeeded' ? { phase, reason, message } : undefined;
@@ -364,7 +381,7 @@ const isDeleted = (pod: Pod): boolean => pod.metadata?.deletionTimestamp !== und
 
 const fullName = (pod: Pod): string => podFullName(podIdentity(pod));
 
-const gracePeriodSeconds = (pod: Pod): number =>
+const gracePeriodSeconds = (pod: Pod): Int64 =>
   pod.metadata?.deletionGracePeriodSeconds ??
   pod.spec?.terminationGracePeriodSeconds ??
   DEFAULT_GRACE_SECONDS;

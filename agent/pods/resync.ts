@@ -1,6 +1,7 @@
-/** The slow round that finds what no event told: every pod is looked at again and its volumes' content renewed. */
+/** Periodic resync for changes that no event reported: reconciles every pod and refreshes its volumes. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
 import { type Clock, sleep } from '#api/kit/clock.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 
 export interface ResyncDeps {
   readonly workers: () => readonly { readonly pod: Pod; readonly removing: boolean; wake(): void }[];
@@ -9,7 +10,7 @@ export interface ResyncDeps {
   readonly clock: Clock;
 }
 
-/** One round every `periodMs`, one pod after the other, until `signal` fires. Never rejects. */
+/** Runs one round every `periodMs`, one pod after the other, until `signal` fires. Never rejects. */
 export async function runResync(deps: ResyncDeps, periodMs: number, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await sleep(deps.clock, periodMs, signal).catch(() => undefined);

@@ -1,5 +1,5 @@
-/** What a watcher of the API server and a reader of the agent may see of one pod, over random pods, faults and restarts of
- *  the agent. The rules are in `testing/pod-status-rules.ts`. */
+/** Model test of the status that watchers of the API server and readers of the agent may see of one pod, over
+ *  random pods, faults and restarts of the agent. The rules are in `testing/pod-status-rules.ts`. */
 import {
   type Arbitrary,
   array,
@@ -14,12 +14,12 @@ import {
   tuple,
 } from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Container, Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
+import type { Container, Pod, PodStatus } from '#api/gen/core-v1.ts';
 import { removalFaults, stateFaults, stepFaults } from '../../testing/pod-status-rules.ts';
 import { endOfUnseen } from '../pods-api/released-status.ts';
 import { mergedStatus } from '../pods-api/status-patch.ts';
-import { createLife, type Life } from './test-life.ts';
-import { type CallFate, WORLD_POD_UID } from './test-world.ts';
+import { createLife, type Life } from './life.fixture.ts';
+import { type CallFate, WORLD_POD_UID } from './world.fixture.ts';
 
 const container = (name: string, more: Partial<Container> = {}): Container => ({ name, image: 'i', ...more });
 
@@ -60,7 +60,7 @@ function named(name: string, step: Step): Step {
 const steps: Arbitrary<Step> = oneof(
   weighted(
     8,
-    index.map((at) => named(`answer ${at}`, ({ life }) => life.world.answer(at))),
+    index.map((at) => named(`complete ${at}`, ({ life }) => life.world.complete(at))),
   ),
   weighted(
     3,
@@ -82,10 +82,10 @@ const steps: Arbitrary<Step> = oneof(
   ),
   weighted(3, constant(named('relist', ({ life }) => life.world.relist()))),
   weighted(2, constant(named('restart', (scene) => scene.restart()))),
-  weighted(4, constant(named('tell', (scene) => scene.tell()))),
+  weighted(4, constant(named('tell', (scene) => scene.report()))),
   weighted(
     2,
-    constantFrom<CallFate>('refused', 'answer-lost', 'late').map((fate) =>
+    constantFrom<CallFate>('refused', 'response-lost', 'late').map((fate) =>
       named(fate, ({ life }) => life.world.fates.push(fate)),
     ),
   ),
@@ -113,14 +113,14 @@ const steps: Arbitrary<Step> = oneof(
 interface Scene {
   readonly life: Life;
   readonly faults: readonly string[];
-  /** Brings the newest status to the server, as the status writer does. */
-  tell(): void;
-  /** The agent dies: what it did not tell is lost. */
+  /** Writes the newest status to the server, as the status writer does. */
+  report(): void;
+  /** The agent dies: statuses that it has not reported are lost. */
   restart(): void;
-  /** A probe finds the other of what it found before. */
+  /** Inverts the result of a probe. */
   probe(at: number): void;
   evict(): Promise<void>;
-  /** The object goes, as soon as nothing is left of the pod. */
+  /** The object is deleted as soon as nothing is left of the pod. */
   release(): void;
 }
 
@@ -137,15 +137,15 @@ function createScene(pod: Pod, fates: readonly CallFate[]): Scene {
   const life = createLife(pod, {
     fates,
     onStatus(status) {
-      // When its removal begins, a pod shows what it showed before.
+      // When its removal starts, the status of a pod stays.
       if (status === local || status.phase === undefined) return;
       watch(local, status);
       local = status;
     },
     probeVerdict: (id) => ({ started: true, ready: !unready.has(id) }),
   });
-  const told = (own: PodStatus): void => {
-    // Lists that are absent are not taken back.
+  const notified = (own: PodStatus): void => {
+    // Absent lists are not reverted.
     const next = { ...server, ...mergedStatus(pod, own, { ...server }) };
     watch(server, next);
     server = next;
@@ -153,8 +153,8 @@ function createScene(pod: Pod, fates: readonly CallFate[]): Scene {
   return {
     life,
     faults,
-    tell() {
-      if (local !== undefined) told(local);
+    report() {
+      if (local !== undefined) notified(local);
     },
     restart() {
       local = undefined;
@@ -169,24 +169,24 @@ function createScene(pod: Pod, fates: readonly CallFate[]): Scene {
     evict: () => life.worker().finish({ phase: 'Failed', reason: 'Evicted', message: 'short of memory' }),
     release() {
       if (server === undefined && local === undefined) return;
-      told(local ?? endOfUnseen({ ...server }, life.clock.now()));
+      notified(local ?? endOfUnseen({ ...server }, life.clock.now()));
       faults.push(...removalFaults({ ...pod, status: server ?? {} }));
     },
   };
 }
 
-async function run(scene: Scene, taken: readonly Step[]): Promise<void> {
+async function run(scene: Scene, sequence: readonly Step[]): Promise<void> {
   const { life } = scene;
   await life.clock.advance(0);
-  for (const step of taken) {
+  for (const step of sequence) {
     await step(scene);
     await life.clock.advance(0);
   }
   life.world.fates.length = 0;
-  life.world.answerAll();
+  life.world.completeAll();
   life.world.relist();
   await life.clock.advance(0);
-  scene.tell();
+  scene.report();
   life.remove();
   for (let round = 0; round < 12 && !life.world.isRemoved; round += 1) {
     life.world.relist();
@@ -194,12 +194,12 @@ async function run(scene: Scene, taken: readonly Step[]): Promise<void> {
   }
 }
 
-test('nothing regresses, nothing that ended is incomplete, and a pod has ended before it is gone', async () => {
-  const fates = array(constantFrom<CallFate>('ok', 'refused', 'answer-lost', 'late'), { maxLength: 4 });
+test('statuses never regress, terminal ones are complete, and a pod is terminal before it is removed', async () => {
+  const fates = array(constantFrom<CallFate>('ok', 'refused', 'response-lost', 'late'), { maxLength: 4 });
   await assert(
-    asyncProperty(pods, fates, array(steps, { maxLength: 50 }), async (pod, first, taken) => {
+    asyncProperty(pods, fates, array(steps, { maxLength: 50 }), async (pod, first, sequence) => {
       const scene = createScene(pod, first);
-      await run(scene, taken);
+      await run(scene, sequence);
       expect(scene.life.world.isRemoved).toBe(true);
       scene.release();
       expect(scene.faults).toEqual([]);

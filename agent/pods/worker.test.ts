@@ -1,13 +1,14 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { createFakeClock, type FakeClock } from '#api/kit/clock.ts';
+import type { Int64 } from '#api/kit/int64.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
-import { VolumeError } from '#volumes/types.ts';
+import { VolumeError } from '#volumes/errors/volume-error.ts';
 import type { PodOperations } from './operations/types.ts';
-import type { RecordChanges } from './record-writer.ts';
-import { podStatus } from './status.ts';
-import { TestWorld, WORLD_POD_UID } from './test-world.ts';
+import type { RecordChanges } from './record/record-writer.ts';
+import { podStatus } from './status/status.ts';
 import { type PodStart, PodWorker } from './worker.ts';
+import { TestWorld, WORLD_POD_UID } from './world.fixture.ts';
 
 const POD: Pod = {
   metadata: { name: 'web', namespace: 'default', uid: WORLD_POD_UID },
@@ -22,7 +23,7 @@ let warnings: string[];
 beforeEach(() => {
   clock = createFakeClock();
   world = new TestWorld(() => clock.now());
-  world.answerAll();
+  world.completeAll();
   saved = [];
   warnings = [];
 });
@@ -59,7 +60,7 @@ function createWorker(operations: Partial<PodOperations> = {}, start: Partial<Po
 const running = (): readonly string[] => world.running().map(({ id }) => id);
 
 describe('PodWorker', () => {
-  test('brings a pod up and leaves it running when it is told to stop', async () => {
+  test('starts a pod and leaves it running when the agent stops', async () => {
     const worker = createWorker();
     const stop = new AbortController();
     const run = worker.run(stop.signal);
@@ -70,7 +71,7 @@ describe('PodWorker', () => {
     expect(running()).toHaveLength(1);
   });
 
-  test('is settled when what it began has ended, though it was told to stop before', async () => {
+  test('settles once operations in flight have ended, even after the stop signal', async () => {
     const call = Promise.withResolvers<void>();
     const worker = createWorker({ createSandbox: () => call.promise });
     const stop = new AbortController();
@@ -90,7 +91,7 @@ describe('PodWorker', () => {
     expect(isSettled).toBe(true);
   });
 
-  test('removes all of a pod that is not wanted any more, and says so', async () => {
+  test('removes everything of an undesired pod, and returns true', async () => {
     const worker = createWorker();
     const run = worker.run(new AbortController().signal);
     await clock.advance(0);
@@ -102,7 +103,7 @@ describe('PodWorker', () => {
     expect([world.isRemoved, world.isMounted, world.violations]).toEqual([true, false, []]);
   });
 
-  test('restarts at once the first time and after 10 s the second time', async () => {
+  test('restarts immediately the first time and after 10 s the second time', async () => {
     void createWorker().run(new AbortController().signal);
     await clock.advance(0);
     world.exit(0, 1, true);
@@ -115,7 +116,7 @@ describe('PodWorker', () => {
     expect(running()).toHaveLength(1);
   });
 
-  test('a container that is another now starts at once, and its crashes are counted anew', async () => {
+  test('a changed container starts immediately, with its backoff reset', async () => {
     const worker = createWorker();
     void worker.run(new AbortController().signal);
     await clock.advance(0);
@@ -137,7 +138,7 @@ describe('PodWorker', () => {
     expect(worker.status().containerStatuses?.[0]?.state?.waiting?.message).toContain('back-off 10s');
   });
 
-  test('a container that is another now does not wait for the failed start of the one before', async () => {
+  test('a changed container does not wait for the failed start of its predecessor', async () => {
     const images: (string | undefined)[] = [];
     const worker = createWorker({
       startContainer(_, { spec }) {
@@ -157,7 +158,7 @@ describe('PodWorker', () => {
     expect(images).toEqual(['i', 'other']);
   });
 
-  test('tries again with backoff what failed, tells of it, and at once when it is asked to', async () => {
+  test('retries failures with backoff and an event, and immediately on request', async () => {
     world.fates.push('refused', 'ok');
     const worker = createWorker();
     void worker.run(new AbortController().signal);
@@ -169,7 +170,7 @@ describe('PodWorker', () => {
     expect(running()).toHaveLength(1);
   });
 
-  test('tries volumes again when their own delay is over, with one event for each try', async () => {
+  test('retries volumes after their own delay, with one event per attempt', async () => {
     let tries = 0;
     const mountVolumes = (): Promise<void> => {
       tries += 1;
@@ -185,7 +186,7 @@ describe('PodWorker', () => {
     expect(warnings).toEqual(Array.from({ length: 2 }, () => 'FailedMount: volume "v": no server'));
   });
 
-  test('shows why a container could not be started and tries again', async () => {
+  test('reports why a container failed to start and retries', async () => {
     world.fates.push('ok', 'ok', 'refused');
     const worker = createWorker();
     void worker.run(new AbortController().signal);
@@ -195,8 +196,8 @@ describe('PodWorker', () => {
     expect(running()).toHaveLength(1);
   });
 
-  test('a shorter grace hurries a removal under way, a longer one changes nothing', async () => {
-    const graces: number[] = [];
+  test('a shorter grace period speeds up a removal in progress, a longer one changes nothing', async () => {
+    const graces: Int64[] = [];
     const worker = createWorker({
       killContainer: (pod, action, signal) => {
         graces.push(action.gracePeriodSeconds);
@@ -213,17 +214,17 @@ describe('PodWorker', () => {
     worker.remove(60);
     await clock.advance(0);
     expect(graces).toEqual([30]);
-    const askedAtMs = clock.now();
+    const requestedAtMs = clock.now();
     await clock.advance(10_000);
-    expect(worker.deletion).toEqual({ atMs: askedAtMs + 30_000, gracePeriodSeconds: 30 });
+    expect(worker.deletion).toEqual({ atMs: requestedAtMs + 30_000, gracePeriodSeconds: 30 });
     worker.remove(1);
-    expect(worker.deletion).toEqual({ atMs: askedAtMs + 1_000, gracePeriodSeconds: 1 });
+    expect(worker.deletion).toEqual({ atMs: requestedAtMs + 1_000, gracePeriodSeconds: 1 });
     await clock.advance(0);
     expect(await run).toBe(true);
     expect(graces).toEqual([30, 1]);
   });
 
-  test('keeps the end of a pod for the next agent, which does not run it again', async () => {
+  test('persists the terminal phase for the next agent, which does not rerun the pod', async () => {
     const pod = {
       ...POD,
       spec: { ...POD.spec, restartPolicy: 'Never' as const, containers: [{ name: 'a' }] },

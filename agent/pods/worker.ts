@@ -1,23 +1,24 @@
-/** The worker of one pod: looks, decides, starts what was decided, and looks again when anything changed.
- *  It alone owns the pod's lifecycle; everything else asks it. Operations of different keys run side by side. */
+/** Pod worker: observes, decides, starts the decided actions, and repeats on any change. It alone owns the
+ *  lifecycle of its pod; other modules make requests to it. Operations with different keys run concurrently. */
+
+import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
+
 import { type Backoff, createBackoff } from '#api/kit/backoff.ts';
 import type { Clock } from '#api/kit/clock.ts';
+import { type Int64, secondsInMs } from '#api/kit/int64.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop, type Loop } from '#api/kit/loop.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
-import { VolumeError } from '#volumes/types.ts';
+import { VolumeError } from '#volumes/errors/volume-error.ts';
 import type { RuntimeView } from '../observe/runtime-view.ts';
 import type { PodObservation } from '../observe/types.ts';
+import { podIdentity } from '../pod-identity/identity.ts';
+import { type ProbeVerdict } from '../probes/verdict.ts';
 import { containerHash } from '../runtime/config/hash.ts';
-import { appContainers, isOutdated } from './containers.ts';
-import { afterRestart } from './crash-backoff.ts';
-import { decidePod } from './decide.ts';
-import { withEphemeralContainersOf } from './ephemeral.ts';
-import { podIdentity } from './identity.ts';
-import { OperationSet } from './operation-set.ts';
-import type { ActionOf, PodOperations } from './operations/types.ts';
+import { appContainers, isOutdated } from './decide/containers.ts';
+import { afterRestart } from './decide/crash-backoff.ts';
+import { decidePod } from './decide/decide.ts';
 import {
   type ContainerProgress,
   type ContainerSpec,
@@ -27,35 +28,37 @@ import {
   type PodAction,
   type PodIntent,
   type PodProgress,
-  type ProbeVerdict,
   type TerminalPhase,
   type WaitingReason,
-} from './plan.ts';
-import type { RecordChanges } from './record-writer.ts';
+} from './decide/decision-types.ts';
+import { withEphemeralContainersOf } from './decide/ephemeral.ts';
+import { OperationSet } from './operation-set.ts';
+import type { ActionOf, PodOperations } from './operations/types.ts';
+import type { RecordChanges } from './record/record-writer.ts';
 
 export interface PodWorkerDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly view: RuntimeView;
   readonly operations: PodOperations;
-  /** Starts and stops probes to match the containers that run; `undefined` stops all of the pod's. */
+  /** Starts and stops probes to match the running containers; `undefined` stops all probes of the pod. */
   readonly syncProbes: (pod: Pod, observed: PodObservation | undefined) => void;
   readonly probeVerdict: (containerId: string) => ProbeVerdict | undefined;
-  /** Keeps what changed of the pod for the next agent. */
+  /** Persists changes of the pod for the next agent. */
   readonly save: (changes: RecordChanges) => Promise<void>;
   readonly status: (facts: StatusFacts) => PodStatus;
-  /** Also called when the pod begins to end. */
+  /** Also called when the removal of the pod starts. */
   readonly onStatus: (status: PodStatus) => void;
   readonly warn: (reason: string, message: string, container?: Pick<ContainerSpec, 'name'>) => void;
   readonly keepTerminatedVolumes: boolean;
 }
 
-/** What a status is made of. */
+/** Input of the status. */
 export interface StatusFacts {
   readonly pod: Pod;
   readonly observed: PodObservation;
   readonly progress: PodProgress;
-  /** The pod is to be deleted. */
+  /** The pod is being deleted. */
   readonly isRemoved: boolean;
   readonly waiting: ReadonlyMap<string, WaitingReason>;
   readonly previous: PodStatus | undefined;
@@ -65,18 +68,18 @@ export interface PodStart {
   readonly pod: Pod;
   readonly startedAtMs: number;
   readonly terminal: TerminalPhase | undefined;
-  /** The pod was taken on by an earlier agent: something of it may be mounted. */
+  /** The pod was admitted by an earlier agent: volumes may be mounted. */
   readonly adopted: boolean;
 }
 
-/** That and when a pod is to be gone. */
+/** Requested removal of a pod. */
 export interface PodDeletion {
-  /** Wall time: when it was first asked for, and the grace period on top. */
+  /** Wall time of the first request plus the grace period. */
   readonly atMs: number;
-  readonly gracePeriodSeconds: number;
+  readonly gracePeriodSeconds: Int64;
 }
 
-/** Wait after a failed operation; a failed start of a container keeps to this too. */
+/** Backoff of failed operations, including failed container starts. */
 const RETRY = { initialMs: 1_000, maxMs: 10_000, resetAfterMs: 60_000 } as const;
 
 export class PodWorker {
@@ -96,7 +99,7 @@ export class PodWorker {
   #removalAskedAtMs: number | undefined;
   #volumes: PodProgress['volumes'];
   #terminal: TerminalPhase | undefined;
-  /** What is seen from here on is what is left while it is being removed, and says nothing about the pod. */
+  /** Set once the pod is being removed: later observations show a partly removed pod and do not count. */
   #statusIsFinal = false;
   #waiting: ReadonlyMap<string, WaitingReason> = new Map();
   #status: PodStatus | undefined;
@@ -111,7 +114,7 @@ export class PodWorker {
     this.#terminal = start.terminal;
     this.#loop = createLoop({
       clock: deps.clock,
-      onError: (err) => deps.log.error({ err }, 'Pod could not be looked at'),
+      onError: (err) => deps.log.error({ err }, 'Failed to evaluate pod'),
       step: (signal) => Promise.resolve(this.#step(signal)),
     });
     this.#operations = new OperationSet({
@@ -123,7 +126,7 @@ export class PodWorker {
     });
   }
 
-  /** As it is wanted now. */
+  /** The desired pod. */
   get pod(): Pod {
     return this.#pod;
   }
@@ -136,25 +139,26 @@ export class PodWorker {
     return this.#intent.kind === 'remove';
   }
 
-  /** How the pod has ended, or is to end: its status says so when nothing of it runs any more. Undefined while it goes on. */
+  /** Terminal phase, which the status reports once all containers have terminated. Undefined while the pod
+   *  runs. */
   get end(): TerminalPhase | undefined {
     return this.#terminal;
   }
 
-  /** Undefined unless the pod is being removed. */
+  /** Set while the pod is being removed. */
   get deletion(): PodDeletion | undefined {
     const intent = this.#intent;
     if (intent.kind !== 'remove' || this.#removalAskedAtMs === undefined) return undefined;
     const { gracePeriodSeconds } = intent;
-    return { atMs: this.#removalAskedAtMs + gracePeriodSeconds * 1000, gracePeriodSeconds };
+    return { atMs: this.#removalAskedAtMs + secondsInMs(gracePeriodSeconds), gracePeriodSeconds };
   }
 
-  /** Looks again soon. */
+  /** Schedules a decision. */
   wake(): void {
     this.#loop.wake();
   }
 
-  /** Retries at once what failed and waits, for instance because an object that it needs has appeared. */
+  /** Retries failed operations immediately, for instance because a required object has appeared. */
   retry(): void {
     this.#operations.forgetFailures();
     for (const [name, entry] of this.#containers) {
@@ -164,13 +168,13 @@ export class PodWorker {
     this.#loop.wake();
   }
 
-  /** Changes what is wanted of the pod while it runs; kept for the next agent before it takes effect.
-   *  @throws StatusError when the pod ends or has ended; what `update` throws */
+  /** Changes the desired pod while it runs; persisted before it takes effect.
+   *  @throws StatusError when the pod terminates or has terminated; errors of `update` */
   change(update: (pod: Pod) => Pod): Promise<Pod> {
     return this.#changes.run(async () => {
       const pod = update(this.#pod);
       if (this.removing) throw new StatusError('Conflict', 'the pod is being removed');
-      if (this.#terminal !== undefined) throw new StatusError('Conflict', 'the pod has ended');
+      if (this.#terminal !== undefined) throw new StatusError('Conflict', 'the pod has terminated');
       await this.#deps.save({ pod });
       this.#pod = pod;
       if (this.#volumes === 'mounted') this.#volumes = 'unknown';
@@ -179,14 +183,14 @@ export class PodWorker {
     });
   }
 
-  /** Takes a newer state of the same pod: what may change of it while it runs. Kept for the next agent.
-   *  What was added to it here stays. */
+  /** Applies a newer state of the same pod, limited to its mutable fields, and persists it. Ephemeral
+   *  containers that were added here stay. */
   async update(pod: Pod): Promise<void> {
     await this.#changes.run(async () => {
       const next = withEphemeralContainersOf(pod, this.#pod);
       const before = this.#pod.spec?.ephemeralContainers?.length ?? 0;
       const added = (next.spec?.ephemeralContainers?.length ?? 0) > before;
-      this.#forgetStartsOfOthers(this.#pod, next);
+      this.#resetChangedContainers(this.#pod, next);
       this.#pod = next;
       if (added && this.#volumes === 'mounted') this.#volumes = 'unknown';
       this.#loop.wake();
@@ -194,15 +198,15 @@ export class PodWorker {
     });
   }
 
-  /** Ends the pod for a reason that lies outside of it; it stays to be seen. Nothing happens if it has ended. */
+  /** Terminates the pod for an external reason; its status stays visible. No effect on a terminated pod. */
   async finish(end: TerminalPhase): Promise<void> {
     if (this.#terminal !== undefined) return;
     await this.#finish(end);
     this.#loop.wake();
   }
 
-  /** Ends and removes the pod. A later call may only shorten the grace period. */
-  remove(gracePeriodSeconds: number): void {
+  /** Terminates and removes the pod. A later call can only shorten the grace period. */
+  remove(gracePeriodSeconds: Int64): void {
     const intent = this.#intent;
     if (intent.kind === 'remove' && gracePeriodSeconds >= intent.gracePeriodSeconds) return;
     this.#intent = { kind: 'remove', gracePeriodSeconds };
@@ -212,7 +216,7 @@ export class PodWorker {
     this.#deps.onStatus(this.status());
   }
 
-  /** Works until the pod is removed or `signal` fires; what runs in the runtime is then left as it is.
+  /** Runs until the pod is removed or `signal` fires; containers are then left running.
    *  Returns whether the pod was removed. */
   async run(signal: AbortSignal): Promise<boolean> {
     const unsubscribe = this.#deps.view.onPodChange(this.#uid, () => this.#loop.wake());
@@ -224,18 +228,18 @@ export class PodWorker {
     return this.#removed.signal.aborted;
   }
 
-  /** Of a pod that has ended: resolves when nothing of its volumes is mounted any more. Never rejects. */
+  /** For a terminated pod: resolves when its volumes are unmounted. Never rejects. */
   volumesGone(): Promise<void> {
     return this.#volumes === 'none' ? Promise.resolve() : this.#unmounted.promise;
   }
 
-  /** Resolves when no operation is under way; those that were abandoned come to an end. Never rejects. */
+  /** Resolves when no operation is in flight; aborted ones run to their end. Never rejects. */
   settled(): Promise<void> {
     return this.#operations.settled();
   }
 
   #step(signal: AbortSignal): number | undefined {
-    const decision = this.#look();
+    const decision = this.#decide();
     if (signal.aborted) return undefined;
     for (const action of decision.actions) {
       const run = (inner: AbortSignal): Promise<void> => this.#execute(action, inner);
@@ -244,7 +248,7 @@ export class PodWorker {
     return decision.wakeAtMs;
   }
 
-  #look(): Decision {
+  #decide(): Decision {
     const { view, clock, keepTerminatedVolumes, syncProbes } = this.#deps;
     const observed = view.pod(this.#uid);
     const ending = this.removing || this.#terminal !== undefined;
@@ -262,13 +266,13 @@ export class PodWorker {
     });
     const before = this.#waiting;
     this.#waiting = mergeWaiting(before, decision.waiting, progress.busy);
-    this.#tellBackOff(before);
+    this.#reportBackOff(before);
     this.#publish(observed, progress);
     return decision;
   }
 
-  /** One event for each time that a container begins to wait for its next restart. */
-  #tellBackOff(before: ReadonlyMap<string, WaitingReason>): void {
+  /** Emits one event each time that a container starts to wait for its next restart. */
+  #reportBackOff(before: ReadonlyMap<string, WaitingReason>): void {
     for (const [name, { reason, message }] of this.#waiting) {
       if (reason !== 'CrashLoopBackOff' || before.get(name)?.message === message) continue;
       this.#deps.warn('BackOff', message, { name });
@@ -297,7 +301,7 @@ export class PodWorker {
 
   #publish(observed: PodObservation, progress: PodProgress): void {
     if (this.#statusIsFinal) return;
-    // How a container ended is published as a whole; the rest of it is on its way.
+    // An exit is published as a whole; its details are still being fetched.
     if (observed.containers.some(({ isProvisional }) => isProvisional)) return;
     const previous = this.#status;
     const waiting = this.#waiting;
@@ -313,7 +317,7 @@ export class PodWorker {
     const { pod } = this;
     switch (action.kind) {
       case 'mountVolumes':
-        // From here on something may be mounted, whatever the outcome.
+        // From here on volumes may be mounted, whatever the outcome.
         this.#volumes = 'unknown';
         await operations.mountVolumes(pod, signal);
         // A container that was added meanwhile may use further ones.
@@ -353,8 +357,8 @@ export class PodWorker {
     await this.#deps.save({ terminal: this.#terminal });
   }
 
-  /** A container that is another now has not crashed yet, nor failed to start. */
-  #forgetStartsOfOthers(before: Pod, next: Pod): void {
+  /** Resets backoff and failure of containers whose spec has changed. */
+  #resetChangedContainers(before: Pod, next: Pod): void {
     for (const spec of appContainers(next)) {
       const old = appContainers(before).find(({ name }) => name === spec.name);
       if (old === undefined || containerHash(old) === containerHash(spec)) continue;
@@ -366,12 +370,12 @@ export class PodWorker {
   async #startContainer(action: ActionOf<'startContainer'>, signal: AbortSignal): Promise<void> {
     const { name } = action.spec;
     const { previous } = action;
-    const isOther = previous !== undefined && isOutdated(action.spec, previous);
-    const before = isOther ? undefined : this.#containers.get(name)?.crash;
+    const isReplaced = previous !== undefined && isOutdated(action.spec, previous);
+    const before = isReplaced ? undefined : this.#containers.get(name)?.crash;
     const outcome = await this.#deps.operations.startContainer(this.pod, action, signal);
     const nowMs = this.#deps.clock.now();
     const wanted = appContainers(this.#pod).find((spec) => spec.name === name) ?? action.spec;
-    // What became of the one before says nothing about this one.
+    // The outcome of the replaced container does not count for this one.
     if (containerHash(wanted) !== containerHash(action.spec)) return;
     if (outcome.kind === 'started') {
       const crash = previous === undefined ? before : afterRestart(before, previous.finishedAtMs, nowMs);
@@ -385,7 +389,7 @@ export class PodWorker {
 
   #onFailed(kind: PodAction['kind'], error: Error, retryMs: number): void {
     this.#deps.log.warn({ err: error, operation: kind, retryMs }, 'Pod operation failed');
-    // Ending things races with their ending by themselves: only what fails again is worth an event.
+    // Stops race with regular exits: only a repeated failure is worth an event.
     const isFirst = retryMs <= RETRY.initialMs;
     const reason = error instanceof VolumeError ? error.reason : FAILURE_REASONS[kind];
     if (!(isFirst && ENDING.has(kind))) this.#deps.warn(reason, error.message);
@@ -393,14 +397,14 @@ export class PodWorker {
   }
 }
 
-/** A container whose start is under way keeps the reason it had; the others take the new one or none. */
+/** A container whose start is in flight retains its reason; the others get the new one or none. */
 function mergeWaiting(
   before: ReadonlyMap<string, WaitingReason>,
   decided: ReadonlyMap<string, WaitingReason>,
   busy: ReadonlySet<string>,
 ): ReadonlyMap<string, WaitingReason> {
-  const kept = [...before].filter(([name]) => busy.has(containerKey(name)) && !decided.has(name));
-  return new Map([...kept, ...decided]);
+  const retained = [...before].filter(([name]) => busy.has(containerKey(name)) && !decided.has(name));
+  return new Map([...retained, ...decided]);
 }
 
 const ENDING: ReadonlySet<PodAction['kind']> = new Set([
@@ -411,7 +415,7 @@ const ENDING: ReadonlySet<PodAction['kind']> = new Set([
   'removePod',
 ]);
 
-/** The event reason for a failed operation. */
+/** Event reason of a failed operation. */
 const FAILURE_REASONS: Readonly<Record<PodAction['kind'], string>> = {
   mountVolumes: 'FailedMount',
   unmountVolumes: 'FailedUnMount',

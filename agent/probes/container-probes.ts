@@ -1,26 +1,26 @@
-/** The probes of one running container together: the startup probe holds back the others, and their states make
- *  one verdict. Ends with the container; a restarted container gets new ones. */
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
-import type { ProbeVerdict } from '../pods/plan.ts';
+/** All probes of one running container: the startup probe delays the others, and their states form one
+ *  verdict. Stops with the container; a restarted container gets new probes. */
+import type { Container, Pod } from '#api/gen/core-v1.ts';
 import { type ProbeKind, type ProbeOutcome, type ProbeState, verdictOf } from './probe-state.ts';
-import type { ProbeResult } from './runner.ts';
+import type { ProbeResult } from './probe-types.ts';
+import type { ProbeVerdict } from './verdict.ts';
 import { createProbeWorker, type ProbeWorker, type ProbeWorkerDeps } from './worker.ts';
 
-/** One running container to be probed. */
+/** A running container with probes. */
 export interface ProbeTarget {
   readonly containerId: string;
   readonly container: Container;
   /** Wall time in ms. */
   readonly startedAtMs: number;
-  /** What an earlier agent last knew of this very container, so that a restart of the agent shows nothing. */
+  /** Result of an earlier run for this container instance, so that an agent restart changes nothing. */
   readonly previous?: { readonly started: boolean; readonly ready: boolean };
 }
 
 export interface ContainerProbesDeps extends Omit<ProbeWorkerDeps, 'onResult'> {
-  /** The verdict changed. */
+  /** Called when the verdict has changed. */
   readonly onChange: () => void;
   readonly event: (reason: 'Unhealthy' | 'ProbeWarning', message: string) => void;
-  /** A probe was made. */
+  /** Called after each probe. */
   readonly counted: (kind: ProbeKind, outcome: ProbeOutcome) => void;
 }
 
@@ -45,7 +45,7 @@ const NAMES: Readonly<Record<ProbeKind, string>> = {
   readiness: 'Readiness',
 };
 
-/** Whether the container has any probe at all. */
+/** Reports whether the container has any probe. */
 export const isProbed = (container: Container): boolean =>
   KINDS.some((kind) => container[FIELDS[kind]] !== undefined);
 
@@ -61,7 +61,7 @@ export function createContainerProbes(
   function onResult(kind: ProbeKind, result: ProbeResult): void {
     const before = JSON.stringify(known);
     deps.counted(kind, result.outcome);
-    tell(kind, result);
+    report(kind, result);
     const { result: reached } = workers.get(kind)?.state() ?? { result: 'unknown' };
     if (kind !== 'readiness' && reached === 'failure' && failure === undefined) {
       failure = failureOf(kind, result, options);
@@ -72,7 +72,7 @@ export function createContainerProbes(
     if (JSON.stringify(known) !== before) deps.onChange();
   }
 
-  function tell(kind: ProbeKind, { outcome, output }: ProbeResult): void {
+  function report(kind: ProbeKind, { outcome, output }: ProbeResult): void {
     const name = NAMES[kind];
     if (outcome === 'failure') deps.event('Unhealthy', `${name} probe failed: ${output}`);
     else if (outcome === 'unknown') deps.event('Unhealthy', `${name} probe errored: ${output}`);

@@ -1,5 +1,5 @@
-/** How often probes of a pod came to which result. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+/** Counts of the probe results of a pod. */
+import type { Pod } from '#api/gen/core-v1.ts';
 import type { ProbeKind, ProbeOutcome } from './probe-state.ts';
 
 export type ProbeCountResult = 'successful' | 'failed' | 'unknown';

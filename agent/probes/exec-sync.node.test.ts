@@ -9,7 +9,7 @@ import { createExecCalls, type ExecSyncDeps } from './exec-sync.ts';
 const ROUNDS = 60;
 
 // Where the calls were cancelled on the wire, one of about twenty blocked the container for 30 s.
-test('a container whose commands are given up while they are set up can be stopped at once', async () => {
+test('a container whose commands are abandoned during their setup can be stopped immediately', async () => {
   await using folder = await createTempDir();
   const cri = connectRuntime({ endpoint: inject('criEndpoint'), log: silentLogger });
   const target = {
@@ -39,7 +39,8 @@ test('a container whose commands are given up while they are set up can be stopp
       abort.abort(new Error('given up'));
       await call;
     }
-    // A container that is killed while the runtime sets one up is another matter, and happens on a busy machine.
+    // A container that is killed while the runtime sets up a command is a different case, which happens on a
+    // busy machine.
     await Promise.allSettled(commands);
     const startMs = performance.now();
     await cri.runtime.stopContainer({ containerId, timeout: 0n });

@@ -10,7 +10,7 @@ function setup() {
   const clock = createFakeClock();
   const requests: object[] = [];
   const cancelled: number[] = [];
-  const answer = Promise.withResolvers<ExecSyncResponse>();
+  const response = Promise.withResolvers<ExecSyncResponse>();
   const calls = createExecCalls({
     clock,
     runtime: {
@@ -18,9 +18,9 @@ function setup() {
         requests.push(request);
         options?.signal?.addEventListener('abort', () => {
           cancelled.push(clock.monotonic());
-          answer.reject(new Error('cancelled'));
+          response.reject(new Error('cancelled'));
         });
-        return answer.promise;
+        return response.promise;
       },
     },
   });
@@ -36,7 +36,7 @@ function setup() {
     await clock.advance(0);
     return yes;
   };
-  return { calls, clock, requests, cancelled, answer, abort, run, isSetUp };
+  return { calls, clock, requests, cancelled, response, abort, run, isSetUp };
 }
 
 test.each([
@@ -44,28 +44,28 @@ test.each([
   [1, 1n],
   [1000, 1n],
   [1001, 2n],
-])('a time limit of %i ms is told as %i s', async (timeoutMs, timeout) => {
-  const { run, requests, answer } = setup();
-  answer.resolve(DONE);
+])('a timeout of %i ms is sent as %i s', async (timeoutMs, timeout) => {
+  const { run, requests, response } = setup();
+  response.resolve(DONE);
   expect(await run(timeoutMs)).toBe(DONE);
   expect(requests).toEqual([{ containerId: 'c1', cmd: ['true'], timeout }]);
 });
 
-test('whoever gives up waits no longer, but the call goes on', async () => {
-  const { run, abort, cancelled, answer, clock } = setup();
+test('an abort rejects immediately, but the call continues', async () => {
+  const { run, abort, cancelled, response, clock } = setup();
   const result = run();
   const reason = new Error('probing was stopped');
   abort.abort(reason);
   await expect(result).rejects.toBe(reason);
   await clock.advance(29_999);
   expect(cancelled).toEqual([]);
-  answer.resolve(DONE);
+  response.resolve(DONE);
   await clock.advance(0);
   await clock.advance(60_000);
   expect(cancelled).toEqual([]);
 });
 
-test('a call that nobody waits for is cancelled when no runtime can be setting it up any more', async () => {
+test('an abandoned call is cancelled once its setup must be over', async () => {
   const { run, abort, cancelled, clock } = setup();
   const result = run();
   abort.abort(new Error('probing was stopped'));
@@ -74,7 +74,7 @@ test('a call that nobody waits for is cancelled when no runtime can be setting i
   expect(cancelled).toEqual([30_000]);
 });
 
-test('nothing is begun for a signal that has fired', async () => {
+test('an aborted signal starts no call', async () => {
   const { run, abort, requests } = setup();
   abort.abort(new Error('too late'));
   await expect(run()).rejects.toThrow('too late');
@@ -82,21 +82,21 @@ test('nothing is begun for a signal that has fired', async () => {
 });
 
 test('a failure reaches the caller', async () => {
-  const { run, answer } = setup();
-  answer.reject(new Error('no such container'));
+  const { run, response } = setup();
+  response.reject(new Error('no such container'));
   await expect(run()).rejects.toThrow('no such container');
 });
 
 test.each(['answered', 'refused', 'old'] as const)('a call that is %s is not being set up', async (how) => {
-  const { run, answer, isSetUp, clock } = setup();
+  const { run, response, isSetUp, clock } = setup();
   expect(await isSetUp()).toBe(true);
   const result = run().catch(() => undefined);
   await clock.advance(399);
   expect(await isSetUp()).toBe(false);
   if (how === 'old') await clock.advance(1);
-  else if (how === 'answered') answer.resolve(DONE);
-  else answer.reject(new Error('refused'));
+  else if (how === 'answered') response.resolve(DONE);
+  else response.reject(new Error('refused'));
   expect(await isSetUp()).toBe(true);
-  answer.resolve(DONE);
+  response.resolve(DONE);
   await result;
 });

@@ -9,19 +9,19 @@ export interface ExecSyncDeps {
 }
 
 export interface ExecCalls {
-  /** Rejects with the signal's reason as soon as that fires; the command itself is left to its end. */
+  /** Rejects with the signal's reason as soon as that fires; the command itself keeps running. */
   readonly execSync: ExecSync;
-  /** Resolves when no call is being set up, as far as one can tell: each that is under way now has ended, or is old
-   *  enough. Never rejects. */
+  /** Resolves when no call is likely being set up: each call in flight has ended, or is old enough. Never
+   *  rejects. */
   readonly setUp: () => Promise<void>;
 }
 
-/** How long a call that nobody waits for any more may go on, in ms.
+/** Time after which an abandoned call is cancelled, in ms.
  *
- *  A call that is cancelled while the command is being set up leaves containerd's shim waiting for the other end of
- *  the command's pipes. It gives up after 30 s, and until then neither stops the container nor starts another
- *  command in it. Later, cancelling does no harm; and a command mostly ends by its own time limit before, or with
- *  its container. */
+ *  Cancelling a call while the command is being set up leaves containerd's shim waiting for the other end of
+ *  the command's pipes. The shim times out after 30 s, and until then neither stops the container nor starts
+ *  another command in it. Later cancellation is harmless; and a command mostly ends earlier by its own
+ *  timeout, or with its container. */
 const ABANDONED_CALL_MS = 30_000;
 
 /** Setting up a command takes the runtime some 50 ms, and a few times that on a busy machine. */
@@ -31,7 +31,7 @@ export function createExecCalls({ runtime, clock }: ExecSyncDeps): ExecCalls {
   const beingSetUp = new Set<Promise<void>>();
 
   function begin(containerId: string, cmd: readonly string[], timeoutMs: number, cancel: AbortSignal) {
-    // CRI counts the time limit in whole seconds; parts of one are rounded up, 0 stays "none".
+    // CRI timeouts are whole seconds; fractions are rounded up, 0 stays "none".
     const timeout = BigInt(Math.ceil(timeoutMs / 1000));
     const call = runtime.execSync({ containerId, cmd, timeout }, { signal: cancel });
     const setUp = Promise.withResolvers<void>();

@@ -1,6 +1,6 @@
-/** Probes a container by a command in it: exit code 0 is success. */
+/** Exec probe: exit code 0 is success. */
 import { isCriError } from '#cri/errors.ts';
-import type { ProbeResult } from './runner.ts';
+import type { ProbeResult } from './probe-types.ts';
 
 export interface ExecResult {
   readonly exitCode: number;
@@ -8,7 +8,8 @@ export interface ExecResult {
   readonly stderr: Uint8Array;
 }
 
-/** Runs a command in a container. When `signal` fires its result is no longer wanted; the command may go on.
+/** Runs a command in a container. When `signal` fires, its result is no longer needed; the command may keep
+ *  running.
  *  @param timeoutMs 0 means none
  *  @throws CriError, with reason `DeadlineExceeded` when the command took longer than `timeoutMs` */
 export type ExecSync = (
@@ -35,7 +36,7 @@ export async function probeExec(
   }
 }
 
-/** Standard output and error of a command as text, at most 10 KiB. */
+/** Returns standard output and error of a command as text, at most 10 KiB. */
 export function execOutput({ stdout, stderr }: ExecResult): string {
   const room = Math.max(0, MOST_OUTPUT_BYTES - stdout.length);
   const bytes = Buffer.concat([stdout.subarray(0, MOST_OUTPUT_BYTES), stderr.subarray(0, room)]);

@@ -29,11 +29,11 @@ test.each([
   ['a field that ends early', [0x12, 5, 1]],
   ['a wire type that does not exist', [0x0f]],
   ['a number beyond 64 bits', [8, ...Array<number>(12).fill(0xff), 1]],
-])('refuses %s', (_, bytes) => {
+])('rejects %s', (_, bytes) => {
   expect(() => decodeHealthStatus(Uint8Array.from(bytes))).toThrow(RangeError);
 });
 
-test('any bytes give a status or a RangeError', () => {
+test('any bytes yield a status or a RangeError', () => {
   assert(
     property(uint8Array(), (bytes) => {
       try {
@@ -45,6 +45,6 @@ test('any bytes give a status or a RangeError', () => {
   );
 });
 
-test('a request is one field that a decoder of messages passes over', () => {
+test('a request is one field that a message decoder skips', () => {
   assert(property(string(), (service) => decodeHealthStatus(encodeHealthRequest(service)) === 'UNKNOWN'));
 });

@@ -1,4 +1,4 @@
-/** The two messages of the gRPC health protocol on the wire. Pure. Source: grpc.health.v1, protobuf encoding. */
+/** Codec of the two messages of the gRPC health protocol. Pure. Source: grpc.health.v1, protobuf encoding. */
 
 const STATUSES = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'] as const;
 export type HealthStatus = (typeof STATUSES)[number];
@@ -18,8 +18,8 @@ function varint(value: number): readonly number[] {
   return value < 0x80 ? [low] : [low | 0x80, ...varint(value >>> 7)];
 }
 
-/** HealthCheckResponse { 1: status }; other fields are passed over.
- *  @throws RangeError when the bytes are no message */
+/** HealthCheckResponse { 1: status }; other fields are skipped.
+ *  @throws RangeError for an invalid message */
 export function decodeHealthStatus(bytes: Uint8Array): HealthStatus {
   const reader = { bytes, at: 0 };
   let status = 0;
@@ -40,12 +40,12 @@ function readVarint(reader: Reader): number {
   let value = 0;
   for (let scale = 1; scale <= 2 ** 63; scale *= 128) {
     const byte = reader.bytes[reader.at];
-    if (byte === undefined) throw new RangeError('health response ends inside a number');
+    if (byte === undefined) throw new RangeError('health response truncated inside a number');
     reader.at += 1;
     value += (byte & 0x7f) * scale;
     if (byte < 0x80) return value;
   }
-  throw new RangeError('health response has a number of more than 64 bits');
+  throw new RangeError('health response contains a number of more than 64 bits');
 }
 
 function skip(reader: Reader, wireType: number): void {
@@ -54,7 +54,7 @@ function skip(reader: Reader, wireType: number): void {
   else if (wireType === 2) skipBytes(reader);
   else if (wireType === 1 || wireType === 5) reader.at += fixed;
   else throw new RangeError(`health response has the unknown wire type ${wireType}`);
-  if (reader.at > reader.bytes.length) throw new RangeError('health response ends inside a field');
+  if (reader.at > reader.bytes.length) throw new RangeError('health response truncated inside a field');
 }
 
 function skipBytes(reader: Reader): void {

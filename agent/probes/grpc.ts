@@ -1,19 +1,20 @@
-/** Probes a container by the gRPC health protocol. Source: grpc.health.v1.Health/Check.
- *  The library is loaded with the first such probe; the two messages are small enough to be coded by hand. */
+/** gRPC health probe. Source: grpc.health.v1.Health/Check.
+ *  The gRPC library is loaded with the first such probe; the two messages are small enough for a codec of
+ *  their own. */
 import type { Client, ServiceError } from '@grpc/grpc-js';
 import { decodeHealthStatus, encodeHealthRequest } from './grpc-health.ts';
-import type { ProbeResult } from './runner.ts';
+import type { ProbeResult } from './probe-types.ts';
 
 export interface GrpcProbe {
   readonly host: string;
   readonly port: number;
-  /** Empty asks for the server as a whole. */
+  /** Empty for the server as a whole. */
   readonly service: string;
   readonly userAgent: string;
   readonly timeoutMs: number;
 }
 
-/** Every fault of the call is a failure of the container. Rejects with the signal's reason when it fires. */
+/** Every call error is a failure of the container. Rejects with the signal's reason when it fires. */
 export async function probeGrpc(probe: GrpcProbe, signal: AbortSignal): Promise<ProbeResult> {
   const { Client: GrpcClient, credentials } = await import('@grpc/grpc-js');
   signal.throwIfAborted();
@@ -56,7 +57,7 @@ function check(client: Client, probe: GrpcProbe, signal: AbortSignal): Promise<P
 
 const abortReason = (signal: AbortSignal): Error => {
   const reason: unknown = signal.reason;
-  return reason instanceof Error ? reason : new Error('the gRPC probe was given up');
+  return reason instanceof Error ? reason : new Error('the gRPC probe was aborted');
 };
 
 const judge = (status: string): ProbeResult =>

@@ -1,9 +1,9 @@
-/** One HTTP or HTTPS GET to a pod, as probes and lifecycle hooks make it: a connection of its own, no check of
- *  certificates (pods bring their own), no proxy, redirects followed within the host, a short body.
- *  node:http instead of a client library keeps the memory of probing small; HTTPS is loaded when first used. */
+/** HTTP or HTTPS GET to a pod, for probes and lifecycle hooks: a dedicated connection, no certificate
+ *  verification (pods bring their own), no proxy, redirects followed within the host, a short body.
+ *  node:http instead of a client library keeps the memory of probing small; HTTPS is loaded on demand. */
 import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
 import type { RequestOptions } from 'node:https';
-import type { HTTPGetAction } from '#api/schema/gen/core-v1.ts';
+import type { HTTPGetAction } from '#api/gen/core-v1.ts';
 
 export interface HttpGetRequest {
   readonly action: HTTPGetAction;
@@ -13,15 +13,15 @@ export interface HttpGetRequest {
   readonly userAgent: string;
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly statusCode: number;
   /** At most 10 KiB. */
   readonly body: string;
-  /** Where a redirect leads that was not followed, shortened; undefined for other answers. */
+  /** Target of a redirect that was not followed, shortened; undefined for other responses. */
   readonly location: string | undefined;
 }
 
-/** A request that got no answer. */
+/** A request without a response. */
 export class HttpGetError extends Error {
   override readonly name = 'HttpGetError';
 }
@@ -31,16 +31,16 @@ const MOST_BODY_BYTES = 10 * 1024;
 const MOST_LOCATION_LENGTH = 512;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** The answer after redirects; that of the redirect itself when it leads to another host.
- *  @throws HttpGetError when there is no answer; the signal's reason when it fires */
-export async function httpGet(wanted: HttpGetRequest, signal: AbortSignal): Promise<HttpAnswer> {
+/** Returns the response after redirects; that of the redirect itself when it leads to another host.
+ *  @throws HttpGetError without a response; the signal's reason when it fires */
+export async function httpGet(wanted: HttpGetRequest, signal: AbortSignal): Promise<HttpResponse> {
   const headers = requestHeaders(wanted);
   let url = actionUrl(wanted);
   try {
     for (let redirects = 0; redirects < MOST_REDIRECTS; redirects += 1) {
       const response = await send(url, headers, signal);
       const next = redirectTarget(response, url);
-      if (next === undefined) return await readAnswer(response);
+      if (next === undefined) return await readResponse(response);
       response.destroy();
       url = next;
     }
@@ -53,8 +53,8 @@ export async function httpGet(wanted: HttpGetRequest, signal: AbortSignal): Prom
   throw new HttpGetError(`GET ${url.href}: stopped after ${MOST_REDIRECTS} redirects`);
 }
 
-/** The address asked. Set member by member: a path of `//host/` must not become the host. */
-export function actionUrl({ action, host, port }: HttpGetRequest): URL {
+/** Returns the URL. Set member by member: a path of `//host/` must not become the host. */
+function actionUrl({ action, host, port }: HttpGetRequest): URL {
   const scheme = action.scheme === 'HTTPS' ? 'https' : 'http';
   const url = new URL(`${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}/`);
   const path = action.path ?? '/';
@@ -64,8 +64,8 @@ export function actionUrl({ action, host, port }: HttpGetRequest): URL {
   return url;
 }
 
-/** The action's headers, and defaults for `User-Agent` and `Accept` unless it sets them; set empty, they are
- *  left out. */
+/** Returns the headers of the action, with defaults for `User-Agent` and `Accept`; headers set to an empty
+ *  value are omitted. */
 function requestHeaders({ action, userAgent }: HttpGetRequest): OutgoingHttpHeaders {
   const headers = new Map<string, string[]>();
   for (const { name, value } of action.httpHeaders ?? []) {
@@ -96,10 +96,10 @@ async function send(url: URL, headers: OutgoingHttpHeaders, signal: AbortSignal)
     outgoing.on('error', reject);
     outgoing.on('upgrade', (_, socket) => {
       socket.destroy();
-      reject(new Error('the server switched protocols unasked'));
+      reject(new Error('the server switched protocols without a request'));
     });
-    // Whatever the server does: a request that is over has an outcome.
-    outgoing.on('close', () => reject(new Error('the connection ended without an answer')));
+    // Whatever the server does: a closed request always settles.
+    outgoing.on('close', () => reject(new Error('the connection closed without a response')));
     outgoing.end();
   });
 }
@@ -114,8 +114,8 @@ function redirectTarget({ statusCode = 0, headers }: IncomingMessage, from: URL)
   return speaksHttp && target.hostname === from.hostname ? target : undefined;
 }
 
-/** Reads what is worth showing and hangs up. */
-async function readAnswer(response: IncomingMessage): Promise<HttpAnswer> {
+/** Reads the part of the body that is shown, and closes the connection. */
+async function readResponse(response: IncomingMessage): Promise<HttpResponse> {
   const chunks: Buffer[] = [];
   let size = 0;
   const content: AsyncIterable<unknown> = response;

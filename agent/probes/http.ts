@@ -1,6 +1,6 @@
-/** Probes a container by HTTP: 200 to 399 is success. */
+/** HTTP probe: 200 to 399 is success. */
 import { HttpGetError, type HttpGetRequest, httpGet } from './http-get.ts';
-import type { ProbeResult } from './runner.ts';
+import type { ProbeResult } from './probe-types.ts';
 
 export async function probeHttp(request: HttpGetRequest, signal: AbortSignal): Promise<ProbeResult> {
   try {

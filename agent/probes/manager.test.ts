@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { Container, Probe } from '#api/gen/core-v1.ts';
 import { createFakeClock } from '#api/kit/clock.ts';
-import type { Container, Probe } from '#api/schema/gen/core-v1.ts';
 import { createProbeManager, type ProbeManagerOptions } from './manager.ts';
 import type { ProbeOutcome } from './probe-state.ts';
-import type { ProbeRequest, ProbeResult } from './runner.ts';
+import type { ProbeRequest, ProbeResult } from './probe-types.ts';
 import type { PodTargets } from './targets.ts';
 
 const POD = { metadata: { namespace: 'shop', name: 'web', uid: 'u1' } };
@@ -20,9 +20,9 @@ interface Probed {
   readonly signal: AbortSignal;
 }
 
-/** A manager whose probes answer what `answer` says; the kind of a probe is told by its port. */
+/** A manager whose probes return the result of `answer`; the port identifies the kind of probe. */
 function setUp(
-  answer: (request: ProbeRequest, signal: AbortSignal) => Promise<ProbeResult> | ProbeOutcome,
+  respond: (request: ProbeRequest, signal: AbortSignal) => Promise<ProbeResult> | ProbeOutcome,
   options: Partial<ProbeManagerOptions> = {},
 ) {
   const clock = createFakeClock();
@@ -34,8 +34,8 @@ function setUp(
       clock,
       run: async (request, signal) => {
         probed.push({ atMs: clock.monotonic(), request, signal });
-        const answered = answer(request, signal);
-        return typeof answered === 'string' ? { outcome: answered, output: 'out' } : answered;
+        const result = respond(request, signal);
+        return typeof result === 'string' ? { outcome: result, output: 'out' } : result;
       },
       onChange: (podUID) => changes.push(podUID),
       event: (_pod, _type, reason, message, container) =>
@@ -58,7 +58,7 @@ const targets = (container: Partial<Container>, containerId: string, startedAtMs
 const never = (): Promise<ProbeResult> => new Promise(() => undefined);
 
 describe('createProbeManager', () => {
-  test('probes at once and then each period, from the first probe on', async () => {
+  test('probes immediately and then every period', async () => {
     const { clock, start, times } = setUp(() => 'success');
     start({ readinessProbe: probe() });
     await clock.advance(30_000);
@@ -84,7 +84,7 @@ describe('createProbeManager', () => {
     expect(times()).toEqual([0, 10_000, 20_000]);
   });
 
-  test('is ready after the first success, and tells', async () => {
+  test('is ready after the first success, and notifies', async () => {
     const { clock, start, manager, changes } = setUp(() => 'success');
     start({ readinessProbe: probe() });
     expect(manager.verdict('c1')).toEqual({ started: true, ready: false });
@@ -112,7 +112,7 @@ describe('createProbeManager', () => {
     expect(events).toEqual(Array(2).fill('app Unhealthy: Readiness probe failed: out'));
   });
 
-  test('gives up on a container that is not alive, with the grace period of the probe', async () => {
+  test('fails a container that is not alive, with the grace period of the probe', async () => {
     const { clock, start, manager, changes, times } = setUp(() => 'failure');
     start({ livenessProbe: probe({ terminationGracePeriodSeconds: 3 }) });
     await clock.advance(60_000);
@@ -125,14 +125,14 @@ describe('createProbeManager', () => {
     expect(changes).toEqual(['u1']);
   });
 
-  test('keeps the grace period of the pod while the feature gate is off', async () => {
+  test('uses the grace period of the pod while the feature gate is off', async () => {
     const { clock, start, manager } = setUp(() => 'failure', { probeGracePeriod: false });
     start({ livenessProbe: probe({ terminationGracePeriodSeconds: 3 }) });
     await clock.advance(60_000);
     expect(manager.verdict('c1')?.failure).toEqual({ message: 'Liveness probe failed: out' });
   });
 
-  test('holds the other probes back until the container has started', async () => {
+  test('delays the other probes until the container has started', async () => {
     let startup: ProbeOutcome = 'failure';
     const { clock, start, manager, probed } = setUp(({ probe: { tcpSocket } }) =>
       tcpSocket?.port === 1 ? startup : 'success',
@@ -154,7 +154,7 @@ describe('createProbeManager', () => {
     expect(ports().filter((port) => port === 1)).toHaveLength(4);
   });
 
-  test('gives up on a container that does not start', async () => {
+  test('fails a container that does not start', async () => {
     const { clock, start, manager } = setUp(() => 'failure');
     start({ startupProbe: probe(), livenessProbe: probe() });
     await clock.advance(10_000);
@@ -164,7 +164,7 @@ describe('createProbeManager', () => {
     });
   });
 
-  test('a probe without an answer fails after its timeout', async () => {
+  test('a probe without a response fails after its timeout', async () => {
     const { clock, start, events, probed } = setUp(
       (_, signal) =>
         new Promise((_resolve, reject) => {
@@ -179,7 +179,7 @@ describe('createProbeManager', () => {
     expect(probed[0]?.signal.aborted).toBe(true);
   });
 
-  test('a fault of the prober changes nothing, and is told', async () => {
+  test('an error of the prober changes nothing, and emits an event', async () => {
     const { clock, start, manager, events, changes } = setUp(() => Promise.reject(new Error('no runtime')));
     start({ livenessProbe: probe() });
     await clock.advance(100_000);
@@ -188,7 +188,7 @@ describe('createProbeManager', () => {
     expect(changes).toEqual([]);
   });
 
-  test('tells of a warning', async () => {
+  test('emits an event for a warning', async () => {
     const { clock, start, events } = setUp(() => 'warning');
     start({ readinessProbe: probe() });
     await clock.advance(0);
@@ -216,7 +216,7 @@ describe('createProbeManager', () => {
     expect(times()).toEqual([0, 10_000]);
   });
 
-  test('ends probing with the pod, also a probe under way', async () => {
+  test('stops probing with the pod, including a probe in flight', async () => {
     const { clock, start, manager, probed, changes, events } = setUp(never);
     start({ readinessProbe: probe() });
     await clock.advance(100);
@@ -228,7 +228,7 @@ describe('createProbeManager', () => {
     expect([...changes, ...events]).toEqual([]);
   });
 
-  test('ends all probing', async () => {
+  test('stops all probes', async () => {
     const { clock, start, manager, probed } = setUp(() => 'success');
     start({ readinessProbe: probe() });
     await clock.advance(0);
@@ -244,7 +244,7 @@ describe('createProbeManager', () => {
     expect(times()).toEqual([5000, 15_000]);
   });
 
-  test('uses the pod address of the moment', async () => {
+  test('uses the current pod address', async () => {
     const { clock, start, manager, probed } = setUp(() => 'success');
     start({ readinessProbe: probe() });
     await clock.advance(0);
@@ -253,7 +253,7 @@ describe('createProbeManager', () => {
     expect(probed.map(({ request }) => request.podIP)).toEqual(['10.1.0.7', '10.1.0.9']);
   });
 
-  test('leaves containers without probes alone', async () => {
+  test('ignores containers without probes', async () => {
     const { clock, start, manager, probed } = setUp(() => 'success');
     start({});
     await clock.advance(60_000);

@@ -1,7 +1,7 @@
-/** All probes of the node: starts and stops them as containers come and go, and answers what they found. */
+/** Probe manager of the node: starts and stops probes with their containers, and reports their results. */
+
+import type { Container, Pod } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
-import type { ProbeVerdict } from '../pods/plan.ts';
 import {
   type ContainerProbes,
   createContainerProbes,
@@ -9,13 +9,14 @@ import {
   type ProbeTarget,
 } from './container-probes.ts';
 import { createProbeCounts, type ProbeCount, type ProbeCounts } from './counts.ts';
-import type { ProbeRunner } from './runner.ts';
+import type { ProbeRunner } from './probe-types.ts';
 import type { PodTargets } from './targets.ts';
+import type { ProbeVerdict } from './verdict.ts';
 
 export interface ProbeManagerDeps {
   readonly clock: Clock;
   readonly run: ProbeRunner;
-  /** A verdict of this pod changed. Never called from within `sync`. */
+  /** Called when a verdict of this pod has changed. Never called from within `sync`. */
   readonly onChange: (podUID: string) => void;
   readonly event: (
     pod: Pod,
@@ -34,14 +35,14 @@ export interface ProbeManagerOptions {
 }
 
 export interface ProbeManager {
-  /** Probes exactly these containers of the pod from now on; `undefined` ends all of its probes. Cheap when nothing
-   *  changed. */
+  /** Replaces the set of probed containers of the pod; `undefined` stops all of its probes. Cheap when
+   *  nothing changed. */
   sync(podUID: string, targets: PodTargets | undefined): void;
-  /** What is known of a container under probing; `undefined` for any other. */
+  /** Returns the verdict on a probed container; `undefined` for any other. */
   verdict(containerId: string): ProbeVerdict | undefined;
-  /** Results so far of the pods under probing. */
+  /** Returns the result counts of the probed pods. */
   counts(): readonly ProbeCount[];
-  /** Ends all probes. */
+  /** Stops all probes. */
   stop(): void;
 }
 
@@ -57,7 +58,7 @@ export function createProbeManager(deps: ProbeManagerDeps, options: ProbeManager
   const pods = new Map<string, ProbedPod>();
   const byContainer = new Map<string, ContainerProbes>();
 
-  /** After a restart of the agent all containers are new to it at once; their probes are spread over a period. */
+  /** After an agent restart all containers are new to it at once; their probes are spread over a period. */
   const jitterOf = ({ startedAtMs }: ProbeTarget): number => (startedAtMs < bornAtMs ? random() : 0);
 
   function begin(podUID: string, probed: ProbedPod, pod: Pod, target: ProbeTarget): void {

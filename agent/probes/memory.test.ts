@@ -21,7 +21,7 @@ async function remembered(id: string): Promise<unknown> {
   return later.previous(id);
 }
 
-/** @param before done before each look */
+/** @param before called before each check */
 const untilRemembered = (id: string, before: () => void = () => undefined): Promise<void> =>
   vi.waitFor(
     async () => {
@@ -31,7 +31,7 @@ const untilRemembered = (id: string, before: () => void = () => undefined): Prom
     { timeout: 10_000 },
   );
 
-test('gives a later agent what was noted last', async () => {
+test('returns the last results of an earlier run', async () => {
   const first = memory();
   first.note('u1', { c1: { started: true, ready: false } });
   first.note('u1', { c1: READY });
@@ -39,14 +39,14 @@ test('gives a later agent what was noted last', async () => {
   expect(await remembered('c2')).toBeUndefined();
 });
 
-test('does not tell its own agent what that agent noted itself', async () => {
+test('does not return results of the same run', async () => {
   const first = memory();
   first.note('u1', { c1: READY });
   await untilRemembered('c1');
   expect(first.previous('c1')).toBeUndefined();
 });
 
-test('makes neither a file for nothing nor a folder for a pod that is gone', async () => {
+test('creates no empty file and no directory of a removed pod', async () => {
   const first = memory();
   first.note('u1', {});
   first.note('gone', { c1: READY });
@@ -55,7 +55,7 @@ test('makes neither a file for nothing nor a folder for a pod that is gone', asy
   expect(await remembered('c1')).toBeUndefined();
 });
 
-test('writes again after the disk was full or the folder away', async () => {
+test('writes again after a full disk or a missing directory', async () => {
   const first = memory();
   first.note('u2', { c1: READY });
   await mkdir(join(dir, 'u2'));
@@ -64,7 +64,7 @@ test('writes again after the disk was full or the folder away', async () => {
 });
 
 test.each(['', '{', 'null', '{"version":2,"containers":{"c1":{}}}', '{"version":1}'])(
-  'takes %j for nothing',
+  'ignores %j',
   async (text) => {
     await writeFile(join(dir, 'u1', 'probes.json'), text);
     expect(await remembered('c1')).toBeUndefined();

@@ -1,6 +1,6 @@
-/** What the probes last found, kept on disk, so that an agent that starts anew shows a container that was ready as
- *  ready. One small file a pod, in the pod's folder, written at each change. Losing it costs one round of probes:
- *  until then the containers count as not ready. */
+/** Persisted probe results, so that a restarted agent reports a ready container as ready. One small file per
+ *  pod, in its directory, written at each change. Losing it costs one round of probes, during which the
+ *  containers count as not ready. */
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
@@ -11,15 +11,16 @@ export interface ProbeFinding {
   readonly ready: boolean;
 }
 
-/** By container ID. Empty for a pod without containers that are probed and run. */
+/** By container ID. Empty for a pod without running probed containers. */
 export type ProbeFindings = Readonly<Record<string, ProbeFinding>>;
 
 export interface ProbeMemory {
-  /** Reads what an earlier agent left. Never rejects: an unreadable file counts as none. */
+  /** Reads the results of an earlier run. Never rejects: an unreadable file counts as missing. */
   load(): Promise<void>;
-  /** What an earlier agent last knew of this container. */
+  /** Returns the result of an earlier run for this container. */
   previous(containerId: string): ProbeFinding | undefined;
-  /** Writes what is known of the pod's containers now, unless that is what the file says. Returns at once. */
+  /** Schedules a write of the pod's current results, unless the file contains them already. Returns
+   *  immediately. */
   note(podUID: string, findings: ProbeFindings): void;
 }
 
@@ -31,7 +32,7 @@ const NOTHING = textOf({});
 /** @param podsDir `<rootDir>/pods` */
 export function createProbeMemory({ log }: { readonly log: Logger }, podsDir: string): ProbeMemory {
   const left = new Map<string, ProbeFinding>();
-  /** The text that the file of a pod has or is about to get. */
+  /** Current or pending content of the file of a pod. */
   const texts = new Map<string, string>();
   const writing = new Set<string>();
 
@@ -41,11 +42,11 @@ export function createProbeMemory({ log }: { readonly log: Logger }, podsDir: st
       for (const [id, finding] of parseFindings(text)) left.set(id, finding);
       texts.set(podUID, text);
     } catch (thrown) {
-      if (!isAbsent(thrown)) log.warn({ err: asError(thrown), podUID }, 'Probe findings were not read');
+      if (!isAbsent(thrown)) log.warn({ err: asError(thrown), podUID }, 'Failed to read probe results');
     }
   }
 
-  /** One write at a time; what changed meanwhile is written next. */
+  /** Serialized; changes during a write are written next. */
   async function write(podUID: string): Promise<void> {
     if (writing.has(podUID)) return;
     writing.add(podUID);
@@ -59,12 +60,12 @@ export function createProbeMemory({ log }: { readonly log: Logger }, podsDir: st
       }
     } catch (thrown) {
       texts.delete(podUID);
-      // The pod's folder goes with the pod.
-      if (!isAbsent(thrown)) log.warn({ err: asError(thrown), podUID }, 'Probe findings were not written');
+      // The directory of the pod is removed with the pod.
+      if (!isAbsent(thrown)) log.warn({ err: asError(thrown), podUID }, 'Failed to write probe results');
     } finally {
       writing.delete(podUID);
     }
-    // Of a pod that has nothing to remember, as of one that is gone, nothing is retained.
+    // Nothing is retained for pods without results or removed pods.
     if (texts.get(podUID) === NOTHING) texts.delete(podUID);
   }
 

@@ -60,7 +60,7 @@ describe('afterOutcome', () => {
   });
 });
 
-test('initialState keeps what an earlier agent knew', () => {
+test('initialState retains the result of an earlier run', () => {
   const previous = { started: true, ready: true };
   expect(initialState('startup', previous)).toMatchObject({ result: 'success', done: true });
   expect(initialState('readiness', previous)).toMatchObject({ result: 'success', done: false });

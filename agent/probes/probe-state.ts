@@ -1,14 +1,14 @@
-/** What a probe's outcomes mean for its container. Pure: no clock, no I/O.
+/** State machine of a probe. Pure: no clock, no I/O.
  *
- *  A result changes when an outcome came often enough in a row. A startup probe that succeeded has done its work;
- *  a startup or liveness probe that failed has too, since its container will be replaced. A readiness probe goes
- *  on for the container's life. An unknown outcome (the probe itself could not be made) changes nothing.
+ *  A result changes after enough equal outcomes in a row. A startup probe is done once it has succeeded; a
+ *  startup or liveness probe also once it has failed, since its container will be replaced. A readiness probe
+ *  runs for the lifetime of the container. An unknown outcome (an error of the prober) changes nothing.
  *  Source: upstream's container probes. */
-import type { Probe } from '#api/schema/gen/core-v1.ts';
+import type { Probe } from '#api/gen/core-v1.ts';
 
 export type ProbeKind = 'startup' | 'liveness' | 'readiness';
 
-/** `warning` counts as success and is told to the user; `unknown` counts as nothing. */
+/** `warning` counts as success and emits an event; `unknown` is ignored. */
 export type ProbeOutcome = 'success' | 'warning' | 'failure' | 'unknown';
 
 export interface ProbeTiming {
@@ -22,14 +22,14 @@ export interface ProbeTiming {
 
 export interface ProbeState {
   readonly result: 'success' | 'failure' | 'unknown';
-  /** The last outcome that counted, and how often it came in a row. */
+  /** The last counted outcome, and its number of repetitions. */
   readonly last: 'success' | 'failure' | undefined;
   readonly streak: number;
-  /** Whether this container is probed no more. */
+  /** Whether the probe is done. */
   readonly done: boolean;
 }
 
-/** The probe's times and thresholds with upstream's defaults: every 10 s, 1 s each, 1 success, 3 failures. */
+/** Returns times and thresholds with upstream's defaults: every 10 s, 1 s each, 1 success, 3 failures. */
 export function probeTiming(probe: Probe): ProbeTiming {
   return {
     initialDelayMs: Math.max(0, probe.initialDelaySeconds ?? 0) * 1000,
@@ -43,7 +43,7 @@ export function probeTiming(probe: Probe): ProbeTiming {
 const atLeastOne = (value: number | undefined, byDefault: number): number =>
   value === undefined || value < 1 ? byDefault : value;
 
-/** Before the first outcome a container is not started, alive and not ready; or as an earlier agent left it. */
+/** Before the first outcome a container is not started, alive and not ready; or as in the earlier run. */
 export function initialState(
   kind: ProbeKind,
   previous?: { readonly started: boolean; readonly ready: boolean },
@@ -63,7 +63,7 @@ export function initialState(
   }
 }
 
-/** The state after one more outcome. */
+/** Returns the state after one more outcome. */
 export function afterOutcome(
   kind: ProbeKind,
   state: ProbeState,
@@ -79,7 +79,7 @@ export function afterOutcome(
   return { result: last, last, streak, done };
 }
 
-/** What is known of one container: an absent state is a probe that it doesn't have. */
+/** Combines the probe states of one container: an absent state stands for an absent probe. */
 export function verdictOf(states: Readonly<Partial<Record<ProbeKind, ProbeState>>>): {
   readonly started: boolean;
   readonly ready: boolean;
@@ -91,8 +91,8 @@ export function verdictOf(states: Readonly<Partial<Record<ProbeKind, ProbeState>
   };
 }
 
-/** How long to wait for the first probe: what is left of the initial delay, at least `jitterMs`.
- *  A wall clock that was set back makes it no longer than the delay itself. */
+/** Returns the delay of the first probe: the rest of the initial delay, at least `jitterMs`.
+ *  A wall clock that was set back cannot extend it beyond the delay itself. */
 export function firstProbeDelayMs(times: {
   readonly startedAtMs: number;
   readonly nowMs: number;
@@ -103,8 +103,8 @@ export function firstProbeDelayMs(times: {
   return Math.max(0, times.jitterMs, Math.min(leftMs, times.initialDelayMs));
 }
 
-/** When the next probe is due: one period after the last one was, so that times don't drift. A probe that took
- *  longer is followed at once; what was missed beyond one period (the machine slept) is forgotten. */
+/** Returns the time of the next probe: one period after the scheduled time of the last one, to avoid drift. A
+ *  longer probe is followed immediately; periods that were missed (the machine slept) are skipped. */
 export function nextProbeAtMs(dueMs: number, nowMs: number, periodMs: number): number {
   const nextMs = dueMs + periodMs;
   return nextMs < nowMs - periodMs ? nowMs : nextMs;

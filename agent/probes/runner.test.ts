@@ -10,10 +10,11 @@ import {
 } from '@grpc/grpc-js';
 import forge from 'node-forge';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { HTTPGetAction, Probe } from '#api/schema/gen/core-v1.ts';
+import type { HTTPGetAction, Probe } from '#api/gen/core-v1.ts';
 import { CriError } from '#cri/errors.ts';
 import { encodeHealthRequest } from './grpc-health.ts';
-import { createProbeRunner, type ProbeResult } from './runner.ts';
+import { type ProbeResult } from './probe-types.ts';
+import { createProbeRunner } from './runner.ts';
 
 const open: (() => void)[] = [];
 afterEach(() => {
@@ -58,7 +59,7 @@ describe('HTTP', () => {
     expect(await get((_, response) => response.writeHead(statusCode).end())).toMatchObject({ outcome });
   });
 
-  test('asks for the path with its query, and says who asks', async () => {
+  test('requests the path with its query and a user agent', async () => {
     let seen: IncomingMessage | undefined;
     await get(
       (request, response) => {
@@ -82,7 +83,7 @@ describe('HTTP', () => {
     });
   });
 
-  test('lets the action name host and user agent, and leave out Accept', async () => {
+  test('the action may set host and user agent, and omit Accept', async () => {
     let seen: IncomingMessage | undefined;
     const httpHeaders = [
       { name: 'Host', value: 'shop.example' },
@@ -132,20 +133,20 @@ describe('HTTP', () => {
     expect(result).toEqual({ outcome: 'warning', output });
   });
 
-  test('names no more than the beginning of where a redirect leads', async () => {
+  test('truncates the target of a redirect', async () => {
     const location = `http://localhost:1/${'x'.repeat(5000)}`;
     const result = await get((_request, response) => response.writeHead(301, { location }).end());
     expect(result.output).toContain('redirect to http://localhost:1/xxx');
     expect(result.output.length).toBeLessThan(600);
   });
 
-  test('stops following redirects in a circle', async () => {
+  test('stops following a redirect loop', async () => {
     const result = await get((_, response) => response.writeHead(302, { location: '/' }).end());
     expect(result).toMatchObject({ outcome: 'failure' });
     expect(result.output).toContain('10 redirects');
   });
 
-  test('reads 10 KiB of an endless body and hangs up', async () => {
+  test('reads 10 KiB of an endless body and closes the connection', async () => {
     const hungUp = Promise.withResolvers<void>();
     const result = await get((_, response) => {
       const more = (): void => {
@@ -176,13 +177,13 @@ describe('HTTP', () => {
     expect(await get((_, response) => response.end(), { httpHeaders })).toMatchObject({ outcome: 'failure' });
   });
 
-  test('rejects when it is given up', async () => {
+  test('rejects when it is aborted', async () => {
     const abort = new AbortController();
     const port = await serve(() => abort.abort(new Error('given up')));
     await expect(run({ httpGet: { port } }, abort.signal)).rejects.toThrow('given up');
   });
 
-  test('takes any certificate', async () => {
+  test('accepts any certificate', async () => {
     const server = createTlsServer(expiredCertificate(), (_, response) => response.end('secret'));
     const port = await listen(server);
     const result = await run({ httpGet: { port, scheme: 'HTTPS' } });
@@ -216,7 +217,7 @@ describe('TCP', () => {
     expect(await run({ tcpSocket: { port } })).toMatchObject({ outcome: 'failure' });
   });
 
-  test('rejects when it is given up', async () => {
+  test('rejects when it is aborted', async () => {
     const signal = AbortSignal.abort(new Error('given up'));
     await expect(run({ tcpSocket: { port: 1 } }, signal)).rejects.toThrow('given up');
   });
@@ -244,21 +245,22 @@ describe('gRPC', () => {
       );
     });
   }
-  type Answer = (error: { code: number; details: string } | null, answer?: Buffer) => void;
-  const answering = (...bytes: number[]): UntypedServiceImplementation => ({
-    check: (_: unknown, answer: Answer) => answer(null, Buffer.from(bytes)),
+  type Callback = (error: { code: number; details: string } | null, respond?: Buffer) => void;
+  const serviceOf = (...bytes: number[]): UntypedServiceImplementation => ({
+    check: (_: unknown, respond: Callback) => respond(null, Buffer.from(bytes)),
   });
 
   test.each<[string, UntypedServiceImplementation, ProbeResult['outcome'], RegExp]>([
-    ['SERVING', answering(8, 1), 'success', /healthy/],
-    ['NOT_SERVING', answering(8, 2), 'failure', /"NOT_SERVING"/],
-    ['an empty answer', answering(), 'failure', /"UNKNOWN"/],
-    ['no message', answering(0xff), 'failure', /failed/],
+    ['SERVING', serviceOf(8, 1), 'success', /healthy/],
+    ['NOT_SERVING', serviceOf(8, 2), 'failure', /"NOT_SERVING"/],
+    ['an empty response', serviceOf(), 'failure', /"UNKNOWN"/],
+    ['no message', serviceOf(0xff), 'failure', /failed/],
     ['no such method', {}, 'failure', /does not implement/],
     [
       'an error',
       {
-        check: (_: unknown, answer: Answer) => answer({ code: status.NOT_FOUND, details: 'no such service' }),
+        check: (_: unknown, respond: Callback) =>
+          respond({ code: status.NOT_FOUND, details: 'no such service' }),
       },
       'failure',
       /no such service/,
@@ -269,12 +271,15 @@ describe('gRPC', () => {
     expect(result.output).toMatch(output);
   });
 
-  test('asks for the service, and says who asks', async () => {
+  test('requests the service with a user agent', async () => {
     const seen = Promise.withResolvers<[Buffer, unknown]>();
     const port = await serve({
-      check: (call: { request: Buffer; metadata: { get: (key: string) => unknown[] } }, answer: Answer) => {
+      check: (
+        call: { request: Buffer; metadata: { get: (key: string) => unknown[] } },
+        respond: Callback,
+      ) => {
         seen.resolve([call.request, call.metadata.get('user-agent')[0]]);
-        answer(null, Buffer.from([8, 1]));
+        respond(null, Buffer.from([8, 1]));
       },
     });
     await run({ grpc: { port, service: 'db' } });
@@ -290,7 +295,7 @@ describe('gRPC', () => {
     expect(await run({ grpc: { port } })).toMatchObject({ outcome: 'failure' });
   });
 
-  test('rejects when it is given up', async () => {
+  test('rejects when it is aborted', async () => {
     const abort = new AbortController();
     const port = await serve({ check: () => abort.abort(new Error('given up')) });
     await expect(run({ grpc: { port } }, abort.signal)).rejects.toThrow('given up');
@@ -328,8 +333,8 @@ describe('exec', () => {
     ['exit code 0', result(0, 'yes\n'), { outcome: 'success', output: 'yes' }],
     ['another exit code', result(3, 'out\n', 'err\n'), { outcome: 'failure', output: 'out\nerr' }],
     ['much output', result(1, 'x'.repeat(20_000), 'y'), { outcome: 'failure', output: 'x'.repeat(10_240) }],
-  ])('%s', async (_, answer, expected) => {
-    expect(await exec(() => Promise.resolve(answer))).toEqual(expected);
+  ])('%s', async (_, respond, expected) => {
+    expect(await exec(() => Promise.resolve(respond))).toEqual(expected);
   });
 
   test('a command that takes too long fails', async () => {
@@ -340,7 +345,7 @@ describe('exec', () => {
     });
   });
 
-  test('a runtime that is away says nothing about the container', async () => {
+  test('an unavailable runtime is an unknown outcome', async () => {
     const error = new CriError({ reason: 'Unavailable', method: 'ExecSync', details: 'gone' });
     await expect(exec(() => Promise.reject(error))).rejects.toBe(error);
   });
@@ -349,7 +354,7 @@ describe('exec', () => {
 test.each<[string, Probe, RegExp]>([
   ['an unknown port name', { tcpSocket: { port: 'admin' } }, /no port "admin"/],
   ['no handler', {}, /no handler/],
-])('%s says nothing about the container', async (_, probe, output) => {
+])('%s is an unknown outcome', async (_, probe, output) => {
   const result = await run(probe);
   expect(result.outcome).toBe('unknown');
   expect(result.output).toMatch(output);

@@ -1,30 +1,10 @@
-/** Makes one probe: picks the way, fills in the pod's address and the port's number. */
+/** Runs one probe: selects the handler, and resolves the address of the pod and the port number. */
 import { resolvePort } from '#api/meta/int-or-string.ts';
-import type { Container, Probe } from '#api/schema/gen/core-v1.ts';
 import { type ExecSync, probeExec } from './exec.ts';
 import { probeGrpc } from './grpc.ts';
 import { probeHttp } from './http.ts';
-import type { ProbeOutcome } from './probe-state.ts';
+import type { ProbeResult, ProbeRunner } from './probe-types.ts';
 import { probeTcp } from './tcp.ts';
-
-export interface ProbeResult {
-  readonly outcome: ProbeOutcome;
-  /** What the probe said, for people; shortened. */
-  readonly output: string;
-}
-
-export interface ProbeRequest {
-  readonly probe: Probe;
-  readonly container: Pick<Container, 'name' | 'ports'>;
-  readonly containerId: string;
-  /** Empty while it isn't known. */
-  readonly podIP: string;
-  readonly timeoutMs: number;
-}
-
-/** Makes one probe. May reject when `signal` fires, and for a fault of the prober, which says nothing about the
- *  container. */
-export type ProbeRunner = (request: ProbeRequest, signal: AbortSignal) => Promise<ProbeResult>;
 
 export interface ProbeRunnerDeps {
   readonly execSync: ExecSync;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import type { ObservedContainer, PodObservation } from '../observe/types.ts';
 import { probeTargets } from './targets.ts';
 
@@ -51,7 +51,7 @@ const observation = (...containers: ObservedContainer[]): PodObservation => ({
   ],
 });
 
-test('names the running app containers and sidecars with probes', () => {
+test('returns the running app containers and sidecars with probes', () => {
   const seen = observation(
     observed('c4', 'plain', 'running'),
     observed('c3', 'app', 'running'),
@@ -66,12 +66,12 @@ test('names the running app containers and sidecars with probes', () => {
   ]);
 });
 
-test('leaves out a container whose newest instance does not run', () => {
+test('omits a container whose newest instance does not run', () => {
   const seen = observation(observed('c2', 'app', 'created'), observed('c1', 'app', 'running'));
   expect(probeTargets(POD, seen, '').containers).toEqual([]);
 });
 
-test('takes the address of the node with host networking', () => {
+test('uses the address of the node with host networking', () => {
   const pod = { ...POD, spec: { containers: [], hostNetwork: true } };
   expect(probeTargets(pod, observation(), '192.0.2.1').podIP).toBe('192.0.2.1');
   expect(probeTargets(POD, { sandboxes: [], containers: [] }, '192.0.2.1').podIP).toBe('');

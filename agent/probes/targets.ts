@@ -1,18 +1,18 @@
-/** Which containers of a pod are to be probed now, from what is wanted and what was seen. Pure. */
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
+/** Selects the containers of a pod to probe, from desired and observed state. Pure. */
+import type { Container, Pod } from '#api/gen/core-v1.ts';
 import type { ObservedContainer, PodObservation } from '../observe/types.ts';
 import { isProbed, type ProbeTarget } from './container-probes.ts';
 
 export interface PodTargets {
   readonly pod: Pod;
-  /** Empty while it isn't known. */
+  /** Empty while unknown. */
   readonly podIP: string;
   readonly containers: readonly ProbeTarget[];
 }
 
-/** The newest running instance of every app container and sidecar that has a probe.
- *  @param hostIP the node's address, which is the pod's own with host networking
- *  @param previousOf what an earlier agent last knew of a container */
+/** Returns the newest running instance of every app container and sidecar with a probe.
+ *  @param hostIP address of the node, which is also that of a pod with host networking
+ *  @param previousOf returns the result of an earlier run for a container */
 export function probeTargets(
   pod: Pod,
   observed: PodObservation,

@@ -1,6 +1,6 @@
-/** Probes a port by connecting to it. */
+/** TCP probe: a successful connection is success. */
 import { connect } from 'node:net';
-import type { ProbeResult } from './runner.ts';
+import type { ProbeResult } from './probe-types.ts';
 
 export function probeTcp(
   { host, port }: { readonly host: string; readonly port: number },
@@ -15,9 +15,7 @@ export function probeTcp(
     };
     function onAbort(): void {
       const reason: unknown = signal.reason;
-      finish(() =>
-        reject(reason instanceof Error ? reason : new Error(`connecting to ${host} was given up`)),
-      );
+      finish(() => reject(reason instanceof Error ? reason : new Error(`connecting to ${host} was aborted`)));
     }
     socket.once('connect', () => finish(() => resolve({ outcome: 'success', output: '' })));
     socket.on('error', (error) => finish(() => resolve({ outcome: 'failure', output: error.message })));

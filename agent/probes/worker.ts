@@ -1,7 +1,8 @@
-/** One probe of one container: makes it again and again at its times and keeps what follows from the outcomes.
- *  Each is bounded by its timeout, and the next one begins when its outcome is known. */
+/** Worker of one probe of one container: runs it periodically and updates its state from the outcomes. Each
+ *  run is bounded by its timeout, and the next one starts after it has completed. */
+
+import type { Container, Probe } from '#api/gen/core-v1.ts';
 import { asError, type Clock, type Timer } from '#api/kit/clock.ts';
-import type { Container, Probe } from '#api/schema/gen/core-v1.ts';
 import {
   afterOutcome,
   firstProbeDelayMs,
@@ -11,14 +12,14 @@ import {
   type ProbeState,
   probeTiming,
 } from './probe-state.ts';
-import type { ProbeResult, ProbeRunner } from './runner.ts';
+import type { ProbeResult, ProbeRunner } from './probe-types.ts';
 
 export interface ProbeWorkerDeps {
   readonly clock: Clock;
   readonly run: ProbeRunner;
-  /** Read anew for every probe. */
+  /** Queried for every probe. */
   readonly podIP: () => string;
-  /** Told of every outcome, after `state` was brought up to date. */
+  /** Called with every outcome, after the update of `state`. */
   readonly onResult: (kind: ProbeKind, result: ProbeResult) => void;
 }
 
@@ -29,20 +30,20 @@ export interface ProbeWorkerOptions {
   readonly containerId: string;
   /** Wall time. */
   readonly startedAtMs: number;
-  /** Share of the period, 0 to 1, by which the first probe is put off. */
+  /** Delay of the first probe as a share of the period, 0 to 1. */
   readonly jitter: number;
   readonly previous?: { readonly started: boolean; readonly ready: boolean } | undefined;
 }
 
 export interface ProbeWorker {
   readonly state: () => ProbeState;
-  /** Begins probing, once; nothing when the probe has done its work already. */
+  /** Starts probing, once; no effect when the probe is done already. */
   start(): void;
-  /** Ends probing for good; an outcome under way is not told. */
+  /** Stops probing for good; an outcome in flight is not reported. */
   stop(): void;
 }
 
-/** An exec is ended by the runtime itself; only a runtime that doesn't is cut off. */
+/** The runtime itself enforces the timeout of an exec; only one that fails to is cut off. */
 const EXEC_GRACE_MS = 2000;
 
 export function createProbeWorker(deps: ProbeWorkerDeps, options: ProbeWorkerOptions): ProbeWorker {
@@ -51,7 +52,7 @@ export function createProbeWorker(deps: ProbeWorkerDeps, options: ProbeWorkerOpt
   const timing = probeTiming(probe);
   let state = initialState(kind, options.previous);
   let timer: Timer | undefined;
-  let underWay: AbortController | undefined;
+  let inFlight: AbortController | undefined;
   let stopped = false;
 
   function schedule(dueMs: number): void {
@@ -66,11 +67,11 @@ export function createProbeWorker(deps: ProbeWorkerDeps, options: ProbeWorkerOpt
     deps.onResult(kind, result);
   }
 
-  /** Never rejects: what isn't the container's fault is unknown. */
+  /** Never rejects: errors of the prober are unknown outcomes. */
   async function bounded(): Promise<ProbeResult> {
     const { timeoutMs } = timing;
     const limit = new AbortController();
-    underWay = limit;
+    inFlight = limit;
     let timedOut = false;
     const guard = clock.setTimer(
       () => {
@@ -87,7 +88,7 @@ export function createProbeWorker(deps: ProbeWorkerDeps, options: ProbeWorkerOpt
       return { outcome: 'unknown', output: asError(thrown).message };
     } finally {
       guard.cancel();
-      underWay = undefined;
+      inFlight = undefined;
     }
   }
 
@@ -103,7 +104,7 @@ export function createProbeWorker(deps: ProbeWorkerDeps, options: ProbeWorkerOpt
     stop() {
       stopped = true;
       timer?.cancel();
-      underWay?.abort(new Error('probing was stopped'));
+      inFlight?.abort(new Error('probing was stopped'));
     },
   };
 }

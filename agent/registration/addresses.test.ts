@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { MACHINE } from '../machine/machine.fixture.ts';
+import type { NetworkFacts } from '../machine/types.ts';
 import { decideAddresses } from './addresses.ts';
-import type { NetworkFacts } from './machine/types.ts';
-import { MACHINE } from './machine.fixture.ts';
 
 const { network } = MACHINE;
 const lone: NetworkFacts = { ...network, defaultRoutes: [] };
@@ -46,10 +46,10 @@ describe('decideAddresses', () => {
     ['127.0.0.1', network, /loopback/],
     ['169.254.1.1', network, /link-local/],
     ['224.0.0.1', network, /multicast/],
-    ['10.99.0.1', network, /not of an interface/],
-    ['10.0.0.5,2001:db8::6', network, /2001:db8::6 is not of an interface/],
-    ['', lone, /leads out/],
-  ])('tells why there is none: %j', (nodeIP, facts, message) => {
+    ['10.99.0.1', network, /does not belong to an interface/],
+    ['10.0.0.5,2001:db8::6', network, /2001:db8::6 does not belong to an interface/],
+    ['', lone, /no interface with a default route/],
+  ])('reports why there is none: %j', (nodeIP, facts, message) => {
     const decision = decideAddresses({ nodeIP, hostname: 'n1' }, facts);
     expect(decision).toEqual({ kind: 'none', message: expect.stringMatching(message) as unknown });
   });

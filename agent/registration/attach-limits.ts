@@ -1,14 +1,14 @@
-/** How many disks of its cloud a machine can have attached at a time, told as resources that the scheduler counts by.
- *  Told only where the agent is told which cloud it is in: a word of others would be overwritten otherwise. Pure.
- *  Source: upstream's in-tree plugins of clouds, release 1.24. */
-import type { ResourceList } from './resources.ts';
+/** Limits of attachable cloud volumes, reported as resources that the scheduler counts. Reported only with an
+ *  in-tree cloud provider: the limits of other providers would be overwritten otherwise. Pure.
+ *  Source: upstream's in-tree cloud plugins, release 1.24. */
+import type { ResourceList } from '../machine/capacity.ts';
 
-/** What the clouds call themselves in `--cloud-provider`. */
+/** Cloud names in `--cloud-provider`. */
 export type Cloud = 'aws' | 'azure' | 'gce' | 'openstack';
 
 interface Limit {
   readonly resource: string;
-  /** The gate that takes the plugin out of the agent. */
+  /** Feature gate that unregisters the in-tree plugin. */
   readonly unregister: 'AWS' | 'AzureDisk' | 'GCE' | 'OpenStack';
   readonly most: (instanceType: string) => number;
 }
@@ -21,9 +21,9 @@ const LIMITS: Readonly<Record<Cloud, Limit>> = {
     unregister: 'AWS',
     most: (type) => (/^[cmr]5|t3|z1d/.test(type) ? 25 : 39),
   },
-  // The sizes of that cloud are many, and its own driver tells theirs; this is what all of them that matter have.
+  // The limit depends on the machine size, which the cloud's own driver reports; this is the common value.
   azure: { resource: 'attachable-volumes-azure-disk', unregister: 'AzureDisk', most: () => 16 },
-  // The disk that the machine boots from is one of the 16 or 128. Of a machine that isn't known the least is told.
+  // One of the 16 or 128 disks is the boot disk. An unknown machine type gets the lower limit.
   gce: {
     resource: 'attachable-volumes-gce-pd',
     unregister: 'GCE',
@@ -35,8 +35,8 @@ const LIMITS: Readonly<Record<Cloud, Limit>> = {
 const isCloud = (name: string): name is Cloud => Object.hasOwn(LIMITS, name);
 
 /** @param provider `--cloud-provider`; others than these have no limit here
- *  @param hasGate whether the gate that takes this plugin out is on
- *  @param instanceType of the node's label; empty while nobody set it */
+ *  @param hasGate reports whether the gate that unregisters the plugin is on
+ *  @param instanceType value of the node label; empty while it is unset */
 export function decideAttachLimits(
   provider: string,
   instanceType: string,

@@ -1,7 +1,9 @@
-/** The node's conditions and what is told when one changes. Pure. Source: upstream's node status setters, 1.24. */
+/** Conditions of the node, and the events of their changes. Pure. Source: upstream's node status setters,
+ *  1.24. */
+
+import type { NodeCondition } from '#api/gen/core-v1.ts';
 import { formatTime } from '#api/meta/time.ts';
-import type { NodeCondition } from '#api/schema/gen/core-v1.ts';
-import type { NodeWords } from './words.ts';
+import type { NodeNames } from './words.ts';
 
 export interface Pressure {
   readonly memory: boolean;
@@ -10,14 +12,14 @@ export interface Pressure {
 }
 
 export interface Health {
-  /** Why the node takes no pods; ready when empty. */
+  /** Reasons why the node is not ready; ready when empty. */
   readonly troubles: readonly string[];
-  /** Added to the message of a ready node: `AppArmor enabled`. */
+  /** Appended to the message of a ready node: `AppArmor enabled`. */
   readonly remark?: string;
   readonly pressure: Pressure;
 }
 
-/** Reason of an event on the node whose condition changed. */
+/** Reason of the event of a condition change. */
 export type ConditionEvent =
   | 'NodeReady'
   | 'NodeNotReady'
@@ -30,48 +32,48 @@ interface Wanted {
   readonly reason: string;
   readonly message: string;
   readonly event: ConditionEvent;
-  /** Whether its first appearance is told too. */
-  readonly tellsFirst: boolean;
+  /** Whether the first appearance emits an event, too. */
+  readonly emitsFirst: boolean;
 }
 
 function scarcity(
   type: string,
   pressed: boolean,
   { event, message }: { readonly event: ConditionEvent; readonly message: string },
-  words: NodeWords,
+  names: NodeNames,
 ): Wanted {
-  const reason = words.reasonPrefix + event.slice('Node'.length);
+  const reason = names.reasonPrefix + event.slice('Node'.length);
   const status = pressed ? 'True' : 'False';
-  return { type, status, reason, message: `${words.agent} ${message}`, event, tellsFirst: true };
+  return { type, status, reason, message: `${names.agent} ${message}`, event, emitsFirst: true };
 }
 
-function pressures({ memory, disk, pid }: Pressure, words: NodeWords): readonly Wanted[] {
+function pressures({ memory, disk, pid }: Pressure, names: NodeNames): readonly Wanted[] {
   const supply = (name: 'Memory' | 'PID', what: string, short: boolean) => ({
     event: `NodeHas${short ? 'Insufficient' : 'Sufficient'}${name}` as const,
     message: `has ${short ? 'insufficient' : 'sufficient'} ${what} available`,
   });
-  const diskWords = {
+  const diskMessage = {
     event: disk ? 'NodeHasDiskPressure' : 'NodeHasNoDiskPressure',
     message: disk ? 'has disk pressure' : 'has no disk pressure',
   } as const;
   return [
-    scarcity('MemoryPressure', memory, supply('Memory', 'memory', memory), words),
-    scarcity('DiskPressure', disk, diskWords, words),
-    scarcity('PIDPressure', pid, supply('PID', 'PID', pid), words),
+    scarcity('MemoryPressure', memory, supply('Memory', 'memory', memory), names),
+    scarcity('DiskPressure', disk, diskMessage, names),
+    scarcity('PIDPressure', pid, supply('PID', 'PID', pid), names),
   ];
 }
 
 const joined = (troubles: readonly string[]): string =>
   troubles.length === 1 ? (troubles[0] ?? '') : `[${troubles.join(', ')}]`;
 
-function readiness({ troubles, remark }: Health, words: NodeWords): Wanted {
-  const about = { type: 'Ready', tellsFirst: false } as const;
+function readiness({ troubles, remark }: Health, names: NodeNames): Wanted {
+  const about = { type: 'Ready', emitsFirst: false } as const;
   if (troubles.length > 0) {
-    const reason = `${words.reasonPrefix}NotReady`;
+    const reason = `${names.reasonPrefix}NotReady`;
     return { ...about, status: 'False', reason, message: joined(troubles), event: 'NodeNotReady' };
   }
-  const message = `${words.agent} is posting ready status${remark === undefined ? '' : `. ${remark}`}`;
-  return { ...about, status: 'True', reason: `${words.reasonPrefix}Ready`, message, event: 'NodeReady' };
+  const message = `${names.agent} is posting ready status${remark === undefined ? '' : `. ${remark}`}`;
+  return { ...about, status: 'True', reason: `${names.reasonPrefix}Ready`, message, event: 'NodeReady' };
 }
 
 export interface ConditionDecision {
@@ -79,17 +81,17 @@ export interface ConditionDecision {
   readonly events: readonly ConditionEvent[];
 }
 
-/** The node's conditions with fresh heartbeats. Conditions of others stay as they are, where they are. */
+/** Returns the conditions with fresh heartbeats. Conditions of others stay unchanged, in their place. */
 export function decideConditions(
   before: readonly NodeCondition[],
   health: Health,
-  words: NodeWords,
+  names: NodeNames,
   nowMs: number,
 ): ConditionDecision {
   const now = formatTime(nowMs);
   const conditions = [...before];
   const events: ConditionEvent[] = [];
-  for (const wanted of [...pressures(health.pressure, words), readiness(health, words)]) {
+  for (const wanted of [...pressures(health.pressure, names), readiness(health, names)]) {
     const { type, status, reason, message } = wanted;
     const index = conditions.findIndex((condition) => condition.type === type);
     const old = conditions[index];
@@ -98,7 +100,7 @@ export function decideConditions(
     const next = { type, status, lastHeartbeatTime: now, lastTransitionTime, reason, message };
     if (index < 0) conditions.push(next);
     else conditions[index] = next;
-    if (changed && (old !== undefined || wanted.tellsFirst)) events.push(wanted.event);
+    if (changed && (old !== undefined || wanted.emitsFirst)) events.push(wanted.event);
   }
   return { conditions, events };
 }

@@ -1,9 +1,9 @@
-/** What the container runtime tells of itself and its images, over CRI. */
+/** Status and images of the container runtime, over CRI. */
 import type { ImageService, RuntimeService } from '#cri/gen/cri-v1.ts';
 import type { NodeImage } from './node-images.ts';
 import type { RuntimeReport } from './runtime-state.ts';
 
-/** Asks the runtime for its version and its conditions.
+/** Queries the version and the conditions of the runtime.
  *  @throws CriError */
 export function createRuntimeReader(
   runtime: Pick<RuntimeService, 'status' | 'version'>,
@@ -17,7 +17,7 @@ export function createRuntimeReader(
   };
 }
 
-/** Asks the runtime for the images that it has.
+/** Lists the images of the runtime.
  *  @throws CriError */
 export function createImageReader(
   images: Pick<ImageService, 'listImages'>,

@@ -1,13 +1,13 @@
-/** The lease and the status over time, at a server that is a table. */
+/** Lease and status over time, with an in-memory server. */
 import { describe, expect, test } from 'vitest';
+import type { Node, NodeStatus } from '#api/gen/core-v1.ts';
 import { asError, createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Node, NodeStatus } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError, ServerUnreachableError } from '../api-client/errors.ts';
 import { createServerContact } from '../api-client/server-contact.ts';
-import { runLeaseKeeper } from './lease-keeper.ts';
+import { runLeaseRenewal } from './lease-keeper.ts';
 import { createStatusReporter } from './status-reporter.ts';
 
 const vocabulary = VOCABULARIES.plat;
@@ -21,13 +21,13 @@ const rules = {
 const notFound = () => new ApiRequestError({ status: 404, reason: 'NotFound', message: 'no' });
 const conflict = () => new ApiRequestError({ status: 409, reason: 'Conflict', message: 'changed' });
 
-/** Keeps one lease, as a server would. */
+/** Stores one lease, as a server does. */
 function createLeaseServer() {
   const calls: string[] = [];
   let lease: { metadata: { resourceVersion: string }; spec: unknown } | undefined;
   let version = 0;
   let fault: (() => Error) | undefined;
-  const answer = (call: string, work: () => Json): Promise<Json> => {
+  const respond = (call: string, work: () => Json): Promise<Json> => {
     calls.push(call);
     if (fault !== undefined) return Promise.reject(fault());
     try {
@@ -46,17 +46,17 @@ function createLeaseServer() {
   };
   const client: Pick<ApiClient, 'get' | 'create' | 'update'> = {
     get: () =>
-      answer('get', () => {
+      respond('get', () => {
         if (lease === undefined) throw notFound();
         return lease;
       }),
     create: (_, object) =>
-      answer('create', () => {
+      respond('create', () => {
         if (lease !== undefined) throw conflict();
         return store(object);
       }),
     update: (_, object) =>
-      answer('update', () => {
+      respond('update', () => {
         const { resourceVersion } = object['metadata'] as { resourceVersion: string };
         if (lease === undefined) throw notFound();
         if (lease.metadata.resourceVersion !== resourceVersion) throw conflict();
@@ -72,12 +72,12 @@ function createLeaseServer() {
   };
 }
 
-function startKeeper(whenNode: () => Promise<Node> = () => Promise.resolve(NODE)) {
+function startRenewal(whenNode: () => Promise<Node> = () => Promise.resolve(NODE)) {
   const clock = createFakeClock();
   const server = createLeaseServer();
   const contact = createServerContact({ clock, log: silentLogger });
   const stop = new AbortController();
-  const running = runLeaseKeeper(
+  const running = runLeaseRenewal(
     { client: server.client, clock, contact, whenNode, random: () => 0 },
     { lease: rules, vocabulary },
     stop.signal,
@@ -93,8 +93,8 @@ function startKeeper(whenNode: () => Promise<Node> = () => Promise.resolve(NODE)
 }
 
 describe('runLeaseKeeper', () => {
-  test('makes the lease and renews it each quarter of its duration, without asking for it', async () => {
-    await using world = startKeeper();
+  test('creates the lease and renews it each quarter of its duration, without reading it', async () => {
+    await using world = startRenewal();
     await world.clock.advance(0);
     expect(world.server.calls).toEqual(['get', 'create']);
     await world.clock.advance(9999);
@@ -104,9 +104,9 @@ describe('runLeaseKeeper', () => {
     expect(world.server.calls).toEqual(['get', 'create', 'update', 'update']);
   });
 
-  test('makes none before there is a node', async () => {
+  test('creates no lease before the node exists', async () => {
     const { promise, resolve } = Promise.withResolvers<Node>();
-    await using world = startKeeper(() => promise);
+    await using world = startRenewal(() => promise);
     await world.clock.advance(60_000);
     expect(world.server.calls).toEqual([]);
     resolve(NODE);
@@ -117,16 +117,16 @@ describe('runLeaseKeeper', () => {
   test.each([
     ['somebody else changed', 'touch', ['update', 'get', 'update']],
     ['somebody took away', 'remove', ['update', 'get', 'create']],
-  ] as const)('takes the lease that %s', async (_, change, calls) => {
-    await using world = startKeeper();
+  ] as const)('handles a lease that %s', async (_, change, calls) => {
+    await using world = startRenewal();
     await world.clock.advance(0);
     world.server[change]();
     await world.clock.advance(10_000);
     expect(world.server.calls.slice(2)).toEqual(calls);
   });
 
-  test('tries again soon while the server is away, and goes on in time when it is back', async () => {
-    await using world = startKeeper();
+  test('retries soon while the server is unavailable, and resumes its schedule afterwards', async () => {
+    await using world = startRenewal();
     await world.clock.advance(0);
     world.server.fail(() => new ServerUnreachableError('away'));
     await world.clock.advance(12_000);
@@ -147,7 +147,7 @@ const ready = (status: string, heartbeat: number) => ({
 function startReporter() {
   const clock = createFakeClock();
   const patches: unknown[] = [];
-  const told: string[] = [];
+  const statuses: string[] = [];
   let node: Node | undefined = NODE;
   let word = 'True';
   let fault: Error | undefined;
@@ -173,7 +173,7 @@ function startReporter() {
           events: turned ? [{ type: 'Normal' as const, reason: word, message: '' }] : [],
         });
       },
-      tell: (events) => told.push(...events.map(({ reason }) => reason)),
+      emit: (events) => statuses.push(...events.map(({ reason }) => reason)),
       reported: () => undefined,
     },
     { nodeName: 'n1', vocabulary, updateMs: 10_000, reportMs: 300_000 },
@@ -183,7 +183,7 @@ function startReporter() {
   return {
     clock,
     patches,
-    told,
+    statuses,
     reporter,
     turn: (next: string) => void (word = next),
     fail: (error: Error | undefined) => void (fault = error),
@@ -196,7 +196,7 @@ function startReporter() {
 }
 
 describe('createStatusReporter', () => {
-  test('reports at once, then only what changed, and all is well every five minutes', async () => {
+  test('reports immediately, then changes only, and an unchanged status every five minutes', async () => {
     await using world = startReporter();
     await world.clock.advance(0);
     expect(world.patches).toHaveLength(1);
@@ -207,10 +207,10 @@ describe('createStatusReporter', () => {
     world.turn('False');
     await world.clock.advance(10_000);
     expect(world.patches).toHaveLength(3);
-    expect(world.told).toEqual(['True', 'False']);
+    expect(world.statuses).toEqual(['True', 'False']);
   });
 
-  test('reports a change at once when it is woken', async () => {
+  test('reports a change immediately when woken', async () => {
     await using world = startReporter();
     await world.clock.advance(0);
     world.turn('False');
@@ -219,19 +219,19 @@ describe('createStatusReporter', () => {
     expect(world.patches).toHaveLength(2);
   });
 
-  test('tries again soon while the server is away, and tells of the change once', async () => {
+  test('retries soon while the server is unavailable, and emits events once', async () => {
     await using world = startReporter();
     world.fail(new ServerUnreachableError('away'));
     await world.clock.advance(0);
     await world.clock.advance(5000);
     expect(world.patches.length).toBeGreaterThan(3);
-    expect(world.told).toEqual([]);
+    expect(world.statuses).toEqual([]);
     world.fail(undefined);
     await world.clock.advance(10_000);
-    expect(world.told).toEqual(['True']);
+    expect(world.statuses).toEqual(['True']);
   });
 
-  test('says nothing while there is no node', async () => {
+  test('reports nothing while the node does not exist', async () => {
     await using world = startReporter();
     await world.clock.advance(0);
     world.setNode(undefined);

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import type { Node } from '#api/schema/gen/core-v1.ts';
+import type { Node } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { adoptNode, initialNode, type NodeIdentityRules, withoutExtended } from './initial-node.ts';
 import { decideLease } from './node-lease.ts';
-import { nodeWords } from './words.ts';
+import { nodeNames } from './words.ts';
 
-const words = nodeWords(VOCABULARIES.plat);
+const names = nodeNames(VOCABULARIES.plat);
 const RULES: NodeIdentityRules = {
-  words,
+  names,
   nodeName: 'n1',
   hostname: 'n1',
   architecture: 'arm64',
@@ -16,27 +16,27 @@ const RULES: NodeIdentityRules = {
   schedulable: true,
   providerID: '',
   externalProvider: false,
-  wishedIP: '10.0.0.5',
+  requestedIP: '10.0.0.5',
   controllerAttaches: true,
   keepsVolumes: false,
 };
 
 describe('initialNode', () => {
-  test('has the labels of the machine, over which those of the user go', () => {
-    const { metadata, spec } = initialNode({ ...RULES, labels: { rack: '1', [words.labelOS]: 'mine' } });
+  test('has the machine labels, overridden by those of the user', () => {
+    const { metadata, spec } = initialNode({ ...RULES, labels: { rack: '1', [names.labelOS]: 'mine' } });
     expect(metadata?.labels).toEqual({
-      [words.labelArch]: 'arm64',
-      [words.labelBetaArch]: 'arm64',
-      [words.labelOS]: 'mine',
-      [words.labelBetaOS]: 'linux',
-      [words.labelHostname]: 'n1',
+      [names.labelArch]: 'arm64',
+      [names.labelBetaArch]: 'arm64',
+      [names.labelOS]: 'mine',
+      [names.labelBetaOS]: 'linux',
+      [names.labelHostname]: 'n1',
       rack: '1',
     });
-    expect(metadata?.annotations).toEqual({ [words.annotationControllerAttaches]: 'true' });
+    expect(metadata?.annotations).toEqual({ [names.annotationControllerAttaches]: 'true' });
     expect(spec).toEqual({});
   });
 
-  const cordon = { key: words.taintUnschedulable, effect: 'NoSchedule' } as const;
+  const cordon = { key: names.taintUnschedulable, effect: 'NoSchedule' } as const;
   test.each<readonly [string, Partial<NodeIdentityRules>, Node['spec']]>([
     ['is cordoned from the start', { schedulable: false }, { unschedulable: true, taints: [cordon] }],
     [
@@ -49,7 +49,7 @@ describe('initialNode', () => {
       { externalProvider: true, providerID: 'p://1' },
       {
         providerID: 'p://1',
-        taints: [{ key: words.taintUninitialized, value: 'true', effect: 'NoSchedule' }],
+        taints: [{ key: names.taintUninitialized, value: 'true', effect: 'NoSchedule' }],
       },
     ],
     [
@@ -62,9 +62,9 @@ describe('initialNode', () => {
   });
 });
 
-test('initialNode tells a provider which address was wished', () => {
+test('initialNode annotates the requested address for a cloud provider', () => {
   const { metadata } = initialNode({ ...RULES, externalProvider: true });
-  expect(metadata?.annotations).toHaveProperty([words.annotationProvidedIP], '10.0.0.5');
+  expect(metadata?.annotations).toHaveProperty([names.annotationProvidedIP], '10.0.0.5');
 });
 
 describe('adoptNode', () => {
@@ -76,56 +76,56 @@ describe('adoptNode', () => {
   const existing: Node = {
     metadata: {
       name: 'n1',
-      labels: { theirs: '1', rack: 'old', [words.labelArch]: 'amd64' },
+      labels: { theirs: '1', rack: 'old', [names.labelArch]: 'amd64' },
       annotations: { theirs: '1' },
     },
     spec: { taints: [{ key: 'b', effect: 'NoSchedule' }] },
   };
 
-  test('brings what follows the machine, and leaves the rest', () => {
-    const { metadata, spec } = adoptNode(existing, initial, words);
-    expect(metadata?.labels).toMatchObject({ theirs: '1', rack: 'old', [words.labelArch]: 'arm64' });
-    expect(metadata?.annotations).toEqual({ theirs: '1', [words.annotationControllerAttaches]: 'true' });
+  test('updates the machine labels, and leaves the rest', () => {
+    const { metadata, spec } = adoptNode(existing, initial, names);
+    expect(metadata?.labels).toMatchObject({ theirs: '1', rack: 'old', [names.labelArch]: 'arm64' });
+    expect(metadata?.annotations).toEqual({ theirs: '1', [names.annotationControllerAttaches]: 'true' });
     expect(spec).toBe(existing.spec);
   });
 
   const zone = `topology.${VOCABULARIES.plat.domain}/zone`;
   test.each<readonly [string, Readonly<Record<string, string>>, Readonly<Record<string, string>>, object]>([
     ['changes a well-known one', { [zone]: 'a' }, { [zone]: 'b' }, { [zone]: 'b' }],
-    ['takes away one that is to be empty', { [zone]: 'a' }, { [zone]: '' }, {}],
+    ['removes one with an empty value', { [zone]: 'a' }, { [zone]: '' }, {}],
     ['leaves one that is no longer wished', { [zone]: 'a' }, {}, { [zone]: 'a' }],
     ['adds none of its own', {}, { rack: 'new' }, {}],
     ['changes none of its own', { rack: 'old' }, { rack: 'new' }, { rack: 'old' }],
-  ])('of the labels of --node-labels %s', (_what, before, wished, after) => {
-    const wishing = initialNode({ ...RULES, labels: wished });
+  ])('of the labels of --node-labels %s', (_what, before, requested, after) => {
+    const requesting = initialNode({ ...RULES, labels: requested });
     const others = initialNode(RULES).metadata?.labels;
     const node = { ...existing, metadata: { name: 'n1', labels: { ...others, ...before } } };
-    expect(adoptNode(node, wishing, words).metadata?.labels).toEqual({ ...others, ...after });
+    expect(adoptNode(node, requesting, names).metadata?.labels).toEqual({ ...others, ...after });
   });
 
-  test('takes back who attaches volumes', () => {
+  test('removes the attach-detach annotation', () => {
     const own = initialNode({ ...RULES, controllerAttaches: false });
-    const { metadata } = adoptNode(adoptNode(existing, initial, words), own, words);
+    const { metadata } = adoptNode(adoptNode(existing, initial, names), own, names);
     expect(metadata?.annotations).toEqual({ theirs: '1' });
   });
 });
 
 describe('decideLease', () => {
-  const rules = { apiVersion: words.leaseApiVersion, namespace: 'ns', nodeName: 'n1', durationSeconds: 40 };
+  const rules = { apiVersion: names.leaseApiVersion, namespace: 'ns', nodeName: 'n1', durationSeconds: 40 };
   const node: Node = { metadata: { name: 'n1', uid: 'u1' } };
   const owner = { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'u1' };
   const now = Date.parse('2026-01-01T00:00:00.250Z');
 
-  test('makes a lease that the node owns', () => {
+  test('creates a lease owned by the node', () => {
     expect(decideLease(undefined, node, rules, now)).toEqual({
-      apiVersion: words.leaseApiVersion,
+      apiVersion: names.leaseApiVersion,
       kind: 'Lease',
       metadata: { name: 'n1', namespace: 'ns', ownerReferences: [owner] },
       spec: { holderIdentity: 'n1', leaseDurationSeconds: 40, renewTime: '2026-01-01T00:00:00.250000Z' },
     });
   });
 
-  test('renews one, whose node may be another by now', () => {
+  test('renews a lease, with an updated owner', () => {
     const theirs = { apiVersion: 'v1', kind: 'ConfigMap', name: 'c', uid: 'u2' };
     const known = {
       metadata: { name: 'n1', resourceVersion: '5', ownerReferences: [{ ...owner, uid: 'old' }, theirs] },
@@ -138,7 +138,7 @@ describe('decideLease', () => {
   });
 });
 
-test('what is not the platform’s own is void where it was forgotten', () => {
+test('extended resources are reset without a checkpoint', () => {
   const { domain } = VOCABULARIES.plat;
   const own = { cpu: '2', memory: '1Gi', 'hugepages-2Mi': '0', [`pods.${domain}/x`]: '1' };
   const list = { ...own, 'example.com/gpu': '3' };

@@ -1,41 +1,42 @@
-/** The Node object that the agent registers, and what a node that was there before gets of it. Pure.
+/** Initial Node object of the agent, and its merge into an existing node. Pure.
  *  Source: upstream's node registration, release 1.24. */
-import type { Node, NodeSpec, Taint } from '#api/schema/gen/core-v1.ts';
+import type { Node, NodeSpec, Taint } from '#api/gen/core-v1.ts';
+import type { ResourceList } from '../machine/capacity.ts';
 import { isExtendedResource } from '../resources/devices/resource-name.ts';
-import type { ResourceList } from './resources.ts';
-import type { NodeWords } from './words.ts';
+import type { NodeNames } from './words.ts';
 
 export interface NodeIdentityRules {
-  readonly words: NodeWords;
+  readonly names: NodeNames;
   readonly nodeName: string;
   /** Value of the hostname label. */
   readonly hostname: string;
-  /** As Go names it. */
+  /** In Go's spelling. */
   readonly architecture: string;
-  /** `--node-labels`; these go before the agent's own. */
+  /** `--node-labels`; they override the agent's own. */
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
   readonly schedulable: boolean;
   readonly providerID: string;
-  /** Whether a provider outside makes the node complete before pods may come. */
+  /** Whether an external cloud provider must initialize the node before it accepts pods. */
   readonly externalProvider: boolean;
-  /** The node's address as the user wished it; empty if he didn't. */
-  readonly wishedIP: string;
+  /** Requested node address; empty if none is configured. */
+  readonly requestedIP: string;
   readonly controllerAttaches: boolean;
   readonly keepsVolumes: boolean;
 }
 
-/** Taints of a new node. A cordoned one has its taint from the start, or pods would come before a controller sets it. */
+/** Taints of a new node. A cordoned one has its taint from the start, as pods could arrive before a
+ *  controller sets it. */
 function initialTaints({
-  words,
+  names,
   taints,
   schedulable,
   externalProvider,
 }: NodeIdentityRules): readonly Taint[] {
   const added: readonly Taint[] = [
-    ...(schedulable ? [] : [{ key: words.taintUnschedulable, effect: 'NoSchedule' as const }]),
+    ...(schedulable ? [] : [{ key: names.taintUnschedulable, effect: 'NoSchedule' as const }]),
     ...(externalProvider
-      ? [{ key: words.taintUninitialized, value: 'true', effect: 'NoSchedule' as const }]
+      ? [{ key: names.taintUninitialized, value: 'true', effect: 'NoSchedule' as const }]
       : []),
   ];
   const isNew = ({ key, effect }: Taint): boolean =>
@@ -43,22 +44,22 @@ function initialTaints({
   return [...taints, ...added.filter(isNew)];
 }
 
-/** The node without its status. */
+/** Returns the node without its status. */
 export function initialNode(rules: NodeIdentityRules): Node {
-  const { words, nodeName, hostname, architecture, schedulable, providerID } = rules;
+  const { names, nodeName, hostname, architecture, schedulable, providerID } = rules;
   const labels = {
-    [words.labelBetaArch]: architecture,
-    [words.labelBetaOS]: 'linux',
-    [words.labelArch]: architecture,
-    [words.labelHostname]: hostname,
-    [words.labelOS]: 'linux',
+    [names.labelBetaArch]: architecture,
+    [names.labelBetaOS]: 'linux',
+    [names.labelArch]: architecture,
+    [names.labelHostname]: hostname,
+    [names.labelOS]: 'linux',
     ...rules.labels,
   };
   const annotations = {
-    ...(rules.controllerAttaches ? { [words.annotationControllerAttaches]: 'true' } : {}),
-    ...(rules.keepsVolumes ? { [words.annotationKeepsVolumes]: 'true' } : {}),
-    ...(rules.externalProvider && rules.wishedIP !== ''
-      ? { [words.annotationProvidedIP]: rules.wishedIP }
+    ...(rules.controllerAttaches ? { [names.annotationControllerAttaches]: 'true' } : {}),
+    ...(rules.keepsVolumes ? { [names.annotationKeepsVolumes]: 'true' } : {}),
+    ...(rules.externalProvider && rules.requestedIP !== ''
+      ? { [names.annotationProvidedIP]: rules.requestedIP }
       : {}),
   };
   const taints = initialTaints(rules);
@@ -70,29 +71,30 @@ export function initialNode(rules: NodeIdentityRules): Node {
   return { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeName, labels, annotations }, spec };
 }
 
-/** A node that was there before, with what follows the machine and the agent: default labels, the annotation that
- *  says who attaches volumes. Of `--node-labels` only well-known ones reach it; taints, other labels and whatever others
- *  wrote stay as they are: they are the administrator's since the node was registered. */
-export function adoptNode(existing: Node, initial: Node, words: NodeWords): Node {
+/** Returns an existing node with updated default labels and the annotation for the attach-detach controller.
+ *  Of `--node-labels` only well-known ones are applied; taints, other labels and everything written by others
+ *  stay: they belong to the administrator once the node is registered. */
+export function adoptNode(existing: Node, initial: Node, names: NodeNames): Node {
   const { metadata = {} } = existing;
   const labels: Record<string, string> = { ...metadata.labels };
-  for (const key of words.reconciledLabels) {
+  for (const key of names.reconciledLabels) {
     const value = initial.metadata?.labels?.[key];
     if (value === undefined) continue;
     if (value === '') delete labels[key];
     else labels[key] = value;
   }
   const annotations: Record<string, string> = { ...metadata.annotations };
-  const key = words.annotationControllerAttaches;
+  const key = names.annotationControllerAttaches;
   const attaches = initial.metadata?.annotations?.[key];
   if (attaches === undefined) delete annotations[key];
   else annotations[key] = attaches;
   return { ...existing, metadata: { ...metadata, labels, annotations } };
 }
 
-/** The node as it is when nobody knows of devices that it told of: none of them are there until their plugins are.
- *  Source: upstream, which resets them where its checkpoint is lost, release 1.24.
- *  @param domain whose resources are the platform's own */
+/** Returns the node with its extended resources set to zero, for an agent without a device checkpoint:
+ *  devices exist only once their plugins register again.
+ *  Source: upstream, which resets them when its checkpoint is lost, release 1.24.
+ *  @param domain whose resources belong to the platform itself */
 export function withoutExtended(node: Node, domain: string): Node {
   const reset = (list: ResourceList): ResourceList =>
     Object.fromEntries(

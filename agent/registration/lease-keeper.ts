@@ -1,8 +1,9 @@
-/** Keeps the node's lease alive, on connections of its own: what is slow with others must not make the node look dead.
- *  Source: upstream's lease controller, release 1.24. */
+/** Renews the lease of the node on dedicated connections: slow requests of other modules must not make the
+ *  node appear dead. Source: upstream's lease controller, release 1.24. */
+
+import type { Lease } from '#api/gen/coordination-v1.ts';
+import type { Node } from '#api/gen/core-v1.ts';
 import { type Clock, sleep } from '#api/kit/clock.ts';
-import type { Lease } from '#api/schema/gen/coordination-v1.ts';
-import type { Node } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiClient } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
@@ -11,34 +12,34 @@ import { decideLease, type LeaseRules } from './node-lease.ts';
 import { readLease } from './read-objects.ts';
 import { LEASE_RETRY, untilDone } from './retry.ts';
 
-export interface LeaseKeeperDeps {
+export interface LeaseRenewalDeps {
   readonly client: Pick<ApiClient, 'get' | 'create' | 'update'>;
   readonly clock: Clock;
   readonly contact: ServerContact;
-  /** The node that owns the lease, as soon as there is one: a lease without it would outlive it. */
+  /** Resolves with the owner of the lease once the node exists: a lease without an owner would outlive it. */
   readonly whenNode: (signal: AbortSignal) => Promise<Node>;
   /** 0 to 1; for tests. */
   readonly random?: () => number;
 }
 
-export interface LeaseKeeperOptions {
+export interface LeaseRenewalOptions {
   readonly lease: LeaseRules;
   readonly vocabulary: Vocabulary;
 }
 
-/** Renewals that fall together would come together for ever. */
+/** Jitter, without which renewals of many nodes would stay synchronized. */
 const JITTER = 0.04;
-/** Share of its duration after which a lease is renewed. */
+/** Share of the lease duration after which it is renewed. */
 const RENEW_SHARE = 0.25;
 
-/** The lease that was known is not the one that is there. */
+/** The cached lease differs from the stored one. */
 const isOutdated = (thrown: unknown): boolean =>
   thrown instanceof ApiRequestError && (thrown.status === 409 || thrown.status === 404);
 
 /** Renews until the signal fires. Never rejects. */
-export async function runLeaseKeeper(
-  deps: LeaseKeeperDeps,
-  { lease: rules, vocabulary }: LeaseKeeperOptions,
+export async function runLeaseRenewal(
+  deps: LeaseRenewalDeps,
+  { lease: rules, vocabulary }: LeaseRenewalOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { client, clock, whenNode, random = Math.random } = deps;
@@ -59,11 +60,11 @@ export async function runLeaseKeeper(
 
   async function write(node: Node): Promise<Lease> {
     const next = { ...decideLease(known, node, rules, clock.now()) };
-    const answer =
+    const response =
       known === undefined
         ? await client.create(collection, next, signal)
         : await client.update(address, next, signal);
-    return readLease(answer, vocabulary);
+    return readLease(response, vocabulary);
   }
 
   async function renew(): Promise<void> {

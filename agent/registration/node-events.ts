@@ -1,8 +1,9 @@
-/** Events about the node, for the recorder of the agent's events. */
+/** Events of the node, for the event recorder of the agent. */
 import type { EventRecorder } from '../events/recorder.ts';
 import type { NodeEvent } from './node-status.ts';
 
-/** Records events of a node. Its name stands for its uid, which is not known before there is a node: as upstream. */
+/** Records events of a node. The node name is used as its UID, which is unknown before the node exists: as
+ *  upstream. */
 export function createNodeEventSink(
   recorder: Pick<EventRecorder, 'event'>,
   nodeName: string,

@@ -1,24 +1,24 @@
-/** The node as the API server has it, followed by a watch of this one object. While the server is away the last state
- *  known stays. */
+/** Local copy of the node, updated by a watch of this one object. While the server is unavailable, the last
+ *  known state stays. */
 
+import type { Node } from '#api/gen/core-v1.ts';
 import { asError } from '#api/kit/clock.ts';
 import { createListeners } from '#api/kit/listeners.ts';
-import type { Node } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Json } from '../api-client/client.ts';
-import { type ReflectorDeps, runReflector } from '../api-client/reflector.ts';
+import { type ReflectorDeps, runReflector } from '../api-client/watch/reflector.ts';
 import { readNode } from './read-objects.ts';
 
 export interface NodeFollower {
   /** Follows until the signal fires. Never rejects. */
   readonly run: (signal: AbortSignal) => Promise<void>;
-  /** The last state known; undefined while there is no such node. */
+  /** The last known state; undefined while the node does not exist. */
   readonly current: () => Node | undefined;
-  /** Resolves as soon as there is such a node; rejects with the signal's reason. */
+  /** Resolves once the node exists; rejects with the reason of the signal. */
   readonly whenThere: (signal: AbortSignal) => Promise<Node>;
-  /** Takes a state that came as the answer to a request. */
+  /** Stores a state that was received in a response. */
   readonly note: (node: Node) => void;
-  /** Calls the listener at each change. Returns the function that ends this. */
+  /** Calls the listener at each change. Returns a function that unsubscribes. */
   readonly onChange: (listener: (node: Node | undefined) => void) => () => void;
 }
 

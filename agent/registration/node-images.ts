@@ -1,5 +1,5 @@
-/** The images that a node tells of. Pure. Source: upstream's node status setter for images, release 1.24. */
-import type { ContainerImage } from '#api/schema/gen/core-v1.ts';
+/** Images in the node status. Pure. Source: upstream's node status setter for images, release 1.24. */
+import type { ContainerImage } from '#api/gen/core-v1.ts';
 
 export interface NodeImage {
   readonly digests: readonly string[];
@@ -7,11 +7,11 @@ export interface NodeImage {
   readonly sizeBytes: number;
 }
 
-/** More names say nothing that a scheduler looks for. */
+/** Further names have no value for the scheduler. */
 const MOST_NAMES = 5;
 
-/** The largest images first: they are the ones worth a scheduler's regard.
- *  @param most how many; -1 is all */
+/** Selects the largest images, which matter most to the scheduler.
+ *  @param most maximum number; -1 is all */
 export function decideImages(images: readonly NodeImage[], most: number): readonly ContainerImage[] {
   const sorted = images.toSorted(
     (a, b) => b.sizeBytes - a.sizeBytes || (firstName(a) < firstName(b) ? -1 : 1),

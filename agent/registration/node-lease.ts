@@ -1,7 +1,8 @@
-/** The lease by which the node says that it is alive. Pure. Source: upstream's lease controller, release 1.24. */
+/** Lease of the node, which shows that it is alive. Pure. Source: upstream's lease controller, release 1.24. */
+
+import type { Lease } from '#api/gen/coordination-v1.ts';
+import type { Node } from '#api/gen/core-v1.ts';
 import { formatMicroTime } from '#api/meta/time.ts';
-import type { Lease } from '#api/schema/gen/coordination-v1.ts';
-import type { Node } from '#api/schema/gen/core-v1.ts';
 
 export interface LeaseRules {
   readonly apiVersion: string;
@@ -19,7 +20,7 @@ const owner = ({ metadata = {} }: Node) => ({
   uid: metadata.uid ?? '',
 });
 
-/** The lease as it should be now: the known one renewed, or a new one, owned by the node so that it goes with it. */
+/** Returns the renewed lease, or a new one, owned by the node so that it is deleted with it. */
 export function decideLease(known: Lease | undefined, node: Node, rules: LeaseRules, nowMs: number): Lease {
   const { nodeName, namespace, apiVersion, durationSeconds } = rules;
   const metadata = known?.metadata ?? { name: nodeName, namespace };

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import type { Node, NodeCondition } from '#api/schema/gen/core-v1.ts';
+import type { Node, NodeCondition } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { MACHINE } from './machine.fixture.ts';
+import { MACHINE } from '../machine/machine.fixture.ts';
 import { decideImages } from './node-images.ts';
 import { decideStatus, type StatusInputs, type StatusRules } from './node-status.ts';
-import { nodeWords } from './words.ts';
+import { nodeNames } from './words.ts';
 
 const RULES: StatusRules = {
-  words: nodeWords(VOCABULARIES.plat),
+  names: nodeNames(VOCABULARIES.plat),
   agentVersion: 'v1',
   externalProvider: false,
   serverPort: 10250,
@@ -39,7 +39,7 @@ const first = decideStatus(NODE, INPUTS, RULES, T0);
 const known: Node = { ...NODE, status: first.status };
 
 describe('decideStatus', () => {
-  test('tells all of a new node', () => {
+  test('returns the full status of a new node', () => {
     expect(first.status).toMatchObject({
       addresses: [
         { type: 'InternalIP', address: '10.0.0.5' },
@@ -86,7 +86,7 @@ describe('decideStatus', () => {
     ]);
   });
 
-  test('moves the transition time only when a condition turns, and tells of it', () => {
+  test('updates the transition time only with the status of a condition, and emits an event', () => {
     const pressed = { ...INPUTS, troubles: ['a', 'b'], pressure: { memory: true, disk: false, pid: false } };
     const { status, events } = decideStatus(known, pressed, RULES, T1);
     const at = '2026-01-01T00:01:00Z';
@@ -115,7 +115,7 @@ describe('decideStatus', () => {
     ]);
   });
 
-  test('leaves conditions of others where they are', () => {
+  test('leaves conditions of others in place', () => {
     const theirs = { type: 'NetworkUnavailable', status: 'False' };
     const node = { ...NODE, status: { conditions: [theirs] } };
     expect(decideStatus(node, INPUTS, RULES, T1).status.conditions?.[0]).toBe(theirs);
@@ -130,7 +130,7 @@ describe('decideStatus', () => {
     [
       'no address',
       { ...MACHINE, network: { ...MACHINE.network, defaultRoutes: [] } },
-      /no interface with an address/,
+      /no interface with a default route/,
     ],
   ])('is not ready with %s', (_, { rootBytes, ...rest }, message) => {
     const facts = rootBytes === undefined ? rest : { ...rest, rootBytes };
@@ -138,14 +138,14 @@ describe('decideStatus', () => {
     expect(ready).toMatchObject({ status: 'False', message: expect.stringMatching(message) as unknown });
   });
 
-  test('keeps the addresses it had while it has none, and what it does not know', () => {
+  test('retains addresses and images while they are unknown', () => {
     const facts = { ...MACHINE, network: { ...MACHINE.network, defaultRoutes: [] } };
     const status = { ...first.status, images: [{ names: ['a'] }], volumesInUse: ['v'] };
     const next = decideStatus({ ...NODE, status }, { ...INPUTS, facts }, RULES, T1).status;
     expect(next).toMatchObject({ addresses: status.addresses, images: status.images, volumesInUse: ['v'] });
   });
 
-  test('leaves the addresses to a provider that told them', () => {
+  test('leaves addresses that an external provider has set', () => {
     const rules = { ...RULES, externalProvider: true };
     const addresses = [{ type: 'ExternalIP', address: '203.0.113.1' }];
     const node = { ...NODE, status: { addresses } };
@@ -153,7 +153,7 @@ describe('decideStatus', () => {
     expect(decideStatus(NODE, INPUTS, rules, T0).status.addresses).toEqual(first.status.addresses);
   });
 
-  test('tells of a reboot once', () => {
+  test('emits one event for a reboot', () => {
     const facts = { ...MACHINE, bootID: 'boot-2' };
     const { status, events } = decideStatus(known, { ...INPUTS, facts }, RULES, T1);
     expect(events).toEqual([
@@ -162,26 +162,26 @@ describe('decideStatus', () => {
     expect(decideStatus({ ...NODE, status }, { ...INPUTS, facts }, RULES, T1).events).toEqual([]);
   });
 
-  test('says that programs are confined', () => {
+  test('reports AppArmor', () => {
     const facts = { ...MACHINE, appArmor: true };
     const { conditions } = decideStatus(NODE, { ...INPUTS, facts }, RULES, T0).status;
     expect(typed(conditions, 'Ready')?.message).toBe('nodeagent is posting ready status. AppArmor enabled');
   });
 
-  test('tells how many disks of its cloud a machine of its kind can have, and pods may use all of them', () => {
+  test('reports the limit of attachable volumes as capacity and allocatable', () => {
     const attachLimits = (type: string): Readonly<Record<string, string>> => ({
       'attachable-volumes-x': type,
     });
-    const labels = { [RULES.words.instanceTypes[1] ?? '']: '25' };
+    const labels = { [RULES.names.instanceTypes[1] ?? '']: '25' };
     const node = { ...NODE, metadata: { ...NODE.metadata, labels } };
     const { capacity, allocatable } = decideStatus(node, INPUTS, { ...RULES, attachLimits }, T0).status;
     expect([capacity?.['attachable-volumes-x'], allocatable?.['attachable-volumes-x']]).toEqual(['25', '25']);
-    // What others told stays where the agent tells none.
+    // Values of others stay where the agent reports none.
     const others = { ...NODE, status: { capacity: capacity ?? {} } };
     expect(decideStatus(others, INPUTS, RULES, T0).status.allocatable?.['attachable-volumes-x']).toBe('25');
   });
 
-  test('has no port where it serves none', () => {
+  test('has no port without a server', () => {
     const { serverPort: _, ...rules } = RULES;
     expect(decideStatus(NODE, INPUTS, rules, T0).status).not.toHaveProperty('daemonEndpoints');
   });
@@ -197,11 +197,11 @@ describe('decideImages', () => {
     [-1, ['c@sha256:3', 'a@sha256:1', undefined]],
     [1, ['c@sha256:3']],
     [0, []],
-  ])('tells of the %d largest', (most, names) => {
+  ])('reports the %d largest', (most, names) => {
     expect(decideImages(images, most).map((image) => image.names?.[0])).toEqual(names);
   });
 
-  test('tells of five names of an image, and of no size that is not known', () => {
+  test('reports five names of an image, and omits unknown sizes', () => {
     const [, second, third] = decideImages(images, -1);
     expect(second?.names).toEqual(['a@sha256:1', 'a:1', 'a:2', 'a:3', 'a:4']);
     expect(third).toEqual({});

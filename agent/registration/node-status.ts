@@ -1,38 +1,43 @@
-/** The node's status from what is known now. Pure: reads no clock and no file. Source: upstream's node status
+/** Node status from the current facts. Pure: reads no clock and no file. Source: upstream's node status
  *  setters, release 1.24. */
-import type { ContainerImage, Node, NodeAddress, NodeStatus } from '#api/schema/gen/core-v1.ts';
-import type { ExtendedResources } from '../resources/contract.ts';
-import { type AddressDecision, type AddressWishes, decideAddresses } from './addresses.ts';
+import type { ContainerImage, Node, NodeAddress, NodeStatus } from '#api/gen/core-v1.ts';
+import {
+  decideAllocatable,
+  decideCapacity,
+  type ResourceList,
+  type ResourceRules,
+} from '../machine/capacity.ts';
+import type { ExtendedResources } from '../machine/extended-resources.ts';
+import type { MachineFacts } from '../machine/types.ts';
+import { type AddressDecision, type AddressOptions, decideAddresses } from './addresses.ts';
 import { type ConditionEvent, decideConditions, type Health, type Pressure } from './conditions.ts';
-import type { MachineFacts } from './machine/types.ts';
-import { decideAllocatable, decideCapacity, type ResourceList, type ResourceRules } from './resources.ts';
-import type { NodeWords } from './words.ts';
+import type { NodeNames } from './words.ts';
 
 export interface StatusRules {
-  readonly words: NodeWords;
+  readonly names: NodeNames;
   readonly resources: ResourceRules;
-  readonly addresses: AddressWishes;
-  /** Whether a provider outside tells the addresses, once it has. */
+  readonly addresses: AddressOptions;
+  /** Whether an external cloud provider sets the addresses, once it has done so. */
   readonly externalProvider: boolean;
-  /** Version of the agent, as the node tells it. */
+  /** Version of the agent in the status. */
   readonly agentVersion: string;
-  /** Port of the agent's server; absent when it serves none. */
+  /** Port of the agent's server; absent when it is disabled. */
   readonly serverPort?: number;
-  /** How many disks of its cloud a machine of this kind can have; absent: none are told. */
+  /** Limit of attachable cloud volumes; absent when none is reported. */
   readonly attachLimits?: (instanceType: string) => ResourceList;
 }
 
-/** What may differ each time. */
+/** Facts that may differ each time. */
 export interface StatusInputs {
   readonly facts: MachineFacts;
-  /** `containerd://1.6.20`; empty while the runtime did not say. */
+  /** `containerd://1.6.20`; empty while unknown. */
   readonly runtimeVersion: string;
   readonly troubles: readonly string[];
   readonly pressure: Pressure;
-  /** Absent while they are not known: the status keeps what it says. */
+  /** Absent while unknown: the status retains its images. */
   readonly images?: readonly ContainerImage[];
   readonly volumesInUse?: readonly string[];
-  /** Devices of plugins. */
+  /** Extended resources of device plugins. */
   readonly extended?: ExtendedResources;
 }
 
@@ -47,7 +52,7 @@ export interface StatusDecision {
   readonly events: readonly NodeEvent[];
 }
 
-/** Without these a node can take no pod. */
+/** Resources without which a node cannot run pods. */
 const NEEDED = ['cpu', 'memory', 'pods'] as const;
 
 function missingResources(capacity: Readonly<Record<string, string>>, { localStorage }: ResourceRules) {
@@ -56,8 +61,8 @@ function missingResources(capacity: Readonly<Record<string, string>>, { localSto
   return missing.length === 0 ? [] : [`missing node capacity for resources: ${missing.join(', ')}`];
 }
 
-/** Members whose names differ between vocabularies are those of the vocabulary in use. */
-function nodeInfo({ words, agentVersion }: StatusRules, { facts, runtimeVersion }: StatusInputs) {
+/** Members whose names differ between vocabularies have the names of the vocabulary in use. */
+function nodeInfo({ names, agentVersion }: StatusRules, { facts, runtimeVersion }: StatusInputs) {
   return {
     machineID: facts.machineID,
     systemUUID: facts.systemUUID,
@@ -65,19 +70,19 @@ function nodeInfo({ words, agentVersion }: StatusRules, { facts, runtimeVersion 
     kernelVersion: facts.kernelVersion,
     osImage: facts.osImage,
     containerRuntimeVersion: runtimeVersion,
-    [words.versionMember]: agentVersion,
-    [words.proxyVersionMember]: agentVersion,
+    [names.versionMember]: agentVersion,
+    [names.proxyVersionMember]: agentVersion,
     operatingSystem: 'linux',
     architecture: facts.architecture,
   };
 }
 
-const endpoints = ({ serverPort, words }: StatusRules) =>
-  serverPort === undefined ? {} : { daemonEndpoints: { [words.endpointMember]: { Port: serverPort } } };
+const endpoints = ({ serverPort, names }: StatusRules) =>
+  serverPort === undefined ? {} : { daemonEndpoints: { [names.endpointMember]: { Port: serverPort } } };
 
 const hasAddresses = ({ addresses = [] }: NodeStatus): boolean => addresses.length > 0;
 
-/** A node keeps the addresses it had while it has none, and those that a provider told. */
+/** A node retains its addresses while none are found, and those that an external provider set. */
 function decideNodeAddresses(rules: StatusRules, facts: MachineFacts, before: NodeStatus): AddressDecision {
   const known: AddressDecision = { kind: 'found', addresses: before.addresses ?? [] };
   if (rules.externalProvider && hasAddresses(before)) return known;
@@ -99,12 +104,12 @@ const conditionEvent = (name: string, reason: ConditionEvent): NodeEvent => ({
   message: `Node ${name} status is now: ${reason}`,
 });
 
-function attachLimits({ words, attachLimits: limits }: StatusRules, { metadata }: Node): ResourceList {
-  const types = words.instanceTypes.map((label) => metadata?.labels?.[label]);
+function attachLimits({ names, attachLimits: limits }: StatusRules, { metadata }: Node): ResourceList {
+  const types = names.instanceTypes.map((label) => metadata?.labels?.[label]);
   return limits?.(types.find((type) => type !== undefined) ?? '') ?? {};
 }
 
-/** The status that the node should have, and what to tell of the change. Members of others stay. */
+/** Returns the status of the node and the events of the change. Members of others stay. */
 export function decideStatus(
   node: Node,
   inputs: StatusInputs,
@@ -126,7 +131,7 @@ export function decideStatus(
     ...(address.kind === 'none' ? [address.message] : []),
   ];
   const health: Health = { troubles, pressure, ...(facts.appArmor ? { remark: 'AppArmor enabled' } : {}) };
-  const { conditions, events } = decideConditions(before.conditions ?? [], health, rules.words, nowMs);
+  const { conditions, events } = decideConditions(before.conditions ?? [], health, rules.names, nowMs);
   const knownBoot = before.nodeInfo?.bootID ?? '';
   const newBoot = knownBoot !== '' && knownBoot !== facts.bootID;
   return {

@@ -1,8 +1,8 @@
-/** Nodes and leases from what a server sends: unknown members are left out, missing ones empty. Pure. */
+/** Decodes nodes and leases of a server: unknown members are dropped, missing ones empty. Pure. */
 
+import type { Lease } from '#api/gen/coordination-v1.ts';
+import type { Node } from '#api/gen/core-v1.ts';
 import { decode } from '#api/schema/decode.ts';
-import type { Lease } from '#api/schema/gen/coordination-v1.ts';
-import type { Node } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { Json } from '../api-client/client.ts';
 

@@ -1,4 +1,4 @@
-/** In which order a node comes to be, at a server that only listens. */
+/** Order of the registration, with a server that only records requests. */
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
@@ -7,7 +7,7 @@ import { ServerUnreachableError } from '../api-client/errors.ts';
 import { createServerContact } from '../api-client/server-contact.ts';
 import { createDefaultConfig } from '../config/default-config.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
-import { MACHINE } from './machine.fixture.ts';
+import { MACHINE } from '../machine/machine.fixture.ts';
 import { createNodeRegistration } from './registration.ts';
 import type { RuntimeReport } from './runtime-state.ts';
 import { registrationSettings } from './settings.ts';
@@ -28,7 +28,7 @@ function start(config: Partial<AgentConfig> = {}) {
   const calls: string[] = [];
   const runtime = Promise.withResolvers<RuntimeReport>();
   let away = false;
-  const answer = (call: string, value: Json): Promise<Json> => {
+  const respond = (call: string, value: Json): Promise<Json> => {
     calls.push(call);
     return away ? Promise.reject(new ServerUnreachableError('away')) : Promise.resolve(value);
   };
@@ -37,18 +37,18 @@ function start(config: Partial<AgentConfig> = {}) {
     metadata: { name: 'n1', uid: 'u1', resourceVersion: '1' },
   });
   const client: Pick<ApiClient, 'create' | 'get' | 'list' | 'watch' | 'patch' | 'update'> = {
-    create: ({ resource }, object) => answer(`create ${resource}`, named(object)),
-    get: ({ resource }) => answer(`get ${resource}`, named({})),
+    create: ({ resource }, object) => respond(`create ${resource}`, named(object)),
+    get: ({ resource }) => respond(`get ${resource}`, named({})),
     list: () => Promise.resolve({ metadata: { resourceVersion: '1' }, items: [] }),
-    // Without an event until it is told to end.
+    // Emits no event until it is stopped.
     async *watch(_, signal) {
       await new Promise((_resolve, reject) => {
         signal.addEventListener('abort', () => reject(new Error('ended')));
       });
       yield { type: 'BOOKMARK', object: {} };
     },
-    patch: ({ resource }, { content }) => answer(`patch ${resource}`, named(content as Json)),
-    update: ({ resource }, object) => answer(`update ${resource}`, named(object)),
+    patch: ({ resource }, { content }) => respond(`patch ${resource}`, named(content as Json)),
+    update: ({ resource }, object) => respond(`update ${resource}`, named(object)),
   };
   const registration = createNodeRegistration(
     {
@@ -80,7 +80,7 @@ function start(config: Partial<AgentConfig> = {}) {
 }
 
 describe('createNodeRegistration', () => {
-  test('waits for the runtime before it says anything', async () => {
+  test('waits for the runtime before its first report', async () => {
     await using world = start();
     await world.clock.advance(5000);
     expect(world.calls).toEqual([]);
@@ -92,7 +92,7 @@ describe('createNodeRegistration', () => {
     expect(world.registration.node()?.metadata?.uid).toBe('u1');
   });
 
-  test('does not wait for long', async () => {
+  test('limits the wait', async () => {
     await using world = start();
     await world.clock.advance(0);
     await world.clock.advance(10_000);
@@ -100,7 +100,7 @@ describe('createNodeRegistration', () => {
     expect(world.calls[0]).toBe('create nodes');
   });
 
-  test('registers as soon as the server is there', async () => {
+  test('registers once the server is available', async () => {
     await using world = start();
     world.runtime.resolve(READY);
     world.setAway(true);
@@ -113,7 +113,7 @@ describe('createNodeRegistration', () => {
     expect(world.registration.node()?.metadata?.name).toBe('n1');
   });
 
-  test('registers nothing where it shall not', async () => {
+  test('does not register when disabled', async () => {
     await using world = start({ registerNode: false });
     world.runtime.resolve(READY);
     await world.clock.advance(0);

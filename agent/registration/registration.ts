@@ -1,14 +1,15 @@
-/** The node on the API server: registered, alive by its lease, its status told. Away or refusing, the server never
- *  disturbs what runs here. When the agent stops, the node stays as it was last told: it may be back in a moment, and
- *  whoever watches its lease finds out if it isn't. */
+/** Node registration: registers the node, renews its lease and reports its status. An unavailable or
+ *  rejecting server never affects the pods. When the agent stops, the last reported status stays: the agent
+ *  may be back soon, and controllers detect an expired lease otherwise. */
+
+import type { Node } from '#api/gen/core-v1.ts';
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import type { Node } from '#api/schema/gen/core-v1.ts';
 import type { ApiClient } from '../api-client/client.ts';
 import type { ServerContact } from '../api-client/server-contact.ts';
+import type { MachineReader } from '../machine/read-machine.ts';
 import { initialNode } from './initial-node.ts';
-import { runLeaseKeeper } from './lease-keeper.ts';
-import type { MachineReader } from './machine/read-machine.ts';
+import { runLeaseRenewal } from './lease-keeper.ts';
 import { createNodeFollower, type NodeFollower } from './node-follower.ts';
 import type { NodeEvent } from './node-status.ts';
 import { registerNode } from './register.ts';
@@ -18,44 +19,44 @@ import { createStatusDecider, type StatusDecider, type StatusSources } from './s
 import { createStatusReporter, type StatusReporter } from './status-reporter.ts';
 
 export interface NodeRegistrationDeps extends StatusSources {
-  /** Paced by `--plat-api-qps`. */
+  /** Rate-limited by `--plat-api-qps`. */
   readonly api: Pick<ApiClient, 'create' | 'get' | 'patch' | 'list' | 'watch'>;
-  /** Not paced, on connections of its own, with a short time limit. */
+  /** Not rate-limited, on dedicated connections, with a short timeout. */
   readonly heartbeat: Pick<ApiClient, 'create' | 'get' | 'update' | 'patch'>;
-  /** Shared by all that talk to the server, so that its absence is told once. */
+  /** Shared by all clients of the server, so that an outage is logged once. */
   readonly contact: ServerContact;
   readonly clock: Clock;
   readonly log: Logger;
   readonly readMachine: MachineReader;
   readonly readRuntime: (signal: AbortSignal) => Promise<RuntimeReport>;
   readonly event: (event: NodeEvent) => void;
-  /** Told when the server has the node. */
+  /** Called when the server has stored the node. */
   readonly registered?: () => void;
-  /** Told of each status that the server has: which volumes it knows to be in use, and which are attached. */
+  /** Called with each status stored by the server, which lists volumes in use and attached ones. */
   readonly reported?: (node: Node) => void;
 }
 
 export interface NodeRegistration {
-  /** Goes on until the signal fires. Never rejects. */
+  /** Runs until the signal fires. Never rejects. */
   readonly run: (signal: AbortSignal) => Promise<void>;
-  /** The node as the server last told; undefined while there is none. */
+  /** Last state known from the server; undefined while the node does not exist. */
   readonly node: () => Node | undefined;
-  /** Resolves as soon as there is a node; rejects with the signal's reason. */
+  /** Resolves once the node exists; rejects with the reason of the signal. */
   readonly whenNode: (signal: AbortSignal) => Promise<Node>;
-  /** Calls the listener at each change of the node. Returns the function that ends this. */
+  /** Calls the listener at each change of the node. Returns a function that unsubscribes. */
   readonly onChange: (listener: (node: Node | undefined) => void) => () => void;
-  /** To be called when what the node tells has changed, such as a pressure. */
+  /** Triggers a report after a change of reported facts, such as node pressure. */
   readonly wake: () => void;
-  /** To be called when the runtime came or went. */
+  /** Triggers a check after the runtime has become available or unavailable. */
   readonly runtimeChanged: () => void;
 }
 
-/** How long a runtime that doesn't answer holds up registration, in ms. */
-const RUNTIME_PATIENCE_MS = 10_000;
-/** No status of a condition. */
+/** Time that an unresponsive runtime may delay the registration, in ms. */
+const RUNTIME_TIMEOUT_MS = 10_000;
+/** Not a valid condition status. */
 const NEVER_REPORTED = '';
 
-const readyWord = (node: Node | undefined): string | undefined =>
+const readyStatus = (node: Node | undefined): string | undefined =>
   node?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
 
 interface Parts {
@@ -68,7 +69,7 @@ interface Parts {
 function createParts(
   deps: NodeRegistrationDeps,
   settings: RegistrationSettings,
-  tell: (events: readonly NodeEvent[]) => void,
+  emit: (events: readonly NodeEvent[]) => void,
 ): Parts {
   const { clock, log, contact, api, heartbeat } = deps;
   const { nodeName, vocabulary, updateMs, reportMs, mostImages } = settings;
@@ -85,9 +86,9 @@ function createParts(
       node: follower.current,
       note: follower.note,
       decide,
-      tell,
+      emit,
       reported: (node) => {
-        lastReady = readyWord(node);
+        lastReady = readyStatus(node);
         deps.reported?.(node);
       },
     },
@@ -95,9 +96,9 @@ function createParts(
   );
   runtime.onChange(reporter.wake);
   contact.onReturn(reporter.wake);
-  // A node that came, or whose readiness somebody else changed, is put right at once.
+  // A node that appeared, or whose readiness was changed by others, is corrected at once.
   follower.onChange((node) => {
-    if (readyWord(node) !== lastReady) reporter.wake();
+    if (readyStatus(node) !== lastReady) reporter.wake();
   });
   return { follower, runtime, decide, reporter };
 }
@@ -108,8 +109,8 @@ export function createNodeRegistration(
 ): NodeRegistration {
   const { clock, log, contact, api, heartbeat } = deps;
   const { vocabulary } = settings;
-  const tell = (events: readonly NodeEvent[]): void => events.forEach(deps.event);
-  const { follower, runtime, decide, reporter } = createParts(deps, settings, tell);
+  const emit = (events: readonly NodeEvent[]): void => events.forEach(deps.event);
+  const { follower, runtime, decide, reporter } = createParts(deps, settings, emit);
 
   async function initial(): Promise<Node> {
     const { architecture } = await deps.readMachine();
@@ -126,7 +127,7 @@ export function createNodeRegistration(
       contact,
       initial,
       decide,
-      tell,
+      emit,
       ...(extended === undefined ? {} : { extended }),
       ...(registered === undefined ? {} : { registered }),
     };
@@ -137,16 +138,16 @@ export function createNodeRegistration(
     }
   }
 
-  /** The first report shall say what the runtime is, unless the runtime takes its time: a node that was ready must not
-   *  seem to fail because its agent began anew. */
+  /** Waits for the runtime status before the first report, within a limit: the restart of an agent must not
+   *  make a ready node appear to fail. */
   async function runtimeKnown(signal: AbortSignal): Promise<void> {
     const known = Promise.withResolvers<void>();
     const end = runtime.onChange(() => {
       if (runtime.version() !== '') known.resolve();
     });
     const enough = new AbortController();
-    const patience = sleep(clock, RUNTIME_PATIENCE_MS, AbortSignal.any([signal, enough.signal]));
-    await Promise.race([known.promise, patience.catch(() => undefined)]);
+    const timeout = sleep(clock, RUNTIME_TIMEOUT_MS, AbortSignal.any([signal, enough.signal]));
+    await Promise.race([known.promise, timeout.catch(() => undefined)]);
     enough.abort();
     end();
   }
@@ -154,17 +155,18 @@ export function createNodeRegistration(
   let started: AbortSignal | undefined;
   async function run(signal: AbortSignal): Promise<void> {
     started = signal;
-    tell([{ type: 'Normal', reason: 'Starting', message: `Starting ${settings.status.words.agent}.` }]);
+    emit([{ type: 'Normal', reason: 'Starting', message: `Starting ${settings.status.names.agent}.` }]);
     const known = runtimeKnown(signal);
-    const asking = runtime.run(signal);
+    const polling = runtime.run(signal);
     await known;
     const lease = { lease: settings.lease, vocabulary };
     await Promise.all([
-      asking,
+      polling,
       follower.run(signal),
-      // Its status is told of a node that is whole: otherwise both would find the same changes, and tell them twice.
+      // The status is reported only after the registration: otherwise both would find the same changes and
+      // emit events twice.
       register(signal).then(() => reporter.run(signal)),
-      runLeaseKeeper({ client: heartbeat, clock, contact, whenNode: follower.whenThere }, lease, signal),
+      runLeaseRenewal({ client: heartbeat, clock, contact, whenNode: follower.whenThere }, lease, signal),
     ]);
   }
 
@@ -173,7 +175,7 @@ export function createNodeRegistration(
     whenNode: follower.whenThere,
     onChange: follower.onChange,
     wake: reporter.wake,
-    runtimeChanged: () => void (started === undefined ? undefined : runtime.look(started)),
+    runtimeChanged: () => void (started === undefined ? undefined : runtime.poll(started)),
     run,
   };
 }

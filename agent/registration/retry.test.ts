@@ -13,7 +13,7 @@ function setUp() {
 }
 
 describe('untilDone', () => {
-  test('tries again after growing times until it succeeds', async () => {
+  test('retries with growing delays until it succeeds', async () => {
     const { clock, contact } = setUp();
     const startMs = clock.monotonic();
     const triedAtMs: number[] = [];

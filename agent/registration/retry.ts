@@ -1,4 +1,4 @@
-/** Trying a request again until it succeeds or is no longer wanted. */
+/** Retries a request until it succeeds or is aborted. */
 import { type BackoffPolicy, createBackoff } from '#api/kit/backoff.ts';
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import type { ServerContact } from '../api-client/server-contact.ts';
@@ -8,12 +8,12 @@ export interface RetryDeps {
   readonly contact: ServerContact;
 }
 
-/** Delays of upstream's registration and of its lease, whose first differs. */
+/** Backoff of upstream's registration and of its lease, which differ in the first delay. */
 export const REGISTER_RETRY: BackoffPolicy = { initialMs: 100, maxMs: 7000, jitter: 0.1 };
 export const LEASE_RETRY: BackoffPolicy = { initialMs: 200, maxMs: 7000, jitter: 0.1 };
 
-/** The result of the first try that does not throw. Failures are noted with the contact.
- *  @throws the signal's reason only */
+/** Returns the result of the first attempt that does not throw. Failures are reported to the contact.
+ *  @throws the reason of the signal only */
 export async function untilDone<T>(
   { clock, contact }: RetryDeps,
   { subject, policy }: { readonly subject: string; readonly policy: BackoffPolicy },

@@ -23,7 +23,7 @@ describe('runtimeTroubles', () => {
     ],
     [
       { ...report(true, true), conditions: [condition('RuntimeReady', true)] },
-      ['container runtime network not ready: NetworkReady is not told'],
+      ['container runtime network not ready: NetworkReady is not reported'],
     ],
   ])('%j', (given, troubles) => {
     expect(runtimeTroubles(given)).toEqual(troubles);
@@ -31,10 +31,10 @@ describe('runtimeTroubles', () => {
 });
 
 describe('createRuntimeState', () => {
-  test('is patient with a runtime that is silent, and tells of each change once', async () => {
+  test('tolerates an unresponsive runtime for a while, and notifies of each change once', async () => {
     const clock = createFakeClock();
-    let answer: () => Promise<RuntimeReport> = () => Promise.resolve(report(true, true));
-    const state = createRuntimeState({ clock, log: silentLogger, read: () => answer() });
+    let respond: () => Promise<RuntimeReport> = () => Promise.resolve(report(true, true));
+    const state = createRuntimeState({ clock, log: silentLogger, read: () => respond() });
     let changes = 0;
     state.onChange(() => (changes += 1));
     expect(state.troubles()).toEqual(['container runtime status check may not have completed yet']);
@@ -42,28 +42,28 @@ describe('createRuntimeState', () => {
     const running = state.run(stop.signal);
     await clock.advance(20_000);
     expect([state.troubles(), state.version(), changes]).toEqual([[], 'containerd://1.6', 1]);
-    answer = () => Promise.reject(new Error('away'));
+    respond = () => Promise.reject(new Error('away'));
     await clock.advance(30_000);
     expect([state.troubles(), changes]).toEqual([[], 1]);
     await clock.advance(5000);
     expect([state.troubles(), changes]).toEqual([['container runtime is down'], 2]);
-    answer = () => Promise.resolve(report(true, false));
+    respond = () => Promise.resolve(report(true, false));
     await clock.advance(5000);
     expect([state.troubles().length, changes]).toEqual([1, 3]);
     stop.abort();
     await running;
   });
 
-  test('gives up a call that takes too long', async () => {
+  test('aborts a call that takes too long', async () => {
     const clock = createFakeClock();
     const read = (signal: AbortSignal) =>
       new Promise<RuntimeReport>((_, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason as Error));
       });
     const state = createRuntimeState({ clock, log: silentLogger, read });
-    const looked = state.look(new AbortController().signal);
+    const poll = state.poll(new AbortController().signal);
     await clock.advance(10_000);
-    await looked;
+    await poll;
     expect(state.version()).toBe('');
   });
 });

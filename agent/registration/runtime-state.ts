@@ -1,5 +1,6 @@
-/** What the container runtime says of itself, asked every few seconds: it has no event for it. A runtime that says
- *  nothing for a moment, as while it restarts, is not taken for a sick one. Source: upstream's runtime state, 1.24. */
+/** Status of the container runtime, polled every few seconds, since CRI has no event for it. A runtime that
+ *  does not respond for a moment, as during its restart, does not count as down. Source: upstream's runtime
+ *  state, 1.24. */
 
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
 import { createListeners } from '#api/kit/listeners.ts';
@@ -27,33 +28,33 @@ export interface RuntimeStateDeps {
 }
 
 export interface RuntimeState {
-  /** Asks until the signal fires. Never rejects. */
+  /** Polls until the signal fires. Never rejects. */
   readonly run: (signal: AbortSignal) => Promise<void>;
-  /** Asks once, now. Never rejects. */
-  readonly look: (signal: AbortSignal) => Promise<void>;
-  /** Why no pod can be run; empty when nothing is known against it. */
+  /** Polls once, now. Never rejects. */
+  readonly poll: (signal: AbortSignal) => Promise<void>;
+  /** Reasons why pods cannot run; empty when none is known. */
   readonly troubles: () => readonly string[];
-  /** `containerd://1.6.20`; empty while nothing was heard. */
+  /** `containerd://1.6.20`; empty before the first response. */
   readonly version: () => string;
-  /** Calls the listener when any of it changed. Returns the function that ends this. */
+  /** Calls the listener at each change. Returns a function that unsubscribes. */
   readonly onChange: (listener: () => void) => () => void;
 }
 
 const PERIOD_MS = 5000;
 const LONGEST_CALL_MS = 10_000;
-/** How long the runtime may be silent before it counts as down. */
-const PATIENCE_MS = 30_000;
+/** Time without a response after which the runtime counts as down. */
+const DOWN_AFTER_MS = 30_000;
 
 const SUBJECTS: readonly { readonly type: string; readonly subject: string }[] = [
   { type: 'RuntimeReady', subject: 'container runtime' },
   { type: 'NetworkReady', subject: 'container runtime network' },
 ];
 
-/** Pure: what a report says against running pods. */
+/** Returns the reasons in a report why pods cannot run. Pure. */
 export function runtimeTroubles({ conditions }: RuntimeReport): readonly string[] {
   return SUBJECTS.flatMap(({ type, subject }) => {
     const condition = conditions.find((one) => one.type === type);
-    if (condition === undefined) return [`${subject} not ready: ${type} is not told`];
+    if (condition === undefined) return [`${subject} not ready: ${type} is not reported`];
     const { status, reason, message } = condition;
     if (status) return [];
     return [`${subject} not ready: ${type}=false reason:${reason} message:${message}`];
@@ -62,43 +63,43 @@ export function runtimeTroubles({ conditions }: RuntimeReport): readonly string[
 
 export function createRuntimeState({ clock, log, read }: RuntimeStateDeps): RuntimeState {
   let last: { readonly report: RuntimeReport; readonly atMs: number } | undefined;
-  let told = '';
+  let notified = '';
   const listeners = createListeners('runtime state');
 
   function troubles(): readonly string[] {
     if (last === undefined) return ['container runtime status check may not have completed yet'];
-    const silent = clock.monotonic() - last.atMs > PATIENCE_MS;
+    const silent = clock.monotonic() - last.atMs > DOWN_AFTER_MS;
     return silent ? ['container runtime is down'] : runtimeTroubles(last.report);
   }
 
   const version = (): string => (last === undefined ? '' : `${last.report.name}://${last.report.version}`);
 
-  function tell(): void {
+  function notify(): void {
     const now = [version(), ...troubles()].join('\n');
-    if (now === told) return;
-    told = now;
+    if (now === notified) return;
+    notified = now;
     listeners.notify();
   }
 
-  async function look(signal: AbortSignal): Promise<void> {
+  async function poll(signal: AbortSignal): Promise<void> {
     const late = new AbortController();
     const timer = clock.setTimer(
-      () => late.abort(new Error('the runtime did not tell its state in time')),
+      () => late.abort(new Error('timed out waiting for the runtime status')),
       LONGEST_CALL_MS,
     );
     try {
       const report = await read(AbortSignal.any([signal, late.signal]));
       last = { report, atMs: clock.monotonic() };
     } catch (thrown) {
-      if (!signal.aborted) log.debug({ err: asError(thrown) }, 'Runtime did not tell its state');
+      if (!signal.aborted) log.debug({ err: asError(thrown) }, 'Failed to read runtime status');
     } finally {
       timer.cancel();
     }
-    if (!signal.aborted) tell();
+    if (!signal.aborted) notify();
   }
 
   return {
-    look,
+    poll,
     troubles,
     version,
     onChange(listener) {
@@ -107,7 +108,7 @@ export function createRuntimeState({ clock, log, read }: RuntimeStateDeps): Runt
     },
     async run(signal) {
       while (!signal.aborted) {
-        await look(signal);
+        await poll(signal);
         await sleep(clock, PERIOD_MS, signal).catch(() => undefined);
       }
     },

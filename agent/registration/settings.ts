@@ -1,25 +1,25 @@
-/** What of the agent's configuration a node is made of. Pure. */
+/** Registration settings from the configuration of the agent. Pure. */
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
-import { wishedAddresses } from './addresses.ts';
+import type { ResourceRules } from '../machine/capacity.ts';
+import { requestedAddresses } from './addresses.ts';
 import { decideAttachLimits } from './attach-limits.ts';
 import type { NodeIdentityRules } from './initial-node.ts';
 import type { LeaseRules } from './node-lease.ts';
 import type { StatusRules } from './node-status.ts';
-import type { ResourceRules } from './resources.ts';
-import { nodeWords } from './words.ts';
+import { nodeNames } from './words.ts';
 
 export interface RegistrationSettings {
   readonly vocabulary: Vocabulary;
   readonly nodeName: string;
-  /** `--register-node`: false waits until somebody else makes the node. */
+  /** `--register-node`: with false, waits until the node has been created by others. */
   readonly registers: boolean;
-  /** Without the architecture, which the machine tells. */
+  /** Without the architecture, which is a machine fact. */
   readonly identity: Omit<NodeIdentityRules, 'architecture'>;
   readonly status: StatusRules;
   readonly lease: LeaseRules;
-  /** How often the status is worked out, and how often it is reported without a change, in ms. */
+  /** Interval of computing the status, and of reporting it without a change, in ms. */
   readonly updateMs: number;
   readonly reportMs: number;
   /** -1 is all. */
@@ -42,7 +42,7 @@ export const resourceRules = (config: AgentConfig): ResourceRules => ({
   localStorage: featureEnabled(config, 'LocalStorageCapacityIsolation'),
 });
 
-/** `--cloud-provider` of a node that a program elsewhere makes complete. */
+/** `--cloud-provider` of a node that an external cloud provider initializes. */
 const EXTERNAL = 'external';
 
 export function registrationSettings(
@@ -50,14 +50,14 @@ export function registrationSettings(
   { nodeName, agentVersion }: NodeNaming,
 ): RegistrationSettings {
   const vocabulary = VOCABULARIES[config.vocabulary];
-  const words = nodeWords(vocabulary);
+  const names = nodeNames(vocabulary);
   const externalProvider = config.cloudProvider === EXTERNAL;
   return {
     vocabulary,
     nodeName,
     registers: config.registerNode,
     identity: {
-      words,
+      names,
       nodeName,
       hostname: nodeName,
       labels: config.nodeLabels,
@@ -65,12 +65,12 @@ export function registrationSettings(
       schedulable: config.registerSchedulable,
       providerID: config.providerID,
       externalProvider,
-      wishedIP: wishedAddresses(config.nodeIP)[0] ?? '',
+      requestedIP: requestedAddresses(config.nodeIP)[0] ?? '',
       controllerAttaches: config.enableControllerAttachDetach,
       keepsVolumes: config.keepTerminatedPodVolumes,
     },
     status: {
-      words,
+      names,
       agentVersion,
       externalProvider,
       addresses: { nodeIP: config.nodeIP, hostname: nodeName },
@@ -82,8 +82,8 @@ export function registrationSettings(
       ...(config.enableServer ? { serverPort: config.port } : {}),
     },
     lease: {
-      apiVersion: words.leaseApiVersion,
-      namespace: words.leaseNamespace,
+      apiVersion: names.leaseApiVersion,
+      namespace: names.leaseNamespace,
       nodeName,
       durationSeconds: config.nodeLeaseDurationSeconds,
     },
@@ -93,7 +93,7 @@ export function registrationSettings(
   };
 }
 
-/** How long a heartbeat may take, in ms: no longer than until the next one, so that a connection that hangs is left
+/** Returns the timeout of a heartbeat in ms: at most its interval, so that a hanging connection is abandoned
  *  in time. */
 export function heartbeatTimeoutMs({
   nodeStatusUpdateFrequency,

@@ -1,25 +1,27 @@
-/** Gathers what a node's status is made of, and decides it. */
+/** Gathers the facts of the node status, and computes it. */
+
+import type { ContainerImage, Node } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import type { ContainerImage, Node } from '#api/schema/gen/core-v1.ts';
-import type { ExtendedResources } from '../resources/contract.ts';
+import type { ExtendedResources } from '../machine/extended-resources.ts';
+import type { MachineReader } from '../machine/read-machine.ts';
 import type { Pressure } from './conditions.ts';
-import type { MachineReader } from './machine/read-machine.ts';
 import { decideImages, type NodeImage } from './node-images.ts';
 import { decideStatus, type StatusDecision, type StatusInputs, type StatusRules } from './node-status.ts';
 import type { RuntimeState } from './runtime-state.ts';
 
-/** What the node's status is made of besides the machine and the runtime. */
+/** Facts besides those of machine and runtime. */
 export interface StatusSources {
-  /** Default: none are told. */
+  /** Default: no images are reported. */
   readonly readImages?: (signal: AbortSignal) => Promise<readonly NodeImage[]>;
   /** Default: none. */
   readonly pressure?: () => Pressure;
-  /** What else keeps the node from being ready, such as a shutdown. Default: nothing. */
+  /** Further reasons why the node is not ready, such as a shutdown. Default: none. */
   readonly troubles?: () => readonly string[];
-  /** Names of volumes in use, undefined while they are not known; given what was told last. Default: none are told. */
-  readonly volumesInUse?: (told: readonly string[]) => readonly string[] | undefined;
-  /** Devices of plugins. Default: none. */
+  /** Names of volumes in use, undefined while unknown; receives the last reported ones. Default: not
+   *  reported. */
+  readonly volumesInUse?: (reported: readonly string[]) => readonly string[] | undefined;
+  /** Extended resources of device plugins. Default: none. */
   readonly extended?: () => ExtendedResources | undefined;
 }
 
@@ -38,11 +40,11 @@ export interface StatusDeciderOptions {
 
 export type StatusDecider = (node: Node, signal: AbortSignal) => Promise<StatusDecision>;
 
-/** Images change seldom, and a list of them is long. */
-const IMAGES_KEPT_MS = 30_000;
+/** Images change rarely, and their list is long. */
+const IMAGES_TTL_MS = 30_000;
 const NO_PRESSURE: Pressure = { memory: false, disk: false, pid: false };
 
-/** Images as last listed, listed anew when they are old. */
+/** Returns the cached list of images, refreshed when it is old. */
 function createImageList(
   { clock, log, readImages }: Pick<StatusDeciderDeps, 'clock' | 'log' | 'readImages'>,
   most: number,
@@ -50,12 +52,12 @@ function createImageList(
   let known: readonly ContainerImage[] | undefined;
   let readAtMs = Number.NEGATIVE_INFINITY;
   return async (signal) => {
-    if (readImages === undefined || clock.monotonic() - readAtMs < IMAGES_KEPT_MS) return known;
+    if (readImages === undefined || clock.monotonic() - readAtMs < IMAGES_TTL_MS) return known;
     try {
       known = decideImages(await readImages(signal), most);
       readAtMs = clock.monotonic();
     } catch (err) {
-      if (!signal.aborted) log.debug({ err }, 'Images of the node could not be listed');
+      if (!signal.aborted) log.debug({ err }, 'Failed to list node images');
     }
     return known;
   };
@@ -68,9 +70,9 @@ export function createStatusDecider(
   const { clock, readMachine, runtime } = deps;
   const listImages = createImageList(deps, mostImages);
 
-  async function inputs(told: readonly string[], signal: AbortSignal): Promise<StatusInputs> {
+  async function inputs(reported: readonly string[], signal: AbortSignal): Promise<StatusInputs> {
     const [facts, images] = await Promise.all([readMachine(), listImages(signal)]);
-    const volumesInUse = deps.volumesInUse?.(told);
+    const volumesInUse = deps.volumesInUse?.(reported);
     const extended = deps.extended?.();
     return {
       facts,
@@ -84,7 +86,7 @@ export function createStatusDecider(
   }
 
   return async (node, signal) => {
-    const told = node.status?.volumesInUse ?? [];
-    return decideStatus(node, await inputs(told, signal), rules, clock.now());
+    const reported = node.status?.volumesInUse ?? [];
+    return decideStatus(node, await inputs(reported, signal), rules, clock.now());
   };
 }

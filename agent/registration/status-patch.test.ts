@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Node, NodeStatus } from '#api/schema/gen/core-v1.ts';
+import type { Node, NodeStatus } from '#api/gen/core-v1.ts';
 import { nodePatch, statusChanged } from './status-patch.ts';
 
 const ready = (heartbeat: string, status = 'True') => ({

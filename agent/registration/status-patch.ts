@@ -1,23 +1,23 @@
-/** What of a node to send: the members that changed, as a strategic merge patch. Pure. */
+/** Strategic merge patch with the changed members of a node. Pure. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Node, NodeCondition, NodeStatus } from '#api/schema/gen/core-v1.ts';
+import type { Node, NodeCondition, NodeStatus } from '#api/gen/core-v1.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
 const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Without empty lists and maps: a server does not keep them, so they are no difference. */
+/** Removes empty lists and maps: a server does not store them, so they are not a difference. */
 function present(members: object): Members {
-  const kept = Object.entries({ ...members }).filter(
+  const nonEmpty = Object.entries({ ...members }).filter(
     ([, value]: readonly [string, unknown]) =>
       value !== undefined &&
       !(typeof value === 'object' && value !== null && Object.keys(value).length === 0),
   );
-  return Object.fromEntries(kept);
+  return Object.fromEntries(nonEmpty);
 }
 
-/** Members of `after` that differ, null for those that are gone. Lists count as a whole. */
+/** Returns the changed members of `after`, null for removed ones. Lists are compared as a whole. */
 function diffMembers(before: Members, after: Members): Members {
   const patch: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(after)) {
@@ -29,7 +29,7 @@ function diffMembers(before: Members, after: Members): Members {
   return patch;
 }
 
-/** Conditions are merged by their type: each that changed, with its changed members. */
+/** Conditions are merged by type: returns each changed one with its changed members. */
 function diffConditions(
   before: readonly NodeCondition[],
   after: readonly NodeCondition[],
@@ -45,7 +45,7 @@ function diffStatus(before: NodeStatus, after: NodeStatus): Members {
   const { conditions: oldConditions = [], addresses: oldAddresses = [], ...old } = before;
   const { conditions = [], addresses = [], ...rest } = after;
   const changed = diffConditions(oldConditions, conditions);
-  // Merging by type would mix the addresses of two families; the list is replaced as a whole.
+  // A merge by type would mix the addresses of two families; the list is replaced as a whole.
   const replaced = isDeepStrictEqual(oldAddresses, addresses) ? [] : [...addresses, { $patch: 'replace' }];
   return {
     ...diffMembers(present(old), present(rest)),
@@ -54,8 +54,8 @@ function diffStatus(before: NodeStatus, after: NodeStatus): Members {
   };
 }
 
-/** The patch from one state of a node to another, in labels, annotations and status; `undefined` if nothing is to
- *  be sent. */
+/** Returns the patch between two states of a node, in labels, annotations and status; `undefined` without
+ *  changes. */
 export function nodePatch(before: Node, after: Node): Members | undefined {
   const status = diffStatus(before.status ?? {}, after.status ?? {});
   const { labels: oldLabels = {}, annotations: oldAnnotations = {} } = before.metadata ?? {};
@@ -70,16 +70,16 @@ export function nodePatch(before: Node, after: Node): Members | undefined {
 
 const withoutHeartbeats = ({ conditions = [], ...status }: NodeStatus): Members => ({
   ...present(status),
-  conditions: conditions.map(({ type, status: word, lastTransitionTime, reason, message }) => [
+  conditions: conditions.map(({ type, status: statusValue, lastTransitionTime, reason, message }) => [
     type,
-    word,
+    statusValue,
     lastTransitionTime,
     reason,
     message,
   ]),
 });
 
-/** Whether anything but heartbeats differs: what is worth a report before its time. */
+/** Reports whether anything but heartbeats differs, which is reported immediately. */
 export function statusChanged(before: NodeStatus, after: NodeStatus): boolean {
   return !isDeepStrictEqual(withoutHeartbeats(before), withoutHeartbeats(after));
 }

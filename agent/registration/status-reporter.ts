@@ -1,9 +1,10 @@
-/** Reports the node's status: what changed at once, and all is well every few minutes. */
+/** Reports the node status: changes at once, an unchanged status every few minutes. */
+
+import type { Node } from '#api/gen/core-v1.ts';
 import { createBackoff } from '#api/kit/backoff.ts';
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
-import type { Node } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiClient } from '../api-client/client.ts';
 import type { ServerContact } from '../api-client/server-contact.ts';
@@ -16,28 +17,28 @@ export interface StatusReporterDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly contact: ServerContact;
-  /** The node as the server has it; undefined while there is none. */
+  /** The node as stored by the server; undefined while it does not exist. */
   readonly node: () => Node | undefined;
-  /** Takes the node as the server answered. */
+  /** Stores the node of a response. */
   readonly note: (node: Node) => void;
-  /** The status that a node should have now. */
+  /** Returns the desired status of a node. */
   readonly decide: (node: Node, signal: AbortSignal) => Promise<StatusDecision>;
-  readonly tell: (events: readonly NodeEvent[]) => void;
-  /** Told of each status that the server has. */
+  readonly emit: (events: readonly NodeEvent[]) => void;
+  /** Called with each status stored by the server. */
   readonly reported: (node: Node) => void;
 }
 
 export interface StatusReporterOptions {
   readonly nodeName: string;
   readonly vocabulary: Vocabulary;
-  /** How often the status is worked out, in ms. */
+  /** Interval of computing the status, in ms. */
   readonly updateMs: number;
-  /** How often it is reported without a change, in ms. */
+  /** Interval of reports without a change, in ms. */
   readonly reportMs: number;
 }
 
 export interface StatusReporter {
-  /** Asks for a look now. */
+  /** Triggers a check now. */
   readonly wake: () => void;
   /** Reports until the signal fires. Never rejects. */
   readonly run: (signal: AbortSignal) => Promise<void>;
@@ -59,14 +60,14 @@ export function createStatusReporter(
   async function send(node: Node, { status, events }: StatusDecision, signal: AbortSignal): Promise<void> {
     const content = nodePatch(node, { ...node, status });
     if (content !== undefined) {
-      const answer = await client.patch(address, { type: 'strategic', content }, signal);
-      deps.note(readNode(answer, vocabulary));
+      const response = await client.patch(address, { type: 'strategic', content }, signal);
+      deps.note(readNode(response, vocabulary));
     }
     contact.succeeded(SUBJECT);
     backoff.reset(SUBJECT);
     reportedAtMs = clock.monotonic();
-    // Told when the server knows: otherwise each try would tell it again.
-    deps.tell(events);
+    // Emitted after the server has stored the status: each retry would emit them again otherwise.
+    deps.emit(events);
   }
 
   async function step(signal: AbortSignal): Promise<number | undefined> {
@@ -90,7 +91,7 @@ export function createStatusReporter(
   const loop = createLoop({
     clock,
     step,
-    onError: (thrown) => log.error({ err: asError(thrown) }, 'Status of the node could not be told'),
+    onError: (thrown) => log.error({ err: asError(thrown) }, 'Failed to report node status'),
     retryMs: updateMs,
   });
   return {

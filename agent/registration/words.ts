@@ -1,34 +1,34 @@
-/** Labels, annotations, taints and reasons of nodes, in a vocabulary. Pure. */
+/** Names of node labels, annotations, taints and reasons, in a vocabulary. Pure. */
 import type { Vocabulary } from '#api/vocabulary.ts';
 
-export interface NodeWords {
+export interface NodeNames {
   readonly labelHostname: string;
   readonly labelOS: string;
   readonly labelArch: string;
   readonly labelBetaOS: string;
   readonly labelBetaArch: string;
-  /** Labels that follow the machine: a node that was there before gets them anew. */
+  /** Labels from machine facts, which are updated on an existing node. */
   readonly reconciledLabels: readonly string[];
-  /** Labels that say what kind of machine it is, the newest first. */
+  /** Labels of the instance type, the newest first. */
   readonly instanceTypes: readonly string[];
   readonly annotationControllerAttaches: string;
   readonly annotationKeepsVolumes: string;
-  /** Tells a provider outside which address the user wished. */
+  /** Annotation with the requested address for an external cloud provider. */
   readonly annotationProvidedIP: string;
   readonly taintUnschedulable: string;
   readonly taintUninitialized: string;
   readonly leaseApiVersion: string;
   readonly leaseNamespace: string;
-  /** `nodeagent`: what the agent calls itself in messages. */
+  /** `nodeagent`: name of the agent in messages. */
   readonly agent: string;
-  /** `NodeAgent`: how reasons begin. */
+  /** `NodeAgent`: prefix of reasons. */
   readonly reasonPrefix: string;
   readonly versionMember: string;
   readonly proxyVersionMember: string;
   readonly endpointMember: string;
 }
 
-export function nodeWords(vocabulary: Vocabulary): NodeWords {
+export function nodeNames(vocabulary: Vocabulary): NodeNames {
   const { domain, labelHostname } = vocabulary;
   const labels = {
     labelHostname,
@@ -48,7 +48,7 @@ export function nodeWords(vocabulary: Vocabulary): NodeWords {
       `failure-domain.beta.${domain}/zone`,
       `failure-domain.beta.${domain}/region`,
       ...instanceTypes,
-      // Such a node is no ours, but the label may be set on any.
+      // Applies to Windows nodes, but the label may be set on any.
       `node.${domain}/windows-build`,
     ],
     annotationControllerAttaches: `volumes.${domain}/controller-managed-attach-detach`,

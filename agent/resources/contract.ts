@@ -1,40 +1,43 @@
-/** What hands out the node's resources to containers: processors, memory nodes, devices. Types and refusals only.
+/** Contract of the resource managers, which assign CPUs, NUMA memory and devices to containers. Types and
+ *  errors only.
  *
- *  Admission chooses and books, at once and without I/O; the start of a container asks for what was booked and may
- *  take its time. Providers know one resource each, the managers (`resource-managers.ts`) bring them together, so that
- *  what a container gets lies on the same memory nodes. Source: upstream's topology manager, release 1.24. */
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
+ *  Admission chooses and reserves resources synchronously and without I/O; the start of a container fetches
+ *  its grant and may take time. Each provider knows one kind of resource; `resource-managers.ts` combines
+ *  them, so that the resources of a container are aligned on the same NUMA nodes. Source: upstream's topology
+ *  manager, release 1.24. */
+import type { Container, Pod } from '#api/gen/core-v1.ts';
 import type { Device, LinuxContainerResources, Mount } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
 import type { Refusal } from '../admission/admit.ts';
+import type { ExtendedResources } from '../machine/extended-resources.ts';
 import type { ProviderHints, TopologyHint } from './topology/hints.ts';
 
-/** A container that wants resources. */
+/** A container that requests resources. */
 export interface ContainerRequest {
   readonly pod: Pod;
   readonly container: Container;
-  /** An init container that ends before the others start: what it had can be theirs. */
+  /** An init container that terminates before the others start: they can reuse its resources. */
   readonly init: boolean;
 }
 
-/** What a container gets when it is made. Everything may be left out. */
+/** Resources granted to a container at its creation. All members are optional. */
 export interface ContainerGrant {
-  /** As in `cpuset.cpus`; empty leaves it to the runtime. */
+  /** In the form of `cpuset.cpus`; empty leaves it to the runtime. */
   readonly cpusetCpus?: string;
-  /** As in `cpuset.mems`; empty leaves it to the runtime. */
+  /** In the form of `cpuset.mems`; empty leaves it to the runtime. */
   readonly cpusetMems?: string;
   readonly devices?: readonly Device[];
   readonly mounts?: readonly MessageInput<Mount>[];
-  /** The container's own variables of the same names go before these. */
+  /** Variables of the container with the same names take precedence. */
   readonly env?: Readonly<Record<string, string>>;
-  /** For the runtime. */
+  /** Annotations for the runtime. */
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** A container that can't have what it asks for; the pod is shown as failed with the reason. */
+/** The request of a container cannot be satisfied; the pod fails with the reason. */
 export class ResourceRefusal extends Error {
   override readonly name: string = 'ResourceRefusal';
-  /** Upstream's word, such as `UnexpectedAdmissionError`. */
+  /** Upstream's reason, such as `UnexpectedAdmissionError`. */
   readonly reason: string;
 
   constructor(reason: string, message: string, cause?: unknown) {
@@ -43,85 +46,78 @@ export class ResourceRefusal extends Error {
   }
 }
 
-/** Resources that the node has beside those that it always has. Quantities by name. */
-export interface ExtendedResources {
-  readonly capacity: Readonly<Record<string, string>>;
-  readonly allocatable: Readonly<Record<string, string>>;
-  /** Names of resources that were here and are gone for good. */
-  readonly removed: readonly string[];
-  /** Nobody here knows what there was before: what the node told of it is void until it is there again. */
-  readonly forgotten?: true;
-}
-
-/** Hands out one kind of resource. What is booked must outlive the agent before `grant` resolves. */
+/** Provider of one kind of resource. Reservations must be persisted before `grant` resolves. */
 export interface ResourceProvider {
   /** For logs, such as `cpu`. */
   readonly name: string;
-  /** Where the container could have what it asks for; a container that has it already stays where it is. */
+  /** Returns the NUMA placements that satisfy the request of the container; its existing resources stay in
+   *  place. */
   hints(request: ContainerRequest): ProviderHints;
   /** The same for all containers of the pod together. */
   podHints(pod: Pod): ProviderHints;
-  /** Chooses and books. A container that has its resources already keeps them: nothing changes.
-   *  @param where the memory nodes on which it was found to go with everything else
+  /** Chooses and reserves. A container that has its resources already retains them unchanged.
+   *  @param where NUMA nodes that the merged hints selected
    *  @throws ResourceRefusal */
   allocate(request: ContainerRequest, where: TopologyHint): void;
-  /** Pods that hold something, by UID. */
+  /** UIDs of pods with reservations. */
   holders(): ReadonlySet<string>;
-  /** The pod is gone, or was not taken on after all: gives back what it holds. Unknown pods are fine. */
+  /** Releases the reservations of a pod that was removed or rejected. Unknown pods are ignored. */
   release(podUID: string): void;
-  /** What the container gets at this start. Rejects when it can't be had now; the start is tried again later. */
+  /** Returns the resources for this start. Rejects when they are unavailable now; the start is retried later.
+   */
   grant?(request: ContainerRequest): Promise<ContainerGrant>;
-  /** The container was made and is about to run. */
+  /** Called when the container has been created and is about to run. */
   started?(podUID: string, container: string, containerId: string): void;
   resources?(): ExtendedResources;
-  /** The node is known with these resources. */
+  /** Called when the node status with these resources has been written. */
   told?(): void;
-  /** Calls the listener when `resources` has other answers. @returns a function that ends this */
+  /** Calls the listener when `resources` changes. @returns a function that unsubscribes */
   onChange?(listener: () => void): () => void;
-  /** Works until the signal fires. */
+  /** Runs until the signal fires. */
   run?(signal: AbortSignal): Promise<void>;
 }
 
-/** What a container has of its own, for those who tell of it. */
-export interface HeldResources {
-  /** Processors of its own, in order; none for one that shares. */
+/** Resources allocated exclusively to a container, for reporting. */
+export interface AllocatedResources {
+  /** Exclusive CPUs, in order; empty for a container in the shared pool. */
   readonly cpus: readonly number[];
-  readonly memory: readonly HeldMemory[];
+  readonly memory: readonly AllocatedMemory[];
 }
 
-export interface HeldMemory {
+export interface AllocatedMemory {
   /** `memory` or `hugepages-2Mi`. */
   readonly type: string;
   readonly sizeBytes: number;
   readonly nodes: readonly number[];
 }
 
-/** The node's resources as the rest of the agent sees them. */
+/** Facade of the resource managers for the rest of the agent. */
 export interface ResourceManagers {
-  /** Whether the node has what the pod's containers ask for; if so it is booked for them. Never called for pods that
-   *  run already. */
+  /** Checks whether the node can satisfy the containers of the pod and reserves their resources. Never called
+   *  for running pods. */
   admit(pod: Pod): Refusal | undefined;
-  /** A pod of an earlier agent: it keeps what it has, and is never refused. */
+  /** Registers a pod of an earlier run: it retains its resources and is never rejected. */
   adopt(pod: Pod): void;
-  /** What the container gets at this start. Rejects when it can't be had now. */
+  /** Returns the resources for this start. Rejects when they are unavailable now. */
   grant(pod: Pod, container: { readonly name: string }): Promise<ContainerGrant>;
-  /** The container was made and is about to run. */
+  /** Called when the container has been created and is about to run. */
   started(podUID: string, container: string, containerId: string): void;
   release(podUID: string): void;
-  /** Releases all pods that hold something and are not among these, which are asked for when anything is held. */
+  /** Releases the reservations of all pods that are not listed; the list is only requested when reservations
+   *  exist. */
   keepOnly(here: () => ReadonlySet<string>): void;
   resources(): ExtendedResources;
-  /** The node is known with these resources. */
+  /** Called when the node status with these resources has been written. */
   told(): void;
-  /** Calls the listener when `resources` has other answers. @returns a function that ends this */
+  /** Calls the listener when `resources` changes. @returns a function that unsubscribes */
   onChange(listener: () => void): () => void;
-  held(podUID: string, container: string): HeldResources;
-  /** What guaranteed pods may have at most: processors, and memory by node. */
-  most(): HeldResources;
+  held(podUID: string, container: string): AllocatedResources;
+  /** Upper bounds for guaranteed pods: CPUs, and memory by NUMA node. */
+  most(): AllocatedResources;
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** CRI resources with what was granted. */
+/** Returns the CRI resources with those of the grant. */
 export function withGrant(
   resources: MessageInput<LinuxContainerResources>,
   { cpusetCpus = '', cpusetMems = '' }: ContainerGrant,
@@ -133,8 +129,8 @@ export function withGrant(
   };
 }
 
-/** Several grants as one. Of cpusets the last one that says something counts; of all else everything, the first of
- *  equal names. */
+/** Merges grants. The last non-empty cpuset wins; everything else is concatenated, with the first of equal
+ *  names winning. */
 export function joinGrants(grants: readonly ContainerGrant[]): ContainerGrant {
   const joined = { cpusetCpus: '', cpusetMems: '' };
   for (const { cpusetCpus, cpusetMems } of grants) {
@@ -150,7 +146,7 @@ export function joinGrants(grants: readonly ContainerGrant[]): ContainerGrant {
   };
 }
 
-/** The first of equal names counts. */
+/** The first of equal names wins. */
 export function joinRecords(
   records: readonly Readonly<Record<string, string>>[],
 ): Readonly<Record<string, string>> {

@@ -1,7 +1,7 @@
-/** Metrics under the agent's own first word, as `kit/metrics.ts` knows of none. */
+/** Metrics registry that prefixes names with the agent's metric prefix. */
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 
-/** The same registry; what is made by this one has the prefix before its name. */
+/** Returns a view of the registry that prepends the prefix to the name of each new metric. */
 export function prefixedRegistry(registry: MetricsRegistry, prefix: string): MetricsRegistry {
   const named = <T extends { readonly name: string }>(options: T): T => ({
     ...options,

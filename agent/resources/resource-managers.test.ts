@@ -1,22 +1,21 @@
 import { describe, expect, test } from 'vitest';
+import type { Container, Pod } from '#api/gen/core-v1.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { createMetricsRegistry } from '#api/kit/metrics.ts';
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
 import type { ContainerRequest, ResourceProvider } from './contract.ts';
 import { ResourceRefusal } from './contract.ts';
 import { createResourceManagers } from './resource-managers.ts';
 import { maskOf, nodesIn, type TopologyHint, type TopologyPolicy } from './topology/hints.ts';
 import { topologySettings } from './topology/topology-settings.ts';
 
-/** A resource of which each of two memory nodes has some; containers ask for it by their annotations' stand-in: the
- *  limit of that name. */
+/** A provider of a resource that exists on two NUMA nodes; containers request it by a limit of that name. */
 function createPool(name: string, perNode: readonly number[]) {
-  const booked = new Map<string, { podUID: string; taken: readonly number[] }>();
+  const reservations = new Map<string, { podUID: string; taken: readonly number[] }>();
   const wanted = ({ container }: ContainerRequest): number =>
     Number(container.resources?.limits?.[name] ?? 0);
   const free = (): readonly number[] =>
     perNode.map(
-      (all, node) => all - [...booked.values()].reduce((sum, { taken }) => sum + (taken[node] ?? 0), 0),
+      (all, node) => all - [...reservations.values()].reduce((sum, { taken }) => sum + (taken[node] ?? 0), 0),
     );
   const hintsFor = (count: number): readonly TopologyHint[] | undefined => {
     if (count === 0) return undefined;
@@ -41,26 +40,27 @@ function createPool(name: string, perNode: readonly number[]) {
     allocate(request, { nodes }) {
       const podUID = request.pod.metadata?.uid ?? '';
       const key = `${podUID}/${request.container.name}`;
-      if (booked.has(key)) return;
+      if (reservations.has(key)) return;
       let left = wanted(request);
       const near = nodesIn(nodes ?? 3);
       const taken = [0, 0];
-      // The rest from elsewhere, as processors and devices are taken.
+      // The rest from other nodes, as the CPU and device managers do.
       for (const node of [...near, ...[0, 1].filter((other) => !near.includes(other))]) {
         taken[node] = Math.min(free()[node] ?? 0, left);
         left -= taken[node];
       }
       if (left > 0) throw new ResourceRefusal('UnexpectedAdmissionError', `no ${name} left`);
-      if (wanted(request) > 0) booked.set(key, { podUID, taken });
+      if (wanted(request) > 0) reservations.set(key, { podUID, taken });
     },
-    holders: () => new Set([...booked.values()].map(({ podUID }) => podUID)),
+    holders: () => new Set([...reservations.values()].map(({ podUID }) => podUID)),
     release(podUID) {
-      for (const [key, one] of booked) if (one.podUID === podUID) booked.delete(key);
+      for (const [key, one] of reservations) if (one.podUID === podUID) reservations.delete(key);
     },
     grant: ({ pod, container }) =>
       Promise.resolve({ env: { WHO: `${pod.metadata?.uid} ${container.name} ${name}`, [name]: '1' } }),
   };
-  const places = (): readonly string[] => [...booked].map(([key, { taken }]) => `${key} ${taken.join('+')}`);
+  const places = (): readonly string[] =>
+    [...reservations].map(([key, { taken }]) => `${key} ${taken.join('+')}`);
   return { provider, places };
 }
 
@@ -93,7 +93,7 @@ const NOT_TOGETHER = {
 };
 
 describe('admission', () => {
-  test('puts what a container asks for on one memory node', () => {
+  test('aligns the request of a container on one NUMA node', () => {
     const { managers, places } = setUp('single-numa-node', 'container', [4, 4], [0, 1]);
     expect(managers.admit(pod('a', { cpu: '2', gpu: '1' }))).toBeUndefined();
     expect(places()).toEqual(['a/c0 0+2', 'a/c0 0+1']);
@@ -104,7 +104,7 @@ describe('admission', () => {
     ['best-effort', undefined],
     ['restricted', NOT_TOGETHER],
     ['single-numa-node', NOT_TOGETHER],
-  ])('of processors here and a device there, by policy %s', (policy, verdict) => {
+  ])('of CPUs here and a device there, by policy %s', (policy, verdict) => {
     const { managers } = setUp(policy, 'container', [4, 1], [0, 1]);
     expect(managers.admit(pod('a', { cpu: '2', gpu: '1' }))).toEqual(verdict);
   });
@@ -132,7 +132,7 @@ describe('admission', () => {
     expect(places()).toEqual(['a/c0 0+2', 'a/c1 0+2']);
   });
 
-  test('gives back everything when one container is refused', () => {
+  test('releases everything when one container is rejected', () => {
     const { managers, places } = setUp('none');
     expect(managers.admit(pod('a', { cpu: '2' }, { cpu: '9' }))).toEqual({
       reason: 'UnexpectedAdmissionError',
@@ -150,13 +150,13 @@ describe('admission', () => {
   });
 });
 
-test('a pod of an earlier agent is never refused', () => {
+test('a pod of an earlier agent is never rejected', () => {
   const { managers, places } = setUp('none');
   managers.adopt(pod('a', { cpu: '2' }, { cpu: '9' }));
   expect(places()).toEqual(['a/c0 2+0']);
 });
 
-test('what pods hold that are gone is free again', () => {
+test('reservations of removed pods are released', () => {
   const { managers, places } = setUp('none');
   for (const uid of ['a', 'b']) managers.admit(pod(uid, { cpu: '2' }));
   managers.keepOnly(() => new Set(['b']));
@@ -168,17 +168,17 @@ test('what pods hold that are gone is free again', () => {
   expect(places()).toEqual([]);
 });
 
-test('a container gets what all providers grant, the first of equal names', async () => {
+test('grants of all providers are merged, the first of equal names wins', async () => {
   const { managers } = setUp('none');
   const { env } = await managers.grant(pod('a', {}), { name: 'c0' });
   expect(env).toEqual({ WHO: 'a c0 gpu', cpu: '1', gpu: '1' });
 });
 
-test('a machine of too many memory nodes is aligned by nobody', () => {
+test('a machine with too many NUMA nodes is rejected', () => {
   const config = { topologyManagerScope: 'pod', featureGates: {} } as const;
   const nine = Array.from({ length: 9 }, (_, node) => node);
   expect(() => topologySettings({ ...config, topologyManagerPolicy: 'restricted' }, nine)).toThrow(
-    /restricted works on machines of up to 8 memory nodes/,
+    /restricted supports up to 8 NUMA nodes/,
   );
   expect(topologySettings({ ...config, topologyManagerPolicy: 'none' }, nine).policy).toBe('none');
   const off = { topologyManagerPolicy: 'restricted', featureGates: { TopologyManager: false } } as const;

@@ -1,15 +1,16 @@
-/** Brings the providers of resources together: finds memory nodes that suit all of them, books, and gives back.
+/** Combines the resource providers: merges their NUMA hints, reserves, and releases.
  *  Reasons and order as upstream's topology manager, release 1.24. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { Refusal } from '../admission/admit.ts';
+import { type ExtendedResources } from '../machine/extended-resources.ts';
 import {
+  type AllocatedResources,
   type ContainerGrant,
   type ContainerRequest,
-  type ExtendedResources,
-  type HeldResources,
   joinGrants,
   joinRecords,
   type ResourceManagers,
@@ -21,15 +22,15 @@ import { decideTopology, type ProviderHints, type TopologyHint } from './topolog
 import type { TopologySettings } from './topology/topology-settings.ts';
 
 export interface ManagersDeps {
-  /** In the order in which they are asked. */
+  /** In the order in which they are called. */
   readonly providers: readonly ResourceProvider[];
   readonly log: Logger;
-  readonly held?: (podUID: string, container: string) => HeldResources;
-  readonly most?: () => HeldResources;
+  readonly held?: (podUID: string, container: string) => AllocatedResources;
+  readonly most?: () => AllocatedResources;
   readonly registry: MetricsRegistry;
 }
 
-const NOTHING_HELD: HeldResources = { cpus: [], memory: [] };
+const NOTHING_ALLOCATED: AllocatedResources = { cpus: [], memory: [] };
 const ANYWHERE: TopologyHint = { nodes: undefined, preferred: false };
 const UNEXPECTED = 'UnexpectedAdmissionError';
 const NOT_TOGETHER: Refusal = {
@@ -45,8 +46,8 @@ class NotTogetherError extends ResourceRefusal {
   }
 }
 
-/** Books everything that the pod's containers ask for, one after the other. */
-function createBooking(
+/** Reserves the requests of all containers of the pod, one after the other. */
+function createReservation(
   providers: readonly ResourceProvider[],
   { policy, scope, nodes }: TopologySettings,
 ): (pod: Pod) => void {
@@ -71,12 +72,12 @@ function createBooking(
 }
 
 interface AdmissionCounts {
-  readonly asked: () => void;
+  readonly requested: () => void;
   readonly refused: () => void;
 }
 
 function countAdmissions(registry: MetricsRegistry): AdmissionCounts {
-  const asked = registry.counter({
+  const requested = registry.counter({
     name: 'topology_manager_admission_requests_total',
     help: 'The number of admission requests where resources have to be aligned.',
   });
@@ -84,14 +85,14 @@ function countAdmissions(registry: MetricsRegistry): AdmissionCounts {
     name: 'topology_manager_admission_errors_total',
     help: 'The number of admission request failures where resources could not be aligned.',
   });
-  return { asked: () => asked.with().inc(), refused: () => refused.with().inc() };
+  return { requested: () => requested.with().inc(), refused: () => refused.with().inc() };
 }
 
 export function createResourceManagers(deps: ManagersDeps, options: TopologySettings): ResourceManagers {
   const { providers, log } = deps;
-  const { asked, refused } = countAdmissions(deps.registry);
+  const { requested, refused } = countAdmissions(deps.registry);
 
-  const bookAll = createBooking(providers, options);
+  const reserveAll = createReservation(providers, options);
   const release = (podUID: string): void => {
     for (const provider of providers) provider.release(podUID);
   };
@@ -99,9 +100,9 @@ export function createResourceManagers(deps: ManagersDeps, options: TopologySett
   return {
     admit(pod) {
       if (providers.length === 0) return undefined;
-      if (options.policy !== 'none') asked();
+      if (options.policy !== 'none') requested();
       try {
-        bookAll(pod);
+        reserveAll(pod);
         return undefined;
       } catch (thrown) {
         release(pod.metadata?.uid ?? '');
@@ -112,13 +113,10 @@ export function createResourceManagers(deps: ManagersDeps, options: TopologySett
     adopt(pod) {
       if (providers.length === 0) return;
       try {
-        bookAll(pod);
+        reserveAll(pod);
       } catch (thrown) {
         const err = asError(thrown);
-        log.warn(
-          { err, pod: pod.metadata?.name },
-          'Pod of an earlier agent runs without resources of its own',
-        );
+        log.warn({ err, pod: pod.metadata?.name }, 'Failed to restore exclusive resources of adopted pod');
       }
     },
     async grant(pod, { name }) {
@@ -138,8 +136,8 @@ export function createResourceManagers(deps: ManagersDeps, options: TopologySett
     keepOnly(here) {
       const holders = new Set(providers.flatMap((provider) => [...provider.holders()]));
       if (holders.size === 0) return;
-      const kept = here();
-      for (const podUID of holders) if (!kept.has(podUID)) release(podUID);
+      const present = here();
+      for (const podUID of holders) if (!present.has(podUID)) release(podUID);
     },
     resources: () => joinResources(providers.flatMap((provider) => provider.resources?.() ?? [])),
     told() {
@@ -151,8 +149,8 @@ export function createResourceManagers(deps: ManagersDeps, options: TopologySett
         for (const end of ends) end();
       };
     },
-    held: (podUID, container) => deps.held?.(podUID, container) ?? NOTHING_HELD,
-    most: () => deps.most?.() ?? NOTHING_HELD,
+    held: (podUID, container) => deps.held?.(podUID, container) ?? NOTHING_ALLOCATED,
+    most: () => deps.most?.() ?? NOTHING_ALLOCATED,
     async run(signal) {
       await Promise.all(providers.flatMap((provider) => provider.run?.(signal) ?? []));
     },

@@ -11,7 +11,7 @@ import { createTempDir, type TempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 
 const ROUNDS = 8;
-const STARTER = join(import.meta.dirname, 'testing/start-container.ts');
+const STARTER = join(import.meta.dirname, 'start-container.fixture.ts');
 
 let cri: CriConnection;
 let folder: TempDir;
@@ -55,7 +55,7 @@ function until(child: ChildProcess, word: string): Promise<void> {
 
 const stateOf = async (containerId: string) => (await cri.runtime.containerStatus({ containerId })).status;
 
-/** The container's state and reason once it is no longer only made. */
+/** Returns state and reason of the container once it has left the state created. */
 async function outcomeOf(containerId: string): Promise<readonly (string | undefined)[]> {
   await eventually(async () => (await stateOf(containerId))?.state !== 'CONTAINER_CREATED');
   const status = await stateOf(containerId);
@@ -63,7 +63,7 @@ async function outcomeOf(containerId: string): Promise<readonly (string | undefi
 }
 const RUNS = ['CONTAINER_RUNNING', ''];
 
-/** Processes that hold connections, by what they run as; of agents of other tests, too. */
+/** Connection holder processes by command line, including those of agents of other tests. */
 async function holders(): Promise<readonly string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const lines = await Promise.all(
@@ -77,7 +77,7 @@ async function parentOf(pid: string): Promise<number> {
   return Number(/^PPid:\s*(\d+)$/m.exec(status)?.[1]);
 }
 
-/** Those that the process started. */
+/** Children of the process. */
 async function holdersOf({ pid }: ChildProcess): Promise<readonly string[]> {
   const all = await holders();
   const parents = await Promise.all(all.map(parentOf));
@@ -85,13 +85,13 @@ async function holdersOf({ pid }: ChildProcess): Promise<readonly string[]> {
 }
 
 // Without the holder about half of these containers end with exit code 128, "context canceled".
-test('a container whose start is under way when its starter is killed runs all the same', async () => {
+test('a container runs even when its starter is killed during the start', async () => {
   await inContext(async ({ runSandbox, createContainer }) => {
     const sandbox = await runSandbox();
     for (let round = 0; round < ROUNDS; round += 1) {
       const { containerId } = await createContainer(sandbox);
       const child = startIn(containerId);
-      // Where the start takes no longer than this waits, it ends by itself.
+      // Where the start takes less time than this wait, the process exits by itself.
       const ended = once(child, 'exit');
       await until(child, 'starting');
       await sleep(systemClock, round * 4);
@@ -102,7 +102,7 @@ test('a container whose start is under way when its starter is killed runs all t
   });
 });
 
-test('a container whose starter disconnects while the start is under way runs all the same', async () => {
+test('a container runs even when its starter disconnects during the start', async () => {
   await inContext(async ({ runSandbox, createContainer }) => {
     const { containerId } = await createContainer(await runSandbox());
     await once(startIn(containerId, 'leave'), 'exit');
@@ -110,7 +110,7 @@ test('a container whose starter disconnects while the start is under way runs al
   });
 });
 
-test('nobody holds the connection of a process that ended with no call under way', async () => {
+test('the connection of a process that exited without calls in flight is not held', async () => {
   await inContext(async ({ runSandbox, createContainer }) => {
     const { containerId } = await createContainer(await runSandbox());
     const child = startIn(containerId, 'stay');

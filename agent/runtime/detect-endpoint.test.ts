@@ -14,7 +14,7 @@ test.each([
   expect(await detectEndpoint(configured, (path) => Promise.resolve(present.includes(path)))).toBe(wanted);
 });
 
-test('says what to do when there is none', async () => {
+test('names the remedy when there is none', async () => {
   const detected = detectEndpoint('', () => Promise.resolve(false));
   await expect(detected).rejects.toThrow(NoRuntimeError);
   await expect(detected).rejects.toThrow('--container-runtime-endpoint');

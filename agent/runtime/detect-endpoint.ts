@@ -1,11 +1,8 @@
-/** Which runtime to use when the configuration names none: the first well-known socket that is there. */
+/** Detection of the runtime endpoint when none is configured: the first existing well-known socket. */
 import { stat } from 'node:fs/promises';
 
 /** In order of preference. */
-export const WELL_KNOWN_SOCKETS: readonly string[] = [
-  '/run/containerd/containerd.sock',
-  '/run/crio/crio.sock',
-];
+const WELL_KNOWN_SOCKETS: readonly string[] = ['/run/containerd/containerd.sock', '/run/crio/crio.sock'];
 
 /** No runtime is configured and none was found. */
 export class NoRuntimeError extends Error {

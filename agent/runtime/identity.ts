@@ -1,12 +1,12 @@
-/** Which runtime it is. */
+/** Name and version of the container runtime. */
 import type { RuntimeService } from '#cri/gen/cri-v1.ts';
 
 export interface RuntimeIdentity {
-  /** Asks the runtime. @throws CriError */
+  /** Queries the runtime. @throws CriError */
   load(signal: AbortSignal): Promise<void>;
-  /** `containerd`, the scheme of container IDs; empty until loaded. */
+  /** Scheme of container IDs, such as `containerd`; empty until loaded. */
   name(): string;
-  /** The runtime's own version. */
+  /** Version of the runtime itself. */
   version(): string;
 }
 

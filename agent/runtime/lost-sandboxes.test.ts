@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { silentLogger } from '#api/kit/logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { PodSandbox } from '#cri/gen/cri-v1.ts';
-import { criKeys, type Owner } from './config/labels.ts';
+import { criKeys, type Owner } from '../pod-identity/labels.ts';
 import { createLostSandboxes, isShown, type LostSandboxDeps, showInstance } from './lost-sandboxes.ts';
 
 const owner: Owner = { vocabulary: VOCABULARIES.plat, instance: 'mine', rootDir: '/root', node: 'n' };
@@ -28,7 +28,7 @@ const sandbox = (id: string, traits: Traits = {}): PodSandbox => {
   } as unknown as PodSandbox;
 };
 
-/** @param instances of root directories that are there; those that live beside */
+/** @param instances instance IDs by existing root directory; IDs of live agents */
 function setUp(
   sandboxes: readonly PodSandbox[],
   instances: Readonly<Record<string, string>> = {},
@@ -76,7 +76,7 @@ function setUp(
 }
 
 describe('createLostSandboxes', () => {
-  test('stops containers with their grace before it removes a sandbox', async () => {
+  test('stops containers with their grace period before it removes a sandbox', async () => {
     const { lost, calls } = setUp([sandbox('s')], { '/root': 'mine' });
     await lost.sweep();
     expect(calls).toEqual(['stop c1 7', 'stop c2 30', 'stop s', 'remove s']);
@@ -86,9 +86,9 @@ describe('createLostSandboxes', () => {
     ['of this root, whose instance is another now', {}, 1, 1],
     ['of its own', { instance: 'mine' }, 0, 0],
     ['of another node', { node: 'm' }, 0, 0],
-    ['of nobody', { instance: '' }, 0, 0],
+    ['without an instance', { instance: '' }, 0, 0],
     ['of an agent that did not say where it is at home', { rootDir: '' }, 0, 0],
-    ['of another root that is gone: only where it stands in the way', { rootDir: '/gone' }, 0, 1],
+    ['of another root that is gone: only where it blocks a name', { rootDir: '/gone' }, 0, 1],
     ['of another root that is there', { rootDir: '/there' }, 0, 0],
     ['of another root that is another one now', { rootDir: '/there', instance: 'old' }, 0, 1],
     ['of a root that cannot be read', { rootDir: '/broken' }, 0, 0],
@@ -103,7 +103,7 @@ describe('createLostSandboxes', () => {
     expect(removing.removed()).toHaveLength(removed);
   });
 
-  test('replaces its own under the words of another vocabulary', async () => {
+  test('replaces its own sandboxes of another vocabulary', async () => {
     const other = criKeys(VOCABULARIES.kubernetes);
     const labels = { [other.instance]: 'mine', [other.podUID]: 'u' };
     const annotations = { [other.rootDir]: '/root', [other.node]: 'n' };
@@ -113,14 +113,14 @@ describe('createLostSandboxes', () => {
     expect(removed()).toHaveLength(1);
   });
 
-  test('removes each once, however often it is asked for', async () => {
+  test('coalesces concurrent removals', async () => {
     const { lost, removed } = setUp([sandbox('s')], { '/root': 'mine' });
     await Promise.all([lost.sweep(), lost.removeOf('u'), lost.removeOf('u')]);
     expect(removed()).toHaveLength(1);
   });
 });
 
-test('an instance that is shown is live until its process lets go of it', async () => {
+test('a published instance is live until its process releases it', async () => {
   const instance = `test-${process.pid}-${Date.now()}`;
   expect(await isShown(instance)).toBe(false);
   const shown = await showInstance(instance, silentLogger);

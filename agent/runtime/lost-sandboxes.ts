@@ -1,6 +1,8 @@
-/** Sandboxes of this node whose agent instance is gone, because its root directory was lost: they are replaced, as
- *  their volumes are lost too. Those of another agent, running or stopped, are never touched: its root directory still
- *  names its instance, or it shows that it lives. See docs/decisions/0081-sandboxes-of-lost-instances.md. */
+/** Removal of sandboxes of this node whose agent instance is gone because its root directory was lost; their
+ *  volumes are lost, too. Sandboxes of other agents, running or stopped, are never touched: their root
+ *  directory still contains their instance ID, or they publish it. See
+ *  docs/decisions/0081-sandboxes-of-lost-instances.md. */
+
 import { readFile } from 'node:fs/promises';
 import { createConnection, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -8,7 +10,8 @@ import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { PodSandbox, RuntimeService } from '#cri/gen/cri-v1.ts';
-import { type CriKeys, criKeys, type Owner } from './config/labels.ts';
+import { type CriKeys, criKeys, type Owner } from '../pod-identity/labels.ts';
+import { stopTimeout } from './stop-timeout.ts';
 
 export interface LostSandboxDeps {
   readonly runtime: Pick<
@@ -17,20 +20,22 @@ export interface LostSandboxDeps {
   >;
   readonly owner: Owner;
   readonly log: Logger;
-  /** Default: the file in the root directory. @returns empty where there is none; rejects where that can't be read */
+  /** Default: reads the instance file of the root directory. @returns empty when it does not exist; rejects
+   *  when it is unreadable */
   readonly instanceOf?: (rootDir: string) => Promise<string>;
-  /** Default: whether an agent of the instance shows itself. */
+  /** Default: checks whether an agent publishes the instance. */
   readonly isLive?: (instance: string) => Promise<boolean>;
 }
 
 export interface LostSandboxes {
-  /** Replaces what an earlier instance left of this very root directory. Never rejects. */
+  /** Removes sandboxes of an earlier instance on this root directory. Never rejects. */
   sweep(): Promise<void>;
-  /** Removes sandboxes of a pod whose instance is gone. @returns whether there were any; rejects with CriError */
+  /** Removes sandboxes of a pod whose instance is gone. @returns whether there were any; rejects with
+   *  CriError */
   removeOf(podUID: string): Promise<boolean>;
 }
 
-/** Of either vocabulary: that of an agent may change. */
+/** Keys of both vocabularies, since an agent may have changed its own. */
 const KEYS: readonly CriKeys[] = Object.values(VOCABULARIES).map(criKeys);
 
 const keysOf = ({ labels }: PodSandbox): CriKeys =>
@@ -40,13 +45,14 @@ const DEFAULT_GRACE_SECONDS = 30;
 
 const liveName = (instance: string): string => `\0nodeagent-instance-${instance}`;
 
-/** Shows that the agent of an instance lives, until the process ends: the kernel forgets the name with it. */
+/** Publishes that the agent of an instance is alive, until the process exits: the kernel releases the
+ *  abstract socket name with it. */
 export async function showInstance(instance: string, log: Logger): Promise<AsyncDisposable> {
   const server = createServer((socket) => socket.destroy());
   server.unref();
   await new Promise<void>((resolve) => {
     server.once('error', (err) => {
-      log.debug({ err }, 'Instance is not shown');
+      log.debug({ err }, 'Failed to publish agent instance');
       resolve();
     });
     server.listen(liveName(instance), resolve);
@@ -55,7 +61,7 @@ export async function showInstance(instance: string, log: Logger): Promise<Async
   return { [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())) };
 }
 
-/** Whether an agent of the instance lives in this network namespace. */
+/** Reports whether an agent of the instance is alive in this network namespace. */
 export function isShown(instance: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection({ path: liveName(instance) });
@@ -87,7 +93,7 @@ export function createLostSandboxes(deps: LostSandboxDeps): LostSandboxes {
     const keys = keysOf(sandbox);
     const instance = labels[keys.instance] ?? '';
     const rootDir = annotations[keys.rootDir] ?? '';
-    // Its own under the keys of another vocabulary, which it used to have.
+    // Its own sandbox under the keys of another vocabulary that it used earlier.
     if (instance === owner.instance) return keys.instance !== own.instance;
     if (instance === '' || rootDir === '') return false;
     if (annotations[keys.node] !== owner.node) return false;
@@ -99,14 +105,14 @@ export function createLostSandboxes(deps: LostSandboxDeps): LostSandboxes {
     const { id, labels } = sandbox;
     const keys = keysOf(sandbox);
     const pod = { namespace: labels[keys.podNamespace], name: labels[keys.podName] };
-    log.warn({ ...pod, sandboxID: id }, 'Sandbox of a lost agent instance is replaced');
+    log.warn({ ...pod, sandboxID: id }, 'Removing sandbox of a lost agent instance');
     const { containers } = await runtime.listContainers({ filter: { podSandboxId: id } });
     await Promise.all(
       containers
         .filter(({ state }) => state === 'CONTAINER_RUNNING')
         .map(({ id: containerId, annotations }) => {
           const seconds = Number(annotations[keys.podTerminationGracePeriod] ?? DEFAULT_GRACE_SECONDS);
-          const timeout = BigInt(Number.isFinite(seconds) ? seconds : DEFAULT_GRACE_SECONDS);
+          const timeout = stopTimeout(Number.isFinite(seconds) ? seconds : DEFAULT_GRACE_SECONDS);
           return runtime.stopContainer({ containerId, timeout });
         }),
     );
@@ -114,7 +120,7 @@ export function createLostSandboxes(deps: LostSandboxDeps): LostSandboxes {
     await runtime.removePodSandbox({ podSandboxId: id });
   }
 
-  /** Once at a time for each. */
+  /** Coalesces concurrent removals of one sandbox. */
   function removeOnce(sandbox: PodSandbox): Promise<void> {
     const { id } = sandbox;
     const known = removals.get(id);
@@ -136,10 +142,10 @@ export function createLostSandboxes(deps: LostSandboxDeps): LostSandboxes {
         const here = items.filter((item) => item.annotations[keysOf(item).rootDir] === owner.rootDir);
         for (const { status, reason } of await settleAll(await goneAmong(here), removeOnce)) {
           if (status === 'rejected')
-            log.warn({ err: asError(reason) }, 'Sandbox of a lost agent instance stays');
+            log.warn({ err: asError(reason) }, 'Failed to remove sandbox of a lost agent instance');
         }
       } catch (err) {
-        log.warn({ err: asError(err) }, 'Sandboxes of lost agent instances were not looked for');
+        log.warn({ err: asError(err) }, 'Failed to find sandboxes of lost agent instances');
       }
     },
     async removeOf(podUID) {

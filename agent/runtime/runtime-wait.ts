@@ -1,25 +1,26 @@
-/** Waits for a container runtime, with the reason: from the start until it was seen, and whenever it is away. */
+/** Wait for the container runtime, with its reason: until the first connection, and whenever it is
+ *  unavailable. */
 import { stat } from 'node:fs/promises';
 import { asError } from '#api/kit/clock.ts';
 import type { Wait, Waits } from '#api/kit/waits.ts';
 import type { CriConnection } from '#cri/client/connection.ts';
 import { parseEndpoint } from '#cri/client/endpoint.ts';
 
-/** Name of the wait, with the endpoint behind it. */
+/** Name of the wait, followed by the endpoint. */
 export const RUNTIME_WAIT = 'container runtime';
 
-/** Why nothing answers at a socket. Never rejects. */
-export async function socketFault(path: string): Promise<string> {
+/** Returns why no server responds at a socket. Never rejects. */
+async function socketFault(path: string): Promise<string> {
   try {
     const there = await stat(path);
-    return there.isSocket() ? 'nothing answers on the socket' : 'the path is no socket';
+    return there.isSocket() ? 'no server responds on the socket' : 'the path is not a socket';
   } catch (thrown) {
     const error = asError(thrown);
-    return 'code' in error && error.code === 'ENOENT' ? 'there is no such socket' : error.message;
+    return 'code' in error && error.code === 'ENOENT' ? 'the socket does not exist' : error.message;
   }
 }
 
-/** Follows a connection for as long as it is open. The reason is looked up when the wait begins. */
+/** Follows a connection for as long as it is open. The reason is determined when the wait begins. */
 export function followConnection(
   waits: Waits,
   connection: Pick<CriConnection, 'endpoint' | 'state' | 'onStateChange'>,
@@ -27,9 +28,9 @@ export function followConnection(
 ): void {
   let wait: Wait | undefined;
   const begin = (): void => {
-    const begun = waits.begin(`${what} ${connection.endpoint}`);
-    wait = begun;
-    void socketFault(parseEndpoint(connection.endpoint)).then((reason) => begun.because(reason));
+    const pending = waits.begin(`${what} ${connection.endpoint}`);
+    wait = pending;
+    void socketFault(parseEndpoint(connection.endpoint)).then((reason) => pending.because(reason));
   };
   const onState = (state: ReturnType<CriConnection['state']>): void => {
     if (state === 'away') return begin();

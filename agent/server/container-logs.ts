@@ -5,8 +5,8 @@ import { containerLogPath } from '../logs/paths.ts';
 import { readLogs } from '../logs/reader.ts';
 import type { RuntimeView } from '../observe/runtime-view.ts';
 import type { ObservedContainer } from '../observe/types.ts';
+import { podIdentity } from '../pod-identity/identity.ts';
 import { chooseContainer } from '../pods/choose-container.ts';
-import { podIdentity } from '../pods/identity.ts';
 import type { PodEntry } from '../pods/pod-manager.ts';
 import type { LogQuery } from './log-query.ts';
 
@@ -17,7 +17,7 @@ export interface ContainerLogsDeps {
   readonly defaultContainerKey: string;
 }
 
-/** The log as bytes. @throws StatusError when the container is unknown or has no such log */
+/** Returns the log as bytes. @throws StatusError when the container is unknown or has no such log */
 export async function containerLogs(
   deps: ContainerLogsDeps,
   { pod }: PodEntry,
@@ -63,7 +63,8 @@ function stoppedSignal(view: RuntimeView, { id, podUID }: ObservedContainer) {
   return { signal: stopped.signal, release };
 }
 
-/** The first piece is read before the answer begins, so that a missing file is an error and not an empty answer. */
+/** Reads the first chunk before the response begins, so that a missing file is an error and not an empty
+ *  response. */
 async function firstChunk(chunks: Chunks, name: string): ReturnType<Chunks['next']> {
   try {
     return await chunks.next();

@@ -1,10 +1,10 @@
-/** Takes a container that somebody wants to add to a running pod. */
+/** Adds an ephemeral container to a running pod. */
 import { parseDocumentsInTurns } from '#api/codec/documents.ts';
 import { formatFieldError } from '#api/meta/field-error.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { PodValidationOptions } from '#api/schema/validation/pod.ts';
-import { addEphemeralContainer as withContainer } from '../pods/ephemeral.ts';
-import { podFullName, podIdentity } from '../pods/identity.ts';
+import { podFullName, podIdentity } from '../pod-identity/identity.ts';
+import { addEphemeralContainer as withContainer } from '../pods/decide/ephemeral.ts';
 import type { PodEntry, PodManager } from '../pods/pod-manager.ts';
 
 export interface EphemeralContainerDeps {
@@ -14,9 +14,9 @@ export interface EphemeralContainerDeps {
   readonly enabled: boolean;
 }
 
-/** Resolves once the container is recorded; the pod's worker then starts it.
+/** Resolves once the container is recorded; the pod worker then starts it.
  *  @param text one EphemeralContainer as JSON or YAML
- *  @throws StatusError telling every fault */
+ *  @throws StatusError listing every validation error */
 export async function addEphemeralContainer(
   { manager, options, enabled }: EphemeralContainerDeps,
   entry: PodEntry,
@@ -27,9 +27,9 @@ export async function addEphemeralContainer(
   const identity = podIdentity(entry.pod);
   const value = await parseOne(text, signal);
   const worker = manager.worker(identity.namespace, identity.name);
-  // While the text was read another pod may have taken the name.
+  // The pod may have been replaced while the text was parsed.
   if (worker?.pod.metadata?.uid !== identity.uid) {
-    throw new StatusError('Conflict', `pod ${podFullName(identity)} is not the same any more`);
+    throw new StatusError('Conflict', `pod ${podFullName(identity)} has been replaced`);
   }
   const pod = await worker.change((current) => withContainer(current, value, options));
   return { ...entry, pod, status: worker.status(), deletion: worker.deletion };

@@ -4,7 +4,7 @@ import { silentLogger } from '#api/kit/logger.ts';
 import { createWaits } from '#api/kit/waits.ts';
 import { createAgentHealth, healthRoutes } from './health.ts';
 
-test('a runtime that is away fails syncloop after two minutes, and never the whole', async () => {
+test('an unavailable runtime fails syncloop after two minutes, but never the liveness endpoint', async () => {
   const clock = createFakeClock();
   const waits = createWaits({ clock, log: silentLogger });
   const health = createAgentHealth({ clock, waits, runtimeWait: 'container runtime' });

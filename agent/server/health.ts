@@ -1,29 +1,30 @@
-/** Health of the agent, and the endpoint that supervisors ask. That one fails only if nobody answers: what is wrong with
- *  the runtime is not mended by restarting the agent. `?verbose` lists what the agent waits on. */
+/** Health of the agent and the liveness endpoint for supervisors. The endpoint fails only if the agent does
+ *  not respond: restarting the agent does not repair an unavailable runtime. `?verbose` lists what the agent
+ *  is waiting for. */
 import type { Clock } from '#api/kit/clock.ts';
 import { formatWait, type Waits } from '#api/kit/waits.ts';
 import type { Route } from './routes.ts';
 
 export interface AgentHealth {
-  /** Why pods are not worked on; undefined when they are, or when that has not lasted long. */
-  readonly syncFault: () => string | undefined;
-  /** Lines of what the agent waits on. */
+  /** Reason why pods are not synced; undefined while they are, or while the outage is short. */
+  readonly syncProblem: () => string | undefined;
+  /** One line for each condition that the agent is waiting for. */
   readonly waitLines: () => readonly string[];
 }
 
-/** As long as upstream lets it be, in ms. */
+/** Runtime outage after which upstream reports unhealthy, in ms. */
 const RUNTIME_AWAY_MS = 120_000;
 
 export interface AgentHealthDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly waits: Pick<Waits, 'lasting'>;
-  /** How waits for the runtime begin. */
+  /** Prefix of waits for the runtime. */
   readonly runtimeWait: string;
 }
 
 export function createAgentHealth({ clock, waits, runtimeWait }: AgentHealthDeps): AgentHealth {
   return {
-    syncFault() {
+    syncProblem() {
       const wait = waits.lasting().find(({ what }) => what.startsWith(`${runtimeWait} `));
       if (wait === undefined || clock.now() - wait.sinceMs < RUNTIME_AWAY_MS) return undefined;
       return `waiting for ${formatWait(wait, clock.now())}`;
@@ -47,9 +48,9 @@ export function healthRoutes(health: AgentHealth): readonly Route[] {
       method: 'GET',
       path: '/healthz/syncloop',
       handle: () => {
-        const fault = health.syncFault();
-        if (fault === undefined) return { kind: 'text', text: 'ok' };
-        return { kind: 'text', status: 500, text: `internal server error: ${fault}\n` };
+        const problem = health.syncProblem();
+        if (problem === undefined) return { kind: 'text', text: 'ok' };
+        return { kind: 'text', status: 500, text: `internal server error: ${problem}\n` };
       },
     },
   ];

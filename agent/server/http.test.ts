@@ -33,16 +33,16 @@ async function serve(routes: readonly Route[]): Promise<number> {
   return server.port;
 }
 
-/** Everything that the server says to these bytes until it hangs up. */
+/** Returns everything that the server sends in response to these bytes until it closes the connection. */
 function say(port: number, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
-    let answer = '';
+    let response = '';
     socket.on('data', (data: Buffer) => {
-      answer += data.toString();
+      response += data.toString();
     });
     socket.on('error', reject);
-    socket.on('close', () => resolve(answer));
+    socket.on('close', () => resolve(response));
     socket.write(bytes);
   });
 }
@@ -61,7 +61,7 @@ describe('serveHttp', () => {
     ['http://', '400'],
     ['http://evil.example/healthz', '400'],
     ['*', '400'],
-  ])('answers GET %s with %s and logs nothing', async (target, status) => {
+  ])('responds to GET %s with %s and logs nothing', async (target, status) => {
     const port = await serve([healthz]);
     expect(await say(port, get(target))).toContain(`HTTP/1.1 ${status} `);
     expect(logged).toEqual([]);
@@ -70,11 +70,11 @@ describe('serveHttp', () => {
   test.each<[string, string, string]>([
     ['a request that is none', 'hello\r\n\r\n', '400'],
     ['headers that are too large', `GET / HTTP/1.1\r\nhost: x\r\na: ${'b'.repeat(20_000)}\r\n\r\n`, '431'],
-  ])('refuses %s', async (_, bytes, status) => {
+  ])('rejects %s', async (_, bytes, status) => {
     expect(await say(await serve([healthz]), bytes)).toContain(` ${status} `);
   });
 
-  test('refuses a body that is too large', async () => {
+  test('rejects a body that is too large', async () => {
     const echo: Route = {
       method: 'POST',
       path: '/echo',
@@ -86,7 +86,7 @@ describe('serveHttp', () => {
     expect(await say(port, head + 'x'.repeat(length))).toContain(' 413 ');
   });
 
-  test('takes a client that went away for no fault', async () => {
+  test('does not log a disconnected client as an error', async () => {
     const gone = Promise.withResolvers<void>();
     const slow: Route = {
       method: 'GET',
@@ -97,7 +97,7 @@ describe('serveHttp', () => {
           signal.addEventListener(
             'abort',
             () => {
-              reject(new Error('client went away'));
+              reject(new Error('client disconnected'));
               setImmediate(gone.resolve);
             },
             { once: true },
@@ -113,7 +113,7 @@ describe('serveHttp', () => {
     expect(logged).toEqual([]);
   });
 
-  test('keeps no more connections than leave descriptors for pods, and answers beside idle ones', async () => {
+  test('limits connections to leave descriptors for pods, and responds despite idle ones', async () => {
     const port = await serve([healthz]);
     const idle = ['127.0.0.1', '127.0.0.2'].flatMap((localAddress) =>
       Array.from({ length: 64 }, () => connect({ port, host: '127.0.0.1', localAddress })),
@@ -121,12 +121,12 @@ describe('serveHttp', () => {
     for (const socket of idle) socket.on('error', () => undefined).resume();
     const isOpen = (socket: Socket): boolean => !socket.connecting && !socket.closed;
     await eventually(() => idle.filter(isOpen).length === 64 && !idle.some(({ connecting }) => connecting));
-    const answer = await fetch(`http://127.0.0.1:${port}/healthz`);
-    expect([answer.status, await answer.text()]).toEqual([200, 'ok']);
+    const response = await fetch(`http://127.0.0.1:${port}/healthz`);
+    expect([response.status, await response.text()]).toEqual([200, 'ok']);
     for (const socket of idle) socket.destroy();
   });
 
-  test('makes a socket for root alone', async () => {
+  test('creates a socket for root only', async () => {
     const path = join(dir, 'new', 'a.sock');
     servers.push(await serveHttp({ log, routes: [healthz] }, { kind: 'unix', path }));
     expect((await stat(path)).mode & 0o777).toBe(0o600);

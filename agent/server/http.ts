@@ -1,4 +1,4 @@
-/** A small HTTP server: routes with parameters, JSON answers, streams, errors as Status objects. */
+/** Minimal HTTP server: routes with parameters, JSON responses, streams, errors as Status objects. */
 import {
   createServer,
   type IncomingMessage,
@@ -18,13 +18,13 @@ export interface HttpServerDeps {
   readonly routes: readonly Route[];
 }
 
-/** Where to listen. A unix socket is made for root alone. */
+/** Listen address. A unix socket is accessible to root only. */
 export type Listen =
   | { readonly kind: 'unix'; readonly path: string }
   | { readonly kind: 'tcp'; readonly address: string; readonly port: number };
 
 export interface RunningServer {
-  /** The port in use, for a TCP server that was given port 0. */
+  /** The port in use, also for a TCP server configured with port 0. */
   readonly port: number;
   close(): Promise<void>;
 }
@@ -32,7 +32,7 @@ export interface RunningServer {
 /** Largest request body, in bytes. */
 const LARGEST_BODY = 3 * 1024 * 1024;
 
-/** A client that is slow to ask does not hold its connection for long; answers may take any time. */
+/** A slow client cannot hold its connection while sending a request; responses have no time limit. */
 const LIMITS: ServerOptions = {
   headersTimeout: 10_000,
   requestTimeout: 60_000,
@@ -40,19 +40,20 @@ const LIMITS: ServerOptions = {
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 16 * 1024,
 };
-/** The health endpoint is open to everyone near: descriptors must be left for pods, and who only waits makes room. */
+/** Anyone on the network can reach the health endpoint: file descriptors must be left for pods, so idle
+ *  connections are closed first. */
 const MOST_TCP_CONNECTIONS = 64;
 
 export async function serveHttp(deps: HttpServerDeps, listen: Listen): Promise<RunningServer> {
-  const server = createServer(LIMITS, (request, response) => void answer(deps, request, response));
+  const server = createServer(LIMITS, (request, response) => void respond(deps, request, response));
   let claim: ClaimedSocket | undefined;
   if (listen.kind === 'unix') claim = await listenOnSocket(server, listen.path);
   else {
     limitConnections(server, { most: MOST_TCP_CONNECTIONS });
     await listening(server, listen);
   }
-  // A connection that could not be taken is no reason to end the agent.
-  server.on('error', (err) => deps.log.warn({ err }, 'Connection was not accepted'));
+  // A failed accept must not end the agent.
+  server.on('error', (err) => deps.log.warn({ err }, 'Failed to accept connection'));
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,
@@ -76,7 +77,7 @@ function listening(server: Server, { address, port }: Listen & { kind: 'tcp' }):
   });
 }
 
-async function answer(
+async function respond(
   { routes, log }: HttpServerDeps,
   request: IncomingMessage,
   response: ServerResponse,
@@ -86,7 +87,7 @@ async function answer(
     const match = findMatch(routes, request.method ?? 'GET', url.pathname);
     await handle(match, url, request, response);
   } catch (thrown) {
-    // Nobody is left to be answered, and going away is no fault.
+    // The client has disconnected: there is no response to send and no error to log.
     if (response.destroyed) return;
     const error =
       thrown instanceof StatusError
@@ -98,7 +99,8 @@ async function answer(
   }
 }
 
-/** The target as it was sent: one that begins with two slashes names no host. @throws StatusError */
+/** Returns the raw request target: one that begins with two slashes is a path, not a host. @throws
+ *  StatusError */
 function requestUrl(target: string): URL {
   const url = target.startsWith('/') ? URL.parse(`http://agent${target}`) : null;
   if (url !== null) return url;
@@ -110,7 +112,7 @@ function findMatch(routes: readonly Route[], method: string, path: string): Matc
   if (match.kind === 'found') return match;
   if (match.kind === 'wrong-method')
     throw new StatusError('MethodNotAllowed', `${method} is not allowed on ${path}`);
-  throw new StatusError('NotFound', `there is nothing at ${path}`);
+  throw new StatusError('NotFound', `${path} not found`);
 }
 
 async function handle(
@@ -120,7 +122,7 @@ async function handle(
   response: ServerResponse,
 ): Promise<void> {
   const gone = new AbortController();
-  response.once('close', () => gone.abort(new Error('client went away')));
+  response.once('close', () => gone.abort(new Error('client disconnected')));
   const result = await match.route.handle({
     params: match.params,
     query: url.searchParams,
@@ -178,7 +180,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   for await (const part of request as AsyncIterable<Buffer>) {
     size += part.length;
     if (size > LARGEST_BODY) {
-      throw new StatusError('RequestEntityTooLarge', `the body is larger than ${LARGEST_BODY} bytes`);
+      throw new StatusError('RequestEntityTooLarge', `the body exceeds ${LARGEST_BODY} bytes`);
     }
     parts.push(part);
   }

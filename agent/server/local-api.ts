@@ -1,10 +1,12 @@
-/** The routes of the local socket: what the agent's own command line talks to. Only root can open the socket. */
+/** Routes of the local socket for the command line of the agent. Only root can open the socket. */
+
+import type { Event, Pod } from '#api/gen/core-v1.ts';
+import { type Int64, int64Of, parseInt64 } from '#api/kit/int64.ts';
 import type { LastingWait } from '#api/kit/waits.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
 import { type EventFilter, matchesFilter } from '../events/recorder.ts';
 import type { PodEntry } from '../pods/pod-manager.ts';
-import type { ApplyResult, DeleteRequest } from '../sources/applied.ts';
+import type { ApplyResult, DeleteRequest } from '../sources/applied/applied.ts';
 import type { ConfigObject, DesiredState } from '../sources/types.ts';
 import { type LogQuery, parseLogQuery } from './log-query.ts';
 import { podObject, sortPods } from './pod-view.ts';
@@ -15,30 +17,30 @@ import { watchEvents, watchPods } from './watch.ts';
 export interface LocalApiDeps extends StreamRouteDeps {
   readonly pods: () => readonly PodEntry[];
   readonly findPod: (namespace: string, name: string) => PodEntry | undefined;
-  /** What the agent waits on. */
+  /** Conditions that the agent is waiting for. */
   readonly waits: () => readonly LastingWait[];
   readonly events: (filter: EventFilter) => readonly Event[];
   readonly objects: () => readonly ConfigObject[];
   readonly desired: () => DesiredState;
   readonly apply: (text: string) => Promise<readonly ApplyResult[]>;
-  /** The place of a manifest of another source that holds the object. */
+  /** Location of the manifest of another source that defines the object. */
   readonly placeOf: (request: DeleteRequest) => string | undefined;
-  readonly remove: (request: DeleteRequest, gracePeriodSeconds: number | undefined) => Promise<boolean>;
-  /** The bytes of a container's log. @throws StatusError when there is no such log */
+  readonly remove: (request: DeleteRequest, gracePeriodSeconds: Int64 | undefined) => Promise<boolean>;
+  /** Returns the bytes of a container log. @throws StatusError when there is no such log */
   readonly logs: (
     entry: PodEntry,
     query: LogQuery,
     signal: AbortSignal,
   ) => Promise<AsyncIterable<Uint8Array>>;
-  /** Adds a container to a running pod, as JSON or YAML. @throws StatusError */
+  /** Adds an ephemeral container, given as JSON or YAML, to a running pod. @throws StatusError */
   readonly addEphemeralContainer: (entry: PodEntry, text: string, signal: AbortSignal) => Promise<PodEntry>;
-  /** The configuration as `--config` would take it. */
+  /** The configuration in the form that `--config` accepts. */
   readonly config: () => unknown;
-  /** What the node and its pods use. */
+  /** Resource usage of the node and its pods. */
   readonly summary: () => Promise<unknown>;
-  /** Conditions of the node that say what it is short of. */
+  /** Pressure conditions of the node. */
   readonly pressure: () => Iterable<string>;
-  /** Every setting with its value and origin as texts. */
+  /** Every setting with its value and origin as text. */
   readonly settings: () => readonly object[];
   /** Calls the listener whenever a pod may have changed. @returns a function that ends the subscription */
   readonly onPodChange: (listener: () => void) => () => void;
@@ -148,7 +150,7 @@ function eventFilter(query: URLSearchParams): EventFilter {
   return { ...pick('kind'), ...pick('namespace'), ...pick('name'), ...pick('uid'), ...pick('reason') };
 }
 
-/** Secrets are listed by name; their content stays in the agent. */
+/** Secrets are listed by name; their content is not exposed. */
 function withoutSecretData(object: ConfigObject): object {
   if (object.kind !== 'Secret') return object;
   return { apiVersion: 'v1', kind: 'Secret', metadata: object.metadata, type: object.type };
@@ -157,13 +159,14 @@ function withoutSecretData(object: ConfigObject): object {
 async function remove(deps: LocalApiDeps, { params, query }: RouteRequest): Promise<RouteResult> {
   const { kind = '', namespace = '', name = '' } = params;
   const grace = query.get('gracePeriodSeconds');
-  const seconds = grace === null ? undefined : Number(grace);
-  if (seconds !== undefined && !(Number.isInteger(seconds) && seconds >= 0)) {
+  const exact = grace === null ? undefined : parseInt64(grace);
+  if (grace !== null && (exact === undefined || exact < 0n)) {
     throw new StatusError(
       'BadRequest',
-      `gracePeriodSeconds: ${JSON.stringify(grace)} is not a whole number of seconds`,
+      `gracePeriodSeconds: ${JSON.stringify(grace)} is not an integer number of seconds`,
     );
   }
+  const seconds = exact === undefined ? undefined : int64Of(exact);
   const removed = await deps.remove({ kind, namespace, name }, seconds);
   const place = removed ? undefined : deps.placeOf({ kind, namespace, name });
   if (place !== undefined) {

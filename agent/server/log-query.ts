@@ -1,4 +1,4 @@
-/** What a log request asks for. Pure. */
+/** Query parameters of a log request. Pure. */
 import { StatusError } from '#api/meta/status-error.ts';
 import { parseTime } from '#api/meta/time.ts';
 

@@ -1,6 +1,7 @@
-/** Pods as the API shows them: the spec that runs and its status. Pure. */
+/** Converts pods to API objects with the running spec and its status. Pure. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
 import { formatTime } from '#api/meta/time.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { PodEntry } from '../pods/pod-manager.ts';
 import type { PodDeletion } from '../pods/worker.ts';
 import type { DesiredState, RejectedManifest } from '../sources/types.ts';
@@ -22,13 +23,13 @@ const deletionFields = ({ atMs, gracePeriodSeconds }: PodDeletion) => ({
   deletionGracePeriodSeconds: gracePeriodSeconds,
 });
 
-/** By namespace, then name. */
+/** Sorts by namespace, then name. */
 export function sortPods(pods: readonly Pod[]): readonly Pod[] {
   const keyOf = ({ metadata }: Pod): string => `${metadata?.namespace}/${metadata?.name}`;
   return pods.toSorted((a, b) => keyOf(a).localeCompare(keyOf(b)));
 }
 
-/** What the sources hold that does not run, and why. */
+/** Returns rejected manifests and conflicts of the sources. */
 export interface ManifestProblems {
   readonly rejected: readonly RejectedManifest[];
   readonly conflicts: DesiredState['conflicts'];

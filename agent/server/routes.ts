@@ -1,4 +1,4 @@
-/** Routes as data, and finding the one that a request means. Pure. */
+/** Route table and the lookup of a route for a request. Pure. */
 
 export type Method = 'GET' | 'POST' | 'DELETE';
 
@@ -8,7 +8,7 @@ export interface RouteRequest {
   readonly query: URLSearchParams;
   /** The body as text. @throws StatusError when it is too large */
   readonly body: () => Promise<string>;
-  /** Fires when the client has gone. */
+  /** Fires when the client has disconnected. */
   readonly signal: AbortSignal;
 }
 

@@ -1,4 +1,4 @@
-/** The routes that lead to a streaming session: each answers with the address of its streams on the runtime. */
+/** Routes that create a streaming session: each responds with the address of its streams on the runtime. */
 import { StatusError } from '#api/meta/status-error.ts';
 import type { PodEntry } from '../pods/pod-manager.ts';
 import type { Route, RouteRequest, RouteResult } from './routes.ts';
@@ -14,15 +14,15 @@ export interface ExecQuery extends AttachQuery {
 }
 
 export interface StreamRouteDeps {
-  /** Address on the runtime where the command's streams are served. @throws StatusError */
+  /** Returns the address of the streams of a command. @throws StatusError */
   readonly exec: (entry: PodEntry, request: ExecQuery) => Promise<string>;
-  /** The same for the streams of the container's own process. @throws StatusError */
+  /** Returns the address of the streams of the main process of the container. @throws StatusError */
   readonly attach: (entry: PodEntry, request: AttachQuery) => Promise<string>;
-  /** The same for a connection to a port of the pod. @throws StatusError */
+  /** Returns the address of a connection to a port of the pod. @throws StatusError */
   readonly portForward: (entry: PodEntry, port: number) => Promise<string>;
 }
 
-/** @param entryOf the pod that a request names */
+/** @param entryOf returns the pod of a request */
 export function streamRoutes(
   { exec, attach, portForward }: StreamRouteDeps,
   entryOf: (request: RouteRequest) => PodEntry,

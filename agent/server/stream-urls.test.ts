@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ObservedContainer, PodObservation } from '../observe/types.ts';
 import { attachUrl, execUrl, portForwardUrl } from './stream-urls.ts';
 
@@ -49,16 +49,16 @@ const sandbox = (ready: boolean): PodObservation['sandboxes'][number] => ({
   ips: [],
 });
 
-/** Each address is the call that was made. */
+/** Each address is the corresponding call. */
 function createDeps(ready = true) {
   const observation: PodObservation = {
     sandboxes: [sandbox(ready)],
     containers: [container('app', 'running'), container('shell', 'running'), container('dead', 'exited')],
   };
-  const answer = (request: object): Promise<{ url: string }> =>
+  const respond = (request: object): Promise<{ url: string }> =>
     Promise.resolve({ url: JSON.stringify(request) });
   return {
-    runtime: { exec: answer, attach: answer, portForward: answer },
+    runtime: { exec: respond, attach: respond, portForward: respond },
     view: { pod: () => observation },
     defaultContainerKey: 'default-container',
   };
@@ -79,16 +79,20 @@ describe('attachUrl', () => {
       { container: 'shell', stdin: false, tty: true },
       { containerId: 'shell-id', stdin: false, tty: true, stderr: false },
     ],
-  ])('asks for %s', async (_what, query, expected) => {
+  ])('requests %s', async (_what, query, expected) => {
     expect(JSON.parse(await attachUrl(createDeps(), entry, query))).toEqual({ ...expected, stdout: true });
   });
 
   test.each([
-    ['input that the container was made without', { ...nothing, stdin: true }, /app was made without stdin/],
-    ['a terminal that it was made without', { ...nothing, tty: true }, /app was made without tty/],
+    [
+      'input that the container was made without',
+      { ...nothing, stdin: true },
+      /app was created without stdin/,
+    ],
+    ['a terminal that it was made without', { ...nothing, tty: true }, /app was created without tty/],
     ['a container that has ended', { ...nothing, container: 'dead' }, /dead is not running/],
-    ['a container that is not there', { ...nothing, container: 'x' }, /it has: app, dead, shell/],
-  ])('refuses %s', async (_what, query, message) => {
+    ['a container that is not there', { ...nothing, container: 'x' }, /which has: app, dead, shell/],
+  ])('rejects %s', async (_what, query, message) => {
     const refused = attachUrl(createDeps(), entry, query);
     await expect(refused).rejects.toThrow(message);
     await expect(refused).rejects.toBeInstanceOf(StatusError);
@@ -96,7 +100,7 @@ describe('attachUrl', () => {
 });
 
 describe('execUrl', () => {
-  test('gives a command a terminal that its container has not', async () => {
+  test('allocates a terminal for a command in a container without one', async () => {
     const query = { container: 'app', stdin: true, tty: true, command: ['sh'] };
     expect(JSON.parse(await execUrl(createDeps(), entry, query))).toEqual({
       containerId: 'app-id',
@@ -110,14 +114,14 @@ describe('execUrl', () => {
 });
 
 describe('portForwardUrl', () => {
-  test('asks for the port in the pod’s sandbox', async () => {
+  test('requests the port in the sandbox of the pod', async () => {
     expect(JSON.parse(await portForwardUrl(createDeps(), entry, [80]))).toEqual({
       podSandboxId: 's1',
       port: [80],
     });
   });
 
-  test('refuses a pod whose sandbox is not ready', async () => {
+  test('rejects a pod whose sandbox is not ready', async () => {
     await expect(portForwardUrl(createDeps(false), entry, [80])).rejects.toThrow('pod web is not running');
   });
 });

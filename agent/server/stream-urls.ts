@@ -1,10 +1,10 @@
-/** Asks the runtime for a streaming session and gives out the address of its streams. */
+/** Creates streaming sessions on the runtime and returns their addresses. */
 import { StatusError } from '#api/meta/status-error.ts';
 import type { RuntimeService } from '#cri/gen/cri-v1.ts';
 import type { RuntimeView } from '../observe/runtime-view.ts';
+import { podIdentity } from '../pod-identity/identity.ts';
 import { chooseContainer } from '../pods/choose-container.ts';
-import { podIdentity } from '../pods/identity.ts';
-import type { ContainerSpec } from '../pods/plan.ts';
+import type { ContainerSpec } from '../pods/decide/decision-types.ts';
 import type { PodEntry } from '../pods/pod-manager.ts';
 import type { AttachQuery, ExecQuery } from './stream-routes.ts';
 
@@ -14,13 +14,14 @@ export interface StreamUrlDeps {
   readonly defaultContainerKey: string;
 }
 
-/** What a client wants to hear; everything unless it says otherwise. */
+/** Streams requested by a client; all unless selected. */
 export interface WantedOutputs {
   readonly stdout: boolean;
   readonly stderr: boolean;
 }
 
-/** Address of the streams of a new process. @throws StatusError when the container is unknown or does not run */
+/** Returns the address of the streams of a new process. @throws StatusError when the container is unknown or
+ *  does not run */
 export async function execUrl(
   deps: StreamUrlDeps,
   entry: PodEntry,
@@ -32,8 +33,8 @@ export async function execUrl(
   return url;
 }
 
-/** Address of the streams of the container's own process.
- *  @throws StatusError when the container is unknown, does not run, or was made without what is asked for */
+/** Returns the address of the streams of the main process of the container.
+ *  @throws StatusError when the container is unknown, does not run, or was created without a requested stream */
 export async function attachUrl(
   deps: StreamUrlDeps,
   entry: PodEntry,
@@ -45,15 +46,16 @@ export async function attachUrl(
     if (!query[member] || spec[member] === true) continue;
     throw new StatusError(
       'BadRequest',
-      `container ${spec.name} was made without ${member}: true in its spec`,
+      `container ${spec.name} was created without ${member}: true in its spec`,
     );
   }
   const { url } = await deps.runtime.attach({ containerId: id, stdin, tty, stdout, stderr });
   return url;
 }
 
-/** Address of connections to ports on the loopback interface of the pod; none: those that the streams name.
- *  @throws StatusError when the pod has no sandbox that is ready */
+/** Returns the address of connections to ports on the loopback interface of the pod; without ports, the
+ *  streams name them.
+ *  @throws StatusError when the pod has no ready sandbox */
 export async function portForwardUrl(
   { runtime, view }: StreamUrlDeps,
   { pod }: PodEntry,
@@ -66,7 +68,7 @@ export async function portForwardUrl(
   return url;
 }
 
-/** A container that runs, and what it was made from. */
+/** A running container and its spec. */
 export interface Running {
   readonly id: string;
   readonly spec: ContainerSpec;

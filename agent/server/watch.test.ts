@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
+import type { Event, Pod } from '#api/gen/core-v1.ts';
 import { watchEvents, watchPods } from './watch.ts';
 
 const pod = (uid: string, phase: 'Pending' | 'Running' | 'Succeeded' = 'Pending'): Pod => ({
@@ -30,7 +30,7 @@ const uidOf = (line: IteratorResult<Uint8Array, unknown>): string | undefined =>
   line.done === true ? undefined : parse(line.value).object.metadata?.uid;
 
 describe('watchPods', () => {
-  test('tells what is there, then what changes, skipping states that nobody read', async () => {
+  test('yields existing pods, then changes, skipping intermediate states', async () => {
     let pods: readonly Pod[] = [pod('a'), pod('b')];
     const source = createSource<[]>();
     const stop = new AbortController();
@@ -58,7 +58,7 @@ describe('watchPods', () => {
 describe('watchEvents', () => {
   const event = (name: string): Event => ({ metadata: { uid: name }, involvedObject: { name } });
 
-  test('tells the kept events and the new ones that are wanted', async () => {
+  test('yields stored and new events that match', async () => {
     const source = createSource<[Event]>();
     const stop = new AbortController();
     const isWanted = ({ involvedObject }: Event): boolean => involvedObject.name !== 'other';
@@ -72,7 +72,7 @@ describe('watchEvents', () => {
     expect((await second).done).toBe(true);
   });
 
-  test('tells the new ones in order', async () => {
+  test('yields new events in order', async () => {
     const source = createSource<[Event]>();
     const lines = watchEvents(
       { list: () => [], onEvent: source.subscribe, isWanted: () => true },
@@ -84,7 +84,7 @@ describe('watchEvents', () => {
     expect([uidOf(await first), uidOf(await lines.next())]).toEqual(['a', 'b']);
   });
 
-  test('cuts a client off that has stopped reading', async () => {
+  test('disconnects a client that has stopped reading', async () => {
     const source = createSource<[Event]>();
     const lines = watchEvents(
       { list: () => [event('a')], onEvent: source.subscribe, isWanted: () => true },

@@ -1,5 +1,5 @@
-/** Pods and events as they change, one JSON object on each line, for clients that follow them. */
-import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
+/** Streams changes of pods and events, one JSON object per line. */
+import type { Event, Pod } from '#api/gen/core-v1.ts';
 
 export interface PodWatchDeps {
   readonly list: () => readonly Pod[];
@@ -10,40 +10,40 @@ export interface PodWatchDeps {
 const line = (type: string, object: object): Uint8Array =>
   Buffer.from(`${JSON.stringify({ type, object })}\n`);
 
-/** Every pod as ADDED, a BOOKMARK, then what changes, until the signal fires. A client that is slow skips the
- *  states between. */
+/** Yields every pod as ADDED, a BOOKMARK, then changes, until the signal fires. A slow client skips
+ *  intermediate states. */
 export async function* watchPods(
   { list, onChange }: PodWatchDeps,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const changes = createWaker(signal);
   const unsubscribe = onChange(changes.wake);
-  const told = new Map<string, { readonly pod: Pod; readonly text: string }>();
+  const sent = new Map<string, { readonly pod: Pod; readonly text: string }>();
   try {
-    yield* podLines(told, list());
+    yield* podLines(sent, list());
     yield line('BOOKMARK', {});
-    while (await changes.next()) yield* podLines(told, list());
+    while (await changes.next()) yield* podLines(sent, list());
   } finally {
     unsubscribe();
   }
 }
 
 function* podLines(
-  told: Map<string, { readonly pod: Pod; readonly text: string }>,
+  sent: Map<string, { readonly pod: Pod; readonly text: string }>,
   pods: readonly Pod[],
 ): Generator<Uint8Array> {
   const uids = new Set(pods.map(uidOf));
-  for (const [uid, { pod }] of told) {
+  for (const [uid, { pod }] of sent) {
     if (uids.has(uid)) continue;
-    told.delete(uid);
+    sent.delete(uid);
     yield line('DELETED', pod);
   }
   for (const pod of pods) {
     const uid = uidOf(pod);
     const text = JSON.stringify(pod);
-    const before = told.get(uid);
+    const before = sent.get(uid);
     if (before?.text === text) continue;
-    told.set(uid, { pod, text });
+    sent.set(uid, { pod, text });
     yield line(before === undefined ? 'ADDED' : 'MODIFIED', pod);
   }
 }
@@ -56,10 +56,10 @@ export interface EventWatchDeps {
   readonly isWanted: (event: Event) => boolean;
 }
 
-/** A client that is this far behind is cut off. */
+/** Maximum number of events that a client can be behind before it is disconnected. */
 const MOST_WAITING_EVENTS = 5_000;
 
-/** The events kept, then each new one or repeated, until the signal fires. */
+/** Yields stored events, then each new or repeated one, until the signal fires. */
 export async function* watchEvents(
   { list, onEvent, isWanted }: EventWatchDeps,
   signal: AbortSignal,
@@ -67,7 +67,7 @@ export async function* watchEvents(
   const waiting: Event[] = [...list()];
   const changes = createWaker(signal);
   const unsubscribe = onEvent((event) => {
-    // A client that has stopped reading must not make the agent keep what it misses.
+    // A client that has stopped reading must not make the agent retain its backlog.
     if (!isWanted(event) || waiting.length > MOST_WAITING_EVENTS) return;
     waiting.push(event);
     changes.wake();
@@ -87,7 +87,7 @@ export async function* watchEvents(
 
 interface Waker {
   readonly wake: () => void;
-  /** Resolves with true after `wake` was called, also when that was before; with false once the signal fired. */
+  /** Resolves with true after `wake` was called, even before; with false once the signal fired. */
   next(): Promise<boolean>;
 }
 

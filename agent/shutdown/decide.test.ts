@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import {
   type ShutdownPeriod,
   type ShutdownSettings,
@@ -28,7 +28,7 @@ describe('shutdownPeriods', () => {
     expect(periods.map(({ priority, seconds }) => `${priority}:${seconds}`).join(' ')).toBe(expected);
   });
 
-  test('waits for all of them together', () => {
+  test('the total delay is the sum of all periods', () => {
     expect(wholePeriod(BY_PRIORITY)).toBe(250);
   });
 });
@@ -42,7 +42,7 @@ describe('shutdownGroups', () => {
       ...(grace === undefined ? {} : { terminationGracePeriodSeconds: grace }),
     },
   });
-  /** `a20` is pod a with 20 seconds; groups are parted by a slash. */
+  /** `a20` is pod a with 20 seconds; groups are separated by a slash. */
   const groups = (pods: readonly Pod[], periods = shutdownPeriods(SETTINGS)): string =>
     shutdownGroups(pods, periods, ({ spec }) => spec?.priority ?? 0)
       .map((group) =>
@@ -55,12 +55,12 @@ describe('shutdownGroups', () => {
     ['more than critical with the critical', [pod('n', CRITICAL + 1000)], 'n10'],
     ['those below all first', [pod('low', -7), pod('c', CRITICAL)], 'low20 / c10'],
     ['none longer than it wants', [pod('a', 0, 3), pod('b', 0, 300)], 'a3 b20'],
-    ['nobody where there is none', [], ''],
+    ['nothing without pods', [], ''],
   ])('ends %s', (_, pods, expected) => {
     expect(groups(pods)).toBe(expected);
   });
 
-  test('goes by the priorities of the settings', () => {
+  test('orders pods by the priorities of the settings', () => {
     const pods = [
       pod('top', 200_000),
       pod('mid', 99_999),

@@ -1,7 +1,8 @@
-/** Which pods end when in a shutdown of the machine. Pure. Source: upstream's node shutdown manager, release 1.24. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+/** Order of pod termination in a machine shutdown. Pure. Source: upstream's node shutdown manager, release
+ *  1.24. */
+import type { Pod } from '#api/gen/core-v1.ts';
 
-/** Time for the pods of a priority and those above, up to the next. */
+/** Grace period of pods from this priority up to the next one. */
 export interface ShutdownPeriod {
   readonly priority: number;
   readonly seconds: number;
@@ -10,7 +11,7 @@ export interface ShutdownPeriod {
 export interface ShutdownSettings {
   readonly graceMs: number;
   readonly criticalGraceMs: number;
-  /** Used in place of the two others, where there are any and the gate is on. */
+  /** Used in place of the two others, if present and the gate is on. */
   readonly byPriority: readonly ShutdownPeriod[];
 }
 
@@ -19,7 +20,7 @@ export interface EndingPod {
   readonly graceSeconds: number;
 }
 
-/** Pods that end at the same time. */
+/** Pods that are terminated together. */
 export interface ShutdownGroup extends ShutdownPeriod {
   readonly pods: readonly EndingPod[];
 }
@@ -29,7 +30,7 @@ const CRITICAL_PRIORITY = 2_000_000_000;
 
 const wholeSeconds = (ms: number): number => Math.floor(ms / 1000);
 
-/** The periods in the order in which they come; none: nothing is done at a shutdown. */
+/** Returns the periods in their order; empty when graceful shutdown is disabled. */
 export function shutdownPeriods(settings: ShutdownSettings): readonly ShutdownPeriod[] {
   const { graceMs, criticalGraceMs, byPriority } = settings;
   if (byPriority.length > 0) return byPriority.toSorted((a, b) => a.priority - b.priority);
@@ -40,13 +41,14 @@ export function shutdownPeriods(settings: ShutdownSettings): readonly ShutdownPe
   ];
 }
 
-/** For how long the shutdown has to wait, in seconds. */
+/** Returns the total delay of the shutdown, in seconds. */
 export const wholePeriod = (periods: readonly ShutdownPeriod[]): number =>
   periods.reduce((sum, { seconds }) => sum + seconds, 0);
 
-/** A pod belongs to the highest period that is not above it; one below all belongs to the lowest.
- *  @param priorityOf of a pod
- *  @returns groups that have pods, the least important first */
+/** Groups pods by the highest period that is not above their priority; pods below all periods join the
+ *  lowest.
+ *  @param priorityOf returns the priority of a pod
+ *  @returns groups with pods, the least important first */
 export function shutdownGroups(
   pods: readonly Pod[],
   periods: readonly ShutdownPeriod[],
@@ -57,7 +59,7 @@ export function shutdownGroups(
   for (const pod of pods) {
     const group = groups.findLast(({ priority }) => priority <= priorityOf(pod)) ?? groups[0];
     if (group === undefined) continue;
-    const own = pod.spec?.terminationGracePeriodSeconds ?? group.seconds;
+    const own = Number(pod.spec?.terminationGracePeriodSeconds ?? group.seconds);
     group.pods.push({ pod, graceSeconds: Math.min(own, group.seconds) });
   }
   return groups.filter((group) => group.pods.length > 0);

@@ -1,25 +1,26 @@
-/** Holds up the shutdown of the machine. The lock is a descriptor that comes over the bus, which Node can't receive:
- *  a child process holds it, and lets go when its input ends, so also when this process is gone. */
+/** Inhibitor lock that delays the machine shutdown. The lock is a file descriptor received over the bus,
+ *  which Node does not support: a child process holds it, and releases it when its input closes, also when
+ *  this process dies. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { asError } from '#api/kit/clock.ts';
 
 export interface Inhibitor {
-  /** Lets the shutdown go on. */
+  /** Releases the lock, so that the shutdown continues. */
   release(): Promise<void>;
-  /** Resolves when the lock is gone, by whomever. */
+  /** Resolves when the lock is released, by either side. */
   readonly gone: Promise<void>;
 }
 
-/** A lock that could not be had. */
-export class InhibitorError extends Error {
+/** Failed to acquire the lock. */
+class InhibitorError extends Error {
   override readonly name = 'InhibitorError';
 }
 
-const WHY = 'pods are to end before the machine does';
+const WHY = 'terminate pods before the machine shuts down';
 const HELD = 'held';
 
-/** Resolves when the lock is held. @throws InhibitorError */
+/** Resolves when the lock is acquired. @throws InhibitorError */
 export async function inhibitShutdown(who: string): Promise<Inhibitor> {
   const child = spawn(
     'systemd-inhibit',
@@ -35,10 +36,10 @@ export async function inhibitShutdown(who: string): Promise<Inhibitor> {
     child.once('close', () => resolve());
   });
   const failed = new Promise<never>((_, reject) => {
-    child.once('error', (cause) => reject(new InhibitorError('systemd-inhibit could not be run', { cause })));
-    child.once('exit', () => reject(new InhibitorError(`systemd-inhibit ended: ${said.trim()}`)));
+    child.once('error', (cause) => reject(new InhibitorError('cannot run systemd-inhibit', { cause })));
+    child.once('exit', () => reject(new InhibitorError(`systemd-inhibit exited: ${said.trim()}`)));
   });
-  // The program runs what it was told when it has the lock: what comes back through it is the proof.
+  // systemd-inhibit runs its command once it holds the lock: the echoed input confirms it.
   child.stdin.write(HELD);
   try {
     await Promise.race([once(child.stdout, 'data'), failed]);

@@ -1,23 +1,23 @@
-/** The machine's login manager, which tells of shutdowns and lets those wait who asked for it.
+/** Client of logind, which announces shutdowns and supports delaying them.
  *  Source: org.freedesktop.login1; upstream's node shutdown manager, release 1.24. */
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import type { SystemBus } from '../dbus/system-bus.ts';
 
 export interface Logind {
-  /** The longest that a shutdown waits, in ms. */
+  /** Maximum delay of a shutdown, in ms. */
   longestDelayMs(): Promise<number>;
-  /** Has shutdowns wait as long, from now on and after the next boot.
-   *  @throws Error when the file can't be written or the manager can't be told */
+  /** Raises the maximum delay, now and after the next boot.
+   *  @throws Error when the file is not writable or logind cannot be reloaded */
   allowDelay(seconds: number): Promise<void>;
-  /** Has the listener told when a shutdown begins, and when it was called off. */
+  /** Calls the listener when a shutdown starts, and when it is cancelled. */
   onShutdown(listener: (begins: boolean) => void): Promise<void>;
 }
 
 export interface LogindOptions {
-  /** First word of the settings file's name. */
+  /** Prefix of the name of the settings file. */
   readonly agentName: string;
-  /** Folder of the manager's settings. */
+  /** Directory of the logind settings. */
   readonly dir?: string;
 }
 
@@ -27,9 +27,9 @@ const PATH = '/org/freedesktop/login1';
 const MANAGER = 'org.freedesktop.login1.Manager';
 const SIGNAL = 'PrepareForShutdown';
 const SIGHUP = 1;
-/** The manager reads its settings anew a moment after it was told to. */
-const LOOKS = 20;
-const LOOK_MS = 50;
+/** logind applies its settings a moment after the reload. */
+const ATTEMPTS = 20;
+const ATTEMPT_MS = 50;
 
 export function createLogind(clock: Clock, bus: SystemBus, options: LogindOptions): Logind {
   const { agentName, dir = SETTINGS_DIR } = options;
@@ -62,8 +62,8 @@ export function createLogind(clock: Clock, bus: SystemBus, options: LogindOption
         signature: 'ssi',
         body: ['systemd-logind.service', 'all', SIGHUP],
       });
-      for (let look = 0; look < LOOKS && (await longestDelayMs()) < seconds * 1000; look += 1) {
-        await sleep(clock, LOOK_MS);
+      for (let attempt = 0; attempt < ATTEMPTS && (await longestDelayMs()) < seconds * 1000; attempt += 1) {
+        await sleep(clock, ATTEMPT_MS);
       }
     },
     onShutdown: (listener) =>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { runShutdownManager } from './manager.ts';
 
 const PERIODS = [
@@ -17,7 +17,7 @@ interface World {
   readonly said: string[];
   readonly clock: ReturnType<typeof createFakeClock>;
   shutdown(begins: boolean): Promise<void>;
-  /** The pod has ended. */
+  /** The pod has terminated. */
   ended(name: string): Promise<void>;
   loseLock(): Promise<void>;
   stop(): Promise<void>;
@@ -103,7 +103,7 @@ async function start(
 }
 
 describe('runShutdownManager', () => {
-  test('ends pods group by group, and then lets the machine go', async () => {
+  test('terminates pods group by group, then releases the lock', async () => {
     const world = await start(60_000);
     expect(world.said).toEqual(['lock']);
     await world.shutdown(true);
@@ -115,7 +115,7 @@ describe('runShutdownManager', () => {
     await world.stop();
   });
 
-  test('goes on when the time of a group is over', async () => {
+  test('continues when the grace period of a group is over', async () => {
     const world = await start(60_000);
     await world.shutdown(true);
     await world.clock.advance(20_000);
@@ -125,7 +125,7 @@ describe('runShutdownManager', () => {
     await world.stop();
   });
 
-  test('has a shutdown wait longer where it would not wait for all', async () => {
+  test('raises a shutdown delay that is too short', async () => {
     const world = await start(5000);
     expect(world.said).toEqual(['allow 30', 'lock']);
     await world.stop();
@@ -134,7 +134,7 @@ describe('runShutdownManager', () => {
     await without.stop();
   });
 
-  test('takes the lock again when the shutdown is called off, and ends no further pods', async () => {
+  test('acquires the lock again when the shutdown is cancelled, and terminates no further pods', async () => {
     const world = await start(60_000);
     await world.shutdown(true);
     await world.shutdown(false);
@@ -143,7 +143,7 @@ describe('runShutdownManager', () => {
     await world.stop();
   });
 
-  test('takes another lock when it lost the one it had', async () => {
+  test('acquires another lock after losing one', async () => {
     const world = await start(60_000);
     await world.loseLock();
     await world.clock.advance(1000);

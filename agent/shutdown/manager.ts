@@ -1,13 +1,14 @@
-/** Ends the node's pods in order when the machine shuts down, while the shutdown waits.
+/** Graceful node shutdown: terminates pods in order while the machine shutdown is delayed.
  *
- *      lock held ─▶ shutdown begins ─▶ node not ready, no new pods ─▶ a group of pods after the other ─▶ lock given back
- *          ▲                                                                                                │
- *          └──────────────────────── shutdown called off, bus or lock lost ◀────────────────────────────────┘
+ *    lock acquired ─▶ shutdown starts ─▶ node not ready, no new pods ─▶ pod groups in order ─▶ lock released
+ *        ▲                                                                                        │
+ *        └────────────────── shutdown cancelled, bus or lock lost ◀───────────────────────────────┘
  *
  *  Source: upstream's node shutdown manager, release 1.24. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { type ShutdownGroup, type ShutdownPeriod, shutdownGroups, wholePeriod } from './decide.ts';
 import type { Inhibitor } from './inhibitor.ts';
 import type { Logind } from './logind.ts';
@@ -15,29 +16,29 @@ import type { Logind } from './logind.ts';
 export interface ShutdownDeps {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Connects with the bus. */
+  /** Connects to the bus. */
   readonly connect: () => Promise<{
     readonly logind: Logind;
-    /** Resolves when the connection is gone. */
+    /** Resolves when the connection is closed. */
     readonly closed: Promise<void>;
     readonly close: () => void;
   }>;
   readonly inhibit: () => Promise<Inhibitor>;
-  /** Pods that have not ended. */
+  /** Pods that have not terminated. */
   readonly pods: () => readonly Pod[];
   readonly priorityOf: (pod: Pod) => number;
-  /** Resolves when the pod has ended. */
+  /** Resolves when the pod has terminated. */
   readonly end: (pod: Pod, graceSeconds: number, signal: AbortSignal) => Promise<void>;
-  /** Told when a shutdown begins, and when it was called off. */
+  /** Called when a shutdown starts, and when it is cancelled. */
   readonly told: (shuttingDown: boolean) => void;
-  /** Told when the pods have ended, or their time is over. The shutdown waits for it. */
+  /** Called when the pods have terminated, or their time is over. The shutdown waits for it. */
   readonly ended?: () => Promise<void>;
 }
 
-/** After a bus or a lock that was lost. Source: upstream's reconnect period. */
+/** Delay after the loss of the bus or the lock. Source: upstream's reconnect period. */
 const RETRY_MS = 1000;
 
-/** The pods of a group have ended, or their time is over. */
+/** Resolves when the pods of a group have terminated, or their time is over. */
 async function endGroup(
   { clock, log, end }: ShutdownDeps,
   { pods, seconds, priority }: ShutdownGroup,
@@ -49,19 +50,19 @@ async function endGroup(
     pods.map(({ pod, graceSeconds }) =>
       end(pod, graceSeconds, either).catch((err: unknown) => {
         if (!either.aborted)
-          log.warn({ err, pod: pod.metadata?.name }, 'Pod could not be ended for the shutdown');
+          log.warn({ err, pod: pod.metadata?.name }, 'Failed to terminate pod for the shutdown');
       }),
     ),
   );
   const time = sleep(clock, seconds * 1000, either).then(
     () => {
-      log.warn({ priority, seconds }, 'Pods did not end in their time');
+      log.warn({ priority, seconds }, 'Pods did not terminate within their grace period');
       return 'over';
     },
     () => 'ended',
   );
   await Promise.race([all, time]);
-  over.abort(new Error('the time of the group is over'));
+  over.abort(new Error('the grace period of the group is over'));
 }
 
 async function endPods(
@@ -75,7 +76,7 @@ async function endPods(
   }
 }
 
-async function makeRoom(
+async function raiseDelay(
   { log }: ShutdownDeps,
   logind: Logind,
   periods: readonly ShutdownPeriod[],
@@ -85,17 +86,17 @@ async function makeRoom(
   try {
     await logind.allowDelay(seconds);
   } catch (err) {
-    log.warn({ err, seconds }, 'Longest delay of a shutdown could not be changed');
+    log.warn({ err, seconds }, 'Failed to raise the shutdown delay');
   }
   const allowedMs = await logind.longestDelayMs();
   if (allowedMs >= seconds * 1000) return;
   log.warn(
     { seconds, allowedSeconds: allowedMs / 1000, remedy: `set InhibitDelayMaxSec=${seconds} in logind.conf` },
-    'A shutdown will not wait for all pods',
+    'Shutdown delay is shorter than the pod grace periods',
   );
 }
 
-/** One connection's life. Resolves when it, or the lock, is lost. */
+/** Lifetime of one connection. Resolves when it, or the lock, is lost. */
 async function session(
   deps: ShutdownDeps,
   periods: readonly ShutdownPeriod[],
@@ -108,15 +109,15 @@ async function session(
   });
   let lock: Inhibitor | undefined;
   try {
-    await makeRoom(deps, logind, periods);
+    await raiseDelay(deps, logind, periods);
     let ending: AbortController | undefined;
     const again = Promise.withResolvers<void>();
     await logind.onShutdown((begins) => {
-      log.info({}, begins ? 'Machine shuts down' : 'Shutdown of the machine was called off');
+      log.info({}, begins ? 'Machine shutdown started' : 'Machine shutdown cancelled');
       told(begins);
       if (!begins) {
-        ending?.abort(new Error('the shutdown was called off'));
-        // With another lock, for the next one.
+        ending?.abort(new Error('the shutdown was cancelled'));
+        // Reconnects to acquire another lock, for the next shutdown.
         return again.resolve();
       }
       ending = new AbortController();
@@ -124,11 +125,11 @@ async function session(
       endPods(deps, periods, either)
         .then(() => (signal.aborted ? undefined : deps.ended?.()))
         .then(() => lock?.release())
-        .catch((err: unknown) => log.error({ err }, 'Pods were not ended for the shutdown'));
+        .catch((err: unknown) => log.error({ err }, 'Failed to terminate pods for the shutdown'));
     });
     lock = await deps.inhibit();
-    log.info({ seconds: wholePeriod(periods) }, 'Shutdowns of the machine wait for pods');
-    // Given back at a shutdown; otherwise it was lost, and another one is needed.
+    log.info({ seconds: wholePeriod(periods) }, 'Shutdown inhibitor acquired');
+    // Released after a shutdown; otherwise it was lost, and another one is needed.
     const lost = lock.gone.then(() => (ending === undefined ? undefined : again.promise));
     await Promise.race([closed, again.promise, ended, lost]);
   } finally {
@@ -137,7 +138,7 @@ async function session(
   }
 }
 
-/** Works until the signal fires. Never rejects. */
+/** Runs until the signal fires. Never rejects. */
 export async function runShutdownManager(
   deps: ShutdownDeps,
   periods: readonly ShutdownPeriod[],
@@ -151,7 +152,7 @@ export async function runShutdownManager(
       warned = false;
     } catch (thrown) {
       if (!warned)
-        log.warn({ err: asError(thrown) }, 'Shutdowns of the machine can not be held up; pods end with it');
+        log.warn({ err: asError(thrown) }, 'Failed to inhibit machine shutdowns; pods end with the machine');
       warned = true;
     }
     await sleep(clock, RETRY_MS, signal).catch(() => undefined);

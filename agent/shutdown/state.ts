@@ -1,10 +1,10 @@
-/** Whether the machine is shutting down, for the node's status and for pods that come. */
+/** Shutdown state of the machine, for the node status and for the admission of pods. */
 import { createListeners } from '#api/kit/listeners.ts';
 
 export interface ShutdownState {
   readonly active: () => boolean;
   readonly set: (active: boolean) => void;
-  /** @returns a function that ends the subscription */
+  /** @returns a function that unsubscribes */
   readonly onChange: (listener: () => void) => () => void;
 }
 

@@ -11,41 +11,38 @@ function setUp(path: string) {
   const registry = createMetricsRegistry();
   const clock = createFakeClock();
   const times = createShutdownTimes({ clock, log: silentLogger, registry, file: createStateFile(path) });
-  const told = (): readonly number[] =>
+  const gauges = (): readonly number[] =>
     ['start', 'end'].map((word) =>
       Number(new RegExp(`^graceful_shutdown_${word}_time_seconds (\\d+)$`, 'm').exec(registry.text())?.[1]),
     );
-  return { clock, times, told };
+  return { clock, times, gauges };
 }
 
-test('a shutdown’s times are told, and by the next agent as well', async () => {
+test('shutdown times are reported, also by the next agent', async () => {
   await using dir = await createTempDir('na-times-');
   const path = `${dir.path}/state`;
-  const { clock, times, told } = setUp(path);
+  const { clock, times, gauges } = setUp(path);
   await times.load();
-  expect(told()).toEqual([0, 0]);
+  expect(gauges()).toEqual([0, 0]);
   times.began();
   const beganS = Math.floor(clock.now() / 1000);
-  expect(told()).toEqual([beganS, 0]);
+  expect(gauges()).toEqual([beganS, 0]);
   await clock.advance(7000);
   await times.ended();
-  expect(told()).toEqual([beganS, beganS + 7]);
+  expect(gauges()).toEqual([beganS, beganS + 7]);
   expect(Object.keys(JSON.parse(await readFile(path, 'utf8')) as object)).toEqual(['startTime', 'endTime']);
 
   const next = setUp(path);
   await next.times.load();
-  expect(next.told()).toEqual([beganS, beganS + 7]);
+  expect(next.gauges()).toEqual([beganS, beganS + 7]);
   next.times.began();
-  expect(next.told()).toEqual([beganS, 0]);
+  expect(next.gauges()).toEqual([beganS, 0]);
 });
 
-test.each(['{', '[]', '7', '{"startTime":7,"endTime":"then"}'])(
-  'a file with %s tells nothing',
-  async (text) => {
-    await using dir = await createTempDir('na-times-');
-    await writeFile(`${dir.path}/state`, text);
-    const { times, told } = setUp(`${dir.path}/state`);
-    await times.load();
-    expect(told()).toEqual([0, 0]);
-  },
-);
+test.each(['{', '[]', '7', '{"startTime":7,"endTime":"then"}'])('ignores a file with %s', async (text) => {
+  await using dir = await createTempDir('na-times-');
+  await writeFile(`${dir.path}/state`, text);
+  const { times, gauges } = setUp(`${dir.path}/state`);
+  await times.load();
+  expect(gauges()).toEqual([0, 0]);
+});

@@ -1,18 +1,18 @@
-/** When the last graceful shutdown began and ended, kept on disk for whoever asks after the next boot.
+/** Start and end time of the last graceful shutdown, persisted for reports after the next boot.
  *  Source: upstream's node shutdown manager (its metrics and its file), release 1.24. */
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import type { StateFile } from '../resources/state/state-file.ts';
 
-/** Name of the file in the root directory; the field's. */
+/** Name of the file in the root directory, as upstream's. */
 export const SHUTDOWN_STATE = 'graceful_node_shutdown_state';
 
 export interface ShutdownTimes {
-  /** Tells what an earlier agent kept. */
+  /** Loads the times of an earlier run into the metrics. */
   load(): Promise<void>;
   began(): void;
-  /** Resolves when that is kept. */
+  /** Resolves once the end time is persisted. */
   ended(): Promise<void>;
 }
 
@@ -23,13 +23,13 @@ export interface ShutdownTimesDeps {
   readonly file: StateFile;
 }
 
-/** As the file has them; a shutdown that did not end has no end. */
+/** Content of the file; a shutdown that did not complete has no end. */
 interface Times {
   readonly startTime: string;
   readonly endTime?: string;
 }
 
-/** @throws Error for a text that is none of ours */
+/** @throws Error for an invalid text */
 function parseTimes(text: string): Partial<Times> {
   const parsed: unknown = JSON.parse(text);
   if (typeof parsed !== 'object' || parsed === null) return {};
@@ -73,7 +73,7 @@ export function createShutdownTimes({ clock, log, registry, file }: ShutdownTime
         const text = await file.read();
         if (text !== undefined) show(parseTimes(text));
       } catch (thrown) {
-        warn(thrown, 'Times of the last shutdown could not be read');
+        warn(thrown, 'Failed to read times of the last shutdown');
       }
     },
     began() {
@@ -83,7 +83,7 @@ export function createShutdownTimes({ clock, log, registry, file }: ShutdownTime
     async ended() {
       show({ ...last, endTime: now() });
       file.save(JSON.stringify(last));
-      await file.saved().catch((thrown: unknown) => warn(thrown, 'Times of the shutdown could not be kept'));
+      await file.saved().catch((thrown: unknown) => warn(thrown, 'Failed to write shutdown times'));
     },
   };
 }

@@ -2,7 +2,7 @@ import { assert, jsonValue, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { canonicalJson, contentHash } from './content-hash.ts';
 
-/** The same value with every object's keys the other way round. */
+/** Returns the same value with reversed keys in every object. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== 'object' || value === null) return value;
@@ -30,13 +30,13 @@ describe('canonicalJson', () => {
     );
   });
 
-  test('leaves out undefined members and keeps the order of lists', () => {
+  test('omits undefined members and keeps the order of lists', () => {
     expect(canonicalJson({ b: undefined, a: [2, 1, undefined] })).toBe('{"a":[2,1,null]}');
   });
 });
 
 describe('contentHash', () => {
-  test('tells parts apart by where they end', () => {
+  test('distinguishes parts by their boundaries', () => {
     expect(contentHash('ab', 'c')).not.toBe(contentHash('a', 'bc'));
     expect(contentHash('a')).toMatch(/^[0-9a-f]{32}$/u);
   });

@@ -1,7 +1,7 @@
-/** A digest of a parsed object that does not depend on key order, spacing or comments of its text. Pure. */
+/** Digest of a parsed object, independent of the key order, spacing and comments of its text. Pure. */
 import { createHash } from 'node:crypto';
 
-/** JSON with sorted keys; members that are `undefined` are left out, as in JSON.stringify. */
+/** Returns JSON with sorted keys; `undefined` members are omitted, as in JSON.stringify. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item: unknown) => canonicalJson(item ?? null)).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
@@ -12,8 +12,9 @@ export function canonicalJson(value: unknown): string {
   return `{${members.join(',')}}`;
 }
 
-/** 32 hexadecimal digits over the parts, each closed off so that moving text between them changes the digest.
- *  MD5 as upstream: the digest names content, it does not protect it. */
+/** Returns 32 hexadecimal digits over the parts, each terminated so that moving text between them changes the
+ *  digest.
+ *  MD5 as upstream: the digest identifies content, it does not protect it. */
 export function contentHash(...parts: readonly string[]): string {
   const hash = createHash('md5');
   for (const part of parts) hash.update(`${part.length}:`).update(part);

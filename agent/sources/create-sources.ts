@@ -1,25 +1,25 @@
-/** The pod sources that a configuration names. */
+/** Creates the pod sources of a configuration. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';
-import { createFileSource } from './file.ts';
+import { createFileSource } from './files/file.ts';
 import { createManifestReader } from './manifest-set.ts';
 import type { PodSource, ReadManifests } from './types.ts';
-import { createUrlSource } from './url.ts';
-import { createFetchUrl } from './url-fetch.ts';
+import { createUrlSource } from './url/url.ts';
+import { createFetchUrl } from './url/url-fetch.ts';
 
 export interface SourcesDeps {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Shows paths that are missing. */
+  /** Reports missing paths as waits. */
   readonly waits?: Pick<Waits, 'begin'>;
   readonly nodeName: string;
   /** Value of the User-Agent header, such as `nodeagent/0.1.0`. */
   readonly userAgent: string;
 }
 
-/** The settings that the sources follow; durations in ms. */
+/** Settings of the sources; durations in ms. */
 export interface SourcesOptions {
   readonly vocabulary: VocabularyName;
   readonly staticPodPath: string;
@@ -34,7 +34,7 @@ export function createReader(deps: SourcesDeps, options: Pick<SourcesOptions, 'v
   return createManifestReader({ clock: deps.clock, nodeName: deps.nodeName, vocabulary });
 }
 
-/** File and URL sources, each when it is configured. */
+/** Creates the file and URL sources, each if configured. */
 export function createSources(
   deps: SourcesDeps,
   readManifests: ReadManifests,

@@ -4,7 +4,7 @@ import { silentLogger } from '#api/kit/logger.ts';
 import { createSourceManager } from './manager.ts';
 import type { DesiredState, PodSource, SourceName, SourcePod, SourceSink } from './types.ts';
 
-/** A source that a test drives by hand. */
+/** A source driven by the test. */
 function handSource(name: SourceName): {
   source: PodSource;
   deliver: SourceSink;
@@ -37,7 +37,7 @@ function handSource(name: SourceName): {
 const empty = { pods: [], objects: [], rejected: [] };
 
 describe('createSourceManager', () => {
-  test('a pod that runs keeps its place when a newcomer has its name, over a restart of the agent too', async () => {
+  test('a running pod keeps precedence over a new manifest with its name, across a restart of the agent too', async () => {
     const file = handSource('file');
     const manager = createSourceManager({
       sources: [file.source],
@@ -52,7 +52,7 @@ describe('createSourceManager', () => {
     });
     const [newcomer, running] = [pod('u1', '/a.yaml'), pod('u2', '/b.yaml')];
     const uids = () => manager.current().pods.map((entry) => entry.pod.metadata?.uid);
-    // Read before it is known what an earlier agent left.
+    // Read before the pods of an earlier agent are known.
     file.deliver({ ...empty, source: 'file', pods: [newcomer, running] });
     expect(uids()).toEqual(['u1']);
     manager.restored([running]);
@@ -65,7 +65,7 @@ describe('createSourceManager', () => {
     await done;
   });
 
-  test('is complete when every source delivered, and tells listeners each time', async () => {
+  test('is complete when every source delivered, and notifies listeners each time', async () => {
     const file = handSource('file');
     const url = handSource('url');
     const clock = createFakeClock();

@@ -1,4 +1,4 @@
-/** Runs the sources and keeps the merged desired state. Decides nothing about pods. */
+/** Runs the sources and maintains the merged desired state. Decides nothing about pods. */
 
 import { createBackoff } from '#api/kit/backoff.ts';
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
@@ -16,10 +16,10 @@ export interface SourceManagerDeps {
 export type DesiredListener = (state: DesiredState) => void;
 
 export interface SourceManager {
-  /** Runs every source until `signal` fires. A source that fails is started again with backoff. Never rejects. */
+  /** Runs every source until `signal` fires. Restarts a failed source with backoff. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
   current(): DesiredState;
-  /** Pods of an earlier agent, which keep their places. Call before anything is done with the state. */
+  /** Adopts pods of an earlier agent, which keep precedence. Call before the state is used. */
   restored(pods: readonly SourcePod[]): void;
   /** Calls the listener, synchronously, after each change. @returns a function that ends the subscription */
   onChange(listener: DesiredListener): () => void;
@@ -50,12 +50,12 @@ export function createSourceManager(deps: SourceManagerDeps): SourceManager {
       try {
         await source.run(signal, receive);
         if (signal.aborted) return;
-        throw new Error(`source ${source.name} ended by itself`);
+        throw new Error(`source ${source.name} ended unexpectedly`);
       } catch (thrown) {
         if (signal.aborted) return;
         const delayMs = backoff.fail(source.name, clock.now());
-        log.error({ err: asError(thrown), source: source.name, delayMs }, 'Pod source failed, restarting it');
-        // The only way this rejects is the abort, which the loop's condition sees.
+        log.error({ err: asError(thrown), source: source.name, delayMs }, 'Pod source failed; restarting');
+        // This rejects only for the abort, which the loop condition detects.
         await sleep(clock, delayMs, signal).catch(() => undefined);
       }
     }

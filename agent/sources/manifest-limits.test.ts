@@ -42,17 +42,17 @@ describe('a manifest', () => {
     ]);
   });
 
-  test('of faults alone is told with the first of them', async () => {
+  test('with only errors is reported with the first of them', async () => {
     const ports = many(5000, () => ({ containerPort: -1 }));
     const { rejected } = await read(podOf({ containers: [{ name: 'c', image: 'x', ports }] }));
     const errors = rejected[0]?.errors ?? [];
     expect(errors).toHaveLength(101);
     expect(errors[0]?.field).toBe('spec.containers[0].ports[0].containerPort');
-    expect(errors.at(-1)?.detail).toMatch(/^and \d{4} more faults$/);
+    expect(errors.at(-1)?.detail).toMatch(/^and \d{4} more errors$/);
   });
 
   test.each(['../../x', '.', '..', 'a/b', '/etc', 'a\0b', ' ', '-a', 'a'.repeat(64)])(
-    'cannot steer paths by the uid %j',
+    'cannot control paths by the uid %j',
     async (uid) => {
       const { pods, rejected } = await read(podOf({}, { uid }));
       expect(pods).toEqual([]);
@@ -65,11 +65,11 @@ describe('a manifest', () => {
     ['metadata.namespace', podOf({}, { namespace: '..' })],
     ['spec.containers[0].name', podOf({ containers: [{ name: '../x', image: 'x' }] })],
     ['spec.volumes[0].name', podOf({ volumes: [{ name: '../x', emptyDir: {} }] })],
-  ])('cannot steer paths by %s', async (field, manifest) => {
+  ])('cannot control paths by %s', async (field, manifest) => {
     expect((await read(manifest)).rejected[0]?.errors.map((error) => error.field)).toEqual([field]);
   });
 
-  test('keeps keys that JavaScript has a meaning for as data', async () => {
+  test('keeps keys with a meaning in JavaScript as data', async () => {
     const data: object = JSON.parse('{"__proto__": "a", "constructor": "b", "toString": "c"}') as object;
     const { objects } = await read({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'm' }, data });
     const [entry] = objects;

@@ -1,16 +1,17 @@
-/** How much one manifest may ask of the agent itself. Pure.
- *  Deviation: where the agent reads files there is no API server whose size limits would hold a pod of
- *  thousands of containers back; each container costs calls, log files and a place in every status. */
-import type { FieldError } from '#api/meta/field-error.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+/** Limits on the resources of the agent that one manifest can demand. Pure.
+ *  Deviation: there is no API server whose size limits would reject a pod with thousands of containers in a
+ *  file; each container costs calls, log files and status entries. */
 
-/** Far above what pods have, far below what would hold up the others. */
+import type { Pod } from '#api/gen/core-v1.ts';
+import type { FieldError } from '#api/meta/field-error.ts';
+
+/** Far above the size of real pods, far below one that would delay others. */
 const MOST_CONTAINERS = 500;
 const MOST_VOLUMES = 2000;
-/** Of one object; more than anyone reads at once. */
+/** Maximum number of reported errors per object; more than anyone reads. */
 const MOST_ERRORS = 100;
 
-/** Lists of the pod that are too long. */
+/** Returns errors for lists of the pod that are too long. */
 export function validatePodSize({ spec }: Pod): readonly FieldError[] {
   const lists = [
     ['spec.containers', spec?.containers, MOST_CONTAINERS],
@@ -25,9 +26,9 @@ export function validatePodSize({ spec }: Pod): readonly FieldError[] {
   );
 }
 
-/** The first errors, and how many are left out: they are kept, logged and sent to clients. */
+/** Returns the first errors and the number of omitted ones: errors are stored, logged and sent to clients. */
 export function boundErrors(errors: readonly FieldError[]): readonly FieldError[] {
   if (errors.length <= MOST_ERRORS) return errors;
-  const detail = `and ${errors.length - MOST_ERRORS} more faults`;
+  const detail = `and ${errors.length - MOST_ERRORS} more errors`;
   return [...errors.slice(0, MOST_ERRORS), { kind: 'FieldValueInvalid', field: '', detail }];
 }

@@ -38,7 +38,7 @@ describe('createManifestReader', () => {
     });
   });
 
-  test('names document, item, field and identity of every fault, and takes the rest', async () => {
+  test('reports document, item, field and identity of every error, and uses the rest', async () => {
     const { read } = createParts();
     const list = JSON.stringify({ kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'UPPER' } });
     const set = await read(
@@ -58,7 +58,7 @@ describe('createManifestReader', () => {
     ]);
   });
 
-  test('reports a key given twice and the other faults of the same document', async () => {
+  test('reports a duplicate key and the other errors of the same document', async () => {
     const { read } = createParts();
     const set = await read(`${pod('web')}  hostNetwork: true\n  hostNetwork: false\n  nonsense: 1\n`);
     expect(set.pods).toEqual([]);
@@ -66,7 +66,7 @@ describe('createManifestReader', () => {
     expect(set.rejected[0]?.errors.length).toBeGreaterThanOrEqual(1);
   });
 
-  test('refuses a uid that could leave its directory', async () => {
+  test('rejects a uid that could leave its directory', async () => {
     const { read } = createParts();
     const set = await read(pod('web').replace('{name: web}', '{name: web, uid: ../../../etc}'));
     expect(set.rejected[0]?.errors[0]).toMatchObject({ field: 'metadata.uid', badValue: '../../../etc' });
@@ -78,7 +78,7 @@ describe('createManifestReader', () => {
     expect(set.rejected[0]?.errors[0]?.field).toBe('metadata.name');
   });
 
-  test('gives back the same entries for the same content, first seen when it was first seen', async () => {
+  test('returns the same entries for the same content, with their first-seen time', async () => {
     const { clock, read } = createParts();
     const first = await read(`${pod('web')}---\n${secret}`);
     await clock.advance(60_000);

@@ -1,12 +1,12 @@
-/** The bytes of one file, URL answer or applied text to pods and objects ready to use, and to everything that is
- *  wrong with the rest. No I/O; long texts are read in turns, so that the event loop never waits. */
+/** Parses a file, URL response or applied text into pods and objects, with all errors of the rejected rest.
+ *  No I/O; yields to the event loop during long texts. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type ParsedDocument, parseDocumentsInTurns } from '#api/codec/documents.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import { type DecodedObject, decodeManifestDocument, defaultAndValidatePod } from '#api/schema/manifest.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import { joinSets } from './keep-good.ts';
+import { joinSets } from './last-good.ts';
 import { boundErrors, validatePodSize } from './manifest-limits.ts';
 import { formatIdentity, objectIdentity, podIdentity } from './merge.ts';
 import { podContentHash, validateStaticIdentity, withStaticIdentity } from './static-identity.ts';
@@ -27,10 +27,10 @@ export interface ManifestReaderDeps {
   readonly expandedDNSConfig?: boolean;
 }
 
-/** Work between two turns of the event loop. */
+/** Work between two yields to the event loop. */
 const TURN_MS = 5;
 
-/** The part of the document that the decoded object came from. */
+/** Returns the part of the document from which the object was decoded. */
 function manifestOf(document: unknown, item: number | undefined): unknown {
   if (item === undefined || typeof document !== 'object' || document === null) return document;
   const items: unknown = Reflect.get(document, 'items');
@@ -38,12 +38,13 @@ function manifestOf(document: unknown, item: number | undefined): unknown {
   return list[item];
 }
 
-/** The pod of before, with the time it was seen first, as long as nothing about it changed. */
-function knownPod(entry: SourcePod, previous: ManifestSet | undefined, words: Vocabulary): SourcePod {
+/** Returns the previous pod, with its first-seen time, while nothing about it has changed. */
+function knownPod(entry: SourcePod, previous: ManifestSet | undefined, vocabulary: Vocabulary): SourcePod {
   const identity = podIdentity(entry);
   const before = previous?.pods.find((candidate) => podIdentity(candidate) === identity);
-  const hash = entry.pod.metadata?.annotations?.[words.configHash];
-  if (before?.pod.metadata?.annotations?.[words.configHash] !== hash || before === undefined) return entry;
+  const hash = entry.pod.metadata?.annotations?.[vocabulary.configHash];
+  if (before?.pod.metadata?.annotations?.[vocabulary.configHash] !== hash || before === undefined)
+    return entry;
   return isDeepStrictEqual(before.origin, entry.origin) ? before : { pod: before.pod, origin: entry.origin };
 }
 
@@ -72,7 +73,7 @@ function configObject(decoded: Exclude<DecodedObject, { kind: 'Pod' | 'Unknown' 
   }
 }
 
-/** One object of a document to the set that holds just it, or just its rejection. */
+/** Converts one object of a document to a set with only this object, or its rejection. */
 export function readPart(
   deps: ManifestReaderDeps,
   { decoded, manifest }: DocumentPart,
@@ -103,7 +104,7 @@ export function readPart(
   return { pods: [knownPod({ pod, origin }, previous, vocabulary)], objects: [], rejected: [] };
 }
 
-/** One object of a document, decoded and as it was written. */
+/** One object of a document, decoded and in its original form. */
 export interface DocumentPart {
   readonly decoded: DecodedObject;
   readonly manifest: unknown;
@@ -111,14 +112,14 @@ export interface DocumentPart {
   readonly number: string;
 }
 
-/** The objects of a parsed document. One that could not be parsed is a single part with its faults. */
-export function splitDocument(document: ParsedDocument, words: Vocabulary): readonly DocumentPart[] {
+/** Returns the objects of a parsed document. An unparseable one is a single part with its errors. */
+export function splitDocument(document: ParsedDocument, vocabulary: Vocabulary): readonly DocumentPart[] {
   const { number, value, errors } = document;
-  const found = value === undefined ? [] : decodeManifestDocument(value, words);
+  const found = value === undefined ? [] : decodeManifestDocument(value, vocabulary);
   if (value === undefined || errors.length > 0) {
     const [only] = found;
     const identity = only?.identity ?? formatIdentity('Document', undefined, number);
-    // A document with a key given twice is read as far as that, to report its other faults, too.
+    // A document with a duplicate key is decoded anyway, to report its other errors too.
     const later = found.length === 1 ? (only?.errors ?? []) : [];
     const decoded = { kind: 'Unknown', object: undefined, identity, errors: [...errors, ...later] } as const;
     return [{ decoded, manifest: value, number }];
@@ -129,7 +130,7 @@ export function splitDocument(document: ParsedDocument, words: Vocabulary): read
   });
 }
 
-/** The reader that all sources share. */
+/** Returns the parser shared by all sources. */
 export function createManifestReader(deps: ManifestReaderDeps): ReadManifests {
   return async (bytes, place, previous, signal) => {
     const sets: ManifestSet[] = [];

@@ -66,7 +66,7 @@ describe('mergeSnapshots', () => {
     expect(merged.conflicts[0]?.loser.location).toBe('/b.yaml');
   });
 
-  test('within a source the place that has a pod already keeps it', () => {
+  test('within a source the place that already has a pod keeps it', () => {
     const late = snapshot('file', { pods: [pod('file', 'web', 'u2', '/b.yaml')] });
     const first = mergeSnapshots([late], ['file']);
     const both = [pod('file', 'web', 'u1', '/a.yaml'), pod('file', 'web', 'u2', '/b.yaml')];
@@ -76,7 +76,7 @@ describe('mergeSnapshots', () => {
       winner: { location: '/b.yaml' },
       loser: { location: '/a.yaml' },
     });
-    // Its place is free when it is gone, and taken by a source before its own.
+    // Its name is free after the removal, and is claimed by a source of higher precedence.
     const gone = mergeSnapshots([snapshot('file', { pods: both.slice(0, 1) })], ['file'], holdersOf(merged));
     expect(uids(gone.pods)).toEqual(['u1']);
     const applied = mergeSnapshots([snapshot('socket', { pods: [pod('socket', 'web', 'u3')] })], ['socket']);
@@ -106,7 +106,7 @@ describe('mergeSnapshots', () => {
     ['one partial', [snapshot('file', {}), snapshot('url', { partial: true })], ['file', 'url'], ['url']],
     ['all', [snapshot('file', {}), snapshot('url', {})], ['file', 'url'], []],
     ['no source configured', [], [], []],
-  ])('knows what is unread: %s', (_name, snapshots, expected, unread) => {
+  ])('lists unread sources: %s', (_name, snapshots, expected, unread) => {
     const merged = mergeSnapshots(snapshots, expected);
     expect(merged.unread).toEqual(unread);
     expect(merged.complete).toBe(unread.length === 0);

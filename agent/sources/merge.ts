@@ -1,6 +1,6 @@
-/** Many sources, one desired state. Pure. The first source in SOURCE_NAMES order wins. Within a source the place that
- *  has the pod already keeps it, so that a newcomer ends no pod that runs; of newcomers, the first in the source's own
- *  order wins. */
+/** Merges many sources into one desired state. Pure. The first source in the order of SOURCE_NAMES wins.
+ *  Within a source, the place that already defines the pod keeps it, so that a new manifest stops no running
+ *  pod; among new ones, the first in the order of the source wins. */
 import {
   type DesiredState,
   type ManifestOrigin,
@@ -28,32 +28,32 @@ export function objectIdentity(entry: SourceObject): string {
 }
 
 interface Claims {
-  /** Claims all keys for the origin, or names the conflict with the first that is taken. */
+  /** Claims all keys for the origin, or returns the conflict with the first claimed one. */
   claim(identity: string, keys: readonly string[], origin: ManifestOrigin): boolean;
   readonly conflicts: readonly SourceConflict[];
 }
 
 function createClaims(): Claims {
-  const taken = new Map<string, ManifestOrigin>();
+  const claimed = new Map<string, ManifestOrigin>();
   const conflicts: SourceConflict[] = [];
   return {
     conflicts,
     claim(identity, keys, origin) {
-      const held = keys.find((key) => taken.has(key));
-      const winner = held === undefined ? undefined : taken.get(held);
+      const held = keys.find((key) => claimed.has(key));
+      const winner = held === undefined ? undefined : claimed.get(held);
       if (held !== undefined && winner !== undefined) {
         // A uid keys maps, directories and cgroups: two pods may not share one even if their names differ.
         const what = held === identity ? identity : `${identity} (${held})`;
         conflicts.push({ identity: what, winner, loser: origin });
         return false;
       }
-      for (const key of keys) taken.set(key, origin);
+      for (const key of keys) claimed.set(key, origin);
       return true;
     },
   };
 }
 
-/** Where pods and objects came from so far, by identity. */
+/** Previous origins of pods and objects, by identity. */
 export type Holders = ReadonlyMap<string, ManifestOrigin>;
 
 export function holdersOf({ pods, objects }: Pick<DesiredState, 'pods' | 'objects'>): Holders {
@@ -63,7 +63,8 @@ export function holdersOf({ pods, objects }: Pick<DesiredState, 'pods' | 'object
   ]);
 }
 
-/** The entries whose claim holds, in their own order. Those of a source that hold their name already claim first. */
+/** Returns the entries whose claim succeeds, in their own order. Entries of a source that already own their
+ *  name claim first. */
 function claiming<T extends { readonly origin: ManifestOrigin }>(
   entries: readonly T[],
   holders: Holders,
@@ -81,8 +82,8 @@ function claiming<T extends { readonly origin: ManifestOrigin }>(
   return entries.filter((entry) => accepted.has(entry));
 }
 
-/** @param expected the sources that are configured; the state is complete when each has read its content once
- *  @param holders of the state before */
+/** @param expected the configured sources; the state is complete when each has read its content once
+ *  @param holders owners of names in the previous state */
 export function mergeSnapshots(
   snapshots: readonly SourceSnapshot[],
   expected: readonly SourceName[],

@@ -44,19 +44,19 @@ describe('createSourceReporter', () => {
     expect(events).toHaveLength(2);
   });
 
-  test('reports another fault of the same manifest', () => {
+  test('reports another error of the same manifest', () => {
     const { events, report } = createParts();
     report({ ...empty, rejected: [rejected] });
     report({ ...empty, rejected: [{ ...rejected, errors: rejected.errors.slice(1) }] });
     expect(events).toHaveLength(2);
   });
 
-  test('reports who lost a name to whom', () => {
+  test('reports both sides of a name conflict', () => {
     const { events, report } = createParts();
     const winner = { ...origin, location: '/m/0.yaml', document: '1' };
     report({ ...empty, conflicts: [{ identity: 'Pod default/web', winner, loser: origin }] });
     expect(events).toEqual([
-      'Pod/web ManifestConflict: Pod default/web of /m/a.yaml, document 2 is not used: /m/0.yaml, document 1 has it already',
+      'Pod/web ManifestConflict: Pod default/web in /m/a.yaml, document 2 is ignored: /m/0.yaml, document 1 already defines it',
     ]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { podContentHash, validateStaticIdentity, withStaticIdentity } from './static-identity.ts';
 import type { SourceName } from './types.ts';
@@ -52,7 +52,7 @@ describe('podContentHash', () => {
 });
 
 describe('withStaticIdentity', () => {
-  test('gives name, namespace, uid, node, annotations, toleration', () => {
+  test('adds name, namespace, uid, node, annotations, toleration', () => {
     const hash = hashOf(pod);
     expect(identify(pod)).toEqual({
       metadata: {
@@ -70,7 +70,7 @@ describe('withStaticIdentity', () => {
     });
   });
 
-  test('speaks the other vocabulary', () => {
+  test('uses the other vocabulary', () => {
     const vocabulary = VOCABULARIES.kubernetes;
     const { metadata } = withStaticIdentity(pod, { ...context, vocabulary, seenMs, hash: 'h' });
     expect(Object.keys(metadata?.annotations ?? {})).toEqual([
@@ -90,7 +90,7 @@ describe('withStaticIdentity', () => {
     expect(metadata?.annotations?.[words.configSource]).toBe(word);
   });
 
-  test('writes the node in lower case in the name only', () => {
+  test('lowercases the node only in the name', () => {
     const named = identify(pod, 'file', 'Node-A');
     expect(named.metadata?.name).toBe('web-node-a');
     expect(named.spec?.nodeName).toBe('Node-A');
@@ -105,7 +105,7 @@ describe('withStaticIdentity', () => {
     expect(hash(identify(changed))).not.toBe(hash(identify(fixed)));
   });
 
-  test('drops what a manifest may not say and what is not of this node', () => {
+  test('drops reserved fields of a manifest and fields of another node', () => {
     const named = identify({
       ...pod,
       metadata: {
@@ -140,7 +140,7 @@ describe('validateStaticIdentity', () => {
     ['-a', 1],
     ['a\n', 1],
     ['x'.repeat(64), 1],
-  ])('uid %j has %d faults', (uid, count) => {
+  ])('uid %j has %d errors', (uid, count) => {
     const metadata = uid === undefined ? { name: 'web' } : { name: 'web', uid };
     expect(validateStaticIdentity({ ...pod, metadata })).toHaveLength(count);
   });

@@ -1,17 +1,18 @@
-/** The identity that a pod from a manifest gets on this node, where no API server gives it one.
- *  Pure: the same manifest at the same place on the same node always gives the same identity.
+/** Identity of static pods on this node, which no API server assigns.
+ *  Pure: the same manifest at the same place on the same node always results in the same identity.
  *
- *  Deviation: `config.hash` is the content's digest even when the manifest gives its own uid, so that a changed
- *  manifest with a fixed uid still replaces its pod. See docs/decisions on static identity. */
+ *  Deviation: `config.hash` is the digest of the content even when the manifest has its own uid, so that a
+ *  changed manifest with a fixed uid still replaces its pod. See docs/decisions on static identity. */
+
+import type { Pod, Toleration } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import type { Pod, Toleration } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { canonicalJson, contentHash } from './content-hash.ts';
 import type { ManifestOrigin, SourceName } from './types.ts';
 
 export const DEFAULT_NAMESPACE = 'default';
 
-/** Value of the `config.source` annotation: the words that tools of the field look for. */
+/** Values of the `config.source` annotation that upstream tools expect. */
 const SOURCE_WORDS: Readonly<Record<SourceName, string>> = {
   file: 'file',
   url: 'http',
@@ -19,28 +20,29 @@ const SOURCE_WORDS: Readonly<Record<SourceName, string>> = {
   api: 'api',
 };
 
-/** Static pods outlive every NoExecute taint, as upstream's do. */
+/** Static pods tolerate every NoExecute taint, as upstream. */
 const TOLERATES_EVERY_EVICTION: Toleration = { operator: 'Exists', effect: 'NoExecute' };
 
-/** A uid becomes part of directory, cgroup and container names, so it is kept to what is safe in all of them. */
+/** A uid becomes part of directory, cgroup and container names, so it is restricted to characters that are
+ *  safe in all of them. */
 const SAFE_UID = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$/;
 
-/** Whether a pod may have this UID. */
+/** Reports whether a pod may have this UID. */
 export const isSafeUID = (uid: string): boolean => SAFE_UID.test(uid);
 
 export interface IdentityContext {
   readonly nodeName: string;
   readonly vocabulary: Vocabulary;
   readonly origin: ManifestOrigin;
-  /** When this content was seen first, in ms since the epoch. */
+  /** When this content was first seen, in ms since the epoch. */
   readonly seenMs: number;
-  /** As `podContentHash` gave it. */
+  /** Result of `podContentHash`. */
   readonly hash: string;
 }
 
-/** The name that a pod from `source` runs under. Pods applied by hand keep the name they were given, so that
- *  `delete` and `logs` take the user's own word; all others are told apart from other nodes' by a suffix. */
-export function staticPodName(name: string, source: SourceName, nodeName: string): string {
+/** Returns the name of a pod from `source`. Applied pods keep their manifest name, so that `delete` and
+ *  `logs` take the name that the user knows; all others get the node name as a suffix. */
+function staticPodName(name: string, source: SourceName, nodeName: string): string {
   return source === 'socket' || source === 'api' ? name : `${name}-${nodeName.toLowerCase()}`;
 }
 
@@ -48,7 +50,7 @@ function ownAnnotations(words: Vocabulary): ReadonlySet<string> {
   return new Set([words.configSource, words.configHash, words.configSeen, words.configMirror]);
 }
 
-/** The annotations without those that only the agent may set. */
+/** Returns the annotations without those that only the agent may set. */
 function manifestAnnotations(annotations: object | undefined, words: Vocabulary): Record<string, unknown> {
   const own = ownAnnotations(words);
   return Object.fromEntries(Object.entries(annotations ?? {}).filter(([key]) => !own.has(key)));
@@ -59,9 +61,9 @@ function memberObject(value: unknown, key: string): object {
   return typeof member === 'object' && member !== null ? member : {};
 }
 
-/** Digest of what the manifest asks for and where it lies. Status, bookkeeping of an API server and our own
- *  annotations do not count; nor do defaults, so a newer agent with other defaults keeps running pods.
- *  @param manifest the pod as it was written, before decoding */
+/** Digest of the manifest's content and location. Ignores status, server-side bookkeeping and agent
+ *  annotations; also ignores defaults, so that a newer agent with other defaults keeps running pods.
+ *  @param manifest the pod as written, before decoding */
 export function podContentHash(manifest: unknown, context: Omit<IdentityContext, 'seenMs' | 'hash'>): string {
   const { nodeName, vocabulary, origin } = context;
   const metadata = new Map<string, unknown>(Object.entries(memberObject(manifest, 'metadata')));
@@ -93,7 +95,8 @@ function withToleration(tolerations: readonly Toleration[] | undefined): readonl
   return [...others, TOLERATES_EVERY_EVICTION];
 }
 
-/** Gives the pod its static identity. The uid is the manifest's own or, without one, the content's digest. */
+/** Adds the static identity to the pod. The uid is that of the manifest or, without one, the digest of the
+ *  content. */
 export function withStaticIdentity(pod: Pod, context: IdentityContext): Pod {
   const { nodeName, vocabulary, origin, seenMs, hash } = context;
   const { selfLink: _selfLink, deletionTimestamp: _deletedAt, ...metadata } = pod.metadata ?? {};
@@ -121,7 +124,7 @@ export function withStaticIdentity(pod: Pod, context: IdentityContext): Pod {
   };
 }
 
-/** What a manifest may not say about its own identity. */
+/** Returns errors for identity fields that a manifest must not set. */
 export function validateStaticIdentity(pod: Pod): readonly FieldError[] {
   const { uid = '' } = pod.metadata ?? {};
   if (uid === '' || SAFE_UID.test(uid)) return [];

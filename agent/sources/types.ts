@@ -1,6 +1,6 @@
-/** What a pod source delivers. A source sends its whole present content each time anything changed;
- *  the manager merges the sources and hands the result on. */
-import type { FieldError } from '#api/meta/field-error.ts';
+/** Contract of pod sources. A source sends its complete content after each change; the manager merges the
+ *  sources and publishes the result. */
+
 import type {
   ConfigMap,
   Endpoints,
@@ -8,19 +8,20 @@ import type {
   PersistentVolumeClaim,
   Pod,
   Secret,
-} from '#api/schema/gen/core-v1.ts';
-import type { CSIDriver } from '#api/schema/gen/storage-v1.ts';
+} from '#api/gen/core-v1.ts';
+import type { CSIDriver } from '#api/gen/storage-v1.ts';
+import type { FieldError } from '#api/meta/field-error.ts';
 
-/** In order of precedence: of two sources with the same pod, the first wins. */
+/** In order of precedence: if two sources define the same pod, the first wins. */
 export const SOURCE_NAMES = ['file', 'url', 'socket', 'api'] as const;
 export type SourceName = (typeof SOURCE_NAMES)[number];
 
-/** Where a manifest was read. */
+/** Location from which a manifest was read. */
 export interface ManifestOrigin {
   readonly source: SourceName;
-  /** File path, URL, or name under which the socket API keeps it. */
+  /** File path, URL, or the name of an object applied through the socket. */
   readonly location: string;
-  /** 1-based number of the document within the location; list items count on as `2[0]`. */
+  /** 1-based number of the document within the location; list items are numbered `2[0]`. */
   readonly document: string;
 }
 
@@ -30,7 +31,7 @@ export interface SourcePod {
   readonly origin: ManifestOrigin;
 }
 
-/** A configuration object from a manifest; `kind` is always set and tells the types apart. */
+/** A configuration object from a manifest; `kind` is always set and discriminates the types. */
 export type ConfigObject =
   | (ConfigMap & { readonly kind: 'ConfigMap' })
   | (Secret & { readonly kind: 'Secret' })
@@ -44,15 +45,15 @@ export interface SourceObject {
   readonly origin: ManifestOrigin;
 }
 
-/** A manifest, or one document of it, that cannot be used, and every reason why. */
+/** A rejected manifest, or document of one, with every reason. */
 export interface RejectedManifest {
   readonly origin: ManifestOrigin;
-  /** `Pod default/web` as far as it could be read. */
+  /** `Pod default/web` as far as it could be parsed. */
   readonly identity: string;
   readonly errors: readonly FieldError[];
 }
 
-/** What one file, URL answer or applied document holds. */
+/** Content of one file, URL response or applied document. */
 export interface ManifestSet {
   readonly pods: readonly SourcePod[];
   readonly objects: readonly SourceObject[];
@@ -61,8 +62,8 @@ export interface ManifestSet {
 
 export type ManifestPlace = Pick<ManifestOrigin, 'source' | 'location'>;
 
-/** Reads the bytes found at one place, in turns of a few milliseconds. Never rejects but for an abort: faults
- *  are in the set. Pods and objects that are as in `previous` keep their object identity. */
+/** Parses the bytes of one place, yielding every few milliseconds. Rejects only for an abort: errors are in
+ *  the set. Pods and objects that are unchanged since `previous` keep their object identity. */
 export type ReadManifests = (
   bytes: Uint8Array,
   place: ManifestPlace,
@@ -76,26 +77,26 @@ export interface SourceSnapshot {
   readonly objects: readonly SourceObject[];
   readonly rejected: readonly RejectedManifest[];
   /** The source could not read its content yet (URL not reachable, directory not readable since the start):
-   *  what it lacks is unknown, not unwanted. */
+   *  missing pods are unknown, not unwanted. */
   readonly partial?: true;
 }
 
 export type SourceSink = (snapshot: SourceSnapshot) => void;
 
-/** A source runs until `signal` fires and calls the sink first when it has read everything once. */
+/** A source runs until `signal` fires and calls the sink for the first time once it has read everything. */
 export interface PodSource {
   readonly name: SourceName;
   run(signal: AbortSignal, sink: SourceSink): Promise<void>;
 }
 
-/** The same pod or object from two places: `loser` is not used. */
+/** The same pod or object from two places: `loser` is ignored. */
 export interface SourceConflict {
   readonly identity: string;
   readonly winner: ManifestOrigin;
   readonly loser: ManifestOrigin;
 }
 
-/** All sources merged. */
+/** Merged content of all sources. */
 export interface DesiredState {
   readonly pods: readonly SourcePod[];
   readonly objects: readonly SourceObject[];
@@ -103,6 +104,7 @@ export interface DesiredState {
   readonly conflicts: readonly SourceConflict[];
   /** Every configured source has delivered at least once; nothing may be removed as unwanted before. */
   readonly complete: boolean;
-  /** The sources that have not: a pod that came from any other and is no longer named may already go. */
+  /** Sources that have not delivered: a pod of any other source that is no longer named may already be
+   *  removed. */
   readonly unread: readonly SourceName[];
 }

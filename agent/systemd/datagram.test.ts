@@ -41,7 +41,7 @@ describe('openDatagramSender', () => {
     sender.close();
   });
 
-  test('throws with the errno when nobody listens', async () => {
+  test('throws with the errno without a listener', async () => {
     await using dir = await createTempDir();
     const sender = await openDatagramSender(`${dir.path}/none`);
     expect(() => sender.send(Buffer.from('x'))).toThrow(DatagramError);
@@ -50,12 +50,12 @@ describe('openDatagramSender', () => {
 });
 
 describe('encodeUnixAddress', () => {
-  test('ends a path with zero and begins an abstract name with it', () => {
+  test('terminates a path with zero and starts an abstract name with it', () => {
     expect([...encodeUnixAddress('/a').subarray(2)]).toEqual([0x2f, 0x61, 0]);
     expect([...encodeUnixAddress('@a').subarray(2)]).toEqual([0, 0x61]);
   });
 
-  test('refuses what does not fit the address', () => {
+  test('rejects what does not fit the address', () => {
     expect(() => encodeUnixAddress(`/${'a'.repeat(108)}`)).toThrow(RangeError);
   });
 });

@@ -1,4 +1,4 @@
-/** Sends datagrams to a unix socket, which Node has no API for, by the C library's own calls. */
+/** Sends datagrams to a unix socket through the C library, as Node has no API for it. */
 import { endianness } from 'node:os';
 
 export interface DatagramSender {
@@ -7,7 +7,7 @@ export interface DatagramSender {
   close(): void;
 }
 
-/** A call of the C library that failed. */
+/** A failed call of the C library. */
 export class DatagramError extends Error {
   readonly errno: number;
 
@@ -27,7 +27,7 @@ const MSG_DONTWAIT = 0x40;
 /** Bytes of sun_path. */
 const PATH_BYTES = 108;
 
-/** The kernel's sockaddr_un for a path, or for a name of the abstract namespace that begins with `@`.
+/** Returns the kernel's sockaddr_un of a path, or of an abstract name that starts with `@`.
  *  @throws RangeError when it is too long
  *  @see https://man7.org/linux/man-pages/man7/unix.7.html */
 export function encodeUnixAddress(address: string): Buffer {

@@ -66,7 +66,7 @@ describe('createSystemdNotifier', () => {
     expect(sent).toHaveLength(3);
   });
 
-  test('goes on when a message cannot be sent', async () => {
+  test('continues when a message cannot be sent', async () => {
     const { clock, notifier } = await startNotifier(() => {
       throw new Error('gone');
     }, 300);

@@ -1,43 +1,43 @@
-/** Tells systemd how the agent is: ready, stopping, a line of status, alive. Without systemd it does nothing.
+/** Notifications to systemd: ready, stopping, status line, watchdog. No effect without systemd.
  *  @see https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { DatagramSender } from './datagram.ts';
 
 export interface SystemdNotifier {
-  /** The agent serves; under Type=notify the unit is active from now on. */
+  /** The agent is ready; under Type=notify the unit becomes active. */
   ready(status: string): void;
-  /** The agent is about to end. */
+  /** The agent is stopping. */
   stopping(status: string): void;
   /** One line for `systemctl status`. */
   status(text: string): void;
-  /** The start takes longer: the unit is not to time out for so many ms from now. */
+  /** The start takes longer: extends the start timeout of the unit by that many ms from now. */
   extendStart(byMs: number): void;
-  /** Pings the watchdog from the event loop until `signal` fires, so that a loop that hangs is noticed.
-   *  Resolves at once when the unit has no watchdog. */
+  /** Pings the watchdog from the event loop until `signal` fires, so that a blocked loop is detected.
+   *  Resolves immediately when the unit has no watchdog. */
   runWatchdog(signal: AbortSignal): Promise<void>;
 }
 
-/** What systemd put into the environment for this process. */
+/** Settings in the environment that systemd provides. */
 export interface NotifyEnvironment {
-  /** Path, or a name in the abstract namespace with a leading `@`. */
+  /** Path, or an abstract name with a leading `@`. */
   readonly socket: string;
-  /** Time without a ping after which systemd ends the unit, in ms; undefined when it has no watchdog. */
+  /** Time without a ping after which systemd kills the unit, in ms; undefined without a watchdog. */
   readonly watchdogMs: number | undefined;
 }
 
 export interface NotifyDeps {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Opens a socket to send to this address. */
+  /** Opens a socket to this address. */
   readonly openSender: (socket: string) => Promise<DatagramSender>;
 }
 
-/** Two pings may be late before the watchdog bites. */
+/** Tolerates two late pings. */
 const PINGS_PER_TIMEOUT = 3;
 
 /** Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID; undefined when systemd does not listen.
- *  A watchdog that is meant for another process is left out. */
+ *  A watchdog for another process is ignored. */
 export function parseNotifyEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
   pid: number,
@@ -54,8 +54,8 @@ export function parseNotifyEnvironment(
   return { socket, watchdogMs };
 }
 
-/** A notifier for this environment; one that does nothing when `environment` is undefined.
- *  A message that cannot be sent is logged: the agent works without systemd's knowing. */
+/** Creates a notifier for this environment; a no-op when `environment` is undefined.
+ *  Failures are logged: the agent works without notifications. */
 export async function createSystemdNotifier(
   deps: NotifyDeps,
   environment: NotifyEnvironment | undefined,
@@ -68,7 +68,7 @@ export async function createSystemdNotifier(
     try {
       sender.send(Buffer.from(lines.join('\n')));
     } catch (err) {
-      log.warn({ err }, 'systemd was not notified');
+      log.warn({ err }, 'Failed to notify systemd');
     }
   }
 
@@ -98,7 +98,7 @@ function statusLine(text: string): string {
   return `STATUS=${text.replace(/\s+/g, ' ')}`;
 }
 
-/** Pings at once and then every `intervalMs`. */
+/** Pings immediately and then every `intervalMs`. */
 function pingUntil(signal: AbortSignal, clock: Clock, intervalMs: number, ping: () => void): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

@@ -24,14 +24,14 @@ function setUp() {
 }
 
 describe('reportToSystemd', () => {
-  test('is ready once pods can run, and says before that what it waits for, without a time limit', async () => {
+  test('is ready once pods can run, with the reason until then and without a start timeout', async () => {
     const { clock, waits, sent, canRun, stop, done } = setUp();
-    const wait = waits.begin('container runtime unix:///s', 'there is no such socket');
+    const wait = waits.begin('container runtime unix:///s', 'the socket does not exist');
     await clock.advance(31_000);
     expect(sent).toEqual([
       'Node n is starting',
       'extend 60000',
-      'Node n is starting; waiting for container runtime unix:///s since 1970-01-01T00:00:00Z, there is no such socket',
+      'Node n is starting; waiting for container runtime unix:///s since 1970-01-01T00:00:00Z, the socket does not exist',
       'extend 60000',
       'extend 60000',
     ]);
@@ -45,7 +45,7 @@ describe('reportToSystemd', () => {
     await done;
   });
 
-  test('shows later waits for as long as they last', async () => {
+  test('reports later waits while they last', async () => {
     const { clock, waits, sent, canRun, stop, done } = setUp();
     canRun.resolve();
     await clock.advance(0);
@@ -61,7 +61,7 @@ describe('reportToSystemd', () => {
     expect(sent).toHaveLength(2);
   });
 
-  test('is never ready when it ends before', async () => {
+  test('is never ready when it stops earlier', async () => {
     const { clock, sent, stop, done } = setUp();
     stop.abort();
     await done;

@@ -1,4 +1,5 @@
-/** What systemd knows of the agent: ready once pods can run, and until then why not; later what it waits on. */
+/** Reports the state of the agent to systemd: ready once pods can run, with the reason until then; later its
+ *  waits. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import type { SystemdNotifier } from './notify.ts';
@@ -12,7 +13,7 @@ export interface SystemdReportDeps {
   readonly node: string;
 }
 
-/** The unit would be ended and started again, which helps no runtime. */
+/** A start timeout would restart the unit, which does not help the runtime. */
 const EXTEND_BY_MS = 60_000;
 const EXTEND_EVERY_MS = 15_000;
 

@@ -1,30 +1,31 @@
-/** Everything that runs for as long as the agent does. */
+/** Background work of the agent. */
 import { asError, sleep } from '#api/kit/clock.ts';
 import { value as quantityValue } from '#api/meta/quantity.ts';
 import { containerLogPath } from '../logs/paths.ts';
 import { createLogRotator } from '../logs/rotation-manager.ts';
 import { createMemoryTidier } from '../node/memory-tidier.ts';
-import { isAlive } from '../pods/containers.ts';
-import { runOrphans } from '../pods/orphans.ts';
-import { createRestorer } from '../pods/restore.ts';
+import { isAlive } from '../pods/decide/containers.ts';
+import { runOrphanedDirectories } from '../pods/restore/orphaned-folders.ts';
+import { createRestorer } from '../pods/restore/restore.ts';
+import { watchOrphanedPods } from '../pods/restore/unknown-pods.ts';
 import { runResync } from '../pods/resync.ts';
-import { watchStrays } from '../pods/strays.ts';
 import { RUNTIME_WAIT } from '../runtime/runtime-wait.ts';
 import { afterShutdown } from '../shutdown/ended-pods.ts';
 import type { Base } from './base.ts';
-import type { CollectionSide } from './collection-side.ts';
-import { retryCsiPods } from './csi-side.ts';
-import { retryDevicePods } from './device-side.ts';
-import type { PodSide } from './pod-side.ts';
-import type { RuntimeSide } from './runtime-side.ts';
+import type { CollectionSubsystem } from './node/garbage-collection.ts';
+import { retryCsiPods } from './pods/csi.ts';
+import { retryDevicePods } from './pods/device-plugins.ts';
+import type { PodSubsystem } from './pods/pods.ts';
+import type { RuntimeSubsystem } from './runtime.ts';
 
-/** A runtime that never answers is asked again after this, in ms. */
-const FIRST_LOOK_RETRY_MS = 500;
+/** Retry interval while the runtime does not respond, in ms. */
+const FIRST_OBSERVATION_RETRY_MS = 500;
 
-/** Everything that runs for as long as the agent does. Nothing is decided before the runtime was seen once. */
+/** Runs all background work until the signal fires. Makes no decisions before the runtime has been observed
+ *  once. */
 export async function runAll(
   base: Base,
-  { connection, identity, view, observer, lost }: RuntimeSide,
+  { connection, identity, view, observer, lost }: RuntimeSubsystem,
   {
     manager,
     sources,
@@ -33,18 +34,18 @@ export async function runAll(
     volumes,
     resources,
     csi,
-    cgroupSide,
+    cgroupSubsystem,
     waiting,
     refreshVolumes,
-  }: PodSide,
-  collection: Pick<CollectionSide, 'run'>,
+  }: PodSubsystem,
+  collection: Pick<CollectionSubsystem, 'run'>,
   stop: AbortSignal,
 ): Promise<void> {
   const { config, clock, log, waits } = base;
   const running = [sources.run(stop)];
-  await firstLook({ connection, identity, observer, clock, waits }, stop);
+  await firstObservation({ connection, identity, observer, clock, waits }, stop);
   if (!stop.aborted) {
-    await cgroupSide.cgroups.begin();
+    await cgroupSubsystem.cgroups.begin();
     const restore = createRestorer({ view, records, memory, volumes, log });
     const restored = await restore();
     manager.restore(restored.map(afterShutdown));
@@ -54,7 +55,7 @@ export async function runAll(
     base.canRun.resolve();
     waiting?.begin();
     if (waiting !== undefined) base.changes.subscribe(waiting.look);
-    watchStrays({ view, manager, log }, stop);
+    watchOrphanedPods({ view, manager, log }, stop);
     const tidier = createMemoryTidier({ clock, log, tidy: base.tidy });
     view.onChange(() => tidier.note());
     csi.volumes.drivers.onChange(() => retryCsiPods(manager, volumes));
@@ -62,11 +63,11 @@ export async function runAll(
     base.changes.subscribe(() => resources.keepOnly(() => holdingPods(manager, view)));
     running.push(
       lost.sweep(),
-      cgroupSide.run(manager, stop),
+      cgroupSubsystem.run(manager, stop),
       resources.run(stop),
       csi.registry.run(stop),
       volumes.recover(stop),
-      runOrphans({ view, manager, volumes, clock, log }, stop),
+      runOrphanedDirectories({ view, manager, volumes, clock, log }, stop),
       observer.run(stop),
       tidier.run(stop),
       collection.run(stop),
@@ -81,8 +82,8 @@ export async function runAll(
   await Promise.all(running);
 }
 
-/** Pods that may hold resources of the node: all but those that have ended, and of which nothing runs any more. */
-function holdingPods(manager: PodSide['manager'], view: RuntimeSide['view']): ReadonlySet<string> {
+/** Returns pods that may hold resources of the node: all except terminated ones without running containers. */
+function holdingPods(manager: PodSubsystem['manager'], view: RuntimeSubsystem['view']): ReadonlySet<string> {
   const ended = manager.entries().filter(({ pod, status }) => {
     const isOver = status.phase === 'Succeeded' || status.phase === 'Failed';
     return isOver && !view.pod(pod.metadata?.uid ?? '').containers.some(isAlive);
@@ -91,11 +92,11 @@ function holdingPods(manager: PodSide['manager'], view: RuntimeSide['view']): Re
   return new Set(manager.podUIDs().filter((podUID) => !over.has(podUID)));
 }
 
-type FirstLookParts = Pick<RuntimeSide, 'connection' | 'identity' | 'observer'> &
+type FirstObservationParts = Pick<RuntimeSubsystem, 'connection' | 'identity' | 'observer'> &
   Pick<Base, 'clock' | 'waits'>;
 
-async function firstLook(
-  { connection, identity, observer, clock, waits }: FirstLookParts,
+async function firstObservation(
+  { connection, identity, observer, clock, waits }: FirstObservationParts,
   stop: AbortSignal,
 ): Promise<void> {
   const wait = waits.begin(`${RUNTIME_WAIT} ${connection.endpoint}`);
@@ -108,7 +109,7 @@ async function firstLook(
     } catch (err) {
       if (stop.aborted) break;
       wait.because(asError(err).message);
-      await sleep(clock, FIRST_LOOK_RETRY_MS, stop).catch(() => undefined);
+      await sleep(clock, FIRST_OBSERVATION_RETRY_MS, stop).catch(() => undefined);
     }
   }
   wait.end();
@@ -116,7 +117,7 @@ async function firstLook(
 
 async function rotateLogs(
   { config, clock, log }: Base,
-  { connection, view }: Pick<RuntimeSide, 'connection' | 'view'>,
+  { connection, view }: Pick<RuntimeSubsystem, 'connection' | 'view'>,
   stop: AbortSignal,
 ): Promise<void> {
   const { podLogsDir, containerLogMaxFiles: maxFiles } = config;

@@ -1,4 +1,4 @@
-/** What every part of the agent is handed. */
+/** Dependencies shared by all parts of the agent. */
 import { type Clock, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
@@ -18,7 +18,7 @@ import type { NodeSettings } from '../pods/operations/deps.ts';
 import { prefixedRegistry } from '../resources/prefixed-metrics.ts';
 import { createShutdownState, type ShutdownState } from '../shutdown/state.ts';
 
-/** What every part is handed. */
+/** Dependencies shared by all parts. */
 export interface Base {
   readonly config: AgentConfig;
   readonly vocabulary: Vocabulary;
@@ -27,24 +27,24 @@ export interface Base {
   readonly node: string;
   readonly settings: NodeSettings;
   readonly events: EventRecorder;
-  /** Of the agent's own metrics, which have its name before theirs. */
+  /** Metrics of the agent, with its name prefix. */
   readonly metrics: MetricsRegistry;
-  /** Of pods that are ended to save the node. */
+  /** Metrics of evicted pods. */
   readonly counts: EvictionMetrics;
-  /** Of pods, for those who follow them. */
+  /** Change notifications of pods. */
   readonly changes: Changes;
-  /** What the node is short of. */
+  /** Pressure conditions of the node. */
   readonly pressure: NodePressure;
   /** Whether the machine is shutting down. */
   readonly shutdown: ShutdownState;
   readonly origins: Origins;
-  /** Gives back memory that the process doesn't need. */
+  /** Frees unused memory of the process. */
   readonly tidy: () => void;
-  /** What the agent waits on. */
+  /** Conditions that the agent is waiting for. */
   readonly waits: Waits;
-  /** Resolves when the runtime was seen, so that pods can run. */
+  /** Resolves once the runtime has been observed, so that pods can run. */
   readonly canRun: { readonly promise: Promise<void>; readonly resolve: () => void };
-  /** Changes how much is logged, where the logger is the agent's own. */
+  /** Changes the log verbosity. Absent if the logger was supplied by the caller. */
   readonly setVerbosity?: (verbosity: number) => void;
 }
 

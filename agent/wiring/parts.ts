@@ -1,4 +1,4 @@
-/** One agent's parts, made and run. What belongs to its process alone stays with whoever runs it. */
+/** Creates and runs the parts of one agent. Everything that belongs to its process is left to the caller. */
 import type { Clock } from '#api/kit/clock.ts';
 import { CSI_DIR } from '#volumes/csi/publish.ts';
 import { createCsiMeasure } from '#volumes/csi/stats.ts';
@@ -7,28 +7,28 @@ import type { AgentConfig } from '../config/gen/config.ts';
 import { createPodEvent } from '../pods/pod-event.ts';
 import { runAll } from './background.ts';
 import type { Base } from './base.ts';
-import { createCollectionSide } from './collection-side.ts';
-import { createDiskSide } from './disk-side.ts';
-import { createEvictionSide } from './eviction-side.ts';
-import { runPodResourcesSide } from './pod-resources-side.ts';
-import { createPodSide, type PodSide } from './pod-side.ts';
-import type { RuntimeSide } from './runtime-side.ts';
-import { startServers } from './servers.ts';
-import { runShutdownSide } from './shutdown-side.ts';
+import { createDiskSubsystem } from './node/disk-usage.ts';
+import { createEvictionSubsystem } from './node/eviction.ts';
+import { createCollectionSubsystem } from './node/garbage-collection.ts';
+import { runShutdownSubsystem } from './node/shutdown.ts';
+import { createPodSubsystem, type PodSubsystem } from './pods/pods.ts';
+import type { RuntimeSubsystem } from './runtime.ts';
+import { runPodResourcesSubsystem } from './servers/pod-resources.ts';
+import { startServers } from './servers/servers.ts';
 
-/** Time for what is under way to come to rest after the signal, in ms. Most of what the runtime has begun ends
- *  within it, and is noted; the rest goes on without this agent, and the next one finds it. */
+/** Time for operations in flight to finish after the signal, in ms. Most operations of the runtime end within
+ *  it and are recorded; the rest continues without this agent, and the next one observes it. */
 const DRAIN_MS = 400;
 
-/** What goes on beside the parts as soon as they are up. */
+/** Work that the caller runs while the parts are up. */
 export interface Beside {
-  /** Ends with the signal. */
+  /** Settles after the signal. */
   readonly until: Promise<unknown>;
-  /** Told when the parts begin to end. */
+  /** Called when the parts begin to stop. */
   readonly stopping: () => void;
 }
 
-const csiMeasure = ({ config }: Base, { csi }: PodSide): ReadonlyMap<string, MeasureVolume> =>
+const csiMeasure = ({ config }: Base, { csi }: PodSubsystem): ReadonlyMap<string, MeasureVolume> =>
   new Map([[CSI_DIR, createCsiMeasure(config.rootDir, csi.volumes)]]);
 
 const isJoined = ({ platconfig, bootstrapKubeconfig }: AgentConfig): boolean =>
@@ -36,51 +36,55 @@ const isJoined = ({ platconfig, bootstrapKubeconfig }: AgentConfig): boolean =>
 
 /** Runs the parts until the signal fires. Pods keep running.
  *  @param up called when the agent serves
- *  @throws what ends work that is to go on for ever: the agent is to be started again */
+ *  @throws the failure of permanent work, after which the agent should be restarted */
 export async function runParts(
   base: Base,
-  runtimeSide: RuntimeSide,
+  runtimeSubsystem: RuntimeSubsystem,
   stop: AbortSignal,
   up: () => Promise<Beside>,
 ): Promise<void> {
-  // Loaded by an agent that has an API server alone.
-  const apiSide = isJoined(base.config)
-    ? await (await import('./api-side.ts')).createApiSide(base, runtimeSide, stop)
+  // Loaded only with an API server.
+  const apiSubsystem = isJoined(base.config)
+    ? await (await import('./api/api-server.ts')).createApiSubsystem(base, runtimeSubsystem, stop)
     : undefined;
-  const podSide = await createPodSide(base, runtimeSide, apiSide?.parts);
-  const disk = createDiskSide(base, runtimeSide, {
-    ...podSide,
-    drivers: csiMeasure(base, podSide),
+  const podSubsystem = await createPodSubsystem(base, runtimeSubsystem, apiSubsystem?.parts);
+  const disk = createDiskSubsystem(base, runtimeSubsystem, {
+    ...podSubsystem,
+    drivers: csiMeasure(base, podSubsystem),
     event: createPodEvent(base.events),
   });
-  const collection = createCollectionSide(base, runtimeSide, podSide);
-  const eviction = createEvictionSide(base, runtimeSide, { ...podSide, collection, disk: disk.usage });
+  const collection = createCollectionSubsystem(base, runtimeSubsystem, podSubsystem);
+  const eviction = createEvictionSubsystem(base, runtimeSubsystem, {
+    ...podSubsystem,
+    collection,
+    disk: disk.usage,
+  });
   const { collectedImages } = collection;
-  const served = { ...podSide, disk: disk.usage, collectedImages };
-  const servers = await startServers(base, runtimeSide, served, apiSide?.access);
+  const served = { ...podSubsystem, disk: disk.usage, collectedImages };
+  const servers = await startServers(base, runtimeSubsystem, served, apiSubsystem?.access);
   const beside = await up();
   const work = Promise.all([
-    runAll(base, runtimeSide, podSide, collection, stop),
-    apiSide?.run(podSide, stop),
+    runAll(base, runtimeSubsystem, podSubsystem, collection, stop),
+    apiSubsystem?.run(podSubsystem, stop),
     disk.run(stop),
     eviction.run(stop),
-    runPodResourcesSide(base, podSide, stop),
-    runShutdownSide(base, runtimeSide, podSide, stop),
+    runPodResourcesSubsystem(base, podSubsystem, stop),
+    runShutdownSubsystem(base, runtimeSubsystem, podSubsystem, stop),
   ]);
-  // Work that ends with a fault ends the agent, to be started again; its pods run on.
+  // Failed work stops the agent, which is then restarted; its pods keep running.
   await Promise.race([aborted(stop), work]);
   beside.stopping();
-  podSide.probes.stop();
+  podSubsystem.probes.stop();
   await within(
     base.clock,
     DRAIN_MS,
-    Promise.all([work, beside.until, podSide.manager.stopped(), podSide.execs.setUp()]),
+    Promise.all([work, beside.until, podSubsystem.manager.stopped(), podSubsystem.execs.setUp()]),
   );
   await Promise.all(servers.map((server) => server.close()));
   disk.usage.close();
-  await apiSide?.[Symbol.asyncDispose]();
-  runtimeSide.connection.close();
-  runtimeSide.imageConnection.close();
+  await apiSubsystem?.[Symbol.asyncDispose]();
+  runtimeSubsystem.connection.close();
+  runtimeSubsystem.imageConnection.close();
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
@@ -88,7 +92,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** Waits for the work, but no longer than that. Leaves no timer behind that would keep the process alive. */
+/** Waits for the work up to a limit. Leaves no timer that would keep the process alive. */
 async function within(clock: Clock, limitMs: number, work: Promise<unknown>): Promise<void> {
   const limit = Promise.withResolvers<void>();
   const timer = clock.setTimer(limit.resolve, limitMs);

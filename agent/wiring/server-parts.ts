@@ -1,33 +1,34 @@
-/** What the pods' side of the agent takes from an API server. A standalone agent has none of it, and loads nothing. */
-import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
+/** Dependencies of pods on an API server. A standalone agent loads none of them. */
+
+import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
-import type { Attacher, CsiVolumes } from '#volumes/csi/contract.ts';
-import type { Expander } from '#volumes/expansion/expander.ts';
-import type { AccountTokenOf } from '#volumes/types.ts';
+import type { Attacher, CsiVolumes } from '#volumes/contract/csi.ts';
+import type { Expander } from '#volumes/contract/expansion.ts';
+import type { AccountTokenOf } from '#volumes/contract/volume-manager.ts';
 import type { Preemption, Refusal } from '../admission/admit.ts';
 import type { ObjectKey } from '../objects/references.ts';
 import type { PodSource, SourcePod } from '../sources/types.ts';
 
 export interface ServerParts {
   readonly source: PodSource;
-  /** Whether the pod is one of the server's, and not a static one. */
+  /** Reports whether the pod is an API pod rather than a static one. */
   readonly owns: (pod: Pod) => boolean;
-  /** ConfigMaps, Secrets and volumes for the server's pods. */
+  /** ConfigMaps, Secrets and volumes for API pods. */
   readonly objects: ObjectReader;
-  /** Calls the listener with objects of the server that have changed. */
+  /** Calls the listener with changed objects of the server. */
   readonly onObjects: (listener: (changed: readonly ObjectKey[]) => void) => void;
   readonly accountToken: AccountTokenOf;
   /** CSIDriver objects. */
   readonly driverObject: CsiVolumes['driverObject'];
   readonly attacher: Attacher;
-  /** Lets volumes grow, and tells the server. */
+  /** Expands volumes and reports their new size to the server. */
   readonly expander: Expander;
-  /** The runtime's handler for a pod of a RuntimeClass. */
+  /** Returns the runtime handler of a pod with a RuntimeClass. */
   readonly runtimeHandler: (pod: Pod) => Promise<string>;
-  /** Variables that tell a pod of services. */
+  /** Returns the environment variables of services. */
   readonly serviceEnv: (pod: Pod) => Promise<Readonly<Record<string, string>>>;
-  /** What the node's state on the server says about a new pod: it does not belong here, or there is no room. */
+  /** Checks a new pod against the Node object: node selector, taints and capacity. */
   readonly refuse: (source: SourcePod, others: readonly SourcePod[]) => Refusal | Preemption | undefined;
-  /** Nothing of a pod that is to be deleted is left here. */
+  /** Called when nothing of a pod that is being deleted is left here. */
   readonly ended: (pod: Pod, status: PodStatus | undefined) => void;
 }

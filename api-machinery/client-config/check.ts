@@ -1,4 +1,4 @@
-/** What the chosen cluster and user of a client configuration must say. Pure. */
+/** Validation of the chosen cluster and user of a client configuration. Pure. */
 import type { FieldError, FieldErrorKind } from '../meta/field-error.ts';
 import { checkExec } from './exec-spec.ts';
 import type { ClusterEntry, DataOrFile, Named, UserEntry } from './model.ts';
@@ -8,9 +8,10 @@ const PROXY_SCHEMES = ['http:', 'https:', 'socks5:'];
 // oxlint-disable-next-line no-control-regex -- exactly what no header may contain
 const UNFIT_FOR_HEADER = /[\u0000-\u001f\u007f]/;
 
-export const isGiven = ({ data, file }: DataOrFile): boolean => data !== undefined || file !== undefined;
+const isGiven = ({ data, file }: DataOrFile): boolean => data !== undefined || file !== undefined;
 
-/** The address as a URL. One without a scheme is https where anything else asks for TLS, else http, as upstream. */
+/** Returns the address as a URL. Without a scheme it is https if TLS settings exist, otherwise http, as
+ *  upstream. */
 export function readServer(cluster: ClusterEntry): URL | undefined {
   const { server, insecureSkipTlsVerify, authority, tlsServerName } = cluster;
   const isTls = insecureSkipTlsVerify || isGiven(authority) || tlsServerName !== '';
@@ -23,11 +24,11 @@ export function readServer(cluster: ClusterEntry): URL | undefined {
 type Report = (kind: FieldErrorKind, name: string, detail: string, badValue?: string) => void;
 
 function collect(path: string, check: (report: Report) => void): readonly FieldError[] {
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   check((kind, name, detail, badValue) => {
-    faults.push({ kind, field: `${path}.${name}`, detail, ...(badValue === undefined ? {} : { badValue }) });
+    errors.push({ kind, field: `${path}.${name}`, detail, ...(badValue === undefined ? {} : { badValue }) });
   });
-  return faults;
+  return errors;
 }
 
 export function checkCluster({ entry, path }: Named<ClusterEntry>): readonly FieldError[] {
@@ -35,12 +36,12 @@ export function checkCluster({ entry, path }: Named<ClusterEntry>): readonly Fie
     const { server, proxyUrl } = entry;
     if (server === '') report('FieldValueRequired', 'server', 'the URL of the API server');
     else if (readServer(entry) === undefined) {
-      // It might hold a login, which is one of the things that are wrong with it.
+      // Not shown: it might contain credentials, which is one of the possible errors.
       const shown = server.includes('@') ? undefined : server;
       report('FieldValueInvalid', 'server', 'must be a URL such as https://api.example:6443', shown);
     }
     if (entry.insecureSkipTlsVerify && isGiven(entry.authority)) {
-      const detail = 'must not be true beside a certificate-authority: remove one of them';
+      const detail = 'must not be true together with a certificate-authority: remove one of them';
       report('FieldValueForbidden', 'insecure-skip-tls-verify', detail);
     }
     if (proxyUrl !== '' && !PROXY_SCHEMES.includes(URL.parse(proxyUrl)?.protocol ?? '')) {
@@ -53,10 +54,14 @@ function checkMethods(user: UserEntry, report: Report): void {
   const isBasic = user.username !== '' || user.password !== '';
   const isToken = user.token !== '' || user.tokenFile !== '';
   if (isToken && isBasic) {
-    report('FieldValueForbidden', 'token', 'must not stand beside username and password: keep one of them');
+    report(
+      'FieldValueForbidden',
+      'token',
+      'must not be combined with username and password: remove one of them',
+    );
   }
   if (user.password !== '' && user.username === '') {
-    report('FieldValueRequired', 'username', 'there is a password');
+    report('FieldValueRequired', 'username', 'needed for the password');
   }
   if (user.username.includes(':')) {
     report('FieldValueInvalid', 'username', 'must not contain ":" in basic authentication', user.username);
@@ -65,17 +70,17 @@ function checkMethods(user: UserEntry, report: Report): void {
     report('FieldValueInvalid', 'token', 'must not contain line breaks or other control characters');
   }
   if (user.exec !== undefined && user.authProvider !== undefined) {
-    report('FieldValueForbidden', 'exec', 'must not stand beside auth-provider: keep one of them');
+    report('FieldValueForbidden', 'exec', 'must not be combined with auth-provider: remove one of them');
   }
   if (isGiven(user.certificate) && !isGiven(user.key)) {
     report(
       'FieldValueRequired',
       'client-key',
-      'there is a client certificate; client-key-data will do as well',
+      'needed for the client certificate; client-key-data is accepted as well',
     );
   }
   if (isGiven(user.key) && !isGiven(user.certificate)) {
-    const detail = 'there is a client key; client-certificate-data will do as well';
+    const detail = 'needed for the client key; client-certificate-data is accepted as well';
     report('FieldValueRequired', 'client-certificate', detail);
   }
 }

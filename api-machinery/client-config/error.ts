@@ -1,12 +1,12 @@
-/** Faults of a client configuration as people read them. */
+/** Validation errors of a client configuration as messages. */
 import { type FieldError, formatFault, formatFieldError } from '../meta/field-error.ts';
 
-/** `/etc/agent.conf: users[0].user.exec.command: Required value: …` */
+/** Returns a message such as `/etc/agent.conf: users[0].user.exec.command: Required value: …`. */
 export function formatClientConfigFault(file: string, fault: FieldError): string {
   return `${file}: ${fault.field === '' ? formatFault(fault) : formatFieldError(fault)}`;
 }
 
-/** A client configuration that cannot be used. */
+/** An unusable client configuration. */
 export class ClientConfigError extends Error {
   override readonly name = 'ClientConfigError';
   readonly reason = 'InvalidClientConfig';

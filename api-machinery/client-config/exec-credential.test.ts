@@ -7,23 +7,23 @@ import type { ExecSpec } from './exec-spec.ts';
 const apiVersion = `client.authentication.${VOCABULARIES.plat.apiGroupDomain}/v1`;
 const other = `client.authentication.${VOCABULARIES.plat.apiGroupDomain}/v1beta1`;
 const identity = createAuthority({ commonName: 'a' }, new Date(0), new Date(4e12));
-const stranger = createAuthority({ commonName: 'b' }, new Date(0), new Date(4e12));
+const unrelated = createAuthority({ commonName: 'b' }, new Date(0), new Date(4e12));
 
-const answer = (status: unknown, change: object = {}): string =>
+const response = (status: unknown, change: object = {}): string =>
   JSON.stringify({ kind: 'ExecCredential', apiVersion, status, ...change });
 
 describe('parseExecCredential', () => {
   test.each<[string, string, object]>([
-    ['a token', answer({ token: ' t\n' }), { token: 't' }],
+    ['a token', response({ token: ' t\n' }), { token: 't' }],
     ['YAML', `kind: ExecCredential\napiVersion: ${apiVersion}\nstatus: {token: t}`, { token: 't' }],
     [
       'a time',
-      answer({ token: 't', expirationTimestamp: '1970-01-01T00:00:10Z' }),
+      response({ token: 't', expirationTimestamp: '1970-01-01T00:00:10Z' }),
       { token: 't', expiresAtMs: 10_000 },
     ],
     [
       'a certificate',
-      answer({ clientCertificateData: identity.certificate, clientKeyData: identity.key }),
+      response({ clientCertificateData: identity.certificate, clientKeyData: identity.key }),
       { certificate: { certificate: identity.certificate, key: identity.key } },
     ],
   ])('reads %s', (_, text, expected) => {
@@ -31,43 +31,43 @@ describe('parseExecCredential', () => {
   });
 
   test.each<[string, string, string]>([
-    ['nothing', '', 'the answer is empty'],
-    ['no JSON', '{"secret', 'the answer is not one JSON object'],
-    ['another kind', answer({}, { kind: 'Secret' }), 'kind must be ExecCredential'],
+    ['nothing', '', 'the response is empty'],
+    ['no JSON', '{"secret', 'the response is not a single JSON object'],
+    ['another kind', response({}, { kind: 'Secret' }), 'kind must be ExecCredential'],
     [
       'another version',
-      answer({ token: 't' }, { apiVersion: other }),
+      response({ token: 't' }, { apiVersion: other }),
       `apiVersion must be ${apiVersion}, as configured`,
     ],
-    ['no status', answer(undefined), 'status must be an object'],
-    ['an empty status', answer({}), 'status must have a token, or a client certificate with its key'],
-    ['a number as a token', answer({ token: 1 }), 'status.token must be a string'],
+    ['no status', response(undefined), 'status must be an object'],
+    ['an empty status', response({}), 'status must have a token, or a client certificate with its key'],
+    ['a number as a token', response({ token: 1 }), 'status.token must be a string'],
     [
       'a token of two lines',
-      answer({ token: 'a\r\nb: c' }),
+      response({ token: 'a\r\nb: c' }),
       'status.token must not contain control characters',
     ],
     [
       'a certificate alone',
-      answer({ clientCertificateData: identity.certificate }),
+      response({ clientCertificateData: identity.certificate }),
       'status.clientCertificateData and status.clientKeyData must be given together',
     ],
     [
-      'what is no PEM',
-      answer({ clientCertificateData: 'secret', clientKeyData: 'secret' }),
+      'an invalid PEM',
+      response({ clientCertificateData: 'secret', clientKeyData: 'secret' }),
       'status.clientCertificateData and status.clientKeyData must be PEM',
     ],
     [
       'the key of another',
-      answer({ clientCertificateData: identity.certificate, clientKeyData: stranger.key }),
+      response({ clientCertificateData: identity.certificate, clientKeyData: unrelated.key }),
       'status.clientKeyData must be the key of status.clientCertificateData',
     ],
     [
       'a wrong time',
-      answer({ token: 't', expirationTimestamp: 'soon' }),
+      response({ token: 't', expirationTimestamp: 'soon' }),
       'status.expirationTimestamp must be a time such as 2006-01-02T15:04:05Z',
     ],
-  ])('refuses %s', (_, text, message) => {
+  ])('rejects %s', (_, text, message) => {
     expect(() => parseExecCredential(text, apiVersion)).toThrow(
       expect.objectContaining({ name: 'ExecAnswerError', message }),
     );
@@ -84,7 +84,7 @@ describe('formatExecInfo', () => {
     interactiveMode: 'Never',
     installHint: '',
   };
-  test('tells of the cluster only where it may', () => {
+  test('passes the cluster only if requested', () => {
     expect(JSON.parse(formatExecInfo(spec, true))).toEqual({
       kind: 'ExecCredential',
       apiVersion,

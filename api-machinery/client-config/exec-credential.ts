@@ -1,5 +1,5 @@
-/** What a credential plugin is asked, and what it answers. Pure; errors never quote an answer.
- *  Source: document 2, sections 2.4 and 5.8. */
+/** Request to a credential plugin and its response. Pure; errors never quote a response.
+ *  Source: credential plugins, document 2 §2.4 and §5.8. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { parseDocuments } from '../codec/documents.ts';
 import { parseTime, TimeError } from '../meta/time.ts';
@@ -12,21 +12,21 @@ export interface CertificatePair {
   readonly key: string;
 }
 
-/** What a plugin gave: a token, a certificate or both. */
+/** Credentials returned by a plugin: a token, a certificate or both. */
 export interface ExecCredential {
   readonly token?: string;
   readonly certificate?: CertificatePair;
-  /** Unix ms; without it the credential holds until the server refuses it. */
+  /** Unix ms; without it the credential is valid until the server rejects it. */
   readonly expiresAtMs?: number;
 }
 
-/** An answer that is not in the protocol. */
-export class ExecAnswerError extends Error {
+/** A response that violates the protocol. */
+class ExecResponseError extends Error {
   override readonly name = 'ExecAnswerError';
   readonly reason = 'BadExecAnswer';
 }
 
-/** The value of the variable that tells a plugin what is wanted. */
+/** Returns the value of the environment variable that contains the request to a plugin. */
 export function formatExecInfo(spec: ExecSpec, interactive: boolean): string {
   const { apiVersion, cluster } = spec;
   return JSON.stringify({
@@ -36,7 +36,7 @@ export function formatExecInfo(spec: ExecSpec, interactive: boolean): string {
   });
 }
 
-/** Whether a plugin gets the standard input; `impossible` where it must have it and there is none. */
+/** Decides whether a plugin gets the standard input; `impossible` if it requires it and none is available. */
 export function decideInteractive(
   mode: InteractiveMode,
   hasTerminal: boolean,
@@ -58,7 +58,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 function readText(status: JsonObject, name: string): string {
   const value = status[name];
   if (value === undefined || value === null) return '';
-  if (typeof value !== 'string') throw new ExecAnswerError(`status.${name} must be a string`);
+  if (typeof value !== 'string') throw new ExecResponseError(`status.${name} must be a string`);
   return value;
 }
 
@@ -66,7 +66,7 @@ function readToken(status: JsonObject): string {
   const token = readText(status, 'token').trim();
   // oxlint-disable-next-line no-control-regex -- exactly what no header may contain
   if (!/[\u0000-\u001f\u007f]/.test(token)) return token;
-  throw new ExecAnswerError('status.token must not contain control characters');
+  throw new ExecResponseError('status.token must not contain control characters');
 }
 
 function readPair(status: JsonObject): CertificatePair | undefined {
@@ -74,17 +74,19 @@ function readPair(status: JsonObject): CertificatePair | undefined {
   const key = readText(status, 'clientKeyData');
   if (certificate === '' && key === '') return undefined;
   if (certificate === '' || key === '') {
-    throw new ExecAnswerError('status.clientCertificateData and status.clientKeyData must be given together');
+    throw new ExecResponseError(
+      'status.clientCertificateData and status.clientKeyData must be given together',
+    );
   }
   let fits = false;
   try {
     fits = new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
   } catch {
-    // The reason could quote a part of the key.
-    throw new ExecAnswerError('status.clientCertificateData and status.clientKeyData must be PEM');
+    // The cause is omitted because it could quote a part of the key.
+    throw new ExecResponseError('status.clientCertificateData and status.clientKeyData must be PEM');
   }
   if (!fits)
-    throw new ExecAnswerError('status.clientKeyData must be the key of status.clientCertificateData');
+    throw new ExecResponseError('status.clientKeyData must be the key of status.clientCertificateData');
   return { certificate, key };
 }
 
@@ -95,30 +97,30 @@ function readExpiry(status: JsonObject): number | undefined {
     return parseTime(text);
   } catch (cause) {
     if (!(cause instanceof TimeError)) throw cause;
-    throw new ExecAnswerError('status.expirationTimestamp must be a time such as 2006-01-02T15:04:05Z');
+    throw new ExecResponseError('status.expirationTimestamp must be a time such as 2006-01-02T15:04:05Z');
   }
 }
 
-/** Reads what a plugin printed that was asked in `apiVersion`.
+/** Parses the output of a plugin that was called with `apiVersion`.
  *  @throws ExecAnswerError */
 export function parseExecCredential(text: string, apiVersion: string): ExecCredential {
   const [document, second] = parseDocuments(text, { maxDepth: 20 });
-  if (document === undefined) throw new ExecAnswerError('the answer is empty');
+  if (document === undefined) throw new ExecResponseError('the response is empty');
   const { value } = document;
   if (second !== undefined || document.errors.length > 0 || !isObject(value)) {
-    throw new ExecAnswerError('the answer is not one JSON object');
+    throw new ExecResponseError('the response is not a single JSON object');
   }
-  if (value['kind'] !== 'ExecCredential') throw new ExecAnswerError('kind must be ExecCredential');
+  if (value['kind'] !== 'ExecCredential') throw new ExecResponseError('kind must be ExecCredential');
   if (value['apiVersion'] !== apiVersion) {
-    throw new ExecAnswerError(`apiVersion must be ${apiVersion}, as configured`);
+    throw new ExecResponseError(`apiVersion must be ${apiVersion}, as configured`);
   }
   const { status } = value;
-  if (!isObject(status)) throw new ExecAnswerError('status must be an object');
+  if (!isObject(status)) throw new ExecResponseError('status must be an object');
   const token = readToken(status);
   const certificate = readPair(status);
   const expiresAtMs = readExpiry(status);
   if (token === '' && certificate === undefined) {
-    throw new ExecAnswerError('status must have a token, or a client certificate with its key');
+    throw new ExecResponseError('status must have a token, or a client certificate with its key');
   }
   return {
     ...(token === '' ? {} : { token }),

@@ -1,14 +1,14 @@
-/** The `exec` section of a user: what it must say, and how the credential plugin is then run. Pure.
- *  Source: document 2, section 5.8. */
+/** The `exec` section of a user: its validation, and the resulting invocation of the credential plugin. Pure.
+ *  Source: credential plugins, document 2 §5.8. */
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { FieldError, FieldErrorKind } from '../meta/field-error.ts';
 import { VOCABULARIES } from '../vocabulary.ts';
 import type { ClusterEntry, EnvEntry, ExecEntry } from './model.ts';
 
-export const INTERACTIVE_MODES = ['Never', 'IfAvailable', 'Always'] as const;
+const INTERACTIVE_MODES = ['Never', 'IfAvailable', 'Always'] as const;
 export type InteractiveMode = (typeof INTERACTIVE_MODES)[number];
 
-/** What a plugin is told of the server. */
+/** Cluster information passed to a plugin. */
 export interface ExecCluster {
   readonly server: string;
   readonly 'tls-server-name'?: string;
@@ -18,38 +18,38 @@ export interface ExecCluster {
   readonly config?: unknown;
 }
 
-/** A plugin as it is run. */
+/** Invocation of a plugin. */
 export interface ExecSpec {
   /** An absolute path, or a name that is looked up in PATH. */
   readonly command: string;
   readonly args: readonly string[];
   readonly env: readonly EnvEntry[];
-  /** Version in which the plugin is asked and must answer, in the file's own vocabulary. */
+  /** Version of request and response, in the vocabulary of the file. */
   readonly apiVersion: string;
-  /** Variable that holds the request, in the vocabulary of `apiVersion`. */
+  /** Environment variable that contains the request, in the vocabulary of `apiVersion`. */
   readonly infoVariable: string;
   readonly interactiveMode: InteractiveMode;
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly installHint: string;
-  /** Only where the plugin is to be told. */
+  /** Only if the plugin requests it. */
   readonly cluster?: ExecCluster;
 }
 
-const GROUPS = Object.values(VOCABULARIES).map((words) => ({
-  group: `client.authentication.${words.apiGroupDomain}`,
-  infoVariable: words.execInfoVariable,
+const GROUPS = Object.values(VOCABULARIES).map((vocabulary) => ({
+  group: `client.authentication.${vocabulary.apiGroupDomain}`,
+  infoVariable: vocabulary.execInfoVariable,
 }));
 const VERSIONS = GROUPS.flatMap(({ group, infoVariable }) =>
   ['v1', 'v1beta1'].map((version) => ({ apiVersion: `${group}/${version}`, version, infoVariable })),
 );
 
-/** Every fault of the section at `path`. */
+/** Returns every validation error of the section at `path`. */
 export function checkExec(exec: ExecEntry, path: string): readonly FieldError[] {
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   const report = (kind: FieldErrorKind, name: string, detail: string, badValue?: string): void => {
-    faults.push({ kind, field: `${path}.${name}`, detail, ...(badValue === undefined ? {} : { badValue }) });
+    errors.push({ kind, field: `${path}.${name}`, detail, ...(badValue === undefined ? {} : { badValue }) });
   };
-  if (exec.command === '') report('FieldValueRequired', 'command', 'the program that gives credentials');
+  if (exec.command === '') report('FieldValueRequired', 'command', 'the program that returns credentials');
   if (exec.command.includes('\0')) report('FieldValueInvalid', 'command', 'must not contain a NUL character');
   const known = VERSIONS.find(({ apiVersion }) => apiVersion === exec.apiVersion);
   const versions = VERSIONS.map(({ apiVersion }) => apiVersion).join(', ');
@@ -75,15 +75,16 @@ export function checkExec(exec: ExecEntry, path: string): readonly FieldError[] 
   for (const [index, arg] of exec.args.entries()) {
     if (arg.includes('\0')) report('FieldValueInvalid', `args[${index}]`, 'must not contain a NUL character');
   }
-  return faults;
+  return errors;
 }
 
-/** A path with a slash starts at the configuration's folder; a bare name is for PATH. */
+/** A path with a slash is relative to the configuration's directory; a bare name is looked up in PATH. */
 function locate(command: string, file: string): string {
   return isAbsolute(command) || command === basename(command) ? command : join(dirname(file), command);
 }
 
-/** What the plugin is told of the cluster: the extension for plugins is passed on as it stands. */
+/** Returns the cluster information for the plugin, including the cluster's extension for plugins
+ *  unchanged. */
 function describeCluster(cluster: ClusterEntry, authority: string | undefined): ExecCluster {
   const config = GROUPS.map(({ group }) => cluster.extensions.get(`${group}/exec`)).find(
     (extension) => extension !== undefined,
@@ -100,12 +101,12 @@ function describeCluster(cluster: ClusterEntry, authority: string | undefined): 
   };
 }
 
-/** Source of a resolved plugin. */
+/** Input for resolving a plugin. */
 export interface ExecSource {
-  /** A section without faults. */
+  /** A valid section. */
   readonly exec: ExecEntry;
   readonly cluster: ClusterEntry;
-  /** PEM of the authority that the cluster names. */
+  /** PEM of the cluster's certificate authority. */
   readonly authority: string | undefined;
   /** The configuration's file. */
   readonly file: string;

@@ -1,4 +1,4 @@
-/** Reads members of an untyped object: reports each of the wrong type, and warns of each that nobody knows. */
+/** Reader of untyped objects: reports members of the wrong type, and warns about unknown members. */
 import type { FieldError, FieldErrorKind } from '../meta/field-error.ts';
 import { suggest } from '../schema/suggestion.ts';
 import type { DataOrFile } from './model.ts';
@@ -8,11 +8,11 @@ export interface Findings {
   readonly warnings: FieldError[];
 }
 
-/** What is read of one object. Absent members and nulls read as empty. */
+/** Values of one object. Absent members and nulls read as empty. */
 export interface Section {
   readonly path: string;
   text(name: string): string;
-  /** Like `text`, of a value that must not be shown. */
+  /** Like `text`, for a value that must not be shown. */
   secret(name: string): string;
   flag(name: string): boolean;
   texts(name: string): readonly string[];
@@ -37,20 +37,20 @@ const isText = (value: unknown): value is string => typeof value === 'string';
 const isTexts = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText);
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** The text behind base64, or nothing where it is none. */
+/** Decodes base64; undefined if it is invalid. */
 export function decodeBase64(encoded: string): string | undefined {
   const plain = encoded.replaceAll(/\s/g, '');
   if (plain.length % 4 !== 0 || !BASE64.test(plain)) return undefined;
   return Buffer.from(plain, 'base64').toString('utf8');
 }
 
-/** How a type is named in a message. */
+/** Returns the message for a value of the wrong type. */
 function wrongType(value: unknown, wanted: string): string {
   const isScalar = typeof value === 'number' || typeof value === 'boolean';
   return wanted === 'a string' && isScalar ? 'must be a string: put it in quotes' : `must be ${wanted}`;
 }
 
-/** Opens an object. What is no object reads as an empty one, after a fault was reported. */
+/** Opens an object. Anything else is reported as an error and reads as an empty object. */
 export function openSection(
   value: unknown,
   path: string,

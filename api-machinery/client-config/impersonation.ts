@@ -1,9 +1,9 @@
-/** Headers that ask the server to take a user for another. Pure. Source: document 2, section 5.7. */
+/** Impersonation headers. Pure. Source: impersonation, document 2 §5.7. */
 import type { Impersonation } from './model.ts';
 
 const TOKEN_CHARACTER = /^[A-Za-z0-9!#$&'*+.^_`|~-]$/;
 
-/** A name as part of a header's name: every byte that may not stand there, and the percent sign, is encoded. */
+/** Encodes a name as part of a header's name: every byte that is not allowed there, and the percent sign. */
 function encodeName(name: string): string {
   return [...Buffer.from(name)]
     .map((byte) => {
@@ -15,10 +15,10 @@ function encodeName(name: string): string {
     .join('');
 }
 
-/** Values of headers are bytes on the wire: text beyond ASCII is sent as UTF-8. */
+/** Header values are bytes on the wire: text beyond ASCII is sent as UTF-8. */
 const headerValue = (text: string): string => Buffer.from(text).toString('latin1');
 
-/** Pairs of header name and values. */
+/** Returns pairs of header name and value. */
 export function impersonationHeaders(
   impersonate: Impersonation,
 ): Readonly<Record<string, readonly string[]>> {

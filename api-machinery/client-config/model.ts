@@ -1,12 +1,12 @@
-/** What a client configuration file says, after its shape was checked. Nothing is read or decided here.
- *  Source: clientconfig/v1; document 2, sections 5.3 and 5.8. */
+/** Content of a client configuration file after its types were checked. Nothing is resolved here.
+ *  Source: clientconfig/v1; client configuration, document 2 §5.3 and §5.8. */
 import type { FieldError } from '../meta/field-error.ts';
 
-/** Bytes that stand in the file itself or in a file of their own. Where both are given, `data` counts. */
+/** Bytes in the file itself or in a separate file. If both are given, `data` wins. */
 export interface DataOrFile {
   /** Decoded text. */
   readonly data?: string;
-  /** As the file spells it: relative paths start at the configuration's folder. */
+  /** As written: relative paths start at the configuration's directory. */
   readonly file?: string;
 }
 
@@ -32,7 +32,7 @@ export interface ExecEntry {
   readonly apiVersion: string;
   readonly installHint: string;
   readonly provideClusterInfo: boolean;
-  /** Empty where the file does not say. */
+  /** Empty if not specified. */
   readonly interactiveMode: string;
 }
 
@@ -41,7 +41,7 @@ export interface AuthProviderEntry {
   readonly config: Readonly<Record<string, string>>;
 }
 
-/** Whom the server is asked to take the user for. */
+/** The user to impersonate. */
 export interface Impersonation {
   readonly user: string;
   readonly uid: string;
@@ -67,7 +67,7 @@ export interface ContextEntry {
   readonly namespace: string;
 }
 
-/** An entry of a list, with the path at which faults in it are told: `users[0].user`. */
+/** An entry of a list, with the path for its validation errors: `users[0].user`. */
 export interface Named<T> {
   readonly name: string;
   readonly path: string;
@@ -75,7 +75,7 @@ export interface Named<T> {
 }
 
 export interface ClientConfig {
-  /** The file it came from; its folder is where relative paths start. */
+  /** Path of the file; relative paths start at its directory. */
   readonly file: string;
   readonly clusters: readonly Named<ClusterEntry>[];
   readonly users: readonly Named<UserEntry>[];

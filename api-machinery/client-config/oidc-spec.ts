@@ -1,4 +1,5 @@
-/** The oidc auth provider of a user: what it must say. Pure. Source: document 2, section 5.3. */
+/** The oidc auth provider of a user: its validation and settings. Pure. Source: OpenID Connect, document 2
+ *  §5.3. */
 import { dirname, resolve } from 'node:path';
 import type { FieldError, FieldErrorKind } from '../meta/field-error.ts';
 import { decodeBase64 } from './fields.ts';
@@ -9,17 +10,17 @@ export interface OidcSpec {
   readonly clientId: string;
   /** Empty for a public client. */
   readonly clientSecret: string;
-  /** Empty where there is none: then an expired token stays expired. */
+  /** Empty if there is none: then an expired token cannot be renewed. */
   readonly refreshToken: string;
-  /** Empty where the first one is still to be fetched. */
+  /** Empty if the first one must still be requested. */
   readonly idToken: string;
-  /** PEM; undefined means the authorities of the system. */
+  /** PEM; undefined selects the system's authorities. */
   readonly authority: string | undefined;
 }
 
 const AUTHORITY_FILE = 'idp-certificate-authority';
 const AUTHORITY_DATA = 'idp-certificate-authority-data';
-/** `extra-scopes` has had no effect upstream for long, and is written all the same. */
+/** `extra-scopes` has had no effect upstream for a long time, but is still written. */
 const KEYS = [
   'idp-issuer-url',
   'client-id',
@@ -31,19 +32,19 @@ const KEYS = [
   AUTHORITY_DATA,
 ];
 
-/** Every fault of the section at `path`. Values are not shown where they may be secrets. */
+/** Returns every validation error of the section at `path`. Values that may be secret are not shown. */
 export function checkAuthProvider({ name, config }: AuthProviderEntry, path: string): readonly FieldError[] {
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   const report = (kind: FieldErrorKind, field: string, detail: string, badValue?: string): void => {
-    faults.push({ kind, field: `${path}.${field}`, detail, ...(badValue === undefined ? {} : { badValue }) });
+    errors.push({ kind, field: `${path}.${field}`, detail, ...(badValue === undefined ? {} : { badValue }) });
   };
   if (name !== 'oidc') {
-    const detail = 'must be oidc; other providers are reached with an exec plugin (user.exec)';
+    const detail = 'must be oidc; for other providers use an exec plugin (user.exec)';
     report(name === '' ? 'FieldValueRequired' : 'FieldValueNotSupported', 'name', detail, name);
-    return faults;
+    return errors;
   }
   for (const key of Object.keys(config)) {
-    if (!KEYS.includes(key)) report('FieldUnknown', `config.${key}`, `known are ${KEYS.join(', ')}`);
+    if (!KEYS.includes(key)) report('FieldUnknown', `config.${key}`, `known keys: ${KEYS.join(', ')}`);
   }
   const issuer = config['idp-issuer-url'] ?? '';
   if (issuer === '') report('FieldValueRequired', 'config.idp-issuer-url', 'the https URL of the issuer');
@@ -59,10 +60,10 @@ export function checkAuthProvider({ name, config }: AuthProviderEntry, path: str
   if (decodeBase64(config[AUTHORITY_DATA] ?? '') === undefined) {
     report('FieldValueInvalid', `config.${AUTHORITY_DATA}`, 'must be base64 of a PEM text');
   }
-  return faults;
+  return errors;
 }
 
-/** Where the authority stands that the provider names, if it stands in a file. */
+/** Returns the path of the provider's certificate authority, if it is in a file. */
 export function oidcAuthorityFile({ config }: AuthProviderEntry, file: string): string | undefined {
   const named = config[AUTHORITY_FILE] ?? '';
   return (config[AUTHORITY_DATA] ?? '') !== '' || named === '' ? undefined : resolve(dirname(file), named);

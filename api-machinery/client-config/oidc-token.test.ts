@@ -23,7 +23,7 @@ describe('tokenExpiryMs', () => {
   ])('of a token with %s', (_, token, expected) => {
     expect(tokenExpiryMs(token)).toBe(expected);
   });
-  test('is met ten seconds early', () => {
+  test('counts as reached ten seconds early', () => {
     expect([89_999, 90_000].map((now) => isFresh(jwt({ exp: 100 }), now))).toEqual([true, false]);
   });
 });
@@ -46,24 +46,24 @@ describe('parseDiscovery', () => {
     ['no JSON', '<html>'],
     ['another issuer', JSON.stringify({ ...document, issuer: 'https://evil' })],
     ['an endpoint without TLS', JSON.stringify({ ...document, token_endpoint: 'http://idp/t' })],
-  ])('refuses %s', (_, text) => {
+  ])('rejects %s', (_, text) => {
     expect(() => parseDiscovery(text, 'https://idp/x')).toThrow(
       expect.objectContaining({ name: 'OidcError' }),
     );
   });
-  test('is found below the issuer', () => {
+  test('is below the issuer', () => {
     expect(discoveryUrl('https://idp/x/')).toBe('https://idp/x/.well-known/openid-configuration');
   });
 });
 
 describe('formatRefresh', () => {
   const spec = { clientId: 'a b', clientSecret: 's:1' };
-  test('proves the client in the header', () => {
+  test('authenticates the client in the header', () => {
     const { headers, body } = formatRefresh(spec, 'r', 'header');
     expect(headers['authorization']).toBe(`Basic ${Buffer.from('a+b:s%3A1').toString('base64')}`);
     expect(body).toBe('grant_type=refresh_token&refresh_token=r');
   });
-  test('proves the client in the body', () => {
+  test('authenticates the client in the body', () => {
     const { headers, body } = formatRefresh(spec, 'r', 'body');
     expect(headers['authorization']).toBeUndefined();
     expect(body).toBe('grant_type=refresh_token&refresh_token=r&client_id=a+b&client_secret=s%3A1');
@@ -74,7 +74,7 @@ describe('formatRefresh', () => {
 });
 
 describe('parseRefreshed', () => {
-  test('keeps the refresh token where none comes', () => {
+  test('retains the refresh token without a new one', () => {
     const idToken = jwt({});
     expect(parseRefreshed(JSON.stringify({ id_token: idToken }), 'old')).toEqual({
       idToken,
@@ -84,11 +84,11 @@ describe('parseRefreshed', () => {
       parseRefreshed(JSON.stringify({ id_token: idToken, refresh_token: 'new' }), 'old').refreshToken,
     ).toBe('new');
   });
-  test('refuses an answer without a token', () => {
+  test('rejects a response without a token', () => {
     expect(() => parseRefreshed('{"access_token":"a"}', 'r')).toThrow(/no id_token/);
     expect(() => parseRefreshed('no', 'r')).toThrow(/not a JSON object/);
   });
-  test('names a failure only in its usual form', () => {
+  test('reports an error code only in its usual form', () => {
     expect(refreshFailure('{"error":"invalid_grant"}')).toBe('invalid_grant');
     expect(refreshFailure('{"error":"Some secret"}')).toBeUndefined();
   });

@@ -1,18 +1,18 @@
-/** Identity tokens of OpenID Connect as a client sees them. Pure; the server alone checks their signature.
- *  Source: document 2, section 5.3; RFC 6749, section 6; OpenID Connect Discovery 1.0, section 4. */
+/** Identity tokens of OpenID Connect in a client. Pure; only the server verifies their signature.
+ *  Source: OpenID Connect, document 2 §5.3; RFC 6749, section 6; OpenID Connect Discovery 1.0, section 4. */
 
 import { parseJsonText } from '../codec/json-text.ts';
 import { trimEnd } from '../kit/trim-end.ts';
 import { isObject } from './fields.ts';
 import type { OidcSpec } from './oidc-spec.ts';
 
-/** An answer of the identity provider that cannot be used. Never quotes a token. */
+/** An unusable response of the identity provider. Never quotes a token. */
 export class OidcError extends Error {
   override readonly name = 'OidcError';
   readonly reason = 'OidcRefreshFailed';
 }
 
-/** A token this near its end is renewed. */
+/** A token this close to its expiry is renewed. */
 const EARLY_MS = 10_000;
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
@@ -24,7 +24,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
   }
 }
 
-/** When a JWT ends, in Unix ms; undefined for one that does not say, or is none. */
+/** Returns the expiry of a JWT in Unix ms; undefined if it has none, or the text is not a JWT. */
 export function tokenExpiryMs(token: string): number | undefined {
   const [, body, signature] = token.split('.');
   if (body === undefined || signature === undefined) return undefined;
@@ -32,24 +32,24 @@ export function tokenExpiryMs(token: string): number | undefined {
   return typeof exp === 'number' && Number.isFinite(exp) ? exp * 1000 : undefined;
 }
 
-/** Whether a token can still be sent. */
+/** Reports whether a token is still valid for a request. */
 export function isFresh(token: string, nowMs: number): boolean {
   const endMs = tokenExpiryMs(token);
   return endMs !== undefined && nowMs + EARLY_MS < endMs;
 }
 
-/** Where an issuer tells of itself. */
+/** Returns the URL of an issuer's discovery document. */
 export function discoveryUrl(issuerUrl: string): string {
   return `${trimEnd(issuerUrl, '/')}/.well-known/openid-configuration`;
 }
 
 export interface TokenEndpoint {
   readonly url: string;
-  /** How a client with a secret proves itself: in a header, or in the body. */
+  /** How a client sends its secret: in a header, or in the body. */
   readonly secretIn: 'header' | 'body';
 }
 
-/** Reads the discovery document.
+/** Parses the discovery document.
  *  @throws OidcError */
 export function parseDiscovery(text: string, issuerUrl: string): TokenEndpoint {
   const found = parseObject(text);
@@ -62,7 +62,7 @@ export function parseDiscovery(text: string, issuerUrl: string): TokenEndpoint {
   if (typeof url !== 'string' || URL.parse(url)?.protocol !== 'https:') {
     throw new OidcError('the discovery document must name an https URL as its token_endpoint');
   }
-  // Without the list the header is meant.
+  // Without the list, the header is the default.
   const onlyBody =
     Array.isArray(methods) &&
     !methods.includes('client_secret_basic') &&
@@ -75,7 +75,7 @@ export interface RefreshRequest {
   readonly body: string;
 }
 
-/** The request that renews a token. */
+/** Builds the request that renews a token. */
 export function formatRefresh(
   spec: Pick<OidcSpec, 'clientId' | 'clientSecret'>,
   refreshToken: string,
@@ -102,21 +102,21 @@ export interface OidcTokens {
   readonly refreshToken: string;
 }
 
-/** The name of a failure in an answer of the token endpoint, such as `invalid_grant`. */
+/** Returns the error code in a response of the token endpoint, such as `invalid_grant`. */
 export function refreshFailure(text: string): string | undefined {
   const error = parseObject(text)?.['error'];
   return typeof error === 'string' && /^[a-z_]{1,64}$/.test(error) ? error : undefined;
 }
 
-/** Reads the tokens of an answer; the old refresh token stays where no new one came.
+/** Parses the tokens in a response; keeps the old refresh token if there is no new one.
  *  @throws OidcError */
 export function parseRefreshed(text: string, refreshToken: string): OidcTokens {
-  const answer = parseObject(text);
-  if (answer === undefined) throw new OidcError('the answer to the refresh is not a JSON object');
-  const { id_token: idToken, refresh_token: next } = answer;
+  const response = parseObject(text);
+  if (response === undefined) throw new OidcError('the refresh response is not a JSON object');
+  const { id_token: idToken, refresh_token: next } = response;
   if (typeof idToken !== 'string' || !/^[\w-]+\.[\w-]+\.[\w-]*$/.test(idToken)) {
     throw new OidcError(
-      'the answer to the refresh has no id_token: the scope openid was not asked for at login, or the provider gives none',
+      'the refresh response has no id_token: the scope openid was not requested at login, or the provider does not issue one',
     );
   }
   return { idToken, refreshToken: typeof next === 'string' && next !== '' ? next : refreshToken };

@@ -40,13 +40,13 @@ users:
     auth-provider: { name: oidc, config: { client-id: c } }
 `;
 
-const faults = (text: string): readonly string[] => {
+const errorsOf = (text: string): readonly string[] => {
   const parsed = parseClientConfig(text, '/f');
   return parsed.kind === 'invalid' ? parsed.errors.map(formatFieldError) : [];
 };
 
 describe('parseClientConfig', () => {
-  test('reads everything that a file can say', () => {
+  test('reads every field of a file', () => {
     const parsed = parseClientConfig(WHOLE, '/etc/x/config');
     expect(parsed.kind).toBe('parsed');
     if (parsed.kind !== 'parsed') return;
@@ -84,12 +84,12 @@ describe('parseClientConfig', () => {
     expect(users[1]?.entry.authProvider).toEqual({ name: 'oidc', config: { 'client-id': 'c' } });
   });
 
-  test('reads JSON, nulls and a file that does not say what it is', () => {
+  test('reads JSON, nulls and a file without kind', () => {
     const parsed = parseClientConfig('{"clusters":null,"users":[{"name":"a","user":{"token":null}}]}', '/f');
     expect(parsed).toMatchObject({ kind: 'parsed', config: { clusters: [], users: [{ name: 'a' }] } });
   });
 
-  test('warns of fields that it does not know, and says what was meant', () => {
+  test('warns of unknown fields with a suggestion', () => {
     const parsed = parseClientConfig(
       '{users: [{name: a, user: {tokenfile: x, "disable-compression": true}}]}',
       '/f',
@@ -110,12 +110,12 @@ describe('parseClientConfig', () => {
     [
       'two documents',
       'kind: Config\n---\nkind: Config',
-      ['line 3: Too many: a client configuration is one document; put the others in files of their own'],
+      ['line 3: Too many: a client configuration must be one document; put the others into separate files'],
     ],
     [
       'a name given twice',
       '{users: [{name: a, user: {}}, {name: a, user: {}}]}',
-      ['users[1].name: Duplicate value: "a": each name is given once'],
+      ['users[1].name: Duplicate value: "a": each name must be given once'],
     ],
     [
       'an entry without content',
@@ -144,11 +144,11 @@ describe('parseClientConfig', () => {
         'current-context: Invalid value: 3: must be a string: put it in quotes',
       ],
     ],
-  ])('refuses %s', (_, text, expected) => {
-    expect(faults(text)).toEqual(expected);
+  ])('rejects %s', (_, text, expected) => {
+    expect(errorsOf(text)).toEqual(expected);
   });
 
-  test('names the place of a fault in the text', () => {
-    expect(faults('a: [1')[0]).toMatch(/^line \d+, column \d+: /);
+  test('reports the line of a validation error', () => {
+    expect(errorsOf('a: [1')[0]).toMatch(/^line \d+, column \d+: /);
   });
 });

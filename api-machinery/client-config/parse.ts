@@ -1,6 +1,6 @@
-/** A client configuration file (platconfig) from text to what it says, YAML or JSON. Pure: follows no path and looks
- *  at no value's meaning, so that a fault in an entry that is not used hinders nobody.
- *  Source: clientconfig/v1; document 2, sections 5.3 and 5.8. */
+/** Parser of client configuration files (platconfig), YAML or JSON. Pure: follows no path and does not check
+ *  the meaning of values, so that errors in unused entries are harmless.
+ *  Source: clientconfig/v1; client configuration, document 2 §5.3 and §5.8. */
 import { parseDocuments } from '../codec/documents.ts';
 import type { FieldError } from '../meta/field-error.ts';
 import { type Findings, openSection, type Section } from './fields.ts';
@@ -14,7 +14,7 @@ import type {
   UserEntry,
 } from './model.ts';
 
-/** Largest file that is read, in bytes. */
+/** Size limit of the file in bytes. */
 export const MAX_CLIENT_CONFIG_BYTES: number = 1024 * 1024;
 
 const ROOT_FIELDS = [
@@ -71,7 +71,7 @@ function readCluster(section: Section): ClusterEntry {
     tlsServerName: section.text('tls-server-name'),
     insecureSkipTlsVerify: section.flag('insecure-skip-tls-verify'),
     authority: section.dataOrFile('certificate-authority'),
-    // It may hold a password.
+    // It may contain a password.
     proxyUrl: section.secret('proxy-url'),
     extensions: new Map(extensions.map((entry) => [entry.text('name'), entry.value('extension')])),
   };
@@ -125,7 +125,7 @@ function readContext(section: Section): ContextEntry {
 }
 
 interface ListKind<T> {
-  /** Member of the file, and of its items. */
+  /** Name of the list, and of its items' content. */
   readonly list: string;
   readonly item: string;
   readonly fields: readonly string[];
@@ -136,7 +136,7 @@ function readList<T>(root: Section, { list, item, fields, read }: ListKind<T>): 
   const seen = new Set<string>();
   return root.sections(list, ['name', item]).flatMap((section) => {
     const name = section.text('name');
-    if (seen.has(name)) section.report('FieldValueDuplicate', 'name', 'each name is given once', name);
+    if (seen.has(name)) section.report('FieldValueDuplicate', 'name', 'each name must be given once', name);
     seen.add(name);
     const inner = section.section(item, fields);
     if (inner === undefined) {
@@ -147,7 +147,7 @@ function readList<T>(root: Section, { list, item, fields, read }: ListKind<T>): 
   });
 }
 
-/** Upstream accepts a file that does not say what it is. */
+/** Upstream accepts a file without kind and apiVersion. */
 function checkType(root: Section): void {
   const check = (field: string, wanted: string): void => {
     const found = root.text(field);
@@ -184,8 +184,8 @@ function readRoot(value: unknown, file: string): ParsedClientConfig {
   return errors.length > 0 ? { kind: 'invalid', errors } : { kind: 'parsed', config, warnings };
 }
 
-/** Reads the text of the file `file`, which is only named. Finds every fault of shape at once; fields that it does
- *  not know are warnings. Never throws for what is in the text. */
+/** Parses the text of `file`, whose name is only for messages. Reports all type errors at once; unknown
+ *  fields are warnings. Never throws because of the content. */
 export function parseClientConfig(text: string | Uint8Array, file: string): ParsedClientConfig {
   const documents = parseDocuments(text, { maxBytes: MAX_CLIENT_CONFIG_BYTES });
   const [first, second] = documents;
@@ -195,7 +195,7 @@ export function parseClientConfig(text: string | Uint8Array, file: string): Pars
   }
   if (first.errors.length > 0) return invalid(first.errors);
   if (second !== undefined) {
-    const detail = 'a client configuration is one document; put the others in files of their own';
+    const detail = 'a client configuration must be one document; put the others into separate files';
     return invalid([{ kind: 'FieldValueTooMany', field: `line ${second.line}`, detail }]);
   }
   return readRoot(first.value, file);

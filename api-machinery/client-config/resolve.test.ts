@@ -27,7 +27,7 @@ interface Change {
   readonly context?: object;
 }
 
-/** A base configuration with changes. */
+/** Resolves a base configuration with changes. */
 function resolveWith(change: Change, options: ResolveOptions = {}): Promise<ResolvedClientConfig> {
   const config = {
     'current-context': 'here',
@@ -121,7 +121,7 @@ describe('resolveClientConfig', () => {
       },
     ],
     [
-      'a plugin that is told of the cluster',
+      'a plugin that gets the cluster',
       {
         cluster: {
           'certificate-authority': 'pki/ca.pem',
@@ -184,7 +184,7 @@ describe('resolveClientConfig', () => {
     expect(await resolveWith(change)).toMatchObject(expected);
   });
 
-  test('takes the context that is asked for', async () => {
+  test('selects the requested context', async () => {
     await expect(resolveWith({}, { context: 'gone' })).rejects.toThrow(
       '/etc/na/config: contexts: Not found: "gone": no such context; the file has here',
     );
@@ -216,7 +216,7 @@ describe('resolveClientConfig', () => {
       'an authority that is not to be asked',
       { cluster: { 'certificate-authority': 'pki/ca.pem', 'insecure-skip-tls-verify': true } },
       [
-        `${cluster}.insecure-skip-tls-verify: Forbidden: must not be true beside a certificate-authority: remove one of them`,
+        `${cluster}.insecure-skip-tls-verify: Forbidden: must not be true together with a certificate-authority: remove one of them`,
       ],
     ],
     [
@@ -224,13 +224,15 @@ describe('resolveClientConfig', () => {
       { cluster: { 'proxy-url': 'ftp://a' }, user: { token: 't', username: 'u', password: 'p' } },
       [
         `${cluster}.proxy-url: Invalid value: must be a URL with the scheme http, https or socks5`,
-        `${user}.token: Forbidden: must not stand beside username and password: keep one of them`,
+        `${user}.token: Forbidden: must not be combined with username and password: remove one of them`,
       ],
     ],
     [
       'a certificate without a key',
       { user: { 'client-certificate': 'x' } },
-      [`${user}.client-key: Required value: there is a client certificate; client-key-data will do as well`],
+      [
+        `${user}.client-key: Required value: needed for the client certificate; client-key-data is accepted as well`,
+      ],
     ],
     [
       'groups without a user',
@@ -255,10 +257,10 @@ describe('resolveClientConfig', () => {
       [`${user}.tokenFile: Invalid value: "/abs/empty": the file must have a token`],
     ],
     [
-      'a plugin without what v1 asks for',
+      'a plugin without the requirements of v1',
       { user: { exec: { apiVersion: execVersion('v1'), env: [{ name: 'a=b', value: 'c' }] } } },
       [
-        `${user}.exec.command: Required value: the program that gives credentials`,
+        `${user}.exec.command: Required value: the program that returns credentials`,
         `${user}.exec.interactiveMode: Required value: one of Never, IfAvailable, Always; ${execVersion('v1')} has no default`,
         `${user}.exec.env[0].name: Invalid value: "a=b": name of a variable, without "="`,
       ],
@@ -275,7 +277,7 @@ describe('resolveClientConfig', () => {
       'another auth provider',
       { user: { 'auth-provider': { name: 'gcp', config: {} } } },
       [
-        `${user}.auth-provider.name: Unsupported value: "gcp": must be oidc; other providers are reached with an exec plugin (user.exec)`,
+        `${user}.auth-provider.name: Unsupported value: "gcp": must be oidc; for other providers use an exec plugin (user.exec)`,
       ],
     ],
     [
@@ -290,7 +292,7 @@ describe('resolveClientConfig', () => {
         `${user}.auth-provider.config.id-token: Required value: give an id-token, a refresh-token or both`,
       ],
     ],
-  ])('refuses %s', async (_, change, expected) => {
+  ])('rejects %s', async (_, change, expected) => {
     const failure = await resolveWith(change).then(
       () => undefined,
       (error: unknown) => error,
@@ -301,7 +303,7 @@ describe('resolveClientConfig', () => {
     );
   });
 
-  test('lets faults of entries that are not used be', async () => {
+  test('ignores validation errors of unused entries', async () => {
     const parsed = parseClientConfig(
       '{current-context: a, clusters: [{name: c, cluster: {server: "https://a"}}], contexts: [{name: a, context: {cluster: c}}], users: [{name: x, user: {exec: {command: y}}}]}',
       FILE,

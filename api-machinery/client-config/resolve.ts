@@ -1,5 +1,5 @@
-/** Chooses a context of a client configuration and gathers what a connection needs. Files are read through a
- *  function that is handed in. Source: document 2, sections 5.3 and 5.8. */
+/** Resolution of a context of a client configuration to connection settings. Files are read through an
+ *  injected function. Source: client configuration, document 2 §5.3 and §5.8. */
 
 import { dirname, resolve } from 'node:path';
 import { asError } from '../kit/clock.ts';
@@ -20,15 +20,15 @@ import type {
 } from './model.ts';
 import { type OidcSpec, oidcAuthorityFile, resolveOidc } from './oidc-spec.ts';
 
-/** A PEM text, or the file that has it and may get another. */
+/** A PEM text, or the path of a file whose content may change. */
 export type PemSource =
   | { readonly kind: 'data'; readonly pem: string }
   | { readonly kind: 'file'; readonly path: string };
 
-/** How requests prove who sends them. What is not given is undefined. */
+/** Credentials of requests. Missing ones are undefined. */
 export interface UserCredentials {
   readonly certificate?: { readonly certificate: PemSource; readonly key: PemSource };
-  /** The file goes before the token, which counts while the file cannot be read. */
+  /** The file takes precedence over the token, which is used while the file is unreadable. */
   readonly bearer?: { readonly token: string; readonly tokenFile?: string };
   readonly basic?: { readonly username: string; readonly password: string };
   readonly exec?: ExecSpec;
@@ -37,26 +37,26 @@ export interface UserCredentials {
 
 export interface ResolvedClientConfig {
   readonly file: string;
-  /** Name of the user's entry, under which renewed tokens are written back; empty for none. */
+  /** Name of the user's entry, to which renewed tokens are written; empty for none. */
   readonly userName: string;
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly server: string;
-  /** Where requests without a namespace go; `default` where the context names none. */
+  /** Namespace of requests without one; `default` if the context names none. */
   readonly namespace: string;
   readonly tls: {
-    /** PEM; undefined means the authorities of the system. */
+    /** PEM; undefined selects the system's authorities. */
     readonly authority?: string;
     readonly serverName?: string;
     readonly insecure: boolean;
   };
-  /** With its login, if it has one. */
+  /** Includes its credentials, if any. */
   readonly proxyUrl?: string;
   readonly impersonate?: Impersonation;
   readonly credentials: UserCredentials;
 }
 
 export interface ResolveDeps {
-  /** The text of a file. */
+  /** Reads a text file. */
   readonly readFile: (path: string) => Promise<string>;
 }
 
@@ -67,7 +67,7 @@ export interface ResolveOptions {
 
 interface Chosen {
   readonly cluster: Named<ClusterEntry>;
-  /** None for a context without a user: requests are anonymous. */
+  /** Undefined for a context without a user: requests are anonymous. */
   readonly user: Named<UserEntry> | undefined;
   readonly context: ContextEntry;
 }
@@ -76,12 +76,12 @@ const names = (entries: readonly Named<unknown>[]): string =>
   entries.length === 0 ? 'the file has none' : `the file has ${entries.map(({ name }) => name).join(', ')}`;
 
 /** @throws ClientConfigError */
-function choose(config: ClientConfig, asked: string | undefined): Chosen {
-  const fail = (fault: FieldError): never => {
-    throw new ClientConfigError(config.file, [fault]);
+function choose(config: ClientConfig, requested: string | undefined): Chosen {
+  const fail = (error: FieldError): never => {
+    throw new ClientConfigError(config.file, [error]);
   };
-  const name = asked ?? config.currentContext;
-  const field = asked === undefined ? 'current-context' : 'contexts';
+  const name = requested ?? config.currentContext;
+  const field = requested === undefined ? 'current-context' : 'contexts';
   const available = names(config.contexts);
   if (name === '')
     return fail({ kind: 'FieldValueRequired', field, detail: `the name of a context; ${available}` });
@@ -109,28 +109,28 @@ function choose(config: ClientConfig, asked: string | undefined): Chosen {
 }
 
 interface Reader {
-  readonly faults: FieldError[];
-  /** The text, or undefined after a fault was noted. */
+  readonly errors: FieldError[];
+  /** Returns the text, or undefined after reporting an error. */
   read(path: string, field: string): Promise<string | undefined>;
 }
 
 function createReader(deps: ResolveDeps): Reader {
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   return {
-    faults,
+    errors,
     async read(path, field) {
       try {
         return await deps.readFile(path);
       } catch (thrown) {
         const detail = `the file must be readable: ${asError(thrown).message}`;
-        faults.push({ kind: 'FieldValueInvalid', field, badValue: path, detail });
+        errors.push({ kind: 'FieldValueInvalid', field, badValue: path, detail });
         return undefined;
       }
     },
   };
 }
 
-/** Reads a PEM text and sees that it has a block of the right kind. */
+/** Reads a PEM text and checks that it has a block of the right kind. */
 async function readPem(
   reader: Reader,
   source: DataOrFile,
@@ -145,7 +145,7 @@ async function readPem(
   if (!parsePem(pem).some((block) => block.label.endsWith(label))) {
     const detail = `must have a PEM block ${label}`;
     const at = isData ? { field: `${field}-data` } : { field, badValue: path };
-    reader.faults.push({ kind: 'FieldValueInvalid', ...at, detail });
+    reader.errors.push({ kind: 'FieldValueInvalid', ...at, detail });
   }
   return { pem, source: isData || path === undefined ? { kind: 'data', pem } : { kind: 'file', path } };
 }
@@ -182,7 +182,7 @@ async function readBearer(place: UserPlace, user: Named<UserEntry>): Promise<Use
   const found = token === '' ? await place.reader.read(path, `${user.path}.tokenFile`) : token;
   if (found?.trim() === '') {
     const detail = 'the file must have a token';
-    place.reader.faults.push({
+    place.reader.errors.push({
       kind: 'FieldValueInvalid',
       field: `${user.path}.tokenFile`,
       badValue: path,
@@ -217,18 +217,18 @@ async function readCredentials(
   };
 }
 
-/** Everything that a connection in a context needs. Files of certificates, keys and tokens are looked at, so that
- *  what is wrong shows at once, but not kept: they may change.
- *  @throws ClientConfigError with every fault of the chosen entries */
+/** Returns the connection settings of a context. Files of certificates, keys and tokens are checked, so that
+ *  errors are reported at once, but their content is not retained: they may change.
+ *  @throws ClientConfigError with every validation error of the chosen entries */
 export async function resolveClientConfig(
   config: ClientConfig,
   deps: ResolveDeps,
   options: ResolveOptions = {},
 ): Promise<ResolvedClientConfig> {
   const { cluster, user, context } = choose(config, options.context);
-  const faults = [...checkCluster(cluster), ...(user === undefined ? [] : checkUser(user))];
+  const errors = [...checkCluster(cluster), ...(user === undefined ? [] : checkUser(user))];
   const url = readServer(cluster.entry);
-  if (faults.length > 0 || url === undefined) throw new ClientConfigError(config.file, faults);
+  if (errors.length > 0 || url === undefined) throw new ClientConfigError(config.file, errors);
   const reader = createReader(deps);
   const authority = await readPem(reader, cluster.entry.authority, {
     field: `${cluster.path}.certificate-authority`,
@@ -237,7 +237,7 @@ export async function resolveClientConfig(
   });
   const place = { reader, config, cluster: cluster.entry, authority: authority?.pem };
   const credentials = await readCredentials(place, user);
-  if (reader.faults.length > 0) throw new ClientConfigError(config.file, reader.faults);
+  if (reader.errors.length > 0) throw new ClientConfigError(config.file, reader.errors);
   const { tlsServerName, insecureSkipTlsVerify, proxyUrl } = cluster.entry;
   const impersonate = user?.entry.impersonate;
   return {

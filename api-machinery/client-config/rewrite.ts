@@ -1,10 +1,13 @@
-/** Puts renewed tokens into the text of a client configuration; all else, comments included, stays. Pure. */
+/** Update of renewed tokens in the text of a client configuration; everything else, including comments, is
+ *  preserved. Pure. */
+
 import { isSeq, parseDocument } from 'yaml';
+import { parseJsonText } from '../codec/json-text.ts';
 import { isObject } from './fields.ts';
 import type { OidcTokens } from './oidc-token.ts';
 import { parseClientConfig } from './parse.ts';
 
-/** Position of the user's entry that has an auth provider. */
+/** Returns the index of the user's entry with an auth provider. */
 function indexOfUser(text: string, userName: string): number {
   const parsed = parseClientConfig(text, '');
   if (parsed.kind === 'invalid') return -1;
@@ -26,15 +29,15 @@ function rewriteJson(value: unknown, index: number, tokens: OidcTokens): string 
   return `${JSON.stringify({ ...config, users: rewritten }, undefined, 2)}\n`;
 }
 
-/** The text with the tokens; undefined where there is no such user any more, or no text that can be read. */
+/** Returns the text with the tokens; undefined if the user no longer exists, or the text is unreadable. */
 export function rewriteOidcTokens(text: string, userName: string, tokens: OidcTokens): string | undefined {
   const index = indexOfUser(text, userName);
   if (index < 0) return undefined;
   if (/^\s*\{/.test(text)) {
     try {
-      return rewriteJson(JSON.parse(text), index, tokens);
+      return rewriteJson(parseJsonText(text), index, tokens);
     } catch {
-      // Braces begin YAML in flow style as well.
+      // Flow-style YAML also begins with braces.
     }
   }
   const document = parseDocument(text);

@@ -1,8 +1,8 @@
 /** Copies of JSON values. Pure. */
 import { setMember } from './set-member.ts';
 
-/** A copy that shares nothing with the value, ten times as fast as `structuredClone`. Members named like those of
- *  every object (`__proto__`) are ordinary members: no prototype is ever set. Only for what JSON can hold. */
+/** Returns a deep copy of a JSON value, ten times as fast as `structuredClone`. Members named like those of
+ *  every object (`__proto__`) are ordinary members: no prototype is ever set. */
 export function copyJson<T>(value: T): T {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a copy is of the same type
   return copy(value) as T;

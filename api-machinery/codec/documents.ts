@@ -1,4 +1,5 @@
-/** A manifest text to its documents: JSON (one value or several in a row) or YAML, told apart by content. */
+/** Parser of manifest texts into documents: JSON (one value or several in a row) or YAML, distinguished by
+ *  content. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FieldError } from '../meta/field-error.ts';
 import { parseJsonStream } from './json.ts';
@@ -26,10 +27,10 @@ const failed = (detail: string, line = 1, column = 1): ParsedDocument => ({
   errors: [syntaxError(line, column, detail)],
 });
 
-// oxlint-disable-next-line no-control-regex -- these are what no manifest may contain
+// oxlint-disable-next-line no-control-regex -- matches the characters that no manifest may contain
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
-/** The text of a manifest's bytes, or why there is none. */
+/** Returns the text of a manifest's bytes, or the error. */
 function readText(input: string | Uint8Array, maxBytes: number): string | ParsedDocument {
   const size = typeof input === 'string' ? Buffer.byteLength(input) : input.byteLength;
   if (size > maxBytes) return failed(`manifest has ${size} bytes, at most ${maxBytes} are read`);
@@ -48,7 +49,7 @@ function readText(input: string | Uint8Array, maxBytes: number): string | Parsed
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
-/** JSON documents; `undefined` where the text is no JSON but may be YAML in flow style. */
+/** Returns JSON documents; `undefined` if the text is not JSON but may be YAML in flow style. */
 function parseAsJson(text: string, options: ParseOptions): readonly ParsedDocument[] | undefined {
   try {
     return parseJsonStream(text, options).map(({ value, line, errors }, index) => ({
@@ -59,13 +60,13 @@ function parseAsJson(text: string, options: ParseOptions): readonly ParsedDocume
     }));
   } catch (error) {
     if (!(error instanceof SyntaxFault)) throw error;
-    // Only what starts like JSON in every respect is reported as broken JSON.
+    // Only a text that starts exactly like JSON is reported as broken JSON.
     if (!/^\s*[{[]\s*(["{[\]}]|$)/.test(text) || /^---/m.test(text)) return undefined;
     return [failed(`not valid JSON: ${error.message}`, error.line, error.column)];
   }
 }
 
-/** Documents as they come, `undefined` between steps of work. Never throws. */
+/** Yields documents as they are parsed, and `undefined` between steps of work. Never throws. */
 function* documentSteps(
   input: string | Uint8Array,
   options: ParseOptions,
@@ -101,8 +102,8 @@ function yamlResult(document: YamlDocument, number: number): ParsedDocument {
   return { number: String(number), line, errors, ...(value === undefined ? {} : { value }) };
 }
 
-/** Every document of a manifest that has content, with every fault found; never throws for what is in the text.
- *  A text beyond the limits is one document with an error. Takes about 1 s per MB of YAML: for texts of
+/** Returns every document of a manifest that has content, with all parse errors; never throws because of the
+ *  text. A text beyond the limits is one document with an error. Takes about 1 s per MB of YAML: for texts of
  *  unknown size use `parseDocumentsInTurns`. */
 export function parseDocuments(
   input: string | Uint8Array,
@@ -111,7 +112,7 @@ export function parseDocuments(
   return [...documentSteps(input, options)].filter((step) => step !== undefined);
 }
 
-/** The same, giving the event loop a turn every few milliseconds.
+/** Like `parseDocuments`, but yields to the event loop every few milliseconds.
  *  @throws the signal's reason when it fires */
 export async function parseDocumentsInTurns(
   input: string | Uint8Array,

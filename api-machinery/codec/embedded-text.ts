@@ -1,9 +1,9 @@
-/** JSON text of values that clients compare byte by byte (the data of ControllerRevisions): as upstream's encoder
- *  writes it, which escapes what HTML has a meaning for. Pure. */
+/** JSON text of values that clients compare byte by byte (the data of ControllerRevisions), as upstream's
+ *  encoder writes it: characters with a meaning in HTML are escaped. Pure. */
 
-/** What may need an escape beside those of `JSON.stringify`, or another one. */
+/** Characters that may need an escape where `JSON.stringify` has none, or another escape. */
 const MAY_NEED_ESCAPE = /[<>&\u2028\u2029]|\\[bf]/;
-/** A backslash may itself be escaped: only what follows an even number of them is an escape. */
+/** A backslash may itself be escaped: only a sequence after an even number of backslashes is an escape. */
 const ESCAPED = /\\\\|[<>&\u2028\u2029]|\\[bf]/g;
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['\\b', '\\u0008'],
@@ -23,12 +23,12 @@ function textOf(value: string): string {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** By the bytes of UTF-8. */
+/** Compares by the bytes of UTF-8. */
 const byBytes = (left: string, right: string): number =>
   Buffer.compare(Buffer.from(left), Buffer.from(right));
 
-/** Members stand in their own order; JavaScript has none for names like `10`, and so an object with such a name has
- *  all of them sorted, as upstream's maps are. */
+/** Members are written in their own order. JavaScript does not preserve the order of names like `10`, so all
+ *  members of an object with such a name are sorted, as upstream's maps are. */
 function namesOf(value: object): readonly string[] {
   const names = Object.keys(value);
   return names.some((name) => INDEX.test(name)) ? names.sort(byBytes) : names;
@@ -44,7 +44,7 @@ export function embeddedText(value: unknown): string {
   return `{${members.join(',')}}`;
 }
 
-/** The value with its members sorted by the bytes of their names, throughout. */
+/** Returns the value with its members sorted by the bytes of their names, at every level. */
 export function sortedMembers(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortedMembers);
   if (!isObject(value)) return value;

@@ -1,6 +1,6 @@
-/** Strict JSON at the speed of `JSON.parse`: one pass over the bytes bounds the depth and counts the members that
- *  the text has; fewer in the value mean that a key came twice. Only then, or if it is no JSON at all, the reader that
- *  knows where things are has a look. */
+/** Strict JSON at the speed of `JSON.parse`: one pass over the bytes bounds the depth and counts the members
+ *  in the text; fewer in the value mean a duplicate key. Only then, or if the text is not JSON, the slower
+ *  reader that knows positions runs. */
 
 import { asError } from '../kit/clock.ts';
 import { findDuplicates, type JsonValue, parseJson } from './json.ts';
@@ -11,8 +11,8 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
-/** Members that the text has; if it is nested too deeply a negative number, from which `tooDeep` finds the place. Of
- *  what is no JSON, any number. */
+/** Returns the number of members in the text; if it is nested too deeply a negative number, from which
+ *  `tooDeep` finds the position. For a text that is not JSON, any number. */
 function countMembers(bytes: Buffer, maxDepth: number): number {
   const { length } = bytes;
   let members = 0;
@@ -46,16 +46,20 @@ const isStructure = (value: unknown): value is JsonObject | readonly unknown[] =
   typeof value === 'object' && value !== null;
 const isList = (value: JsonObject | readonly unknown[]): value is readonly unknown[] => Array.isArray(value);
 
-/** Members of a value and of all that it holds. */
-function sizeOf(value: JsonObject | readonly unknown[]): number {
+/** Returns the number of members of a value, nested ones included. */
+export function sizeOf(value: object): number {
+  return isStructure(value) ? countIn(value) : 0;
+}
+
+function countIn(value: JsonObject | readonly unknown[]): number {
   let size = 0;
   if (isList(value)) {
-    for (const item of value) if (isStructure(item)) size += sizeOf(item);
+    for (const item of value) if (isStructure(item)) size += countIn(item);
     return size;
   }
   for (const name in value) {
     const member = value[name];
-    size += isStructure(member) ? 1 + sizeOf(member) : 1;
+    size += isStructure(member) ? 1 + countIn(member) : 1;
   }
   return size;
 }
@@ -70,12 +74,12 @@ function tryParse(text: string): Parsed {
   }
 }
 
-/** Nobody reads more. */
+/** More errors would not be read. */
 const MAX_DUPLICATES = 100;
-/** Of a larger text that is no JSON it is told what the engine knows of it, which costs nothing. */
+/** For a larger invalid text the engine's own message is reported, which costs nothing. */
 const EXPLAINED_CHARACTERS = 64 * 1024;
 
-/** @throws SyntaxFault with the engine's words, and the place if it tells one */
+/** @throws SyntaxFault with the engine's message, and the position if it names one */
 function refuse(text: string, fault: Error): never {
   const [place, line, column] =
     /(?: in JSON)? at position \d+ \(line (\d+) column (\d+)\)$/.exec(fault.message) ?? [];
@@ -87,7 +91,7 @@ function refuse(text: string, fault: Error): never {
   throw new SyntaxFault(fault.message, end.line, end.column, fault);
 }
 
-/** Reads bytes that are one JSON value, with an error for each of the first keys that an object has twice.
+/** Parses bytes that are one JSON value, with an error for each of the first duplicate keys.
  *  @throws SyntaxFault with line and column */
 export function parseJsonBytes(bytes: Buffer, limits: Partial<TextLimits> = {}): JsonValue {
   const { maxBytes, maxDepth } = { ...DEFAULT_TEXT_LIMITS, ...limits };
@@ -99,6 +103,6 @@ export function parseJsonBytes(bytes: Buffer, limits: Partial<TextLimits> = {}):
   const parsed = tryParse(text);
   if ('fault' in parsed) return isLarge ? refuse(text, parsed.fault) : parseJson(text, limits);
   const { value } = parsed;
-  if ((isStructure(value) ? sizeOf(value) : 0) === members) return { value, errors: [] };
+  if ((isStructure(value) ? countIn(value) : 0) === members) return { value, errors: [] };
   return { value, errors: findDuplicates(text, MAX_DUPLICATES, maxDepth) };
 }

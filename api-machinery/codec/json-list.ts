@@ -1,5 +1,5 @@
-/** The JSON text of a list, read item by item, so that a long one can be read in turns: the engine's parser has no
- *  pause. Whatever is not laid out as servers write lists is read at once instead. */
+/** Incremental parser of JSON lists, item by item: the engine's parser cannot yield to the event loop. A text
+ *  that is not laid out as servers write lists is parsed at once instead. */
 import { parseJsonText } from './json-text.ts';
 
 const QUOTE = 0x22;
@@ -11,7 +11,7 @@ const CLOSE_LIST = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** Bytes that are looked at between two steps, at most. */
+/** Maximum number of bytes scanned between two steps. */
 const STEP_BYTES = 256 * 1024;
 
 const isSpace = (code: number | undefined): boolean =>
@@ -23,7 +23,8 @@ function skipSpace(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** Where the string that begins at `from` has its closing quote; the length of the text if it has none. */
+/** Returns the offset of the closing quote of the string that begins at `from`; the text's length if it has
+ *  none. */
 function endOfString(bytes: Buffer, from: number): number {
   for (let at = from + 1; at < bytes.length; at += 1) {
     if (bytes[at] === QUOTE) return at;
@@ -32,7 +33,7 @@ function endOfString(bytes: Buffer, from: number): number {
   return bytes.length;
 }
 
-/** The offset after the object that begins at `from`; -1 if the text ends within it. */
+/** Returns the offset after the object that begins at `from`; -1 if the text ends within it. */
 function endOfObject(bytes: Buffer, from: number): number {
   let depth = 0;
   for (let at = from; at < bytes.length; at += 1) {
@@ -49,7 +50,7 @@ function endOfObject(bytes: Buffer, from: number): number {
 
 const ITEMS: Buffer = Buffer.from('"items"');
 
-/** The offset after the bracket that opens the outermost object's `items`; -1 if there is none such. */
+/** Returns the offset after the bracket that opens the outermost object's `items`; -1 if it has none. */
 function startOfItems(bytes: Buffer): number {
   let depth = 0;
   for (let at = 0; at < bytes.length; at += 1) {
@@ -72,8 +73,8 @@ function startOfItems(bytes: Buffer): number {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Reads the items from `start` on. @returns the offset of the bracket that ends them; -1 where they are not what was
- *  expected
+/** Parses the items from `start` on. @returns the offset of the bracket that ends them; -1 if the layout
+ *  differs from the expected one
  *  @throws SyntaxError */
 function* readItems(bytes: Buffer, start: number, items: unknown[]): Generator<undefined, number> {
   let at = skipSpace(bytes, start);
@@ -94,7 +95,8 @@ function* readItems(bytes: Buffer, start: number, items: unknown[]): Generator<u
   }
 }
 
-/** The value of the text, as `JSON.parse` gives it, in steps between which others may have their turn.
+/** Returns the value of the text, as `JSON.parse` does, in steps between which the caller can yield to the
+ *  event loop.
  *  @throws SyntaxError */
 export function* parseJsonInSteps(bytes: Buffer): Generator<undefined, unknown> {
   const start = bytes.length > STEP_BYTES ? startOfItems(bytes) : -1;
@@ -103,7 +105,7 @@ export function* parseJsonInSteps(bytes: Buffer): Generator<undefined, unknown> 
     const end = yield* readItems(bytes, start, items);
     if (end >= 0) {
       const around: unknown = parseJsonText(bytes.toString('utf8', 0, start) + bytes.toString('utf8', end));
-      // Whoever writes items twice means the last ones.
+      // Of a duplicate `items`, the last one counts.
       if (isObject(around) && isEmptyList(around['items'])) return { ...around, items };
     }
   }

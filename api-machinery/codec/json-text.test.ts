@@ -22,7 +22,7 @@ describe('JSON texts', () => {
       fc.string(),
       fc.constantFrom('\\', '"', '\n', '\\"', '\\n', 'k:{"name":', 'k:{\\"name\\'),
     );
-    // Made as texts: an object with such a key would be what `setMember` avoids.
+    // Built as texts: an object with such a key is what `setMember` avoids.
     const members = fc.uniqueArray(fc.tuple(key, fc.nat(9)), { selector: ([name]) => name, maxLength: 5 });
     fc.assert(
       fc.property(members, (pairs) => {

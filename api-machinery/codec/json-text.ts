@@ -1,18 +1,20 @@
-/** `JSON.parse` without its fault: once it has seen a key with a backslash in it, V8 takes keys of later texts for that
- *  one if their escaped form begins like it (nodejs/node issue 63785; in every release so far). One client's text
- *  could so change what is read of another's. Texts with such keys are read here instead, and so V8 never sees one. */
+/** `JSON.parse` without a V8 bug: once it has parsed a key with a backslash, V8 mistakes keys of later texts
+ *  for that one if their escaped form begins like it (nodejs/node issue 63785; in every release so far). One
+ *  client's text could thus change how another's is parsed. Texts with such keys are parsed here, so that V8
+ *  never sees one. */
 import { parseJsonValue } from './json.ts';
 import { SyntaxFault } from './limits.ts';
+import { hasLongNumber, holdsLongNumber } from './long-numbers.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
-/** Of `\\u005c`, in either case. */
+/** Reports whether this is the `c` of `\\u005c`, in either case. */
 const isC = (code: number): boolean => (code | 0x20) === 0x63;
 const isSpace = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 
-/** Offset after the closing quote of the string that `from` lies in, between two of its characters. */
+/** Returns the offset after the closing quote of the string around `from`, which lies between two characters. */
 function afterString(text: string, from: number): number {
   for (let at = from; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -23,7 +25,7 @@ function afterString(text: string, from: number): number {
 }
 
 /** Reports whether a key has a backslash, in one pass: no part of the text is searched twice. The first of several
- *  backslashes in a row begins an escape, as what is searched begins outside of one. */
+ *  backslashes in a row begins an escape, because every search starts outside of one. */
 function hasBackslashInKey(text: string): boolean {
   const { length } = text;
   const find = (written: string, from: number): number => {
@@ -45,12 +47,22 @@ function hasBackslashInKey(text: string): boolean {
   }
 }
 
-/** The value of a JSON text, as `JSON.parse` gives it. All JSON that comes from outside of the program, or was made
- *  of what did, is read with this. Takes time in proportion to the text, whatever it contains.
+/** In longer texts the value is searched for numbers instead of the text: most of their length is strings. */
+const SCANNED_CHARACTERS = 16 * 1024;
+
+/** Returns the value of a JSON text as `JSON.parse` does, except for 64-bit integers: those that a number
+ *  cannot represent exactly are bigints (`meta/int64.ts`). All JSON from outside the program, or derived from
+ *  it, is parsed with this. Takes time in proportion to the text, whatever its content.
  *  @throws SyntaxError */
 export function parseJsonText(text: string): unknown {
-  // Nearly all texts with a backslash have it before quotes or line ends only.
-  if (!text.includes('\\') || !hasBackslashInKey(text)) return JSON.parse(text);
+  // In nearly all texts backslashes only precede quotes or line ends.
+  if (text.includes('\\') && hasBackslashInKey(text)) return parseHere(text);
+  if (text.length <= SCANNED_CHARACTERS) return hasLongNumber(text) ? parseHere(text) : JSON.parse(text);
+  const value: unknown = JSON.parse(text);
+  return holdsLongNumber(value) ? parseHere(text) : value;
+}
+
+function parseHere(text: string): unknown {
   try {
     return parseJsonValue(text);
   } catch (cause) {

@@ -1,5 +1,5 @@
-/** Strict JSON (RFC 8259): refuses what `JSON.parse` accepts silently (duplicate keys, endless depth)
- *  and says where a fault is. Reads one value, or a stream of values one after the other. */
+/** Strict JSON (RFC 8259): rejects what `JSON.parse` accepts silently (duplicate keys, unlimited depth)
+ *  and reports positions. Parses one value, or a stream of values. */
 
 import type { FieldError } from '../meta/field-error.ts';
 import {
@@ -10,11 +10,13 @@ import {
   SyntaxFault,
   type TextLimits,
 } from './limits.ts';
+import '../kit/exact-json.ts';
+import { readNumber } from '../kit/int64.ts';
 import { setMember } from './set-member.ts';
 
 export interface JsonValue {
   readonly value: unknown;
-  /** One for each of the first keys that an object has twice; the last one counts, as in `JSON.parse`. */
+  /** One for each of the first duplicate keys; the last value counts, as in `JSON.parse`. */
   readonly errors: readonly FieldError[];
 }
 
@@ -35,14 +37,25 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const FIRST_PRINTABLE = 0x20;
 
-/** Nobody reads more. */
+/** More errors would not be read. */
 const MAX_ERRORS = 100;
+
+/** Treatment of duplicate keys. */
+export interface TextPlace {
+  /** Of the value. */
+  readonly path: readonly PathElement[];
+  /** Index of the first item, if the value is a list. */
+  readonly first: number;
+  /** Whether the value's object has the key in another part. */
+  readonly isTwice: (key: string) => boolean;
+}
 
 /** What is done about keys that an object has twice. */
 interface DuplicateOptions {
+  readonly place?: TextPlace | undefined;
   /** The others are not reported. */
   readonly maxErrors: number;
-  /** Whether what follows the last one that is reported is not read any more. */
+  /** Whether parsing stops after the last one that is reported. */
   readonly stops: boolean;
 }
 
@@ -64,9 +77,10 @@ class JsonReader {
     this.#text = text;
     this.#maxDepth = maxDepth;
     this.#duplicates = duplicates;
+    this.#path.push(...(duplicates.place?.path ?? []));
   }
 
-  /** What follows is not read any more. */
+  /** Whether parsing stops before the end of the text. */
   get #isEnough(): boolean {
     return this.#duplicates.stops && this.#errors.length >= this.#duplicates.maxErrors;
   }
@@ -76,7 +90,7 @@ class JsonReader {
     return this.#offset >= this.#text.length;
   }
 
-  /** 1-based line of what is read next. Counts on from where it was last asked for: a text may have many values. */
+  /** Returns the 1-based line of the next token. Counts on from the last call: a text may have many values. */
   get line(): number {
     let end = this.#nextLineEnd ?? this.#lineEnd(0);
     for (; end < this.#offset; end = this.#lineEnd(end + 1)) this.#line += 1;
@@ -134,7 +148,7 @@ class JsonReader {
       }
     }
     const number = this.#match(NUMBER);
-    return number === undefined ? this.#expected('a value') : Number(number);
+    return number === undefined ? this.#expected('a value') : readNumber(number);
   }
 
   #string(): string {
@@ -152,8 +166,8 @@ class JsonReader {
     }
   }
 
-  /** Goes on to the closing quote, or to a character that no string may have as it is. @returns whether there were
-   *  escapes */
+  /** Advances to the closing quote, or to a character that a string must not contain unescaped. @returns
+   *  whether there were escapes */
   #skipString(): boolean {
     const text = this.#text;
     let isEscaped = false;
@@ -189,10 +203,11 @@ class JsonReader {
 
   #list(depth: number): unknown[] {
     const list: unknown[] = [];
+    const first = depth === 1 ? (this.#duplicates.place?.first ?? 0) : 0;
     this.#enter(depth);
     if (this.#close(']')) return list;
     for (;;) {
-      this.#path.push(list.length);
+      this.#path.push(first + list.length);
       list.push(this.#value(depth));
       this.#path.pop();
       if (this.#isEnough || this.#close(']')) return list;
@@ -202,6 +217,7 @@ class JsonReader {
 
   #object(depth: number): Record<string, unknown> {
     const object: Record<string, unknown> = {};
+    const isTwice = depth === 1 ? this.#duplicates.place?.isTwice : undefined;
     this.#enter(depth);
     if (this.#close('}')) return object;
     for (;;) {
@@ -209,7 +225,10 @@ class JsonReader {
       if (this.#text[this.#offset] !== '"') this.#expected('a key in double quotes');
       const key = this.#string();
       this.#path.push(key);
-      if (this.#errors.length < this.#duplicates.maxErrors && Object.hasOwn(object, key)) {
+      if (
+        this.#errors.length < this.#duplicates.maxErrors &&
+        (Object.hasOwn(object, key) || isTwice?.(key) === true)
+      ) {
         this.#errors.push(duplicateKey(this.#path));
       }
       this.#skipBlank();
@@ -223,7 +242,7 @@ class JsonReader {
   }
 }
 
-/** A key that an object has twice. */
+/** A duplicate key of an object. */
 export function duplicateKey(path: readonly PathElement[], line?: number): FieldError {
   const where = line === undefined ? '' : ` (again on line ${line})`;
   return {
@@ -245,7 +264,7 @@ function readOne(reader: JsonReader): JsonValue {
   return result;
 }
 
-/** Reads a text that is one JSON value.
+/** Parses a text that is one JSON value.
  *  @throws SyntaxFault with line and column */
 export function parseJson(text: string, limits: Partial<TextLimits> = {}): JsonValue {
   const { maxBytes, maxDepth } = { ...DEFAULT_TEXT_LIMITS, ...limits };
@@ -253,17 +272,25 @@ export function parseJson(text: string, limits: Partial<TextLimits> = {}): JsonV
   return readOne(new JsonReader(text, maxDepth));
 }
 
-/** The value of a text of any size; of keys that an object has twice the last one counts.
+/** Far more than request bodies may have: stored objects have managedFields, which are nested as deep again. */
+const MOST_LEVELS = 1000;
+
+/** Returns the value of a text of any size; of duplicate keys the last one counts.
  *  @throws SyntaxFault with line and column */
 export const parseJsonValue = (text: string): unknown =>
-  readOne(new JsonReader(text, DEFAULT_TEXT_LIMITS.maxDepth, { maxErrors: 0, stops: false })).value;
+  readOne(new JsonReader(text, MOST_LEVELS, { maxErrors: 0, stops: false })).value;
 
-/** The first keys, at most `most`, that an object has twice, in a text that is one JSON value. */
-export function findDuplicates(text: string, most: number, maxDepth: number): readonly FieldError[] {
-  return new JsonReader(text, maxDepth, { maxErrors: most, stops: true }).read().errors;
+/** Returns the first duplicate keys, at most `most`, in a text that is one JSON value. */
+export function findDuplicates(
+  text: string,
+  most: number,
+  maxDepth: number,
+  place?: TextPlace,
+): readonly FieldError[] {
+  return new JsonReader(text, maxDepth, { maxErrors: most, stops: true, place }).read().errors;
 }
 
-/** Reads JSON values that follow each other, separated by white space or nothing.
+/** Parses JSON values that follow each other, separated by white space or nothing.
  *  @throws SyntaxFault with line and column */
 export function parseJsonStream(text: string, limits: Partial<TextLimits> = {}): readonly JsonStreamValue[] {
   const { maxBytes, maxDepth, maxDocuments } = { ...DEFAULT_TEXT_LIMITS, ...limits };

@@ -1,4 +1,4 @@
-/** How much of a text the codecs are willing to look at. */
+/** Limits of the text codecs, and their syntax errors. */
 
 export interface TextLimits {
   /** Size of the whole text in bytes of UTF-8. Default 3 MiB. */
@@ -18,7 +18,7 @@ export const DEFAULT_TEXT_LIMITS: TextLimits = {
   maxAliasGrowth: 256 * 1024,
 };
 
-/** A text that cannot be parsed, with the place where that showed. */
+/** A syntax error of a text, with its position. */
 export class SyntaxFault extends Error {
   override readonly name = 'SyntaxFault';
   readonly reason = 'InvalidSyntax';
@@ -33,7 +33,7 @@ export class SyntaxFault extends Error {
   }
 }
 
-/** 1-based line and column of an offset. */
+/** Returns the 1-based line and column of an offset. */
 export function positionOf(text: string, offset: number): { readonly line: number; readonly column: number } {
   let line = 1;
   let start = 0;
@@ -46,12 +46,12 @@ export function positionOf(text: string, offset: number): { readonly line: numbe
 
 export type PathElement = string | number;
 
-/** Longer keys are cut: each of many errors has its path. */
+/** Longer keys are truncated: there may be many errors, each with a path. */
 const SHOWN_CHARACTERS = 256;
 const shown = (key: string): string =>
   key.length > SHOWN_CHARACTERS ? `${key.slice(0, SHOWN_CHARACTERS)}…` : key;
 
-/** `spec.containers[0].env`; keys that are not plain words stand in brackets: `metadata.labels[app.io/name]`. */
+/** `spec.containers[0].env`; keys that are not plain names are in brackets: `metadata.labels[app.io/name]`. */
 export function formatPath(elements: readonly PathElement[]): string {
   let path = '';
   for (const element of elements) {

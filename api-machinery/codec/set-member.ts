@@ -1,7 +1,7 @@
-/** Members of objects whose names come from outside of the program. Pure but for the object. */
+/** Safe assignment of members whose names come from outside the program. */
 
-/** Sets a member whatever its name. Plain assignment of `__proto__` would change the prototype instead; and a name with
- *  a backslash must not become part of a shape that objects share (`json-text.ts` says why). */
+/** Sets a member of any name. Plain assignment of `__proto__` would change the prototype instead; and a name
+ *  with a backslash must not become part of a shape that objects share (see `json-text.ts`). */
 export function setMember(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name === '__proto__') {
     Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
@@ -11,7 +11,8 @@ export function setMember(object: Record<string, unknown>, name: string, value: 
   object[name] = value;
 }
 
-/** Has V8 keep the object's members in a table of its own: it does so when a member goes that is not the last. */
+/** Makes V8 store the object's members in a hash table of its own, as it does once a member other than the
+ *  last is deleted. */
 function leaveShape(object: Record<string, unknown>): void {
   object['\0a'] = 0;
   object['\0b'] = 0;

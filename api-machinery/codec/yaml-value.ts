@@ -1,5 +1,6 @@
-/** From the nodes of one YAML document to a JSON-like value: keys are strings, duplicates are reported,
- *  aliases and merge keys are resolved within limits, and octal numbers of YAML 1.1 keep their meaning. */
+/** Conversion of the nodes of one YAML document to a JSON-like value: keys are strings, duplicates are
+ *  reported, aliases and merge keys are resolved within limits, and octal numbers of YAML 1.1 retain their
+ *  meaning. */
 import {
   type Alias,
   type Document,
@@ -12,6 +13,8 @@ import {
   type Pair,
   type YAMLMap,
 } from 'yaml';
+import '../kit/exact-json.ts';
+import { readNumber } from '../kit/int64.ts';
 import type { FieldError } from '../meta/field-error.ts';
 import { duplicateKey } from './json.ts';
 import { formatPath, type PathElement, SyntaxFault, type TextLimits } from './limits.ts';
@@ -26,6 +29,17 @@ export interface YamlContext {
 
 /** YAML 1.1 octal, which file modes are commonly written in; YAML 1.2 would read a decimal number. */
 const OLD_OCTAL = /^[-+]?0[0-7]+$/;
+
+/** An integer of no more digits than 64 bits can have, in any base. */
+const WHOLE = /^([-+]?)0*([1-9]\d{0,18}|0x[\da-f]{1,16}|0o[0-7]{1,22})$/i;
+
+/** Returns the exact written number where the nearest JavaScript number may differ. Upstream converts YAML to
+ *  JSON first, where a number with a point or an exponent is an integer if its value is one. */
+function exactNumber(nearest: number, source: string): number | bigint {
+  const [, sign = '', size] = WHOLE.exec(source) ?? [];
+  if (size === undefined) return readNumber(String(nearest));
+  return readNumber(`${sign === '-' ? '-' : ''}${BigInt(size)}`);
+}
 
 class YamlConverter {
   readonly #context: YamlContext;
@@ -88,7 +102,10 @@ class YamlConverter {
   #scalar(value: unknown, source: string | undefined): unknown {
     if (this.#aliases > 0 && typeof value === 'string') this.#grow(value.length);
     if (typeof value !== 'number' && typeof value !== 'bigint') return value;
-    if (source !== undefined && OLD_OCTAL.test(source)) return Number.parseInt(source, 8);
+    if (source !== undefined && OLD_OCTAL.test(source)) {
+      const nearest = Number.parseInt(source, 8);
+      return Number.isSafeInteger(nearest) ? nearest : exactNumber(nearest, source.replace('0', '0o'));
+    }
     if (typeof value === 'number' && !Number.isFinite(value)) {
       const field = formatPath(this.#path);
       this.errors.push({
@@ -99,7 +116,8 @@ class YamlConverter {
       });
       return null;
     }
-    return Number(value);
+    const nearest = Number(value);
+    return Number.isSafeInteger(nearest) || source === undefined ? nearest : exactNumber(nearest, source);
   }
 
   #map(map: YAMLMap): Record<string, unknown> {
@@ -149,8 +167,9 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 const keyOffset = (pair: Pair): number =>
   isScalar(pair.key) || isAlias(pair.key) ? (pair.key.range?.[0] ?? 0) : 0;
 
-/** The value of a document's nodes, with an error for each duplicate key and number that JSON cannot hold.
- *  @throws SyntaxFault for aliases without anchor, circular or too large ones, and keys that are no text */
+/** Returns the value of a document's nodes, with an error for each duplicate key and number that JSON cannot
+ *  hold.
+ *  @throws SyntaxFault for aliases without anchor, circular or too large ones, and keys that are not text */
 export function convertYamlDocument(context: YamlContext): {
   readonly value: unknown;
   readonly errors: readonly FieldError[];

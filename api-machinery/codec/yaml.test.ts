@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
+import { parseJsonText } from './json-text.ts';
 import { formatYaml, parseYaml } from './yaml.ts';
 
 const valuesOf = (text: string): readonly unknown[] => parseYaml(text).map((document) => document.value);
@@ -132,7 +133,7 @@ describe('formatYaml', () => {
   it('is read back to the same value', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 4 }), (text) => {
-        const value: unknown = JSON.parse(text);
+        const value = parseJsonText(text);
         expect(parseYaml(formatYaml(value))[0]?.value ?? null).toEqual(value);
       }),
     );

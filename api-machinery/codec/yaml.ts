@@ -1,5 +1,5 @@
-/** YAML 1.2 (core schema) in and out, with limits that hold before work is done.
- *  Parsing is a generator with a step every few words, so that a caller can leave the event loop room. */
+/** YAML 1.2 (core schema) parser and formatter. Limits are enforced before the work that they bound.
+ *  Parsing is a generator with a step every few tokens, so that a caller can yield to the event loop. */
 import { Composer, type Document, Lexer, LineCounter, Parser, stringify } from 'yaml';
 import type { FieldError } from '../meta/field-error.ts';
 import { DEFAULT_TEXT_LIMITS, SyntaxFault, type TextLimits } from './limits.ts';
@@ -15,12 +15,12 @@ export interface YamlDocument {
   readonly errors: readonly FieldError[];
 }
 
-/** A fault that has a place in the text rather than a field. */
+/** Returns an error with a position in the text instead of a field. */
 export function syntaxError(line: number, column: number, detail: string): FieldError {
   return { kind: 'FieldValueInvalid', field: `line ${line}, column ${column}`, detail };
 }
 
-/** Only the sentence; the library appends position and a picture of the line. */
+/** Returns only the sentence; the library appends the position and an excerpt of the line. */
 const sentence = (message: string): string =>
   (message.split('\n')[0] ?? message).replace(/ at line \d+, column \d+:?$/, '');
 
@@ -47,9 +47,9 @@ function finishDocument(document: Document.Parsed, lines: LineCounter, limits: T
 /** A step takes well under a millisecond. */
 const LEXEMES_PER_STEP = 64;
 
-/** Parses step by step: yields `undefined` between steps and a document when one is complete. After a
- *  document that breaks a limit nothing more is read.
- *  @throws SyntaxFault if the text as a whole breaks a limit */
+/** Parses step by step: yields `undefined` between steps and a document when one is complete. Stops after a
+ *  document that exceeds a limit.
+ *  @throws SyntaxFault if the text as a whole exceeds a limit */
 export function* yamlSteps(
   text: string,
   options: Partial<TextLimits> = {},
@@ -61,7 +61,7 @@ export function* yamlSteps(
   const lines = new LineCounter();
   lines.addNewLine(0);
   const parser = new Parser(lines.addNewLine);
-  // Duplicate keys are found by the converter: the library's own check takes quadratic time.
+  // The converter reports duplicate keys: the library's own check takes quadratic time.
   const composer = new Composer({
     uniqueKeys: false,
     prettyErrors: false,
@@ -90,21 +90,22 @@ export function* yamlSteps(
   for (const document of composer.end()) yield count(document);
 }
 
-/** The composer is recursive: what is too deep must not reach it. Two entries of the stack make one level. */
+/** The composer is recursive: a document nested too deeply must not reach it. Two entries of the stack are
+ *  one level. */
 function checkDepth(parser: Parser, lines: LineCounter, limits: TextLimits): void {
   if (parser.stack.length <= 2 * limits.maxDepth + 8) return;
   const { line, col } = lines.linePos(parser.offset);
   throw new SyntaxFault(`nested deeper than ${limits.maxDepth} levels`, Math.max(1, line), Math.max(1, col));
 }
 
-/** All documents of a text at once; empty ones included.
- *  @throws SyntaxFault if the text as a whole breaks a limit */
+/** Returns all documents of a text at once, empty ones included.
+ *  @throws SyntaxFault if the text as a whole exceeds a limit */
 export function parseYaml(text: string, options: Partial<TextLimits> = {}): readonly YamlDocument[] {
   return [...yamlSteps(text, options)].filter((step) => step !== undefined);
 }
 
-/** One YAML document for people: no anchors, no folded lines, and words that YAML 1.1 would read as
- *  something else (`yes`, `0644`) in quotes. */
+/** Formats a human-readable YAML document: no anchors, no folded lines, and quotes around scalars that YAML
+ *  1.1 would read as something else (`yes`, `0644`). */
 export function formatYaml(value: unknown): string {
   return stringify(value, { aliasDuplicateObjects: false, lineWidth: 0, compat: 'yaml-1.1' });
 }

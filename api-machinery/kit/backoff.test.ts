@@ -4,7 +4,7 @@ import { createBackoff } from './backoff.ts';
 const policy = { initialMs: 10_000, maxMs: 300_000 };
 
 describe('createBackoff', () => {
-  test('doubles the delay up to the most, and begins anew after a reset or a long time', () => {
+  test('doubles the delay up to the maximum, and starts again after a reset or a long time', () => {
     const backoff = createBackoff(policy);
     expect([1, 2, 3, 4, 5, 6, 7].map((nowMs) => backoff.fail('a', nowMs) / 1000)).toEqual([
       10, 20, 40, 80, 160, 300, 300,
@@ -15,7 +15,7 @@ describe('createBackoff', () => {
     expect(backoff.current('a', 8)).toBe(0);
   });
 
-  test('holds nothing back by a time that is to come: the clock was set back', () => {
+  test('does not delay because of a future failure: the clock was set back', () => {
     const backoff = createBackoff(policy);
     backoff.fail('a', 1_000_000);
     backoff.fail('b', 1_000_000);
@@ -25,7 +25,7 @@ describe('createBackoff', () => {
     expect(backoff.readyAt('b', 6)).toBe(10_005);
   });
 
-  test('keeps keys apart, whatever they are', () => {
+  test('separates all keys', () => {
     const backoff = createBackoff(policy);
     backoff.fail('__proto__', 1);
     expect(backoff.readyAt('constructor', 2)).toBe(0);

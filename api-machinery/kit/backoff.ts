@@ -1,22 +1,22 @@
-/** Exponential backoff per key. Holds times only; the caller sleeps. */
+/** Exponential backoff per key. Stores times only; the caller sleeps. */
 
 export interface BackoffPolicy {
   readonly initialMs: number;
   readonly maxMs: number;
-  /** Multiplier per failure; 2 unless given. */
+  /** Multiplier per failure; 2 by default. */
   readonly factor?: number;
-  /** Forget a key's failures when its last one is older than this; twice `maxMs` unless given. */
+  /** A key's failures are forgotten when its last one is older than this; twice `maxMs` by default. */
   readonly resetAfterMs?: number;
-  /** Share of the delay added at random, 0 to 1; 0 unless given. */
+  /** Share of the delay added at random, 0 to 1; 0 by default. */
   readonly jitter?: number;
 }
 
 export interface Backoff {
-  /** Notes a failure at `nowMs` and returns the delay before the next try, in ms. */
+  /** Records a failure at `nowMs` and returns the delay before the next attempt, in ms. */
   fail(key: string, nowMs: number): number;
-  /** The delay the last `fail` gave, or 0 when the key has none or it was reset by age. */
+  /** Returns the delay of the last `fail`, or 0 when the key has none or it was reset by age. */
   current(key: string, nowMs: number): number;
-  /** Time at which the key may be tried again; 0 when it may be tried at once. */
+  /** Returns the time at which the key may be retried; 0 when it may be retried at once. */
   readyAt(key: string, nowMs: number): number;
   /** Forgets the key, after a success. */
   reset(key: string): void;
@@ -35,7 +35,7 @@ export function createBackoff(policy: BackoffPolicy, random: () => number = Math
   function live(key: string, nowMs: number): Entry | undefined {
     const entry = entries.get(key);
     if (entry === undefined) return undefined;
-    // A failure that is to come was noted before the clock was set back.
+    // A failure in the future means that the clock was set back since.
     const ageMs = nowMs - entry.failedAtMs;
     if (ageMs >= 0 && ageMs <= resetAfterMs) return entry;
     entries.delete(key);

@@ -1,4 +1,5 @@
-/** Time as a dependency: everything that waits or compares times is handed a Clock, so tests hand in a fake. */
+/** Time as a dependency: everything that waits or compares times gets a Clock, so that tests can pass a
+ *  fake. */
 
 export interface Timer {
   cancel(): void;
@@ -13,16 +14,16 @@ export interface Clock {
   setTimer(fire: () => void, delayMs: number): Timer;
 }
 
-/** Node's longest timer; a longer wait is cut into pieces of this. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** Node's longest timer; longer waits are split. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 function systemTimer(fire: () => void, delayMs: number): Timer {
   const endMs = performance.now() + delayMs;
-  let handle = setTimeout(onTimeout, Math.min(Math.max(delayMs, 0), LONGEST_TIMER_MS));
+  let handle = setTimeout(onTimeout, Math.min(Math.max(delayMs, 0), MAX_TIMER_MS));
   function onTimeout(): void {
     const leftMs = endMs - performance.now();
     if (leftMs <= 1) fire();
-    else handle = setTimeout(onTimeout, Math.min(leftMs, LONGEST_TIMER_MS));
+    else handle = setTimeout(onTimeout, Math.min(leftMs, MAX_TIMER_MS));
   }
   return { cancel: () => clearTimeout(handle) };
 }
@@ -49,19 +50,19 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   });
 }
 
-/** The thrown value as an Error; anything else is wrapped with its text. */
+/** Returns the thrown value as an Error; anything else is wrapped with its text. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
 export interface FakeClock extends Clock {
-  /** Moves both times on and fires what falls due, in order. Resolves after pending promises had a turn. */
+  /** Advances both times and fires due timers in order. Resolves after pending promises had a turn. */
   advance(byMs: number): Promise<void>;
-  /** Moves only the wall time, as an administrator or NTP would. */
+  /** Changes only the wall time, as an administrator or NTP would. */
   jumpWall(byMs: number): void;
 }
 
-/** A clock for tests that stands still until told to move. */
+/** Creates a clock for tests that advances only on demand. */
 export function createFakeClock(startMs = 1_700_000_000_000): FakeClock {
   let elapsedMs = 0;
   let wallOffsetMs = startMs;

@@ -1,14 +1,15 @@
-/** Limits the connections of a listening server: as many as its port may have, shared by the addresses of its clients,
- *  and with room for authenticated clients. Connections of a unix socket are not counted. */
+/** Connection limits of a listening server: a maximum per port, shared by the addresses of its clients,
+ *  with priority for authenticated clients. Connections of a unix socket are not counted. */
 import type { Server, Socket } from 'node:net';
 import { clientNetwork, createConnectionShares, type ShareOptions } from './connection-shares.ts';
 
 export interface ConnectionLimits {
-  /** The client on this connection has shown who it is: no other makes it leave. With TLS, either socket will do. */
+  /** Marks the connection as authenticated: it is never closed in favour of others. With TLS, either
+   *  socket is accepted. */
   prove(socket: Pick<Socket, 'remoteAddress' | 'remotePort'>): void;
 }
 
-/** A connection's other end, which the socket of a TLS connection and the one below it have in common. */
+/** Remote end of a connection, which a TLS socket and its underlying socket have in common. */
 const peerOf = ({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string =>
   `${remoteAddress} ${remotePort}`;
 

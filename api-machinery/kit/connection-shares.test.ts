@@ -5,14 +5,14 @@ const fill = (shares: ReturnType<typeof createConnectionShares>, address: string
   Array.from({ length: count }, (_, n) => shares.arrive(`${address} ${n}`, address));
 
 describe('createConnectionShares', () => {
-  test('takes all that there is room for', () => {
+  test('accepts connections up to the limit', () => {
     const shares = createConnectionShares({ most: 8 });
     expect(fill(shares, 'a', 6)).toEqual(Array.from({ length: 6 }));
     expect(fill(shares, 'b', 2)).toEqual([undefined, undefined]);
     expect(shares.size).toBe(8);
   });
 
-  test('gives no address more than its share, and lets its newest in for its oldest', () => {
+  test('limits an address to its share, and replaces its oldest connection with the newest', () => {
     const shares = createConnectionShares({ most: 8 });
     fill(shares, 'a', 6);
     expect(shares.arrive('a 6', 'a')).toBe('a 0');
@@ -20,7 +20,7 @@ describe('createConnectionShares', () => {
     expect(shares.size).toBe(6);
   });
 
-  test('lets a newcomer in for the oldest of the address that has most', () => {
+  test('accepts a new connection in place of the oldest of the fullest address', () => {
     const shares = createConnectionShares({ most: 8 });
     fill(shares, 'b', 2);
     fill(shares, 'a', 6);
@@ -29,7 +29,7 @@ describe('createConnectionShares', () => {
     expect(shares.size).toBe(8);
   });
 
-  test('lets nobody in for those who have shown who they are', () => {
+  test('never replaces authenticated connections', () => {
     const shares = createConnectionShares({ most: 4, mostPerAddress: 3 });
     fill(shares, 'a', 3);
     for (const n of [0, 2]) shares.prove(`a ${n}`);
@@ -42,7 +42,7 @@ describe('createConnectionShares', () => {
     expect(shares.size).toBe(4);
   });
 
-  test('has room again for those who leave', () => {
+  test('frees the slots of closed connections', () => {
     const shares = createConnectionShares({ most: 2, mostPerAddress: 2 });
     fill(shares, 'a', 2);
     for (const n of [0, 1]) shares.prove(`a ${n}`);

@@ -1,18 +1,18 @@
-/** Decides who has to leave when many connections share a port. Clients that have shown who they are stay; of the
- *  others the oldest has to leave when there is no room, so that connections that only wait shut nobody out, not even
- *  those who come from the same address. No address has all of the port. Never closes anything and knows no sockets. */
+/** Decides which connection of a port is closed when the limit is reached. Authenticated clients stay;
+ *  among the others the oldest is closed, so that idle connections lock nobody out, not even clients of
+ *  the same address. No address can use the whole port. Knows no sockets and closes nothing itself. */
 
 export interface ShareOptions {
-  /** Connections of the port. */
+  /** Maximum number of connections of the port. */
   readonly most: number;
-  /** Connections of one address. Default: three quarters of the port's. */
+  /** Maximum number of connections of one address. Default: three quarters of the port's. */
   readonly mostPerAddress?: number;
 }
 
 export interface ConnectionShares {
-  /** A connection came. Returns the one that has to leave, which may be this one, or `undefined`. */
+  /** Adds a connection. Returns the connection to close, which may be this one, or `undefined`. */
   arrive(connection: string, address: string): string | undefined;
-  /** Its client has shown who it is. */
+  /** Marks its client as authenticated. */
   prove(connection: string): void;
   leave(connection: string): void;
   readonly size: number;
@@ -32,7 +32,7 @@ export function createConnectionShares({ most, mostPerAddress }: ShareOptions): 
   const addresses = new Map<string, Address>();
   const connections = new Map<string, Address>();
 
-  /** The address with most clients that have not shown who they are. */
+  /** Returns the address with most unauthenticated connections. */
   function fullest(): Address | undefined {
     let found: Address | undefined;
     for (const address of addresses.values()) {
@@ -75,16 +75,16 @@ export function createConnectionShares({ most, mostPerAddress }: ShareOptions): 
   };
 }
 
-/** What counts as one client: an address of IPv4, or the network of an address of IPv6, of which a client has as many
- *  as it likes. */
+/** Returns the unit that counts as one client: an IPv4 address, or the network of an IPv6 address, since a
+ *  client has many of these. */
 export function clientNetwork(address: string): string {
   const [plain = ''] = address.split('%');
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(plain);
   if (mapped !== null) return mapped[1] ?? '';
   if (!plain.includes(':')) return plain;
   const [before = '', after] = plain.split('::');
-  const words = (text: string): string[] => (text === '' ? [] : text.split(':'));
-  const [head, tail] = [words(before), words(after ?? '')];
+  const groups = (text: string): string[] => (text === '' ? [] : text.split(':'));
+  const [head, tail] = [groups(before), groups(after ?? '')];
   const zeros = after === undefined ? 0 : Math.max(0, 8 - head.length - tail.length);
   const all = [...head, ...Array.from({ length: zeros }, () => '0'), ...tail];
   const network = all.slice(0, 4).map((word) => Number.parseInt(word, 16).toString(16));

@@ -10,7 +10,7 @@ describe('describeError', () => {
   const root = new Error('no such disk');
   test.each([
     ['an error alone', root, 'no such disk'],
-    ['a cause with words of its own', caused('cannot mount', root), 'cannot mount: no such disk'],
+    ['a cause with its own message', caused('cannot mount', root), 'cannot mount: no such disk'],
     ['a cause that is said already', caused('volume "i": no such disk', root), 'volume "i": no such disk'],
     [
       'one in between that is said already',
@@ -18,10 +18,10 @@ describe('describeError', () => {
       'volume "i": cannot mount: no such disk',
     ],
     ['a cause that is no error', caused('cannot mount', 'text'), 'cannot mount'],
-    ['an error without words', new Error('', { cause: root }), 'no such disk'],
+    ['an error without a message', new Error('', { cause: root }), 'no such disk'],
   ])('%s', (_, error, expected) => expect(describeError(error)).toBe(expected));
 
-  it('leaves out how Node might be started', async () => {
+  it('omits advice on how to start Node', async () => {
     const { promise, resolve } = Promise.withResolvers<Error>();
     const [from, until] = [new Date(Date.now() - 60_000), new Date(Date.now() + 60_000)];
     const authority = createAuthority({ commonName: 'a' }, from, until);
@@ -45,7 +45,7 @@ describe('describeError', () => {
     );
   });
 
-  it('ends, even where causes go round in a circle', () => {
+  it('terminates, even for circular causes', () => {
     const first = new Error('first');
     const second = caused('second', first);
     first.cause = second;

@@ -1,24 +1,26 @@
-/** An error and what caused it, for people: each thing is said once. Many errors end with the words of their cause. */
+/** Chains of an error and its causes as a message without repetitions. Many errors end with the message of
+ *  their cause. */
 
 import { asError } from './clock.ts';
 
-const LONGEST_CHAIN = 5;
-/** What Node appends to the message of a certificate that it does not trust: advice on how to start Node, which is of no
- *  use to users of a program, and least of all to clients of a server. */
+const MAX_CHAIN_LENGTH = 5;
+/** Node appends this advice to messages about untrusted certificates. It is useless to users of a program,
+ *  and even more so to clients of a server. */
 const RUNTIME_ADVICE = '; if the root CA is installed locally, try running Node.js with ';
 
-/** The message of what was thrown, without advice of the runtime's. */
+/** Returns the message of a thrown value, without advice of the runtime. */
 export function messageOf(thrown: unknown): string {
   const { message } = asError(thrown);
   const advice = message.indexOf(RUNTIME_ADVICE);
   return advice < 0 ? message : message.slice(0, advice);
 }
 
-/** The error and its causes, outermost first, without those whose message stands in an earlier one. */
+/** Returns the error and its causes, outermost first, without those whose message is part of an earlier
+ *  one. */
 export function errorChain(error: Error): readonly Error[] {
   const chain: Error[] = [];
   let at: unknown = error;
-  for (let depth = 0; at instanceof Error && depth <= LONGEST_CHAIN; depth += 1) {
+  for (let depth = 0; at instanceof Error && depth <= MAX_CHAIN_LENGTH; depth += 1) {
     const { message, cause }: Error = at;
     if (!chain.some((earlier) => earlier.message.includes(message))) chain.push(at);
     at = cause;
@@ -26,7 +28,7 @@ export function errorChain(error: Error): readonly Error[] {
   return chain.length === 0 ? [error] : chain;
 }
 
-/** All messages of the chain in one line. */
+/** Returns all messages of the chain in one line. */
 export const describeError = (error: Error): string =>
   errorChain(error)
     .map(messageOf)

@@ -1,10 +1,10 @@
-/** The commit that a program was made of: as the bundle notes it in its `package.json`, or of the checkout that the
- *  sources lie in. Reads files; never runs git. */
+/** Git commit of a program: recorded in the bundle's `package.json`, or read from the checkout that
+ *  contains the sources. Reads files; never runs git. */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** Shown where nobody knows. */
-export const UNKNOWN_COMMIT = 'unknown';
+/** Shown if the commit is unknown. */
+const UNKNOWN_COMMIT = 'unknown';
 
 const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 
@@ -19,13 +19,13 @@ function readText(...path: readonly string[]): string | undefined {
 const asCommit = (text: string | undefined): string | undefined =>
   text !== undefined && COMMIT.test(text) ? text : undefined;
 
-/** Of the bundle in this folder. */
+/** Returns the commit of the bundle in this directory. */
 function bundledCommit(dir: string): string | undefined {
   const text = readText(dir, 'package.json');
   return asCommit(/"gitCommit":\s*"([0-9a-f]+)"/.exec(text ?? '')?.[1]);
 }
 
-/** Of the checkout, or the further worktree, whose root this is. */
+/** Returns the commit of the checkout, or the additional worktree, with this root. */
 export function checkoutCommit(root: string): string | undefined {
   const link = /^gitdir: (.+)$/.exec(readText(root, '.git') ?? '')?.[1];
   const gitDir = link === undefined ? join(root, '.git') : resolve(root, link);
@@ -41,6 +41,6 @@ export function checkoutCommit(root: string): string | undefined {
   );
 }
 
-/** @param dir the folder of the file that asks: the bundle's, or one of the first level of the checkout */
+/** @param dir directory of the calling file: the bundle's, or a top-level folder of the checkout */
 export const gitCommit = (dir: string): string =>
   bundledCommit(dir) ?? checkoutCommit(resolve(dir, '..')) ?? UNKNOWN_COMMIT;

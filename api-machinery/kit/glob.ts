@@ -1,14 +1,14 @@
-/** Matches texts with globs whose stars have been read already. Pure. Takes at most the product of both lengths, unlike
- *  a regular expression with several stars, whose time grows with a power of the text's length. */
+/** Matching of texts with parsed globs. Pure. Takes at most the product of both lengths, unlike a regular
+ *  expression with several stars, whose time grows with a power of the text's length. */
 
-/** What one part of a glob matches: any characters, or one of some kind. */
+/** One part of a glob: any characters, or one character of a kind. */
 export type GlobPart = 'any' | ((character: string) => boolean);
 
 /** Reports whether the parts match the whole text. */
 export function matchesGlob(parts: readonly GlobPart[], text: string): boolean {
   let part = 0;
   let at = 0;
-  // The last star, and where what it stands for ends: one before it needs no other end, as this one gives way.
+  // The last star and the end of its match. Earlier stars need no other end, because this one can extend.
   let star = -1;
   let starEnd = 0;
   while (at < text.length) {

@@ -1,4 +1,4 @@
-/** Tasks of one key run one after the other, in order; tasks of different keys run side by side. */
+/** Runs tasks of one key one after the other, in order; tasks of different keys run in parallel. */
 
 export interface KeyedQueue {
   run<T>(key: string, task: () => Promise<T>): Promise<T>;

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { createLimiter } from './limiter.ts';
 
-/** Tasks that end when told to, and the order in which they began. */
+/** Creates tasks that finish on demand, and records the order in which they started. */
 function createTasks() {
-  const begun: string[] = [];
+  const started: string[] = [];
   const ends = new Map<string, () => void>();
   return {
-    begun,
+    started,
     task: (name: string) => () => {
-      begun.push(name);
+      started.push(name);
       return new Promise<void>((resolve) => ends.set(name, resolve));
     },
     end: async (name: string): Promise<void> => {
@@ -18,20 +18,20 @@ function createTasks() {
   };
 }
 
-test('runs urgent tasks before those that wait longer, and never more than the limit', async () => {
-  const { begun, task, end } = createTasks();
+test('runs urgent tasks before those that have waited longer, and never more than the limit', async () => {
+  const { started, task, end } = createTasks();
   const limiter = createLimiter(1);
   const all = ['a', 'b', 'c'].map((name) => limiter.run(task(name)));
   const urgent = ['x', 'y'].map((name) => limiter.runUrgent(task(name)));
   await end('');
-  expect(begun).toEqual(['a']);
+  expect(started).toEqual(['a']);
   for (const name of ['a', 'x', 'y', 'b', 'c']) await end(name);
-  expect(begun).toEqual(['a', 'x', 'y', 'b', 'c']);
+  expect(started).toEqual(['a', 'x', 'y', 'b', 'c']);
   await Promise.all([...all, ...urgent]);
 });
 
-test('passes over a task whose signal fired while it waited', async () => {
-  const { begun, task, end } = createTasks();
+test('skips a task whose signal fired while it waited', async () => {
+  const { started, task, end } = createTasks();
   const limiter = createLimiter(1);
   const stop = new AbortController();
   const first = limiter.run(task('a'));
@@ -40,12 +40,12 @@ test('passes over a task whose signal fired while it waited', async () => {
   stop.abort(new Error('not wanted'));
   await expect(aborted).rejects.toThrow('not wanted');
   await end('a');
-  expect(begun).toEqual(['a', 'c']);
+  expect(started).toEqual(['a', 'c']);
   await end('c');
   await Promise.all([first, last]);
 });
 
-test('gives the place of a task that failed to the next', async () => {
+test('passes the slot of a failed task to the next', async () => {
   const limiter = createLimiter(1);
   await expect(limiter.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
   expect(await limiter.run(() => Promise.resolve(1))).toBe(1);

@@ -1,10 +1,10 @@
-/** At most `limit` tasks at once; the rest wait in order of arrival, the urgent ones before the others. */
+/** Runs at most `limit` tasks at once; others wait in order of arrival, urgent ones first. */
 
 export interface Limiter {
-  /** Runs `task` when a place is free and returns its result.
+  /** Runs `task` when a slot is free and returns its result.
    *  Rejects with the signal's reason, without running it, when `signal` fires while waiting. */
   run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
-  /** As `run`, but before everything that waits in `run`: for work that completes what was begun. */
+  /** Like `run`, but before everything queued by `run`: for work that completes started work. */
   runUrgent<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 

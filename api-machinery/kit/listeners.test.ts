@@ -17,19 +17,19 @@ describe('listeners', () => {
     logged.length = 0;
   });
 
-  it('are all called, whichever of them throws, and the failure is logged by name', () => {
+  it('are all called even if one throws, and the failure is logged by name', () => {
     end = stop();
     for (let throwing = 0; throwing < 4; throwing += 1) {
       const listeners = createListeners<[value: number]>('test');
-      const heard: string[] = [];
+      const called: string[] = [];
       for (let index = 0; index < 4; index += 1) {
         listeners.add((value) => {
           if (index === throwing) throw new Error(`no ${index}`);
-          heard.push(`${index}:${value}`);
+          called.push(`${index}:${value}`);
         });
       }
       expect(() => listeners.notify(7)).not.toThrow();
-      expect(heard).toEqual([0, 1, 2, 3].filter((index) => index !== throwing).map((index) => `${index}:7`));
+      expect(called).toEqual([0, 1, 2, 3].filter((index) => index !== throwing).map((index) => `${index}:7`));
     }
     expect(logged.map(({ listenersOf, err }) => `${listenersOf} ${err.message}`)).toEqual([
       'test no 0',
@@ -39,7 +39,7 @@ describe('listeners', () => {
     ]);
   });
 
-  it('come once, go by either way, and are counted', () => {
+  it('are added once, removed either way, and counted', () => {
     const listeners = createListeners('test');
     let calls = 0;
     const listener = (): void => {
@@ -59,20 +59,20 @@ describe('listeners', () => {
     expect(listeners.size).toBe(0);
   });
 
-  it('may leave while they are called', () => {
+  it('may be removed while they are called', () => {
     const listeners = createListeners('test');
-    const heard: string[] = [];
+    const called: string[] = [];
     const remove = listeners.add(() => {
-      heard.push('first');
+      called.push('first');
       remove();
     });
-    listeners.add(() => heard.push('second'));
+    listeners.add(() => called.push('second'));
     listeners.notify();
     listeners.notify();
-    expect(heard).toEqual(['first', 'second', 'second']);
+    expect(called).toEqual(['first', 'second', 'second']);
   });
 
-  it('logs what is thrown that is no error', () => {
+  it('logs thrown values that are not errors', () => {
     end = stop();
     callListener('odd', () => {
       // oxlint-disable-next-line typescript/only-throw-error -- what others throw

@@ -1,21 +1,21 @@
-/** Those who want to hear of something. One rule for all: a listener that throws is reported, and the others are called
- *  as if it had not. The owner of the process logs the reports (`logListenerFailures`). */
+/** Listener sets with one rule: a listener that throws is reported, and the others are called
+ *  nevertheless. The owner of the process logs the reports (`logListenerFailures`). */
 import { channel } from 'node:diagnostics_channel';
 import { asError } from './clock.ts';
 import type { Logger } from './logger.ts';
 
 export interface Listeners<Args extends readonly unknown[] = []> {
   readonly size: number;
-  /** Adds a listener, once. Returns the function that removes it. */
+  /** Adds a listener, once. Returns the unsubscribe function. */
   add(listener: (...args: Args) => void): () => void;
   delete(listener: (...args: Args) => void): void;
   clear(): void;
-  /** Calls every listener, in the order in which they came. Never throws. */
+  /** Calls every listener in the order of registration. Never throws. */
   notify(...args: Args): void;
 }
 
 export interface ListenerFailure {
-  /** What was listened to. */
+  /** Name of the observed subject. */
   readonly listenersOf: string;
   readonly error: Error;
 }
@@ -43,7 +43,7 @@ export function callListener<Args extends readonly unknown[]>(
   }
 }
 
-/** @param listenersOf what is listened to, for the log: `node pressure` */
+/** @param listenersOf observed subject, for the log: `node pressure` */
 export function createListeners<Args extends readonly unknown[] = []>(listenersOf: string): Listeners<Args> {
   const all = new Set<(...args: Args) => void>();
   return {
@@ -65,7 +65,7 @@ export function createListeners<Args extends readonly unknown[] = []>(listenersO
 const isFailure = (message: unknown): message is ListenerFailure =>
   typeof message === 'object' && message !== null && 'error' in message && 'listenersOf' in message;
 
-/** Logs listeners that throw, anywhere in the process. Returns the function that ends this. */
+/** Logs throwing listeners of the whole process. Returns a function that stops this. */
 export function logListenerFailures(log: Pick<Logger, 'error'>): () => void {
   const failures = channel(FAILURES);
   const onFailure = (message: unknown): void => {

@@ -1,4 +1,4 @@
-/** The logger that every part is handed: a pino logger, or anything of its shape.
+/** Logger interface that every component gets: a pino logger, or anything of its shape.
  *  Fields first, then a fixed message in the past tense; errors go under `err`. */
 
 export interface Logger {
@@ -10,7 +10,7 @@ export interface Logger {
   child(fields: object): Logger;
 }
 
-/** A logger that keeps nothing, for tests. */
+/** A logger that discards everything, for tests. */
 export const silentLogger: Logger = {
   error: () => undefined,
   warn: () => undefined,

@@ -1,13 +1,13 @@
-/** A serial loop that runs a step whenever it is woken, never two at once, and ends on abort.
- *  Wakes that arrive during a step cause exactly one more step: the step sees the newest state. */
+/** A serial loop that runs a step whenever it is woken, never two at once, and stops on abort.
+ *  Wakes during a step cause exactly one more step, which sees the newest state. */
 import { asError, type Clock, type Timer } from './clock.ts';
 
 export interface Loop {
-  /** Asks for a step as soon as possible. Cheap, may be called from anywhere. */
+  /** Requests a step as soon as possible. Cheap, may be called from anywhere. */
   wake(): void;
-  /** Asks for a step at `atMs` (clock.now) at the latest; an earlier request stays in force. */
+  /** Requests a step at `atMs` (clock.now) at the latest; an earlier request stays in force. */
   wakeAt(atMs: number): void;
-  /** Runs until `signal` fires and the step under way has ended. Never rejects. */
+  /** Runs until `signal` fires and the step in flight has finished. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -15,9 +15,9 @@ export interface LoopOptions {
   readonly clock: Clock;
   /** One step. It may return the wall time (ms) at which it wants to run again. */
   readonly step: (signal: AbortSignal) => Promise<number | undefined>;
-  /** Told of a step that threw; the loop goes on and tries again after `retryMs`. */
+  /** Called with the error of a step that threw; the loop continues and retries after `retryMs`. */
   readonly onError: (error: Error) => void;
-  /** Wait after a failed step, in ms; 1000 unless given. */
+  /** Delay after a failed step, in ms; 1000 by default. */
   readonly retryMs?: number;
 }
 

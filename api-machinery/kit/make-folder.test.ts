@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createTempDir } from '../../testing/temp.ts';
 import { makeFolder } from './make-folder.ts';
 
-test('makes what is missing, and nothing twice', async () => {
+test('creates missing directories, and nothing twice', async () => {
   await using dir = await createTempDir();
   const path = `${dir.path}/a/b/c`;
   await Promise.all([makeFolder(path, 0o700), makeFolder(path, 0o700)]);
@@ -12,7 +12,7 @@ test('makes what is missing, and nothing twice', async () => {
   expect((await stat(`${dir.path}/a`)).mode & 0o777).toBe(0o700);
 });
 
-test('fails at once where nothing can be made', async () => {
+test('fails at once where nothing can be created', async () => {
   await using dir = await createTempDir();
   await writeFile(`${dir.path}/file`, '');
   await expect(makeFolder(`${dir.path}/file`, 0o700)).rejects.toMatchObject({ code: 'EEXIST' });

@@ -23,7 +23,7 @@ describe('createMetricsRegistry', () => {
     expect(registry.text()).toContain('\ng +Inf\n');
   });
 
-  test('counts observations in the first bucket that holds them, and shows running totals', () => {
+  test('counts observations in their bucket, and shows cumulative counts', () => {
     const registry = createMetricsRegistry();
     const metric = registry.histogram({ name: 'h', help: 'H', labels: ['v'], buckets: [0.1, 1] });
     for (const value of [0.1, 0.5, 0.5, 2]) metric.with('get').observe(value);
@@ -37,14 +37,14 @@ describe('createMetricsRegistry', () => {
     ]);
   });
 
-  test('keeps no more series than allowed', () => {
+  test('limits the number of series', () => {
     const registry = createMetricsRegistry();
     const metric = registry.counter({ name: 'c', help: 'C', labels: ['l'], maxSeries: 2 });
     for (const label of ['a', 'b', 'c', 'd']) metric.with(label).inc();
     expect(registry.text().match(/^c\{/gm)).toHaveLength(2);
   });
 
-  test('tells label values apart even if they run together', () => {
+  test('distinguishes label values with the same concatenation', () => {
     const metric = createMetricsRegistry().counter({ name: 'c', help: 'C', labels: ['a', 'b'] });
     expect(metric.with('x', 'yz')).not.toBe(metric.with('xy', 'z'));
   });

@@ -1,11 +1,13 @@
-/** Counters, gauges and histograms, and their text form for scrapers (exposition format 0.0.4). Keeps numbers only:
- *  no clock, no sockets. A series is looked up once by its label values and then changed without further cost.
+/** Counters, gauges and histograms, and their text form for scrapers (exposition format 0.0.4). Stores
+ *  numbers only: no clock, no sockets. A series is looked up once by its label values and then updated
+ *  without further cost.
  *  @see https://prometheus.io/docs/instrumenting/exposition_formats/ */
 
 /** Content type of `MetricsRegistry.text`. */
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Series of one metric; more are dropped, so that nobody fills the memory with labels of their own making. */
+/** Maximum number of series of one metric; more are dropped, so that label values from outside cannot
+ *  exhaust the memory. */
 const DEFAULT_MAX_SERIES = 10_000;
 
 export interface MetricOptions {
@@ -39,9 +41,9 @@ export interface HistogramSeries {
 }
 
 export interface Metric<Series> {
-  /** The series with these label values, in the order of the labels; made when first asked for. */
+  /** Returns the series with these label values, in the order of the labels; created on first use. */
   with(...values: readonly string[]): Series;
-  /** Forgets every series. */
+  /** Removes every series. */
   clear(): void;
 }
 
@@ -49,9 +51,9 @@ export interface MetricsRegistry {
   counter(options: MetricOptions): Metric<CounterSeries>;
   gauge(options: MetricOptions): Metric<GaugeSeries>;
   histogram(options: HistogramOptions): Metric<HistogramSeries>;
-  /** Called before every exposition, to set what is only measured then. */
+  /** Called before every exposition, to set values that are measured on demand. */
   onCollect(collect: () => void): void;
-  /** All metrics in the order they were made. */
+  /** Returns all metrics in the order of creation. */
   text(): string;
 }
 
@@ -122,7 +124,7 @@ interface Family<Series> extends Metric<Series> {
 function createFamily<Series>(options: MetricOptions, make: () => Series): Family<Series> {
   const entries = new Map<string, Entry<Series>>();
   const maxSeries = options.maxSeries ?? DEFAULT_MAX_SERIES;
-  // What comes after the last series that is kept; changed like any other, but never shown.
+  // Replaces series beyond the limit; updated like any other, but never shown.
   const surplus = make();
   return {
     entries,
@@ -170,7 +172,7 @@ function histogramLines(
   };
 }
 
-/** A registry of its own: two of them know nothing of each other. */
+/** Creates an independent registry. */
 export function createMetricsRegistry(): MetricsRegistry {
   const formats: (() => string)[] = [];
   const collectors: (() => void)[] = [];

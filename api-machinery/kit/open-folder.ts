@@ -1,8 +1,8 @@
-/** Makes folders that everybody may read, whatever the umask of the process is. */
+/** Creates directories with mode 0755 regardless of the process's umask. */
 import { chmod, mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
-/** Those above it too, where they are missing; what is there keeps its mode. */
+/** Also creates missing parents; existing directories keep their mode. */
 export async function makeOpenFolder(path: string): Promise<void> {
   const whole = resolve(path);
   const first = await mkdir(whole, { recursive: true, mode: 0o755 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createProcessLogger } from './process-logger.ts';
 
-test('createProcessLogger says as much as its verbosity, which may change for all of the family', () => {
+test('createProcessLogger logs according to its verbosity, which may change for all its children', () => {
   const lines: string[] = [];
   const log = createProcessLogger(0, { node: 'n' }, { write: (line) => void lines.push(line) });
   const child = log.child({ pod: 'p' });
@@ -22,7 +22,7 @@ test('createProcessLogger says as much as its verbosity, which may change for al
   expect(say()).toEqual(['info']);
 });
 
-test('components may say more or less than the rest', () => {
+test('components may have another verbosity', () => {
   const lines: string[] = [];
   const write = (line: string): void => void lines.push((JSON.parse(line) as { msg: string }).msg);
   const modules = [

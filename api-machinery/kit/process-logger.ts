@@ -1,5 +1,5 @@
-/** The process's logger: JSON lines on standard error or text in the field's form, errors with their whole chain of
- *  causes. */
+/** The process's logger: JSON lines on standard error, or text in upstream's format, with the chain of
+ *  causes of errors. */
 import { pino } from 'pino';
 import { errorChain, messageOf } from './error-chain.ts';
 import { type GlobPart, matchesGlob } from './glob.ts';
@@ -7,19 +7,19 @@ import type { Logger } from './logger.ts';
 import { createTextLogger, type Severity } from './text-logger.ts';
 
 export interface ProcessLogger extends Logger {
-  /** For this logger and all children of it and its relatives: 0 to 3 info, 4 and 5 debug, 6 and up trace. */
+  /** For this logger, its children and relatives: 0 to 3 info, 4 and 5 debug, 6 and up trace. */
   setVerbosity(verbosity: number): void;
 }
 
-/** Shared by a family of loggers. */
+/** Shared by a logger and all its children. */
 interface Threshold {
   debug: boolean;
   trace: boolean;
 }
 
-/** How much is said by the components whose names match, whatever the rest says. */
+/** Verbosity of components whose names match, overriding the global one. */
 export interface ModuleVerbosity {
-  /** `*` stands for any characters, `?` for one. */
+  /** `*` matches any characters, `?` one. */
   readonly pattern: string;
   readonly verbosity: number;
 }
@@ -79,17 +79,17 @@ class VerbosityLogger implements ProcessLogger {
 }
 
 export interface ProcessLogOptions {
-  /** `json` unless given. */
+  /** `json` by default. */
   readonly format?: 'json' | 'text';
-  /** Components that say more or less than the rest. */
+  /** Components with another verbosity. */
   readonly modules?: readonly ModuleVerbosity[];
-  /** Text lines without time and process. */
+  /** Omits time and process from text lines. */
   readonly skipHeaders?: boolean;
 }
 
-/** Takes whole lines, with their end. */
+/** Receives whole lines, including their line end. */
 export interface LineOutput {
-  /** @param severity of a line of text; JSON tells itself */
+  /** @param severity of a line of text; JSON lines contain it */
   readonly write: (line: string, severity?: Severity) => void;
 }
 
@@ -107,8 +107,8 @@ function jsonLogger(fields: object, output: LineOutput): Logger {
 }
 
 /** @param verbosity the configured one
- *  @param fields put on every line, such as the node's name
- *  @param output where lines go; standard error unless given */
+ *  @param fields added to every line, such as the node's name
+ *  @param output receives the lines; standard error by default */
 export function createProcessLogger(
   verbosity: number,
   fields: object,
@@ -122,8 +122,8 @@ export function createProcessLogger(
   return new VerbosityLogger(out, thresholdOf(verbosity), modules);
 }
 
-/** Name, message and causes, each thing said once; the stack only of errors that nobody gave a name, which are bugs. */
-export function serializeError(thrown: unknown): unknown {
+/** Returns name, message and causes without repetitions; the stack only of unnamed errors, which are bugs. */
+function serializeError(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) return thrown;
   return errorChain(thrown).reduceRight<unknown>((cause, error) => {
     const { name, stack } = error;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createSingleFlight } from './single-flight.ts';
 
-/** Tasks that end when told to. */
+/** Creates tasks that finish on demand. */
 function setup() {
   const flights = createSingleFlight<string>();
   const starts: { readonly signal: AbortSignal; readonly end: PromiseWithResolvers<string> }[] = [];
@@ -25,7 +25,7 @@ describe('createSingleFlight', () => {
     expect(await Promise.all(results)).toEqual(['A', 'A', 'B']);
   });
 
-  test('starts anew after an end, good or bad', async () => {
+  test('starts again after success and failure', async () => {
     const { run, starts } = setup();
     const first = run('a');
     await turn();

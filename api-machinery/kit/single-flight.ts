@@ -1,9 +1,9 @@
-/** One task per key at a time: callers that come while it runs share its outcome. */
+/** Runs one task per key at a time: callers that arrive while it runs share its result. */
 import { asError } from './clock.ts';
 
 export interface SingleFlight<T> {
-  /** Joins the task under way for `key`, or starts `task`. A caller whose `signal` fires leaves at once with the
-   *  signal's reason; the task's own signal fires only when every caller has left. */
+  /** Joins the task in flight for `key`, or starts `task`. A caller whose `signal` fires leaves at once
+   *  with the signal's reason; the task's own signal fires only when every caller has left. */
   run(key: string, task: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
@@ -31,7 +31,7 @@ export function createSingleFlight<T>(): SingleFlight<T> {
   function leave(key: string, flight: Flight<T>, reason: Error): void {
     flight.callers -= 1;
     if (flight.callers > 0) return;
-    // A later caller must not join a task that is being cancelled.
+    // Later callers must not join a task that is being cancelled.
     if (flights.get(key) === flight) flights.delete(key);
     flight.controller.abort(reason);
   }

@@ -41,7 +41,7 @@ describe('nearest', () => {
     expect(nearest(word, flags)).toBe(found);
   });
 
-  test('is a phrase for the end of a sentence, or nothing', () => {
+  test('is a phrase for the end of a sentence, or empty', () => {
     expect(suggestion('max-pod', flags, '--')).toBe('; did you mean --max-pods?');
     expect(suggestion('nothing like it', flags)).toBe('');
   });

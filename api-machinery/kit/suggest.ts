@@ -1,6 +1,6 @@
-/** Finds what someone probably meant to write. */
+/** Suggestions for misspelled words. */
 
-/** Number of insertions, deletions, replacements and swaps of neighbours between two words. */
+/** Returns the number of insertions, deletions, replacements and swaps of neighbours between two words. */
 export function editDistance(left: string, right: string): number {
   let before: number[] = [];
   let previous: number[] = Array.from({ length: right.length + 1 }, (_, column) => column);
@@ -25,7 +25,7 @@ export function editDistance(left: string, right: string): number {
 
 const LONGEST = 80;
 
-/** The candidate nearest to a word, if it is near at all: a third of its letters may differ. */
+/** Returns the nearest candidate if at most a third of the word's letters differ. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > LONGEST) return undefined;
   const plain = word.toLowerCase();
@@ -41,7 +41,8 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** `; did you mean X?`, or nothing. `prefix` stands before the name, as the dashes of a flag do. */
+/** Returns `; did you mean X?`, or an empty text. `prefix` precedes the name, such as the dashes of a
+ *  flag. */
 export function suggestion(word: string, candidates: Iterable<string>, prefix = ''): string {
   const found = nearest(word, candidates);
   return found === undefined ? '' : `; did you mean ${prefix}${found}?`;

@@ -9,17 +9,17 @@ function setUp(skipHeaders = false) {
   return { lines, log: createTextLogger(options, { node: 'n1' }, (line) => void lines.push(line)) };
 }
 
-test('writes the field’s lines: severity, time, process, component, message, what goes with it', () => {
+test('writes upstream’s lines: severity, time, process, component, message, fields', () => {
   const { lines, log } = setUp();
   log.info({ bytes: 5, none: undefined }, 'Agent started');
   log.child({ component: 'images' }).warn({ names: ['a', 'b'], big: 7n }, 'Image "x"\nwas kept');
   expect(lines).toEqual([
     'I1122 05:36:44.043000     308 agent] "Agent started" bytes=5 node="n1"\n',
-    'W1122 05:36:44.043000     308 images] "Image \\"x\\"\\nwas kept" names=["a","b"] big="7" node="n1"\n',
+    'W1122 05:36:44.043000     308 images] "Image \\"x\\"\\nwas kept" names=["a","b"] big=7 node="n1"\n',
   ]);
 });
 
-test('tells errors with their causes, in one line', () => {
+test('writes errors with their causes, in one line', () => {
   const { lines, log } = setUp(true);
   const err = new Error('not opened', { cause: new Error('no\nsuch file') });
   log.error({ err, inner: { err } }, 'Failed');

@@ -1,5 +1,6 @@
-/** A logger that writes lines as the field's programs do: `I1122 05:36:44.443000   30628 images] "Image was removed"
- *  image="busybox"`. Instead of a source file it names the component. */
+/** Logger with lines in upstream's text format: `I1122 05:36:44.443000 30628 images] "Image removed"
+ *  image="busybox"`. Names the component instead of a source file. */
+import './exact-json.ts';
 import { describeError } from './error-chain.ts';
 import type { Logger } from './logger.ts';
 
@@ -25,11 +26,10 @@ function header(severity: Severity, atMs: number, pid: number, component: string
 
 function formatValue(value: unknown): string {
   if (value instanceof Error) return JSON.stringify(describeError(value));
-  const text = JSON.stringify(value, (_key, inner: unknown) => {
-    if (typeof inner === 'bigint') return String(inner);
-    return inner instanceof Error ? describeError(inner) : inner;
-  });
-  // Functions and the like have no text.
+  const text = JSON.stringify(value, (_key, inner: unknown) =>
+    inner instanceof Error ? describeError(inner) : inner,
+  );
+  // Functions and the like have no JSON.
   return text ?? '""';
 }
 
@@ -39,8 +39,8 @@ const formatFields = (fields: object): string =>
     .map(([key, value]) => ` ${key}=${formatValue(value)}`)
     .join('');
 
-/** @param fields put on every line
- *  @param write takes whole lines, with their end */
+/** @param fields added to every line
+ *  @param write receives whole lines, including their line end */
 export function createTextLogger(
   options: TextLoggerOptions,
   fields: object,

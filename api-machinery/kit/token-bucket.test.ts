@@ -3,7 +3,7 @@ import { createFakeClock } from './clock.ts';
 import { createTokenBucket } from './token-bucket.ts';
 
 describe('createTokenBucket', () => {
-  test('gives a burst, then the steady rate', async () => {
+  test('allows a burst, then the steady rate', async () => {
     const clock = createFakeClock();
     const bucket = createTokenBucket(clock, { ratePerSecond: 2, burst: 3 });
     expect([1, 2, 3, 4].map(() => bucket.tryTake())).toEqual([true, true, true, false]);
@@ -15,21 +15,21 @@ describe('createTokenBucket', () => {
     expect([1, 2, 3, 4].map(() => bucket.tryTake())).toEqual([true, true, true, false]);
   });
 
-  test('lets takers through in order as tokens come', async () => {
+  test('serves takers in order as tokens arrive', async () => {
     const clock = createFakeClock();
     const bucket = createTokenBucket(clock, { ratePerSecond: 1, burst: 1 });
-    const taken: number[] = [];
-    const takers = [1, 2, 3].map((taker) => bucket.take().then(() => taken.push(taker)));
+    const served: number[] = [];
+    const takers = [1, 2, 3].map((taker) => bucket.take().then(() => served.push(taker)));
     await clock.advance(0);
-    expect(taken).toEqual([1]);
+    expect(served).toEqual([1]);
     await clock.advance(1000);
-    expect(taken).toEqual([1, 2]);
+    expect(served).toEqual([1, 2]);
     await clock.advance(1000);
-    expect(taken).toEqual([1, 2, 3]);
+    expect(served).toEqual([1, 2, 3]);
     await Promise.all(takers);
   });
 
-  test('gives back the token of a taker that left', async () => {
+  test('returns the token of a taker that left', async () => {
     const clock = createFakeClock();
     const bucket = createTokenBucket(clock, { ratePerSecond: 1, burst: 1 });
     await bucket.take();

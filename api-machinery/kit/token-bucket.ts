@@ -1,17 +1,17 @@
-/** A rate limit that lets short bursts through: `burst` tokens, refilled at a steady rate. */
+/** Rate limit that allows short bursts: `burst` tokens, refilled at a steady rate. */
 import { type Clock, sleep } from './clock.ts';
 
 export interface TokenBucket {
-  /** Takes a token if there is one. */
+  /** Takes a token if one is available. */
   tryTake(): boolean;
-  /** Resolves when a token was taken, in order of arrival; rejects with the signal's reason. */
+  /** Resolves when a token has been taken, in order of arrival; rejects with the signal's reason. */
   take(signal?: AbortSignal): Promise<void>;
 }
 
 export interface TokenBucketOptions {
   /** Tokens added per second; 0 or less means no limit. */
   readonly ratePerSecond: number;
-  /** Tokens that may be taken at once after a quiet time; at least 1. */
+  /** Tokens available at once after an idle time; at least 1. */
   readonly burst: number;
 }
 
@@ -19,7 +19,7 @@ export function createTokenBucket(clock: Clock, options: TokenBucketOptions): To
   const { ratePerSecond } = options;
   const burst = Math.max(1, options.burst);
   if (ratePerSecond <= 0) return { tryTake: () => true, take: () => Promise.resolve() };
-  /** May go below zero: then takers have been promised tokens that are still to come. */
+  /** May be negative: then future tokens have been promised to waiting takers. */
   let tokens = burst;
   let filledAtMs = clock.monotonic();
 

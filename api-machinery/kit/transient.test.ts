@@ -11,8 +11,9 @@ interface Churned {
   delete(key: number): boolean;
 }
 
-/** Bytes that collections of the new generation alone have not freed, when many entries came and went. */
-function keptBy(map: Churned): number {
+/** Returns the bytes that collections of the young generation alone have not freed after many entries came
+ *  and went. */
+function retainedBy(map: Churned): number {
   const inside = 16;
   const rounds = 4000;
   map.set(-1, {});
@@ -35,7 +36,7 @@ function keptBy(map: Churned): number {
 }
 
 describe('a transient map', () => {
-  test('holds what was set until it is deleted, in the order in which it came', () => {
+  test('contains entries until they are deleted, in insertion order', () => {
     const map = createTransientMap<number, string>();
     for (let key = 0; key < 1000; key += 1) {
       map.set(key, `v${key}`);
@@ -51,7 +52,7 @@ describe('a transient map', () => {
     expect(map.size).toBe(0);
   });
 
-  test('keeps the place of a key that is set again', () => {
+  test('keeps the position of a key that is set again', () => {
     const map = createTransientMap<string, number>();
     map.set('a', 1);
     map.set('b', 2);
@@ -60,15 +61,15 @@ describe('a transient map', () => {
     expect(map.get('a')).toBe(99);
   });
 
-  test('lets go of what is deleted without a collection of everything, where a Map does not', () => {
+  test('releases deleted entries without a full collection, unlike a Map', () => {
     const mebibyte = 1024 * 1024;
-    expect(keptBy(createTransientMap<number, object>())).toBeLessThan(mebibyte);
-    // Otherwise nobody needs it any longer.
-    expect(keptBy(new Map<number, object>())).toBeGreaterThan(2 * mebibyte);
+    expect(retainedBy(createTransientMap<number, object>())).toBeLessThan(mebibyte);
+    // Otherwise the class is no longer needed.
+    expect(retainedBy(new Map<number, object>())).toBeGreaterThan(2 * mebibyte);
   });
 });
 
-test('a transient set has each item once, and loses items while it is walked through', () => {
+test('a transient set contains each item once, and allows deletion during iteration', () => {
   const set = createTransientSet<number>();
   for (let item = 0; item < 300; item += 1) {
     set.add(item);

@@ -1,19 +1,20 @@
-/** Maps and sets of what comes and goes by the thousand.
+/** Maps and sets for high-churn entries.
  *
- *  V8 gives a `Map` a new table when deleted entries have filled the old one, and the old one points to the new one.
- *  Once such a table has grown old, each that follows it outlives the frequent collections of the new generation, and
- *  with it whatever was in it when it was left, long deleted or not; only a collection of everything frees them. Here
- *  the `Map` itself is replaced instead: nothing old points to the next. */
+ *  V8 gives a `Map` a new table when deleted entries have filled the old one, and the old table points to
+ *  the new one. Once such a table has been promoted to the old generation, each of its successors survives
+ *  the frequent collections of the young generation, together with all entries in it, even deleted ones;
+ *  only a full collection frees them. Here the `Map` itself is replaced instead: nothing old points to the
+ *  new one. */
 
 export interface TransientMap<K, V> {
   readonly size: number;
   get(key: K): V | undefined;
-  /** A key that is there keeps its place in the order. */
+  /** An existing key keeps its position in the order. */
   set(key: K, value: V): void;
-  /** False: it was not there. */
+  /** Returns false if it did not exist. */
   delete(key: K): boolean;
   clear(): void;
-  /** Oldest first, as `values` gives them. Entries may be deleted meanwhile, but none be added. */
+  /** Oldest first, like `values`. Entries may be deleted during the iteration, but not added. */
   keys(): MapIterator<K>;
   values(): MapIterator<V>;
 }
@@ -21,13 +22,13 @@ export interface TransientMap<K, V> {
 export interface TransientSet<T> {
   readonly size: number;
   add(item: T): void;
-  /** False: it was not there. */
+  /** Returns false if it did not exist. */
   delete(item: T): boolean;
-  /** Oldest first. Items may be deleted meanwhile, but none be added. */
+  /** Oldest first. Items may be deleted during the iteration, but not added. */
   values(): MapIterator<T>;
 }
 
-/** Entries are copied after as many additions as there are entries, or after this many if there are less. */
+/** Entries are copied after as many additions as there are entries, but at least this many. */
 const RENEW_AFTER = 64;
 
 export function createTransientMap<K, V>(): TransientMap<K, V> {

@@ -1,5 +1,5 @@
-/** The text without the given characters at its end, in time proportional to how many there are. A regular expression
- *  that looks for them begins anew at each such character, wherever it stands. Pure. */
+/** Returns the text without the given characters at its end, in time proportional to their number. A
+ *  regular expression would search again from each such character in the text. Pure. */
 export function trimEnd(text: string, characters: string): string {
   let end = text.length;
   while (end > 0 && characters.includes(text.charAt(end - 1))) end -= 1;

@@ -26,7 +26,7 @@ function serverOf(word: string): Server {
   return server;
 }
 
-/** What is said on the socket, or the code of the error. */
+/** Returns the data received on the socket, or the error code. */
 async function hear(at = path): Promise<string> {
   const socket = createConnection({ path: at });
   try {
@@ -44,7 +44,7 @@ async function close(server: Server): Promise<void> {
 }
 
 describe('listenOnSocket', () => {
-  test('makes the socket for one user alone, with its folder, and leaves nothing else there', async () => {
+  test('creates the socket and its directory for one user only, and nothing else', async () => {
     path = join(dir.path, 'deep', 's.sock');
     await listenOnSocket(serverOf('first'), path);
     expect(await hear()).toBe('first');
@@ -52,7 +52,7 @@ describe('listenOnSocket', () => {
     expect(await readdir(join(dir.path, 'deep'))).toEqual(['s.sock']);
   });
 
-  test('never replaces a socket that somebody serves', async () => {
+  test('never replaces a served socket', async () => {
     await listenOnSocket(serverOf('first'), path);
     await expect(listenOnSocket(serverOf('second'), path)).rejects.toThrow(
       's.sock is served by another process; stop it, or choose another path',
@@ -60,7 +60,7 @@ describe('listenOnSocket', () => {
     expect(await hear()).toBe('first');
   });
 
-  test('of many that start at once, one serves', async () => {
+  test('of many concurrent starts, one serves', async () => {
     const all = Array.from({ length: 8 }, (_, index) => listenOnSocket(serverOf(`${index}`), path));
     const outcomes = await Promise.allSettled(all);
     const winners = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? [index] : []));
@@ -68,7 +68,7 @@ describe('listenOnSocket', () => {
     expect(await hear()).toBe(`${winners[0]}`);
   });
 
-  test('replaces what a dead process left', async () => {
+  test('replaces the socket of a dead process', async () => {
     const script = `require('net').createServer().listen(${JSON.stringify(path)}, () => console.log('up'))`;
     const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
     await once(child.stdout, 'data');
@@ -84,11 +84,11 @@ describe('listenOnSocket', () => {
     ['a folder', (at: string) => mkdir(at).then(() => undefined)],
   ])('does not replace %s', async (_, make) => {
     await make(path);
-    await expect(listenOnSocket(serverOf('first'), path)).rejects.toThrow('is no socket; remove it');
+    await expect(listenOnSocket(serverOf('first'), path)).rejects.toThrow('is not a socket; remove it');
     expect((await stat(path)).isSocket()).toBe(false);
   });
 
-  test('removes its own socket when it ends', async () => {
+  test('removes its own socket on close', async () => {
     const server = serverOf('first');
     const claim = await listenOnSocket(server, path);
     await close(server);
@@ -96,7 +96,7 @@ describe('listenOnSocket', () => {
     expect(await readdir(dir.path)).toEqual([]);
   });
 
-  test('does not remove the socket of another when it ends', async () => {
+  test('does not remove another process’s socket on close', async () => {
     const server = serverOf('first');
     const claim = await listenOnSocket(server, path);
     await rm(path);
@@ -106,7 +106,7 @@ describe('listenOnSocket', () => {
     expect(await hear()).toBe('second');
   });
 
-  test('serves paths as long as the system takes', async () => {
+  test('serves paths up to the system’s limit', async () => {
     const name = 's'.repeat(106 - dir.path.length);
     path = join(dir.path, name);
     await listenOnSocket(serverOf('long'), path);

@@ -1,12 +1,12 @@
-/** Sockets in the file system that only one process serves. A socket that somebody answers on is never replaced; one
- *  that a dead process left is. Claims are serialized by a lock on the folder, and the socket appears under its name in
- *  one step, so two processes that start at once cannot both believe that they have it. On close only the own socket's
- *  file is removed. */
+/** Unix sockets with exclusive ownership. A socket on which a process listens is never replaced; one left
+ *  by a dead process is. Claims are serialized by a lock on the directory, and the socket appears under
+ *  its name atomically, so that two starting processes cannot both own it. Closing removes only the own
+ *  socket's file. */
 import { lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { createConnection, type Server } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 
-/** Another process serves the socket, or the path is no socket. */
+/** Another process serves the socket, or the path is not a socket. */
 export class SocketInUseError extends Error {
   override readonly name = 'SocketInUseError';
   readonly path: string;
@@ -18,16 +18,16 @@ export class SocketInUseError extends Error {
 }
 
 export interface ClaimedSocket {
-  /** Removes the file if it is still the one of this claim. Call when the server is closed. */
+  /** Removes the file if it still belongs to this claim. Call this when the server is closed. */
   release(): Promise<void>;
 }
 
 const LOCK_EX = 2;
 const LOCK_NB = 4;
-/** Others hold the folder's lock for as long as a claim takes. */
+/** Other processes hold the directory's lock only during a claim. */
 const LOCK_MS = 5000;
 const LOCK_RETRY_MS = 10;
-/** A socket is connected to at once, or its server is busy. */
+/** Connecting succeeds at once, unless the server is busy. */
 const PROBE_MS = 1000;
 
 const hasCode = (thrown: unknown, ...codes: readonly string[]): boolean =>
@@ -50,7 +50,7 @@ async function lockFolder(fd: number, path: string): Promise<void> {
   }
 }
 
-/** Whether somebody serves the socket; a server that is too busy to accept counts. */
+/** Reports whether a process serves the socket; a server that is too busy to accept counts. */
 function isServed(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection({ path });
@@ -73,7 +73,7 @@ async function requireFree(path: string): Promise<void> {
   });
   if (there === undefined) return;
   if (!there.isSocket()) {
-    throw new SocketInUseError(path, 'is no socket; remove it, or choose another path');
+    throw new SocketInUseError(path, 'is not a socket; remove it, or choose another path');
   }
   if (await isServed(path)) {
     throw new SocketInUseError(path, 'is served by another process; stop it, or choose another path');
@@ -88,14 +88,14 @@ function listening(server: Server, path: string): Promise<void> {
       server.off('error', failed);
       resolve();
     });
-    // Made under this mask, so that it is never open to others, not even for a moment.
+    // Created under this mask, so that it is never accessible to others, not even for a moment.
     const before = process.umask(0o177);
     server.listen(path);
     process.umask(before);
   });
 }
 
-/** Has the server listen at the path, for one user alone; its folder is made when it is missing.
+/** Makes the server listen at the path, accessible to one user only; creates the directory if needed.
  *  @param server a TCP or HTTP server that does not listen yet
  *  @throws SocketInUseError, the system's error */
 export async function listenOnSocket(server: Server, path: string): Promise<ClaimedSocket> {
@@ -104,8 +104,8 @@ export async function listenOnSocket(server: Server, path: string): Promise<Clai
   await using handle = await open(folder, 'r');
   await lockFolder(handle.fd, path);
   await requireFree(path);
-  // Through the descriptor: the name must fit into the 107 bytes of a socket's address whatever the folder's length. When
-  // the server closes, it removes the name that it listened on, which is another one by then.
+  // Through the descriptor: the name must fit into the 107 bytes of a socket address whatever the directory's
+  // length. When the server closes, it removes the name on which it listened, which has been renamed by then.
   const temporary = `.${process.pid}-${basename(path)}`.slice(0, 60);
   await rm(join(folder, temporary), { force: true });
   await listening(server, `/proc/self/fd/${handle.fd}/${temporary}`);

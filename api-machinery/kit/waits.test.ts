@@ -27,7 +27,7 @@ describe('waits', () => {
     expect([lines, changes()]).toEqual([[], 0]);
   });
 
-  test('one that lasts is logged once, listed with its newest reason, and logged when it is resolved', async () => {
+  test('a long one is logged once, listed with its newest reason, and logged when it is resolved', async () => {
     const { clock, lines, waits, changes } = setUp();
     const wait = waits.begin('runtime', 'first');
     wait.because('no socket');
@@ -47,7 +47,7 @@ describe('waits', () => {
     expect([waits.lasting(), changes()]).toEqual([[], 3]);
   });
 
-  test('a reason that is known only later is logged too', async () => {
+  test('a reason that becomes known later is logged too', async () => {
     const { clock, lines, waits } = setUp();
     const wait = waits.begin('etcd');
     await clock.advance(10_000);
@@ -56,7 +56,7 @@ describe('waits', () => {
     expect(lines.map((line) => /"reason":"(.*)"/.exec(line)?.[1])).toEqual([undefined, 'refused']);
   });
 
-  test('a wait that its owner logs is shown all the same', async () => {
+  test('a wait logged by its owner is listed nevertheless', async () => {
     const { clock, lines, waits } = setUp();
     const wait = waits.begin('API server', 'refused', { logged: true });
     await clock.advance(5000);
@@ -65,7 +65,7 @@ describe('waits', () => {
     expect(lines).toEqual([]);
   });
 
-  test('several of one name are shown as one, as long as any of them lasts', async () => {
+  test('several of one name are listed as one, as long as any of them lasts', async () => {
     const { clock, lines, waits } = setUp();
     const first = waits.begin('mount');
     await clock.advance(3000);
@@ -78,7 +78,7 @@ describe('waits', () => {
     expect([waits.lasting(), lines.length]).toEqual([[], 2]);
   });
 
-  test('many short ones of one name, one after the other and side by side, are none that lasts', async () => {
+  test('many short ones of one name, sequential and concurrent, are not a long one', async () => {
     const { clock, lines, waits } = setUp();
     let last = waits.begin('call');
     for (let round = 0; round < 20; round += 1) {
@@ -90,19 +90,19 @@ describe('waits', () => {
     expect([waits.lasting(), lines]).toEqual([[], []]);
   });
 
-  test('a listener that throws does not keep others from hearing', async () => {
+  test('a throwing listener does not affect others', async () => {
     const { clock, waits } = setUp();
-    const heard: string[] = [];
+    const called: string[] = [];
     waits.onChange(() => {
       throw new Error('listener');
     });
-    waits.onChange(() => heard.push('again'));
+    waits.onChange(() => called.push('again'));
     waits.begin('a');
     await clock.advance(5000);
-    expect(heard).toEqual(['again']);
+    expect(called).toEqual(['again']);
   });
 
-  test('work is waited for, whatever becomes of it', async () => {
+  test('a wait for work ends with its success and its failure', async () => {
     const { clock, waits } = setUp();
     const work = Promise.withResolvers<number>();
     const waited = waits.during('work', work.promise);
@@ -114,7 +114,7 @@ describe('waits', () => {
     await expect(waits.during('more', Promise.resolve(1))).resolves.toBe(1);
   });
 
-  test('ends with the program, without a word and without a timer', async () => {
+  test('ends with the program, without a log line or a timer', async () => {
     const { clock, lines, waits } = setUp();
     const early = waits.begin('a');
     await clock.advance(6000);

@@ -1,44 +1,47 @@
-/** What a program waits on: each wait that lasts is logged once, shown as long as it lasts, and logged when it is
- *  resolved. One registry for a process; short waits leave no trace. */
+/** Registry of the process's long waits: each is logged once, listed while it lasts, and logged when it is
+ *  resolved. Short waits leave no trace. */
 import type { Clock, Timer } from './clock.ts';
 import { createListeners } from './listeners.ts';
 import type { Logger } from './logger.ts';
 
-/** A wait that has lasted. */
+/** A wait that has lasted for a while. */
 export interface LastingWait {
   /** A noun phrase: `container runtime unix:///run/…`. */
   readonly what: string;
   /** Wall time in ms. */
   readonly sinceMs: number;
-  /** Why it goes on, as far as known; empty otherwise. */
+  /** Reason, as far as known; otherwise empty. */
   readonly why: string;
 }
 
 export interface Wait {
-  /** Why it goes on. The newest reason counts. */
+  /** Sets the reason. The newest one wins. */
   because(reason: string): void;
-  /** It is resolved, or given up. May be called again. */
+  /** Ends the wait, resolved or not. Idempotent. */
   end(): void;
 }
 
 export interface Waits {
-  /** Begins a wait. Several of one name are shown and logged as one.
+  /** Begins a wait. Waits with the same name are listed and logged as one.
    *  @param options `logged`: the caller logs beginning and end itself */
   begin(what: string, why?: string, options?: { readonly logged?: boolean }): Wait;
-  /** Waits for the work, whatever becomes of it. */
-  during<T>(what: string, work: Promise<T>): Promise<T>;
-  /** Those that have lasted, the oldest first. */
+  /** Registers a wait until the work settles. */
+  during<T>(what: string, work: Promise<T>, why?: string): Promise<T>;
+  /** Returns long waits, oldest first. */
   lasting(): readonly LastingWait[];
-  /** Called whenever the list may be another. @returns a function that ends this */
+  /** Called when the list may have changed. @returns the unsubscribe function */
   onChange(listener: () => void): () => void;
-  /** Forgets all waits without a word: the program ends. None begins any more. */
+  /** Discards all waits without logging, because the program exits. No new ones start. */
   close(): void;
 }
 
-/** Waits are worth a word after this, in ms. */
+/** Reason of a wait for a call whose response is not there yet. */
+export const NO_RESPONSE = 'no response yet';
+
+/** Waits are logged after this time, in ms. */
 export const LASTING_MS = 5000;
 
-/** Waits of one name that have lasted. */
+/** Long waits with the same name. */
 interface Lasting {
   readonly what: string;
   readonly sinceMs: number;
@@ -48,8 +51,8 @@ interface Lasting {
   holders: number;
 }
 
-/** Those that have lasted, with their log lines. */
-function createLasting(log: Logger, changed: () => void) {
+/** Creates the list of long waits, with their log lines. */
+function createLasting(clock: Clock, log: Logger, changed: () => void) {
   const groups = new Map<string, Lasting>();
   const warn = ({ logged, what, sinceMs, why }: Lasting): void => {
     const since = new Date(sinceMs).toISOString();
@@ -58,15 +61,16 @@ function createLasting(log: Logger, changed: () => void) {
   };
   return {
     groups,
-    add(one: Omit<Lasting, 'holders'>): Lasting {
-      const known = groups.get(one.what);
-      const group = known ?? { ...one, holders: 0 };
+    add({ what, startMs, logged, why }: Begun): Lasting {
+      const known = groups.get(what);
+      const sinceMs = Math.round(clock.now() - (clock.monotonic() - startMs));
+      const group = known ?? { what, sinceMs, startMs, logged, why, holders: 0 };
       group.holders += 1;
       if (known !== undefined) {
-        if (one.why !== '') known.why = one.why;
+        if (why !== '') known.why = why;
         return group;
       }
-      groups.set(one.what, group);
+      groups.set(what, group);
       warn(group);
       changed();
       return group;
@@ -75,7 +79,7 @@ function createLasting(log: Logger, changed: () => void) {
       const isNews = group.why === '';
       if (group.why === reason) return;
       group.why = reason;
-      // Logged once, or twice where the reason is known only later.
+      // Logged once, or twice if the reason becomes known later.
       if (isNews) warn(group);
       changed();
     },
@@ -89,48 +93,93 @@ function createLasting(log: Logger, changed: () => void) {
   };
 }
 
-export function createWaits({ clock, log }: { readonly clock: Clock; readonly log: Logger }): Waits {
-  const listeners = createListeners('waits that last');
-  const timers = new Set<Timer>();
-  let closed = false;
-  const lasting = createLasting(log, () => listeners.notify());
+interface Begun {
+  readonly what: string;
+  /** By the clock that never goes back. */
+  readonly startMs: number;
+  readonly logged: boolean;
+  why: string;
+  /** Once it has lasted. */
+  group: Lasting | undefined;
+}
 
-  function begin(what: string, why = '', { logged = false } = {}): Wait {
-    if (closed) return { because: () => undefined, end: () => undefined };
-    const begun = { what, sinceMs: clock.now(), startMs: clock.monotonic(), logged };
-    let reason = why;
-    let group: Lasting | undefined;
-    const timer = clock.setTimer(() => {
-      timers.delete(timer);
-      group = lasting.add({ ...begun, why: reason });
-    }, LASTING_MS);
-    timers.add(timer);
-    let open = true;
-    return {
-      because(next) {
-        if (!open) return;
-        reason = next;
-        if (group !== undefined) lasting.because(group, next);
-      },
-      end() {
-        if (!open) return;
-        open = false;
-        timer.cancel();
-        timers.delete(timer);
-        if (group !== undefined) lasting.end(group, clock.monotonic());
-      },
-    };
+/** Calls `add` with those that last. One timer serves all: most waits end soon, and there are many. */
+function createPending(clock: Clock, add: (begun: Begun) => void) {
+  // All last after the same time, so the first is the next.
+  const pending = new Set<Begun>();
+  let timer: Timer | undefined;
+  function onTime(): void {
+    timer = undefined;
+    const beforeMs = clock.monotonic() - LASTING_MS;
+    for (const begun of pending) {
+      if (begun.startMs > beforeMs) break;
+      pending.delete(begun);
+      add(begun);
+    }
+    arm();
+  }
+  function arm(): void {
+    const [first] = pending;
+    if (first === undefined || timer !== undefined) return;
+    timer = clock.setTimer(onTime, first.startMs + LASTING_MS - clock.monotonic());
+  }
+  return {
+    add(begun: Begun): void {
+      pending.add(begun);
+      if (timer === undefined) arm();
+    },
+    delete(begun: Begun): void {
+      // The timer stays: it ends by itself, and the next wait is not far where waits are many.
+      pending.delete(begun);
+    },
+    clear(): void {
+      timer?.cancel();
+      pending.clear();
+    },
+  };
+}
+
+export function createWaits({ clock, log }: { readonly clock: Clock; readonly log: Logger }): Waits {
+  const listeners = createListeners('long waits');
+  let closed = false;
+  const lasting = createLasting(clock, log, () => listeners.notify());
+  const pending = createPending(clock, (begun) => {
+    begun.group = lasting.add(begun);
+  });
+
+  function open(what: string, why: string, logged: boolean): Begun {
+    const begun: Begun = { what, startMs: clock.monotonic(), logged, why, group: undefined };
+    if (!closed) pending.add(begun);
+    return begun;
+  }
+
+  function end(begun: Begun): void {
+    if (begun.group === undefined) pending.delete(begun);
+    else lasting.end(begun.group, clock.monotonic());
   }
 
   return {
-    begin,
-    async during(what, work) {
-      const wait = begin(what);
-      try {
-        return await work;
-      } finally {
-        wait.end();
-      }
+    begin(what, why = '', { logged = false } = {}) {
+      const begun = open(what, why, logged);
+      let isOpen = true;
+      return {
+        because(next) {
+          if (!isOpen) return;
+          begun.why = next;
+          if (begun.group !== undefined) lasting.because(begun.group, next);
+        },
+        end() {
+          if (!isOpen) return;
+          isOpen = false;
+          end(begun);
+        },
+      };
+    },
+    during(what, work, why = '') {
+      const begun = open(what, why, false);
+      const ended = (): void => end(begun);
+      work.then(ended, ended);
+      return work;
     },
     lasting: () =>
       [...lasting.groups.values()]
@@ -139,14 +188,14 @@ export function createWaits({ clock, log }: { readonly clock: Clock; readonly lo
     onChange: (listener) => listeners.add(listener),
     close() {
       closed = true;
-      for (const timer of timers) timer.cancel();
+      pending.clear();
       lasting.groups.clear();
       listeners.clear();
     },
   };
 }
 
-/** `container runtime unix:///run/… (12 s): connection refused` */
+/** Returns a text such as `container runtime unix:///run/… (12 s): connection refused`. */
 export function formatWait({ what, sinceMs, why }: LastingWait, nowMs: number): string {
   const seconds = Math.max(0, Math.round((nowMs - sinceMs) / 1000));
   return `${what} (${seconds} s)${why === '' ? '' : `: ${why}`}`;

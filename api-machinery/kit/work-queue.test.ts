@@ -26,7 +26,7 @@ function bench(work: (key: string, count: number) => Promise<number | undefined>
 }
 
 describe('createWorkQueue', () => {
-  test('works on every key once', async () => {
+  test('processes every key once', async () => {
     const { queue, clock, done } = bench(() => Promise.resolve(undefined));
     for (const key of ['a', 'b', 'c', 'a']) queue.add(key);
     await clock.advance(0);
@@ -34,7 +34,7 @@ describe('createWorkQueue', () => {
     expect(queue.length).toBe(0);
   });
 
-  test('never has a key in two hands, and looks again at what came meanwhile', async () => {
+  test('never processes a key twice at a time, and repeats keys added meanwhile', async () => {
     const gates: (() => void)[] = [];
     let atWork = 0;
     let most = 0;
@@ -58,7 +58,7 @@ describe('createWorkQueue', () => {
     expect(done).toEqual(['a', 'a']);
   });
 
-  test('keeps to its concurrency', async () => {
+  test('respects its concurrency', async () => {
     const gates: (() => void)[] = [];
     const { queue, clock } = bench(async () => {
       await new Promise<void>((resolve) => gates.push(resolve));
@@ -69,7 +69,7 @@ describe('createWorkQueue', () => {
     expect(gates).toHaveLength(3);
   });
 
-  test('tries again what failed, later each time', async () => {
+  test('retries failures with growing delays', async () => {
     const { queue, clock, done, errors } = bench((_, count) =>
       count < 3 ? Promise.reject(new Error('no')) : Promise.resolve(undefined),
     );
@@ -85,7 +85,7 @@ describe('createWorkQueue', () => {
     expect(done).toEqual(['a']);
   });
 
-  test('looks again after the time that the work asks for', async () => {
+  test('runs again after the delay that the work requests', async () => {
     const { queue, clock, done } = bench((_, count) => Promise.resolve(count === 1 ? 500 : undefined));
     queue.add('a');
     await clock.advance(0);
@@ -95,7 +95,7 @@ describe('createWorkQueue', () => {
     expect(done).toHaveLength(2);
   });
 
-  test('ends when what is under way has ended', async () => {
+  test('stops when the work in flight has finished', async () => {
     let open: () => void = () => undefined;
     const { queue, clock, stop, ended, done } = bench(async () => {
       await new Promise<void>((resolve) => {

@@ -1,25 +1,26 @@
-/** Keys to be worked on, each by one worker at a time: what comes while a key is at work makes it due once more.
- *  A key whose work fails is tried again after a growing delay. The way every controller works. */
+/** Work queue of keys, as in upstream's controllers: one worker per key at a time; a key added during its
+ *  work becomes due once more. A key whose work fails is retried with backoff. */
 import { type BackoffPolicy, createBackoff } from './backoff.ts';
 import { asError, type Clock, type Timer } from './clock.ts';
 
 export interface WorkQueue {
   /** Makes a key due now. */
   add(key: string): void;
-  /** Makes a key due after a time, unless it is due sooner. */
+  /** Makes a key due after a delay, unless it is due sooner. */
   addAfter(key: string, delayMs: number): void;
-  /** Works until the signal fires and what is under way has ended. Never rejects. */
+  /** Runs until the signal fires and the work in flight has finished. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
-  /** Keys that are due or under way. */
+  /** Number of keys that are due or in flight. */
   readonly length: number;
 }
 
 export interface WorkQueueOptions {
   readonly clock: Clock;
-  /** Idempotent: may be called again for the same state. May ask for another look by returning a delay in ms. */
+  /** Idempotent: may be called again for the same state. May request another run by returning a delay in
+   *  ms. */
   readonly work: (key: string, signal: AbortSignal) => Promise<number | undefined>;
   readonly onError: (key: string, error: Error) => void;
-  /** Keys at work at a time; 4 unless given. */
+  /** Maximum number of keys in flight; 4 by default. */
   readonly concurrency?: number;
   readonly backoff?: BackoffPolicy;
 }

@@ -8,7 +8,7 @@ const next = (schedule: string, after: string, zone?: string): string | undefine
   return ms === undefined ? undefined : new Date(ms).toISOString();
 };
 
-/** What the text is refused with. */
+/** Returns the error for an invalid text. */
 function refusal(text: string): unknown {
   try {
     parseCron(text);
@@ -67,7 +67,7 @@ describe('parseCron', () => {
     'TZ= * * * * *',
     'TZ=UTC',
     `${'1,'.repeat(600)}1 * * * *`,
-  ])('refuses %j', (text) => expect(() => parseCron(text)).toThrow(CronError));
+  ])('rejects %j', (text) => expect(() => parseCron(text)).toThrow(CronError));
 
   it('throws nothing else, whatever the text', () => {
     const character = fc.constantFrom(
@@ -102,10 +102,10 @@ describe('nextCronTime', () => {
     ['0 0 29 2 *', '2026-01-01T00:00:00Z', '2028-02-29T00:00:00.000Z'],
     ['30 4 1 * *', '2026-12-31T00:00:00Z', '2027-01-01T04:30:00.000Z'],
     ['0 9 * * mon-fri', '2026-11-20T10:00:00Z', '2026-11-23T09:00:00.000Z'],
-    // Either day matches where both are restricted.
+    // Either day matches if both are restricted.
     ['0 0 13 * 5', '2026-11-01T00:00:00Z', '2026-11-06T00:00:00.000Z'],
     ['0 0 13 * 1', '2026-11-10T00:00:00Z', '2026-11-13T00:00:00.000Z'],
-    // Both must where one is not.
+    // Both must match if one is unrestricted.
     ['0 0 */1 * 5', '2026-11-01T00:00:00Z', '2026-11-06T00:00:00.000Z'],
     ['@yearly', '2026-01-01T00:00:00Z', '2027-01-01T00:00:00.000Z'],
     ['@weekly', '2026-11-21T00:00:00Z', '2026-11-22T00:00:00.000Z'],
@@ -121,11 +121,11 @@ describe('nextCronTime', () => {
     ['0 3 * * *', '2026-06-01T00:00:00Z', 'Europe/Paris', '2026-06-01T01:00:00.000Z'],
     ['0 3 * * *', '2026-12-01T03:00:00Z', 'Europe/Paris', '2026-12-02T02:00:00.000Z'],
     ['TZ=Asia/Kolkata 30 0 * * *', '2026-01-01T00:00:00Z', 'Europe/Paris', '2026-01-01T19:00:00.000Z'],
-    // The clocks are set forward over the hour: not due on that day.
+    // The clocks skip the hour: not due on that day.
     ['30 2 * * *', '2026-03-28T02:00:00Z', 'Europe/Paris', '2026-03-30T00:30:00.000Z'],
-    // The hour comes twice.
+    // The hour occurs twice.
     ['*/30 * * * *', '2026-10-25T00:30:00Z', 'Europe/Paris', '2026-10-25T01:00:00.000Z'],
-    // The day after a short day is due from its first minute on.
+    // After a short day, the next day is due from its first minute on.
     ['10 0 30 3 *', '2026-03-29T00:00:00Z', 'Europe/Paris', '2026-03-29T22:10:00.000Z'],
     ['10 0 26 10 *', '2026-10-24T23:00:00Z', 'Europe/Paris', '2026-10-25T23:10:00.000Z'],
     // Midnight itself is skipped.
@@ -159,7 +159,7 @@ describe('nextCronTime', () => {
     );
   });
 
-  it('comes after the time asked for, in any zone', () => {
+  it('is after the given time, in any zone', () => {
     const zones = ['Europe/Paris', 'America/St_Johns', 'Pacific/Apia', 'Australia/Lord_Howe'];
     fc.assert(
       fc.property(

@@ -1,9 +1,9 @@
-/** Cron schedules: five fields (`30 8-18 * * mon-fri`), the usual `@daily` words, `@every 1h30m`, and a zone in
- *  front (`TZ=Europe/Paris 0 3 * * *`). Pure: when a schedule is due follows from a point in time.
- *  Days of month and week: if both are restricted, either makes a day match; else both must. */
+/** Cron schedules: five fields (`30 8-18 * * mon-fri`), the usual `@daily` names, `@every 1h30m`, and a
+ *  leading time zone (`TZ=Europe/Paris 0 3 * * *`). Pure: the next time is computed from a given time.
+ *  Days of month and week: if both are restricted, either makes a day match; otherwise both must match. */
 import { DurationError, parseDurationMs } from './duration.ts';
 
-/** A text that is no schedule, or a zone that does not exist. */
+/** An invalid schedule, or a time zone that does not exist. */
 export class CronError extends Error {
   override readonly name = 'CronError';
   readonly reason = 'InvalidSchedule';
@@ -27,7 +27,7 @@ export interface CronFields {
   readonly daysOfMonth: Field;
   readonly months: Field;
   readonly daysOfWeek: Field;
-  /** IANA name, from the text; absent: the caller's. */
+  /** IANA name in the schedule; absent: the caller's. */
   readonly zone?: string;
 }
 
@@ -43,7 +43,7 @@ interface Bounds {
   readonly name: string;
   readonly first: number;
   readonly last: number;
-  readonly words?: readonly string[];
+  readonly names?: readonly string[];
 }
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
@@ -52,8 +52,8 @@ const BOUNDS: readonly Bounds[] = [
   { name: 'minute', first: 0, last: 59 },
   { name: 'hour', first: 0, last: 23 },
   { name: 'day of month', first: 1, last: 31 },
-  { name: 'month', first: 1, last: 12, words: MONTHS },
-  { name: 'day of week', first: 0, last: 6, words: WEEKDAYS },
+  { name: 'month', first: 1, last: 12, names: MONTHS },
+  { name: 'day of week', first: 0, last: 6, names: WEEKDAYS },
 ];
 const WORDS: ReadonlyMap<string, string> = new Map([
   ['@yearly', '0 0 1 1 *'],
@@ -64,14 +64,15 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['@midnight', '0 0 * * *'],
   ['@hourly', '0 * * * *'],
 ]);
-const LONGEST_TEXT = 1024;
+const MAX_TEXT_LENGTH = 1024;
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 24 * 60;
-/** A schedule that isn't due within these many days (29 February on a given weekday comes after 28 years) never is. */
+/** A schedule that is not due within this many days never is (29 February on a given weekday recurs after
+ *  at most 28 years). */
 const HORIZON_DAYS = 366 * 40;
 
 function readNumber(text: string, bounds: Bounds, whole: string): number {
-  const word = bounds.words?.indexOf(text.toLowerCase()) ?? -1;
+  const word = bounds.names?.indexOf(text.toLowerCase()) ?? -1;
   if (word >= 0) return word + bounds.first;
   if (!/^\d{1,3}$/.test(text)) throw new CronError(whole, `has no ${bounds.name} '${text}'`);
   const number = Number(text);
@@ -121,7 +122,7 @@ function readInterval(text: string): CronInterval {
   }
 }
 
-/** True for the IANA name of a time zone. */
+/** Reports whether the name is an IANA time zone. */
 export function isTimeZone(name: string): boolean {
   if (name === '' || /^local$/i.test(name) || /^[+-]/.test(name)) return false;
   try {
@@ -132,17 +133,20 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Reads a schedule.
+/** Parses a schedule.
  *  @throws CronError */
 export function parseCron(text: string): CronSchedule {
-  if (text.length > LONGEST_TEXT) throw new CronError(text, `is longer than ${LONGEST_TEXT} characters`);
+  if (text.length > MAX_TEXT_LENGTH)
+    throw new CronError(text, `is longer than ${MAX_TEXT_LENGTH} characters`);
   const zoned = /^(?:CRON_)?TZ=(\S*)\s+([\s\S]*)$/.exec(text);
   const zone = zoned?.[1];
-  if (zone !== undefined && !isTimeZone(zone)) throw new CronError(text, `names no time zone '${zone}'`);
+  if (zone !== undefined && !isTimeZone(zone))
+    throw new CronError(text, `names an unknown time zone '${zone}'`);
   const rest = (zoned?.[2] ?? text).trim();
   if (rest.startsWith('@every ')) return readInterval(rest);
   const known = WORDS.get(rest);
-  if (known === undefined && rest.startsWith('@')) throw new CronError(text, `has no meaning for '${rest}'`);
+  if (known === undefined && rest.startsWith('@'))
+    throw new CronError(text, `has an unknown descriptor '${rest}'`);
   const parts = (known ?? rest).split(/\s+/).filter((part) => part !== '');
   if (parts.length !== BOUNDS.length) {
     throw new CronError(text, 'must have 5 fields: minute, hour, day of month, month, day of week');
@@ -163,7 +167,7 @@ interface WallClock {
   readonly minute: number;
 }
 
-/** What clocks show in a zone at a point in time. */
+/** Returns the wall clock of a time zone at a point in time. */
 type ReadClock = (ms: number) => WallClock;
 
 const readUtc: ReadClock = (ms) => {
@@ -208,7 +212,7 @@ function isDayDue(fields: CronFields, { month, day, weekday }: WallClock): boole
   return fields.daysOfMonth.any || fields.daysOfWeek.any ? monthDay && weekDay : monthDay || weekDay;
 }
 
-/** The first minute of the next day: not always 24 hours on, as clocks are set forward and back. */
+/** Returns the first minute of the next day: not always 24 hours later because of daylight saving time. */
 function nextMidnight(ms: number, clock: WallClock, read: ReadClock): number {
   const next = ms + (DAY_MINUTES - clock.hour * 60 - clock.minute) * MINUTE_MS;
   const there = read(next);
@@ -217,8 +221,8 @@ function nextMidnight(ms: number, clock: WallClock, read: ReadClock): number {
   return past > 0 && read(midnight).day === clock.day ? next : midnight;
 }
 
-/** When the schedule is next due after a point in time, in Unix ms; `undefined`: never.
- *  @param zone IANA name; the schedule's own goes first; default UTC */
+/** Returns the next time after a point in time, in Unix ms; `undefined` if there is none.
+ *  @param zone IANA name; the schedule's own takes precedence; default UTC */
 export function nextCronTime(schedule: CronSchedule, afterMs: number, zone?: string): number | undefined {
   if (schedule.kind === 'interval') return Math.floor(afterMs / 1000) * 1000 + schedule.periodMs;
   const place = schedule.zone ?? zone ?? 'UTC';

@@ -58,7 +58,7 @@ describe('migrateSource', () => {
     expect(migrate(disk, { labels })?.volumeHandle).toBe(volumeHandle);
   });
 
-  test('asks the gates', () => {
+  test('checks the gates', () => {
     const volume = { vsphereVolume: { volumePath: 'v' } };
     expect(migrate(volume, { gates: gatesOn({ CSIMigrationvSphere: true }) })?.volumeHandle).toBe('v');
     expect(migrate(disk, { gates: gatesOn({ CSIMigrationGCE: false }) })).toBeUndefined();

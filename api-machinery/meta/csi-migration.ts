@@ -1,6 +1,7 @@
-/** Sources of older kinds as the CSI volumes that they are to nodes with the CSI drivers of their clouds. Pure.
- *  Source: document 3, 4.4 (CSIMigration…); upstream's csi-translation-lib, release 1.24. */
-import type { PersistentVolumeSpec, Volume } from '../schema/gen/core-v1.ts';
+/** Translation of in-tree volume sources to CSI volumes, for nodes with the CSI drivers of their clouds.
+ *  Pure.
+ *  Source: CSI migration gates, document 3 §4.4; upstream's csi-translation-lib, release 1.24. */
+import type { PersistentVolumeSpec, Volume } from '../gen/core-v1.ts';
 
 /** The sources that have a CSI driver. */
 export type MigratableSource = Pick<
@@ -12,17 +13,17 @@ export type MigratableSource = Pick<
 };
 
 export interface MigrationOptions {
-  /** Of the vocabulary. */
+  /** Domain of the vocabulary. */
   readonly domain: string;
-  /** Gates that are on. */
+  /** Enabled gates. */
   readonly gates: ReadonlySet<string>;
-  /** Labels of the persistent volume, if it is one: they tell the zone of a disk. */
+  /** Labels of the persistent volume, if it is one: they contain the zone of a disk. */
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** What the volume is to the CSI driver. */
+/** The equivalent CSI volume. */
 export interface MigratedSource {
-  /** The older plugin, as nodes name those that they have left to CSI drivers. */
+  /** Name of the in-tree plugin in the CSINode annotation. */
   readonly plugin: string;
   readonly driver: string;
   readonly volumeHandle: string;
@@ -31,18 +32,19 @@ export interface MigratedSource {
   readonly volumeAttributes?: Readonly<Record<string, string>>;
 }
 
-/** Annotation of a CSINode: the plugins that the node has left to CSI drivers, with commas between them. */
+/** Returns the annotation of a CSINode that lists the in-tree plugins handled by CSI drivers, separated by
+ *  commas. */
 export const migratedPluginsAnnotation = (domain: string): string =>
   `storage.alpha.${domain}/migrated-plugins`;
 
-/** `vol-1` of `vol-1` and of `aws://zone/vol-1`; `undefined` for what is neither. */
+/** Returns `vol-1` for `vol-1` and `aws://zone/vol-1`; otherwise `undefined`. */
 function awsVolume(id: string): string | undefined {
   if (!id.startsWith('aws://')) return id;
   return /^aws:\/\/[^/]*\/+(vol-[^/]*)$/.exec(id)?.[1];
 }
 
 const UNSPECIFIED = 'UNSPECIFIED';
-/** Between the zones of a disk that is in several. */
+/** Separates the zones of a disk that is in several. */
 const ZONE_DELIMITER = '__';
 
 function gceHandle(disk: string, { domain, labels = {} }: MigrationOptions): string {
@@ -57,7 +59,7 @@ function gceHandle(disk: string, { domain, labels = {} }: MigrationOptions): str
 interface Plugin {
   readonly plugin: string;
   readonly driver: string;
-  /** Leaves it to the driver; absent: that is so for good. */
+  /** Gate of the migration; absent: it is always enabled. */
   readonly gate?: string;
 }
 
@@ -99,7 +101,7 @@ function find(source: MigratableSource, options: MigrationOptions): Found | unde
   return vsphere && { ...VSPHERE, volumeHandle: vsphere.volumePath, source: vsphere };
 }
 
-/** The older sources among a pod's own volumes that have a CSI driver. */
+/** Reports whether a pod's inline volume has an in-tree source with a CSI driver. */
 export const isMigratable = (source: MigratableSource): boolean =>
   source.awsElasticBlockStore !== undefined ||
   source.azureDisk !== undefined ||
@@ -107,15 +109,15 @@ export const isMigratable = (source: MigratableSource): boolean =>
   source.gcePersistentDisk !== undefined ||
   source.vsphereVolume !== undefined;
 
-/** The driver that makes the volumes of a class of this provisioner; `undefined`: the provisioner is no older plugin, or
- *  the gates do not leave it to a driver.
- *  @param plugin with its domain, as nodes name those that they have left to drivers */
+/** Returns the driver that provisions volumes for a class with this provisioner; `undefined` if the
+ *  provisioner is not an in-tree plugin, or its migration is disabled.
+ *  @param plugin name with its domain, as in the CSINode annotation */
 export function driverOfPlugin(plugin: string, options: MigrationOptions): string | undefined {
   if (!migratedPlugins(options).includes(plugin)) return undefined;
   return PLUGINS.find((each) => plugin === `${options.domain}/${each.plugin}`)?.driver;
 }
 
-/** The plugins that a node has left to CSI drivers, as its CSINode tells them. */
+/** Returns the plugins that a node has migrated, from its CSINode. */
 export function migratedPlugins({
   domain,
   gates,
@@ -126,7 +128,8 @@ export function migratedPlugins({
   );
 }
 
-/** `undefined`: the source has no CSI driver, the gates say that it is not to be used, or nothing names the volume. */
+/** Returns `undefined` if the source has no CSI driver, the migration is disabled, or the volume has no
+ *  name. */
 export function migrateSource(
   source: MigratableSource,
   options: MigrationOptions,

@@ -47,7 +47,7 @@ describe('parseDuration', () => {
     '1e3s',
     '5m30',
     '2562047h47m16.854775808s',
-  ])('refuses %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(() => parseDuration(text)).toThrow(DurationError);
   });
 });

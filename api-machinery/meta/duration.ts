@@ -1,8 +1,8 @@
-/** Durations as the configuration writes them: `1m0s`, `100ms`, `1.5h`, `-2h3m`.
+/** Durations in configuration syntax: `1m0s`, `100ms`, `1.5h`, `-2h3m`.
  *  Exact in nanoseconds within a signed 64-bit integer. */
 import { trimEnd } from '../kit/trim-end.ts';
 
-/** A text that is no duration. */
+/** An invalid duration. */
 export class DurationError extends Error {
   override readonly name = 'DurationError';
   readonly reason = 'InvalidDuration';
@@ -25,16 +25,16 @@ const UNIT_NANOS: Readonly<Record<string, bigint>> = {
 };
 const SECOND = 1_000_000_000n;
 const MAX_NANOS = 2n ** 63n - 1n;
-const LONGEST_TEXT = 256;
+const MAX_TEXT_LENGTH = 256;
 const WHOLE = /^[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
 const PART = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/gy;
 
-/** Reads a duration into nanoseconds. `0` needs no unit; fractions of a nanosecond are cut.
+/** Parses a duration into nanoseconds. `0` needs no unit; fractions of a nanosecond are truncated.
  *  @throws DurationError */
 export function parseDuration(text: string): bigint {
   const unsigned = text.replace(/^[+-]/, '');
   if (unsigned === '0') return 0n;
-  if (text.length > LONGEST_TEXT || !WHOLE.test(text)) {
+  if (text.length > MAX_TEXT_LENGTH || !WHOLE.test(text)) {
     throw new DurationError(text, 'must be numbers with units ns, us, ms, s, m or h, such as 1m30s');
   }
   let nanos = 0n;
@@ -48,14 +48,14 @@ export function parseDuration(text: string): bigint {
   return negative ? -nanos : nanos;
 }
 
-/** `1.5` of `1500` thousandths: the fraction without trailing zeros. */
+/** Formats 1500 thousandths as `1.5`: without trailing zeros. */
 function decimalText(amount: bigint, unit: bigint): string {
   const digits = unit.toString().length - 1;
   const fraction = trimEnd((amount % unit).toString().padStart(digits, '0'), '0');
   return `${amount / unit}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
-/** The shortest usual text: `1h0m0s`, `1.5s`, `100ms`, `0s`. */
+/** Returns the shortest usual text: `1h0m0s`, `1.5s`, `100ms`, `0s`. */
 export function formatDuration(nanos: bigint): string {
   if (nanos === 0n) return '0s';
   const sign = nanos < 0n ? '-' : '';
@@ -70,14 +70,14 @@ export function formatDuration(nanos: bigint): string {
   return hours === 0n ? `${sign}${minutes}m${seconds}` : `${sign}${hours}h${minutes % 60n}m${seconds}`;
 }
 
-/** Reads a duration into milliseconds, with the fraction.
+/** Parses a duration into milliseconds with fractions.
  *  @throws DurationError */
 export function parseDurationMs(text: string): number {
   const nanos = parseDuration(text);
   return Number(nanos / 1_000_000n) + Number(nanos % 1_000_000n) / 1e6;
 }
 
-/** The duration text of a number of milliseconds, exact to the nanosecond. */
+/** Formats a number of milliseconds, exact to the nanosecond. */
 export function formatDurationMs(ms: number): string {
   const whole = Math.trunc(ms);
   return formatDuration(BigInt(whole) * 1_000_000n + BigInt(Math.round((ms - whole) * 1e6)));

@@ -1,5 +1,5 @@
-/** One fault found in an object: where, what kind, the bad value, and what would be right.
- *  Validation returns every fault it finds, never only the first. */
+/** A validation error: field path, kind of error, bad value, and expectation.
+ *  Validation returns all errors, never only the first. */
 
 export type FieldErrorKind =
   | 'FieldValueRequired'
@@ -11,16 +11,16 @@ export type FieldErrorKind =
   | 'FieldValueTooLong'
   | 'FieldValueTooMany'
   | 'FieldValueNotFound'
-  /** A field that the type does not have, or a key given twice. */
+  /** A field that the type does not have, or a duplicate key. */
   | 'FieldUnknown';
 
 export interface FieldError {
   readonly kind: FieldErrorKind;
   /** Path such as `spec.containers[0].ports[1].hostPort` or `metadata.labels[app]`. */
   readonly field: string;
-  /** The value found; left out where it is absent or must not be shown. */
+  /** The invalid value; omitted if it is absent or must not be shown. */
   readonly badValue?: unknown;
-  /** What is wrong with it and what would be right, as a phrase. */
+  /** What is wrong, and what is expected, as a phrase. */
   readonly detail: string;
 }
 
@@ -37,21 +37,21 @@ const LABELS: Readonly<Record<FieldErrorKind, string>> = {
   FieldUnknown: 'Unknown field',
 };
 
-const LONGEST_SHOWN = 200;
+const MAX_SHOWN_LENGTH = 200;
 
 function formatValue(value: unknown): string {
   const text = typeof value === 'string' ? JSON.stringify(value) : (JSON.stringify(value) ?? String(value));
-  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+  return text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}…` : text;
 }
 
-/** The fault without its field: `Required value: …`. */
+/** Formats the error without its field: `Required value: …`. */
 export function formatFault(error: FieldError): string {
   const value = error.badValue === undefined ? '' : `: ${formatValue(error.badValue)}`;
   const detail = error.detail === '' ? '' : `: ${error.detail}`;
   return `${LABELS[error.kind]}${value}${detail}`;
 }
 
-/** `spec.containers[0].image: Required value: …`, the form that users of the field know. */
+/** Formats the error as upstream does: `spec.containers[0].image: Required value: …`. */
 export function formatFieldError(error: FieldError): string {
   return `${error.field}: ${formatFault(error)}`;
 }

@@ -16,7 +16,7 @@ describe('parseFieldSelector', () => {
     expect(matchesFields(parseFieldSelector(text), fields)).toBe(expected);
   });
 
-  test.each(['a', '=a', 'a=b=c', 'a=\\x', 'a=b\\', '!a=b'])('refuses %j', (text) => {
+  test.each(['a', '=a', 'a=b=c', 'a=\\x', 'a=b\\', '!a=b'])('rejects %j', (text) => {
     expect(() => parseFieldSelector(text)).toThrow(SelectorError);
   });
 

@@ -1,5 +1,5 @@
-/** Field selectors: `metadata.name=x,spec.nodeName!=y`. Only equality; `\` escapes a comma, equals sign or itself.
- *  Which fields may be selected is for the resource to say. Source: document 1, field selectors. */
+/** Field selectors: `metadata.name=x,spec.nodeName!=y`. Only equality; `\` escapes a comma, equals sign or
+ *  itself. Each resource defines its selectable fields. Source: field selectors, document 1. */
 import { SelectorError } from './selectors.ts';
 
 export interface FieldRequirement {
@@ -8,7 +8,7 @@ export interface FieldRequirement {
   readonly value: string;
 }
 
-/** Splits at commas that are not escaped; escapes stay in the parts. */
+/** Splits at unescaped commas; escapes stay in the parts. */
 function splitTerms(text: string): readonly string[] {
   const terms = [''];
   for (let index = 0; index < text.length; index += 1) {
@@ -42,7 +42,7 @@ function unescapeValue(text: string, whole: string): string {
   return result;
 }
 
-/** Reads a field selector; the empty text selects everything.
+/** Parses a field selector; the empty text selects everything.
  *  @throws SelectorError */
 export function parseFieldSelector(text: string): readonly FieldRequirement[] {
   return splitTerms(text)
@@ -57,7 +57,7 @@ export function parseFieldSelector(text: string): readonly FieldRequirement[] {
     });
 }
 
-/** True if the fields meet every requirement; a field that is absent counts as empty. */
+/** Reports whether the fields meet every requirement; an absent field counts as empty. */
 export function matchesFields(
   requirements: readonly FieldRequirement[],
   fields: Readonly<Record<string, string>>,
@@ -65,7 +65,7 @@ export function matchesFields(
   return requirements.every(({ field, equal, value }) => ((fields[field] ?? '') === value) === equal);
 }
 
-/** The text of requirements, with escapes, which parses to the same requirements. */
+/** Formats requirements with escapes; the text parses to the same requirements. */
 export function formatFieldSelector(requirements: readonly FieldRequirement[]): string {
   return requirements
     .map(

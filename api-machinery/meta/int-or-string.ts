@@ -1,4 +1,4 @@
-/** Values that are a whole number or a text: ports by number or name, amounts by count or percent. */
+/** Values that are an integer or a string: ports by number or name, amounts by count or percentage. */
 
 export type IntOrString = number | string;
 
@@ -8,8 +8,8 @@ interface NamedPort {
   readonly protocol?: string;
 }
 
-/** The number of a port given by number, by digits in a text, or by the name of a container's port.
- *  `undefined` where no such port exists or the number is not 1 to 65535. */
+/** Returns the number of a port given by number, by digits in a string, or by the name of a container's port.
+ *  `undefined` if the port does not exist or its number is not 1 to 65535. */
 export function resolvePort(
   port: IntOrString,
   containerPorts: readonly NamedPort[] = [],
@@ -22,13 +22,13 @@ export function resolvePort(
 
 const parseDigits = (text: string): number | undefined => (/^\d{1,5}$/.test(text) ? Number(text) : undefined);
 
-/** The number before the sign of `25%`; `undefined` if the text is no percentage. */
+/** Returns the number in `25%`; `undefined` if the text is not a percentage. */
 export function parsePercent(text: string): number | undefined {
   return /^\d{1,9}%$/.test(text) ? Number(text.slice(0, -1)) : undefined;
 }
 
-/** The count that an amount stands for: itself, or its percentage of `total`, rounded as asked.
- *  `undefined` for a text that is no percentage. */
+/** Returns the count for an amount: itself, or its percentage of `total`, rounded as requested.
+ *  `undefined` for a text that is not a percentage. */
 export function resolveAmount(
   amount: IntOrString,
   total: number,

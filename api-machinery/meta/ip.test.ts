@@ -27,7 +27,7 @@ describe('parseIp and formatIp', () => {
   });
 
   test.each(['', 'x', '10.0.0', '10.0.0.256', '010.0.0.1', '1.2.3.4/8', 'fe80::1%eth0', ':::'])(
-    'takes %j for no address',
+    'rejects address %j',
     (text) => {
       expect(parseIp(text)).toBeUndefined();
       expect(ipFamilyOf(text)).toBeUndefined();
@@ -58,7 +58,7 @@ describe('ranges', () => {
   });
 
   test.each(['10.0.0.0', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', 'x/8', '10.0.0.0/-1', 'fd00::/129'])(
-    'takes %j for no range',
+    'rejects range %j',
     (text) => {
       expect(parseIpRange(text)).toBeUndefined();
     },

@@ -13,7 +13,7 @@ export interface IpRange {
   readonly family: IpFamily;
   /** Lowest address. */
   readonly first: bigint;
-  /** How many addresses there are. */
+  /** Number of addresses. */
   readonly size: bigint;
   readonly prefixBits: number;
 }
@@ -45,21 +45,21 @@ function parseIPv6(text: string): bigint {
   return groups.reduce((number, group) => (number << 16n) | group, 0n);
 }
 
-/** Reads an address without a zone; `undefined` if the text is none. */
+/** Parses an address without a zone; `undefined` if the text is invalid. */
 export function parseIp(text: string): IpAddress | undefined {
   const version = text.includes('%') ? 0 : isIP(text);
   if (version === 4) return { family: 'IPv4', number: parseIPv4(text) };
   return version === 6 ? { family: 'IPv6', number: parseIPv6(text) } : undefined;
 }
 
-/** The family of an address; `undefined` if the text is none. */
+/** Returns the family of an address; `undefined` if the text is invalid. */
 export function ipFamilyOf(text: string): IpFamily | undefined {
   const version = text.includes('%') ? 0 : isIP(text);
   if (version === 0) return undefined;
   return version === 4 ? 'IPv4' : 'IPv6';
 }
 
-/** The usual text of an address; in IPv6 the longest run of zero groups is `::`. */
+/** Formats an address canonically; in IPv6 the longest run of zero groups becomes `::`. */
 export function formatIp({ family, number }: IpAddress): string {
   if (family === 'IPv4') {
     return [24n, 16n, 8n, 0n].map((shift) => String((number >> shift) & 255n)).join('.');
@@ -78,7 +78,7 @@ export function formatIp({ family, number }: IpAddress): string {
   return `${groups.slice(0, start).join(':')}::${groups.slice(start + longest).join(':')}`;
 }
 
-/** Reads `10.0.0.0/24`; bits beyond the prefix are cleared. `undefined` if the text is no range. */
+/** Parses `10.0.0.0/24`; bits beyond the prefix are cleared. `undefined` if the text is invalid. */
 export function parseIpRange(text: string): IpRange | undefined {
   const [address = '', bits = ''] = text.split('/', 2);
   const ip = parseIp(address);
@@ -89,7 +89,7 @@ export function parseIpRange(text: string): IpRange | undefined {
   return { family: ip.family, first: ip.number - (ip.number % size), size, prefixBits };
 }
 
-/** `10.0.0.0/24` */
+/** Returns a range such as `10.0.0.0/24`. */
 export function formatIpRange({ family, first, prefixBits }: IpRange): string {
   return `${formatIp({ family, number: first })}/${prefixBits}`;
 }
@@ -98,7 +98,7 @@ export function rangeContains(range: IpRange, ip: IpAddress): boolean {
   return ip.family === range.family && ip.number >= range.first && ip.number < range.first + range.size;
 }
 
-const SPECIAL: readonly (readonly [range: IpRange | undefined, fault: string])[] = [
+const SPECIAL: readonly (readonly [range: IpRange | undefined, reason: string])[] = [
   [parseIpRange('0.0.0.0/32'), 'may not be unspecified (0.0.0.0 or ::)'],
   [parseIpRange('::/128'), 'may not be unspecified (0.0.0.0 or ::)'],
   [parseIpRange('127.0.0.0/8'), 'may not be in the loopback range (127.0.0.0/8, ::1/128)'],
@@ -109,14 +109,14 @@ const SPECIAL: readonly (readonly [range: IpRange | undefined, fault: string])[]
   [parseIpRange('ff02::/16'), 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)'],
 ];
 
-/** Reasons why an address can't be that of another machine; also those of a text that is no address. */
+/** Returns reasons why an address cannot be that of another machine, or why a text is not an address. */
 export function nonSpecialIpFaults(text: string): readonly string[] {
   const ip = parseIp(text);
   if (ip === undefined) return [IP_FAULT];
   return SPECIAL.filter(([range]) => range !== undefined && rangeContains(range, ip)).map(
-    ([, fault]) => fault,
+    ([, reason]) => reason,
   );
 }
 
-/** What is wrong with a text that is no address. */
+/** Message for a text that is not an address. */
 export const IP_FAULT = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';

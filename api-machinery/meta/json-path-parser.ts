@@ -1,5 +1,7 @@
-/** The grammar of JSON paths as the field's command line writes them: `.spec.replicas`, `.status.conditions[?(@.type=="Ready")].status`,
- *  `['a.b']`, `[0]`, `[-1:]`, `[*]`, `..name`. Pure. Source: the platform's JSONPath template without its braces. */
+/** Parser of JSON paths as in upstream's command line: `.spec.replicas`,
+ *  `.status.conditions[?(@.type=="Ready")].status`, `['a.b']`, `[0]`, `[-1:]`, `[*]`, `..name`. Pure.
+ *  Source: the platform's JSONPath template without its braces. */
+import { readNumber } from '../kit/int64.ts';
 
 export type PathStep =
   | { readonly kind: 'members'; readonly names: readonly string[] }
@@ -10,7 +12,7 @@ export type PathStep =
   | { readonly kind: 'deep' }
   | { readonly kind: 'filter'; readonly filter: PathFilter };
 
-/** Without an operator: that there is something. */
+/** Without an operator: checks existence. */
 export interface PathFilter {
   readonly left: Operand;
   readonly compare?: { readonly operator: Operator; readonly right: Operand };
@@ -18,7 +20,7 @@ export interface PathFilter {
 
 export type Operand =
   | { readonly kind: 'path'; readonly steps: readonly PathStep[] }
-  | { readonly kind: 'literal'; readonly value: string | number | boolean };
+  | { readonly kind: 'literal'; readonly value: string | number | bigint | boolean };
 
 const OPERATORS = ['==', '!=', '<=', '>=', '<', '>'] as const;
 export type Operator = (typeof OPERATORS)[number];
@@ -27,9 +29,9 @@ export class JsonPathError extends Error {
   override readonly name = 'JsonPathError';
 }
 
-/** Longer than any path with a meaning. */
+/** Longer than any meaningful path. */
 const MAX_LENGTH = 1024;
-/** Filters in filters. */
+/** Maximum nesting of filters. */
 const MAX_DEPTH = 8;
 const NAME = /[^.[\]()\s=!<>'",\\]/;
 
@@ -73,7 +75,7 @@ class Parser {
         steps.push({ kind: 'deep' });
         if (this.#text[this.#at] !== '[') steps.push(this.#dotted());
       } else if (this.#take('.')) {
-        // `.['a']` and `.[0]` are the same without the dot; a dot alone is the value itself.
+        // `.['a']` and `.[0]` are the same without the dot; a single dot is the value itself.
         if (this.#text[this.#at] !== '[' && this.#at < this.#text.length) steps.push(this.#dotted());
       } else if (this.#take('[')) steps.push(this.#bracket());
       else return steps;
@@ -129,7 +131,7 @@ class Parser {
     this.#at += 1;
     let text = '';
     for (let char = this.#text[this.#at]; char !== quote; char = this.#text[this.#at]) {
-      if (char === undefined) this.#fail('a quoted text has no end');
+      if (char === undefined) this.#fail('unterminated string');
       if (char === '\\') this.#at += 1;
       text += this.#text[this.#at] ?? '';
       this.#at += 1;
@@ -169,7 +171,7 @@ class Parser {
 
   #filter(): PathStep {
     this.#depth += 1;
-    if (this.#depth > MAX_DEPTH) this.#fail('too many filters in filters');
+    if (this.#depth > MAX_DEPTH) this.#fail('filters are nested too deeply');
     this.#space();
     const left = this.#operand();
     this.#space();
@@ -189,10 +191,10 @@ class Parser {
     if (quote === "'" || quote === '"') return { kind: 'literal', value: this.#quoted() };
     if (this.#take('true')) return { kind: 'literal', value: true };
     if (this.#take('false')) return { kind: 'literal', value: false };
-    const number = /^-?\d{1,15}(?:\.\d{1,15})?/.exec(this.#text.slice(this.#at, this.#at + 32));
-    if (number === null) return this.#fail('expected @, a text or a number');
+    const number = /^-?\d{1,19}(?:\.\d{1,15})?/.exec(this.#text.slice(this.#at, this.#at + 40));
+    if (number === null) return this.#fail('expected @, a string or a number');
     this.#at += number[0].length;
-    return { kind: 'literal', value: Number(number[0]) };
+    return { kind: 'literal', value: readNumber(number[0]) };
   }
 }
 

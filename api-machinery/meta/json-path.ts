@@ -1,20 +1,20 @@
-/** JSON paths: what they find in a value. Pure. Source: the platform's JSONPath template without its braces. */
+/** Evaluation of JSON paths. Pure. Source: the platform's JSONPath template without its braces. */
 import { type Operand, type PathFilter, type PathStep, parseSteps } from './json-path-parser.ts';
 
 export interface JsonPath {
-  /** The values that the path leads to, found one after the other as they are asked for. */
+  /** Returns the values that match the path, evaluated lazily. */
   find(value: unknown): Iterable<unknown>;
-  /** The steps, for those who allow only some. */
+  /** The steps, for callers that allow only some. */
   readonly steps: readonly PathStep[];
 }
 
-/** Values looked at by one search: `..` in a large object is no reason to hold up others. */
+/** Maximum number of values visited by one search: `..` in a large object must not delay others. */
 const MAX_VISITS = 20_000;
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** How much of a search is left. */
+/** Remaining visits of a search. */
 interface Budget {
   left: number;
 }
@@ -100,9 +100,11 @@ function holds({ left, compare }: PathFilter, item: unknown, budget: Budget): bo
   return operator === '!=' ? a !== undefined && a !== b : isOrdered(a, b, operator);
 }
 
+const isNumber = (value: unknown): value is number | bigint =>
+  typeof value === 'number' || typeof value === 'bigint';
+
 function isOrdered(a: unknown, b: unknown, operator: '<' | '<=' | '>' | '>='): boolean {
-  const comparable =
-    (typeof a === 'number' && typeof b === 'number') || (typeof a === 'string' && typeof b === 'string');
+  const comparable = (isNumber(a) && isNumber(b)) || (typeof a === 'string' && typeof b === 'string');
   if (!comparable) return false;
   switch (operator) {
     case '<':
@@ -124,7 +126,7 @@ export function parseJsonPath(text: string): JsonPath {
   return { steps, find: (value) => walk(steps, 0, value, { left: MAX_VISITS }) };
 }
 
-/** The first value that the path leads to; `undefined` if there is none. */
+/** Returns the first value that matches the path; `undefined` if there is none. */
 export function findFirst(path: JsonPath, value: unknown): unknown {
   for (const found of path.find(value)) return found;
   return undefined;

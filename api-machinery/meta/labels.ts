@@ -1,33 +1,44 @@
-/** Label sets: faults of labels and annotations, and their text form. */
+/** Label sets: validation of labels and annotations, and their text form. */
 
 import type { FieldError } from './field-error.ts';
 import { annotationSizeFaults, labelValueFaults, qualifiedNameFaults } from './names.ts';
 
 export type LabelSet = Readonly<Record<string, string>>;
 
-/** Every fault of a label map that stands at `path`. */
+/** Validation stops after this number of errors. */
+const MAX_ERRORS = 200;
+
+/** Returns the validation errors of a label map at `path`, up to 200. */
 export function validateLabels(labels: LabelSet, path: string): readonly FieldError[] {
-  return Object.entries(labels).flatMap(([key, text]) => [
-    ...invalid(path, key, qualifiedNameFaults(key)),
-    ...invalid(`${path}[${key}]`, text, labelValueFaults(text)),
-  ]);
+  const found: FieldError[] = [];
+  for (const key in labels) {
+    const text = labels[key] ?? '';
+    addInvalid(found, path, key, qualifiedNameFaults(key));
+    const values = labelValueFaults(text);
+    if (values.length > 0) addInvalid(found, `${path}[${key}]`, text, values);
+    if (found.length >= MAX_ERRORS) break;
+  }
+  return found;
 }
 
-/** Every fault of an annotation map that stands at `path`. Keys are compared without regard to case. */
+/** Returns the validation errors of an annotation map at `path`, up to 200. Keys are compared case-insensitively. */
 export function validateAnnotations(annotations: LabelSet, path: string): readonly FieldError[] {
-  const keys = Object.keys(annotations).flatMap((key) =>
-    invalid(path, key, qualifiedNameFaults(key.toLowerCase())),
-  );
-  const size = annotationSizeFaults(annotations).map(
-    (detail): FieldError => ({ kind: 'FieldValueTooLong', field: path, detail }),
-  );
-  return [...keys, ...size];
+  const found: FieldError[] = [];
+  for (const key in annotations) {
+    addInvalid(found, path, key, qualifiedNameFaults(key.toLowerCase()));
+    if (found.length >= MAX_ERRORS) break;
+  }
+  for (const detail of annotationSizeFaults(annotations)) {
+    found.push({ kind: 'FieldValueTooLong', field: path, detail });
+  }
+  return found;
 }
 
-const invalid = (field: string, badValue: string, faults: readonly string[]): readonly FieldError[] =>
-  faults.map((detail) => ({ kind: 'FieldValueInvalid', field, badValue, detail }));
+function addInvalid(found: FieldError[], field: string, badValue: string, faults: readonly string[]): void {
+  for (const detail of faults) found.push({ kind: 'FieldValueInvalid', field, badValue, detail });
+}
 
-/** `a=b,c=d` with sorted keys; the empty set is the empty text. */
+/** Formats labels as `a=b,c=d` with sorted keys; the empty set becomes the empty text. */
 export function formatLabels(labels: LabelSet): string {
   return Object.entries(labels)
     .toSorted(([left], [right]) => (left < right ? -1 : 1))

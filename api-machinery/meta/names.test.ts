@@ -84,17 +84,17 @@ const CASES: readonly (readonly [
 
 describe.each(CASES)('%s', (_, check, good, bad) => {
   test.each(good)('accepts %j', (text) => expect(check(text)).toEqual([]));
-  test.each(bad)('refuses %j', (text) => expect(check(text).length).toBeGreaterThan(0));
+  test.each(bad)('rejects %j', (text) => expect(check(text).length).toBeGreaterThan(0));
 });
 
 describe('portNumberFaults', () => {
   test.each([1, 80, 65_535])('accepts %d', (port) => expect(portNumberFaults(port)).toEqual([]));
-  test.each([0, -1, 65_536, 1.5, Number.NaN])('refuses %d', (port) =>
+  test.each([0, -1, 65_536, 1.5, Number.NaN])('rejects %d', (port) =>
     expect(portNumberFaults(port)).toHaveLength(1),
   );
 });
 
-it('gives every reason, not only the first', () => {
+it('returns every reason, not only the first', () => {
   expect(portNameFaults('A--')).toHaveLength(4);
   expect(qualifiedNameFaults('X/-')).toHaveLength(2);
 });

@@ -1,6 +1,6 @@
-/** The forms that names, keys and values must have. Each function returns every reason why a text
- *  does not have the form; an empty list means that it has. Reasons are phrases that follow the field's path.
- *  Source: RFC 1123, RFC 1035, RFC 6335, API conventions (document 1). */
+/** Validation of names, keys and values. Each function returns every reason why a text is invalid; an empty
+ *  list means that it is valid. Reasons are phrases that follow the field's path.
+ *  Source: RFC 1123, RFC 1035, RFC 6335; API conventions, document 1. */
 
 const DNS_LABEL_MAX = 63;
 const DNS_SUBDOMAIN_MAX = 253;
@@ -16,18 +16,18 @@ const CONFIG_KEY = /^[-._a-zA-Z0-9]+$/;
 const C_IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const HEADER_NAME = /^[-A-Za-z0-9]+$/;
 
-type Faults = readonly string[];
+type Reasons = readonly string[];
 
-/** Shared, because it is the usual answer. */
-const NONE: Faults = [];
+/** Shared, because it is the most frequent result. */
+const NONE: Reasons = [];
 
-function formFaults(text: string, pattern: RegExp, max: number, form: string): Faults {
+function formFaults(text: string, pattern: RegExp, max: number, form: string): Reasons {
   if (text.length > max) return [`must be at most ${max} characters`];
   return pattern.test(text) ? NONE : [form];
 }
 
 /** A DNS label: `my-name-1`. */
-export function dns1123LabelFaults(text: string): Faults {
+export function dns1123LabelFaults(text: string): Reasons {
   return formFaults(
     text,
     LABEL_1123,
@@ -37,7 +37,7 @@ export function dns1123LabelFaults(text: string): Faults {
 }
 
 /** A DNS subdomain: `example.com`, the form of most object names. */
-export function dns1123SubdomainFaults(text: string): Faults {
+export function dns1123SubdomainFaults(text: string): Reasons {
   return formFaults(
     text,
     SUBDOMAIN,
@@ -47,7 +47,7 @@ export function dns1123SubdomainFaults(text: string): Faults {
 }
 
 /** A DNS label that starts with a letter: the form of service names. */
-export function dns1035LabelFaults(text: string): Faults {
+export function dns1035LabelFaults(text: string): Reasons {
   return formFaults(
     text,
     LABEL_1035,
@@ -57,23 +57,23 @@ export function dns1035LabelFaults(text: string): Faults {
 }
 
 /** A key of labels, annotations and resources: `name` or `example.com/name`. */
-export function qualifiedNameFaults(text: string): Faults {
-  // The usual one, without a prefix.
+export function qualifiedNameFaults(text: string): Reasons {
+  // The usual form, without a prefix.
   if (text.length <= DNS_LABEL_MAX && QUALIFIED_PART.test(text)) return NONE;
   const parts = text.split('/');
   if (parts.length > 2)
     return ["must be a name with an optional DNS prefix and one '/', such as 'example.com/name'"];
   const [prefix, name] = parts.length === 2 ? parts : [undefined, parts[0]];
-  const faults: string[] = [];
-  if (prefix === '') faults.push('prefix part must not be empty');
+  const reasons: string[] = [];
+  if (prefix === '') reasons.push('prefix part must not be empty');
   else if (prefix !== undefined)
-    faults.push(...dns1123SubdomainFaults(prefix).map((fault) => `prefix part ${fault}`));
-  if (name === undefined || name === '') faults.push('name part must not be empty');
-  else faults.push(...qualifiedPartFaults(name).map((fault) => `name part ${fault}`));
-  return faults;
+    reasons.push(...dns1123SubdomainFaults(prefix).map((reason) => `prefix part ${reason}`));
+  if (name === undefined || name === '') reasons.push('name part must not be empty');
+  else reasons.push(...qualifiedPartFaults(name).map((reason) => `name part ${reason}`));
+  return reasons;
 }
 
-const qualifiedPartFaults = (text: string): Faults =>
+const qualifiedPartFaults = (text: string): Reasons =>
   formFaults(
     text,
     QUALIFIED_PART,
@@ -82,89 +82,92 @@ const qualifiedPartFaults = (text: string): Faults =>
   );
 
 /** A label's value: empty, or up to 63 characters of the same form as a key's name part. */
-export function labelValueFaults(text: string): Faults {
+export function labelValueFaults(text: string): Reasons {
   return text === '' ? NONE : qualifiedPartFaults(text);
 }
 
 /** The name of an environment variable. */
-export function envVarNameFaults(text: string): Faults {
+export function envVarNameFaults(text: string): Reasons {
   const form = "must be letters, digits, '_', '-' or '.', not starting with a digit, such as 'my.env-name'";
-  const faults = ENV_VAR.test(text) ? [] : [form];
-  return [...faults, ...dotNameFaults(text)];
+  const reasons = ENV_VAR.test(text) ? [] : [form];
+  return [...reasons, ...dotNameFaults(text)];
 }
 
 /** An identifier of the C language: `my_name`. */
-export function cIdentifierFaults(text: string): Faults {
+export function cIdentifierFaults(text: string): Reasons {
   return C_IDENTIFIER.test(text)
     ? []
     : ["must be letters, digits or '_', not starting with a digit, such as 'my_name'"];
 }
 
-/** Names that would mean a directory if used as a file's name. */
-function dotNameFaults(text: string): Faults {
+/** Names that refer to directories when used as file names. */
+function dotNameFaults(text: string): Reasons {
   if (text === '.' || text === '..') return [`must not be '${text}'`];
   return text.startsWith('..') ? ["must not start with '..'"] : [];
 }
 
 /** The name of a container's port (IANA service name). */
-export function portNameFaults(text: string): Faults {
-  const faults: string[] = [];
-  if (text.length > 15) faults.push('must be at most 15 characters');
-  if (!/^[-a-z0-9]+$/.test(text)) faults.push("must be lower-case letters, digits or '-'");
-  if (!/[a-z]/.test(text)) faults.push('must contain at least one letter');
-  if (text.includes('--')) faults.push("must not contain '--'");
-  if (text.startsWith('-') || text.endsWith('-')) faults.push("must not start or end with '-'");
-  return faults;
+export function portNameFaults(text: string): Reasons {
+  const reasons: string[] = [];
+  if (text.length > 15) reasons.push('must be at most 15 characters');
+  if (!/^[-a-z0-9]+$/.test(text)) reasons.push("must be lower-case letters, digits or '-'");
+  if (!/[a-z]/.test(text)) reasons.push('must contain at least one letter');
+  if (text.includes('--')) reasons.push("must not contain '--'");
+  if (text.startsWith('-') || text.endsWith('-')) reasons.push("must not start or end with '-'");
+  return reasons;
 }
 
 /** The number of a port. */
-export function portNumberFaults(port: number): Faults {
+export function portNumberFaults(port: number): Reasons {
   return Number.isInteger(port) && port >= 1 && port <= 65_535
     ? []
     : ['must be between 1 and 65535, inclusive'];
 }
 
 /** A key of a ConfigMap or Secret, which becomes a file's name. */
-export function configMapKeyFaults(text: string): Faults {
-  const faults: string[] = [];
-  if (text.length > CONFIG_KEY_MAX) faults.push(`must be at most ${CONFIG_KEY_MAX} characters`);
-  if (!CONFIG_KEY.test(text)) faults.push("must be letters, digits, '-', '_' or '.', such as 'key.name'");
-  return [...faults, ...dotNameFaults(text)];
+export function configMapKeyFaults(text: string): Reasons {
+  if (text.length <= CONFIG_KEY_MAX && !text.startsWith('.') && CONFIG_KEY.test(text)) return NONE;
+  const reasons: string[] = [];
+  if (text.length > CONFIG_KEY_MAX) reasons.push(`must be at most ${CONFIG_KEY_MAX} characters`);
+  if (!CONFIG_KEY.test(text)) reasons.push("must be letters, digits, '-', '_' or '.', such as 'key.name'");
+  return [...reasons, ...dotNameFaults(text)];
 }
 
 /** The name of an HTTP header. */
-export function httpHeaderNameFaults(text: string): Faults {
+export function httpHeaderNameFaults(text: string): Reasons {
   return HEADER_NAME.test(text) ? [] : ["must be letters, digits or '-', such as 'X-Header-Name'"];
 }
 
 /** A path below some directory: relative, no `..` element. */
-export function relativePathFaults(text: string): Faults {
+export function relativePathFaults(text: string): Reasons {
   if (text.startsWith('/')) return ['must be a relative path'];
   return parentElementFaults(text);
 }
 
 /** A path that starts at the root. */
-export function absolutePathFaults(text: string): Faults {
+export function absolutePathFaults(text: string): Reasons {
   return text.startsWith('/') ? [] : ['must be an absolute path'];
 }
 
-/** No element of the path leads upwards. */
-export function parentElementFaults(text: string): Faults {
+/** Rejects `..` elements in a path. */
+export function parentElementFaults(text: string): Reasons {
   return text.split('/').includes('..') ? ["must not contain '..'"] : [];
 }
 
-/** A path that a volume writes below its own directory: relative, no `..`, and no name starting with `..`,
- *  which the atomic writer keeps for itself. */
-export function volumeFilePathFaults(text: string): Faults {
-  const faults = relativePathFaults(text);
-  if (faults.length > 0) return faults;
+/** A path in a volume's directory: relative, no `..`, and no name starting with `..`, which are reserved
+ *  for the atomic writer. */
+export function volumeFilePathFaults(text: string): Reasons {
+  const reasons = relativePathFaults(text);
+  if (reasons.length > 0) return reasons;
   return text.startsWith('..') ? ["must not start with '..'"] : [];
 }
 
 /** Total size of an object's annotations. */
-export function annotationSizeFaults(annotations: Readonly<Record<string, string>>): Faults {
+export function annotationSizeFaults(annotations: Readonly<Record<string, string>>): Reasons {
   let bytes = 0;
-  for (const [key, text] of Object.entries(annotations))
-    bytes += Buffer.byteLength(key) + Buffer.byteLength(text);
+  for (const key in annotations) {
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(annotations[key] ?? '');
+    if (bytes > ANNOTATIONS_MAX_BYTES) break;
+  }
   return bytes > ANNOTATIONS_MAX_BYTES ? [`must have at most ${ANNOTATIONS_MAX_BYTES} bytes in total`] : [];
 }

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '../vocabulary.ts';
 import { isNodesOwnLabel, isRestrictedLabel } from './node-labels.ts';
 
-describe.each(Object.values(VOCABULARIES))('labels of nodes in the words of $name', (words) => {
-  const { domain, apiGroupDomain, nodeAgentLabelDomain } = words;
+describe.each(Object.values(VOCABULARIES))('labels of nodes in vocabulary $name', (vocabulary) => {
+  const { domain, apiGroupDomain, nodeAgentLabelDomain } = vocabulary;
   test.each<[string, boolean]>([
     ['own', true],
     ['example.com/own', true],
@@ -16,7 +16,7 @@ describe.each(Object.values(VOCABULARIES))('labels of nodes in the words of $nam
     [`x.${apiGroupDomain}/y`, false],
     [`my${domain}/y`, true],
     [`node-restriction.${domain}/x`, false],
-  ])('%s', (key, own) => expect(isNodesOwnLabel(key, words)).toBe(own));
+  ])('%s', (key, own) => expect(isNodesOwnLabel(key, vocabulary)).toBe(own));
 
   test.each<[string, boolean]>([
     [`node-restriction.${domain}/x`, true],
@@ -24,6 +24,6 @@ describe.each(Object.values(VOCABULARIES))('labels of nodes in the words of $nam
     [`node.${domain}/x`, false],
     [`node-restriction.${domain}`, false],
   ])('%s is for administrators: %s', (key, restricted) =>
-    expect(isRestrictedLabel(key, words)).toBe(restricted),
+    expect(isRestrictedLabel(key, vocabulary)).toBe(restricted),
   );
 });

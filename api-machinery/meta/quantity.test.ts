@@ -117,12 +117,12 @@ describe('parseQuantity', () => {
     'Infinity',
     '--1',
     '1'.repeat(1025),
-  ])('refuses %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(() => parseQuantity(text)).toThrow(QuantityError);
     expect(isQuantity(text)).toBe(false);
   });
 
-  it('names the text in its error', () => {
+  it('reports the text in its error', () => {
     expect(() => parseQuantity('12 parsecs')).toThrow(/"12 parsecs"/);
   });
 });
@@ -149,7 +149,7 @@ describe('whole and milli values', () => {
     expect(formatQuantity(roundUpToMilli('1Gi'))).toBe('1Gi');
   });
 
-  it('gives the nearest number', () => {
+  it('returns the nearest number', () => {
     expect(quantityToNumber('250m')).toBe(0.25);
     expect(quantityToNumber('-1.5Ki')).toBe(-1536);
   });
@@ -176,7 +176,7 @@ const quantities: fc.Arbitrary<Quantity> = fc.record({
   nanos: fc.bigInt({ min: -MAX * 10n ** 9n, max: MAX * 10n ** 9n }),
   format: fc.constantFrom('decimalSI', 'binarySI', 'decimalExponent'),
 });
-/** Amounts as people write them: few digits, some suffix. */
+/** Quantities as people write them: few digits, some suffix. */
 const roundQuantities: fc.Arbitrary<Quantity> = fc
   .record({
     digits: fc.bigInt({ min: -9999n, max: 9999n }),
@@ -203,7 +203,7 @@ function thrownBy(work: () => unknown): unknown {
 }
 
 describe('properties', () => {
-  test('a plain number means what it means with a sign, which is read the long way', () => {
+  test('the fast path for plain numbers agrees with the general one', () => {
     const suffixes = ['', 'n', 'u', 'm', 'k', 'M', 'G', 'T', 'P', 'E', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
     fc.assert(
       fc.property(fc.stringMatching(/^\d{1,17}$/), fc.constantFrom(...suffixes), (digits, suffix) => {
@@ -225,7 +225,7 @@ describe('properties', () => {
       fc.property(fc.oneof(quantities, roundQuantities), (quantity) => {
         const text = formatQuantity(quantity);
         expect(text).not.toContain('.');
-        // A binary amount without suffix is read as a decimal one, whose form may be shorter.
+        // A binary quantity without suffix is parsed as a decimal one, which may have a shorter form.
         const exempt = quantity.format === 'binarySI' && /\d$/.test(text);
         expect(exempt || canonicalizeQuantity(text) === text).toBe(true);
       }),

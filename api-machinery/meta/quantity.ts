@@ -1,20 +1,22 @@
 /** Resource quantities (`100m`, `1.5Gi`, `2e3`): exact amounts in nano units, never floating point.
- *  Finer than one nano rounds away from zero; beyond 2^63-1 is capped, as in the field.
- *  Source: the quantity grammar of the resource API; facts README, Encodings. */
+ *  Finer amounts round away from zero; larger ones are capped at 2^63-1, as upstream.
+ *  Source: the quantity grammar of the resource API. */
+import type { Int64 } from '../kit/int64.ts';
+import { int64Of } from '../kit/int64.ts';
 
 export type QuantityFormat = 'decimalSI' | 'binarySI' | 'decimalExponent';
 
 export interface Quantity {
   /** The amount in units of 10^-9. */
   readonly nanos: bigint;
-  /** The family of suffixes in which the amount was written and will be written. */
+  /** Suffix family of the input, also used for output. */
   readonly format: QuantityFormat;
 }
 
-/** Anything that stands for a quantity: parsed, or as it is in an API object. */
+/** Any representation of a quantity: parsed, or as in an API object. */
 export type QuantityLike = Quantity | string | number;
 
-/** A text that is no quantity. */
+/** An invalid quantity. */
 export class QuantityError extends Error {
   override readonly name = 'QuantityError';
   readonly reason = 'InvalidQuantity';
@@ -28,8 +30,8 @@ export class QuantityError extends Error {
 const NANOS = 1_000_000_000n;
 const NANOS_PER_MILLI = 1_000_000n;
 const MAX_NANOS = (2n ** 63n - 1n) * NANOS;
-/** Longer texts carry no more meaning: the largest amount has 19 digits, the finest 9 decimals. */
-const LONGEST_TEXT = 1024;
+/** Longer texts add no meaning: the largest amount has 19 digits, the finest 9 decimals. */
+const MAX_TEXT_LENGTH = 1024;
 const PATTERN = /^([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:([KMGTPE]i)|([numkMGTPE])|[eE]([+-]?\d+))?$/;
 const BINARY_SUFFIXES = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const DECIMAL_SUFFIXES: ReadonlyMap<number, string> = new Map([
@@ -53,7 +55,7 @@ interface Unit {
   readonly format: QuantityFormat;
 }
 
-/** By suffix, what one of it is. */
+/** Units by suffix. */
 const UNITS: ReadonlyMap<string, Unit> = new Map<string, Unit>([
   ...[...DECIMAL_SUFFIXES].map(
     ([exponent, suffix]) => [suffix, { nanos: 10n ** BigInt(exponent + 9), format: 'decimalSI' }] as const,
@@ -62,7 +64,7 @@ const UNITS: ReadonlyMap<string, Unit> = new Map<string, Unit>([
     (suffix, index) => [suffix, { nanos: NANOS * 1024n ** BigInt(index + 1), format: 'binarySI' }] as const,
   ),
 ]);
-/** As many can be counted exactly without big numbers. */
+/** Exact without BigInt. */
 const PLAIN_DIGITS = 15;
 
 const shortened = (text: string): string => (text.length > 64 ? `${text.slice(0, 64)}…` : text);
@@ -72,7 +74,7 @@ const ceilDivide = (amount: bigint, divisor: bigint): bigint => {
   return amount % divisor === 0n ? whole : whole + 1n;
 };
 
-/** Absolute amount `digits · 10^exponent`, in nanos, rounded up and capped. Never builds a huge number. */
+/** Returns the amount `digits · 10^exponent` in nanos, rounded up and capped. Never builds a huge number. */
 function scaleDecimal(digits: bigint, digitCount: number, exponent: number): bigint {
   if (digits === 0n) return 0n;
   const shift = exponent + 9;
@@ -82,8 +84,8 @@ function scaleDecimal(digits: bigint, digitCount: number, exponent: number): big
   return nanos > MAX_NANOS ? MAX_NANOS : nanos;
 }
 
-/** The quantity if it is written as nearly all are, as a whole number with or without a suffix: pods have a dozen of
- *  them, each read more than once. */
+/** Fast path for integers with or without a suffix, the form of nearly all quantities: pods have a dozen
+ *  of them, each read more than once. */
 function parsePlain(text: string): Quantity | undefined {
   let amount = 0;
   let at = 0;
@@ -98,12 +100,12 @@ function parsePlain(text: string): Quantity | undefined {
   return { nanos: nanos > MAX_NANOS ? MAX_NANOS : nanos, format: unit.format };
 }
 
-/** Reads a quantity. A number is read as the text that JSON has for it.
- *  @throws QuantityError if the text is none */
+/** Parses a quantity. A number is read as its JSON text.
+ *  @throws QuantityError if the text is invalid */
 export function parseQuantity(text: string | number): Quantity {
   const source = typeof text === 'number' ? String(text) : text;
-  if (source.length > LONGEST_TEXT)
-    throw new QuantityError(source, `is longer than ${LONGEST_TEXT} characters`);
+  if (source.length > MAX_TEXT_LENGTH)
+    throw new QuantityError(source, `is longer than ${MAX_TEXT_LENGTH} characters`);
   const plain = parsePlain(source);
   if (plain !== undefined) return plain;
   const match = PATTERN.exec(source);
@@ -132,13 +134,13 @@ export function parseQuantity(text: string | number): Quantity {
   };
 }
 
-/** Exponents beyond any amount that can be held behave like the bounds, whatever their length. */
+/** Exponents outside the range of any amount behave like the bounds, whatever their length. */
 const clampExponent = (text: string): number => Math.max(-1e6, Math.min(1e6, Number(text)));
 
 const parsed = (quantity: QuantityLike): Quantity =>
   typeof quantity === 'object' ? quantity : parseQuantity(quantity);
 
-/** Largest power of `base` that divides `amount`, at most `limit`. */
+/** Returns the largest power of `base` that divides `amount`, at most `limit`. */
 function divideOut(amount: bigint, base: bigint, limit: number): { rest: bigint; times: number } {
   let rest = amount;
   let times = 0;
@@ -149,7 +151,7 @@ function divideOut(amount: bigint, base: bigint, limit: number): { rest: bigint;
   return { rest, times };
 }
 
-/** The canonical text: no fraction, the largest suffix that keeps the amount exact.
+/** Returns the canonical text: no fraction, the largest suffix that keeps the amount exact.
  *  Binary amounts below 1024, and those with a fraction, are written with decimal suffixes. */
 export function formatQuantity(quantity: Quantity): string {
   const { nanos } = quantity;
@@ -166,13 +168,13 @@ export function formatQuantity(quantity: Quantity): string {
   return exponent === 0 ? `${rest}` : `${rest}e${exponent}`;
 }
 
-/** The canonical text of what was written: `1000m` becomes `1`, `0.5Gi` becomes `512Mi`.
+/** Returns the canonical text of an input: `1000m` becomes `1`, `0.5Gi` becomes `512Mi`.
  *  @throws QuantityError */
 export function canonicalizeQuantity(text: string | number): string {
   return formatQuantity(parseQuantity(text));
 }
 
-/** -1, 0 or 1 as `left` is smaller than, equal to or greater than `right`.
+/** Returns -1, 0 or 1 if `left` is smaller than, equal to or greater than `right`.
  *  @throws QuantityError */
 export function compareQuantities(left: QuantityLike, right: QuantityLike): -1 | 0 | 1 {
   const a = parsed(left).nanos;
@@ -181,7 +183,7 @@ export function compareQuantities(left: QuantityLike, right: QuantityLike): -1 |
   return a < b ? -1 : 1;
 }
 
-/** Exact sum in the format of `left`, or of `right` where `left` is zero.
+/** Returns the exact sum in the format of `left`, or of `right` if `left` is zero.
  *  @throws QuantityError */
 export function addQuantities(left: QuantityLike, right: QuantityLike): Quantity {
   const a = parsed(left);
@@ -189,45 +191,53 @@ export function addQuantities(left: QuantityLike, right: QuantityLike): Quantity
   return { nanos: a.nanos + b.nanos, format: a.nanos === 0n ? b.format : a.format };
 }
 
-/** Exact difference in the format of `left`, or of `right` where `left` is zero.
+/** Returns the exact difference in the format of `left`, or of `right` if `left` is zero.
  *  @throws QuantityError */
 export function subtractQuantities(left: QuantityLike, right: QuantityLike): Quantity {
   const b = parsed(right);
   return addQuantities(left, { nanos: -b.nanos, format: b.format });
 }
 
-/** Rounds away from zero, as every rounding of quantities does. */
+/** Rounds away from zero, like all rounding of quantities. */
 function inUnits(quantity: QuantityLike, unitNanos: bigint): bigint {
   const { nanos } = parsed(quantity);
   return nanos < 0n ? -ceilDivide(-nanos, unitNanos) : ceilDivide(nanos, unitNanos);
 }
 
-/** The amount rounded up (away from zero) to whole units, exact to 2^53.
+/** The amount rounded up (away from zero) to whole units, exactly.
+ *  @throws QuantityError */
+export const exactValue = (quantity: QuantityLike): Int64 => int64Of(inUnits(quantity, NANOS));
+
+/** The amount rounded up (away from zero) to thousandths, exactly.
+ *  @throws QuantityError */
+export const exactMilliValue = (quantity: QuantityLike): Int64 => int64Of(inUnits(quantity, NANOS_PER_MILLI));
+
+/** Returns the amount rounded up (away from zero) to whole units, exact to 2^53.
  *  @throws QuantityError */
 export function value(quantity: QuantityLike): number {
   return Number(inUnits(quantity, NANOS));
 }
 
-/** The amount rounded up (away from zero) to thousandths: millicores of a CPU quantity.
+/** Returns the amount rounded up (away from zero) to thousandths: millicores of a CPU quantity.
  *  @throws QuantityError */
 export function milliValue(quantity: QuantityLike): number {
   return Number(inUnits(quantity, NANOS_PER_MILLI));
 }
 
-/** The quantity rounded up to thousandths, the precision of container resources.
+/** Returns the quantity rounded up to thousandths, the precision of container resources.
  *  @throws QuantityError */
 export function roundUpToMilli(quantity: QuantityLike): Quantity {
   return { nanos: inUnits(quantity, NANOS_PER_MILLI) * NANOS_PER_MILLI, format: parsed(quantity).format };
 }
 
-/** The nearest floating-point number, for display and metrics only.
+/** Returns the nearest floating-point number, for display and metrics only.
  *  @throws QuantityError */
 export function quantityToNumber(quantity: QuantityLike): number {
   const { nanos } = parsed(quantity);
   return Number(nanos / NANOS) + Number(nanos % NANOS) / 1e9;
 }
 
-/** True for text or a number that is a quantity. */
+/** Reports whether the text or number is a quantity. */
 export function isQuantity(text: string | number): boolean {
   try {
     parseQuantity(text);

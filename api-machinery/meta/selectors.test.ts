@@ -74,7 +74,7 @@ describe('parseLabelSelector and matchesLabels', () => {
     'a=(b)',
     'a notin b',
     `a=${'x'.repeat(64)}`,
-  ])('refuses %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(() => parseLabelSelector(text)).toThrow(SelectorError);
   });
 });
@@ -117,7 +117,7 @@ describe('properties', () => {
     );
   });
 
-  it('is the opposite of itself where the operator is', () => {
+  it('has opposite results for opposite operators', () => {
     const opposites = { in: 'notIn', exists: 'notExists' } as const;
     const labelSets = fc.dictionary(keys, values);
     fc.assert(
@@ -160,7 +160,7 @@ describe('selectorRequirements', () => {
     ['an unknown operator', { key: 'a', operator: 'Like', values: ['x'] }],
     ['In without values', { key: 'a', operator: 'In' }],
     ['Exists with values', { key: 'a', operator: 'Exists', values: ['x'] }],
-  ])('refuses %s', (_, expression) => {
+  ])('rejects %s', (_, expression) => {
     expect(() => selectorRequirements({ matchExpressions: [expression] })).toThrow(SelectorError);
   });
 });

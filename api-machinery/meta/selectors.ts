@@ -1,7 +1,8 @@
-/** Selectors as text: labels (`a=b,c!=d,e in (f,g),h,!i,j>3`) and fields (`metadata.name=x,spec.nodeName!=y`),
- *  and label selectors as objects. Parsing and matching only. Source: document 1, selectors. */
+/** Selectors as text: labels (`a=b,c!=d,e in (f,g),h,!i,j>3`) and fields
+ *  (`metadata.name=x,spec.nodeName!=y`), and label selectors as objects. Parsing and matching only.
+ *  Source: selectors, document 1. */
 
-import type { LabelSelector } from '../schema/gen/meta-v1.ts';
+import type { LabelSelector } from '../gen/meta-v1.ts';
 import type { LabelSet } from './labels.ts';
 import { labelValueFaults, qualifiedNameFaults } from './names.ts';
 
@@ -15,7 +16,7 @@ export interface Requirement {
   readonly values: readonly string[];
 }
 
-/** A selector that cannot be understood. */
+/** An invalid selector. */
 export class SelectorError extends Error {
   override readonly name = 'SelectorError';
   readonly reason = 'InvalidSelector';
@@ -30,7 +31,7 @@ const INTEGER = /^[+-]?\d{1,19}$/;
 const TOKEN = /\s*(==|!=|[(),!=<>]|[^\s(),!=<>]+)/y;
 
 interface Scanner {
-  /** The next token, or the empty text at the end. */
+  /** Returns the next token, or the empty text at the end. */
   peek(): string;
   next(): string;
   fail(detail: string): never;
@@ -63,15 +64,15 @@ const shown = (token: string): string => (token === '' ? 'the end' : `'${token}'
 function readKey(scanner: Scanner): string {
   const key = scanner.next();
   if (!isWord(key)) return scanner.fail(`expected a label key, found ${shown(key)}`);
-  const [fault] = qualifiedNameFaults(key);
-  return fault === undefined ? key : scanner.fail(`label key '${key}': ${fault}`);
+  const [reason] = qualifiedNameFaults(key);
+  return reason === undefined ? key : scanner.fail(`label key '${key}': ${reason}`);
 }
 
 /** A value may be empty: `a=` and `a in (,b)`. */
 function readValue(scanner: Scanner): string {
   const value = isWord(scanner.peek()) ? scanner.next() : '';
-  const [fault] = labelValueFaults(value);
-  return fault === undefined ? value : scanner.fail(`label value '${value}': ${fault}`);
+  const [reason] = labelValueFaults(value);
+  return reason === undefined ? value : scanner.fail(`label value '${value}': ${reason}`);
 }
 
 function readSet(scanner: Scanner): readonly string[] {
@@ -119,7 +120,7 @@ function readInteger(scanner: Scanner): string {
     : scanner.fail(`expected an integer after > or <, found ${shown(value)}`);
 }
 
-/** Reads a label selector; the empty text has no requirements and matches everything.
+/** Parses a label selector; the empty text has no requirements and matches everything.
  *  @throws SelectorError */
 export function parseLabelSelector(text: string): readonly Requirement[] {
   const scanner = createScanner(text);
@@ -158,7 +159,7 @@ function matchesRequirement(requirement: Requirement, labels: LabelSet): boolean
   }
 }
 
-/** True if the labels meet every requirement. */
+/** Reports whether the labels meet every requirement. */
 export function matchesLabels(requirements: readonly Requirement[], labels: LabelSet): boolean {
   return requirements.every((requirement) => matchesRequirement(requirement, labels));
 }
@@ -172,7 +173,7 @@ const OPERATOR_TEXTS: Readonly<Record<SelectorOperator, string>> = {
   lessThan: '<',
 };
 
-/** The text of requirements, which parses to the same requirements. */
+/** Formats requirements; the text parses to the same requirements. */
 export function formatLabelSelector(requirements: readonly Requirement[]): string {
   return requirements.map(formatRequirement).join(',');
 }
@@ -193,8 +194,8 @@ const OBJECT_OPERATORS: ReadonlyMap<string, SelectorOperator> = new Map([
   ['DoesNotExist', 'notExists'],
 ]);
 
-/** The requirements of a label selector object. `undefined` (no selector) is for the caller to decide.
- *  @throws SelectorError for an unknown operator, or values missing or too many */
+/** Returns the requirements of a label selector object. The caller handles `undefined` (no selector).
+ *  @throws SelectorError for an unknown operator, or a wrong number of values */
 export function selectorRequirements(selector: LabelSelector): readonly Requirement[] {
   const equal = Object.entries(selector.matchLabels ?? {}).map(
     ([key, value]): Requirement => ({ key, operator: 'in', values: [value] }),
@@ -215,8 +216,8 @@ export function selectorRequirements(selector: LabelSelector): readonly Requirem
   return [...equal, ...expressions];
 }
 
-/** The text of a label selector object, in order of the keys: `a=b,c in (d,e),!f`. An expression keeps its operator
- *  even where it has one value only.
+/** Formats a label selector object with sorted keys: `a=b,c in (d,e),!f`. An expression keeps its operator
+ *  even with a single value.
  *  @throws SelectorError as `selectorRequirements` does */
 export function formatSelector(selector: LabelSelector): string {
   const equal = Object.entries(selector.matchLabels ?? {}).map(

@@ -1,5 +1,5 @@
-/** Failures of the API as the field knows them: a reason, its HTTP code, and a Status object for the wire. */
-import type { ListMeta, Status, StatusCause, StatusDetails } from '../schema/gen/meta-v1.ts';
+/** API errors: a reason, its HTTP code, and a Status object for the wire. */
+import type { ListMeta, Status, StatusCause, StatusDetails } from '../gen/meta-v1.ts';
 import { type FieldError, formatFault } from './field-error.ts';
 
 /** Every reason has exactly one HTTP code. */
@@ -28,13 +28,13 @@ export type StatusReason = keyof typeof CODES;
 
 export interface StatusErrorOptions {
   readonly faults?: readonly FieldError[];
-  /** Kind (or resource), name and group that the failure is about; seconds after which to try again. */
+  /** Kind (or resource), name and group of the failed object; seconds after which to retry. */
   readonly details?: Omit<StatusDetails, 'causes'>;
-  /** Causes beside the faults. */
+  /** Causes in addition to the validation errors. */
   readonly causes?: readonly StatusCause[];
-  /** List metadata of the Status object: a token to go on with. */
+  /** List metadata of the Status object: a token to continue with. */
   readonly metadata?: ListMeta;
-  /** Where it is not the reason's own. */
+  /** Overrides the reason's code. */
   readonly code?: number;
   readonly cause?: unknown;
 }
@@ -58,7 +58,7 @@ export class StatusError extends Error {
     this.metadata = options.metadata ?? {};
   }
 
-  /** The Status object that a client gets. */
+  /** Returns the Status object for the client. */
   toStatus(): Status {
     const faults = this.faults.map((fault) => ({
       reason: fault.kind === 'FieldUnknown' ? 'FieldValueInvalid' : fault.kind,

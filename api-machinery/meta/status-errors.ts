@@ -1,8 +1,9 @@
-/** The failures that many parts report, in the words that clients of the field match on. Pure. */
+/** Common API errors, with the messages that upstream's clients match on. Pure. */
 import { type FieldError, formatFieldError } from './field-error.ts';
 import { StatusError } from './status-error.ts';
 
-/** What a failure is about: a resource (`pods`, in errors of finding) or a kind (`Pod`, in errors of content). */
+/** Subject of an error: a resource (`pods`, in errors about lookups) or a kind (`Pod`, in errors about
+ *  content). */
 export interface Subject {
   /** `''` for the core group. */
   readonly group: string;
@@ -33,7 +34,7 @@ export function conflict(resource: Subject, name: string, why: string): StatusEr
   return new StatusError('Conflict', message, { details: detailsOf(resource, name) });
 }
 
-/** The object changed since it was read. */
+/** Error for an object that changed since it was read. */
 export function objectModified(resource: Subject, name: string): StatusError {
   return conflict(
     resource,
@@ -42,11 +43,11 @@ export function objectModified(resource: Subject, name: string): StatusError {
   );
 }
 
-export function invalid(kind: Subject, name: string, faults: readonly FieldError[]): StatusError {
-  const texts = faults.map(formatFieldError);
+export function invalid(kind: Subject, name: string, errors: readonly FieldError[]): StatusError {
+  const texts = errors.map(formatFieldError);
   const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
   return new StatusError('Invalid', `${qualified(kind)} ${JSON.stringify(name)} is invalid: ${list}`, {
-    faults,
+    faults: errors,
     details: detailsOf(kind, name),
   });
 }
@@ -68,9 +69,9 @@ export function methodNotSupported(resource: Subject, action: string): StatusErr
   );
 }
 
-/** A revision that is not there yet did not come in time. */
-export function tooLargeResourceVersion(asked: number, newest: number): StatusError {
-  return new StatusError('Timeout', `Too large resource version: ${asked}, current: ${newest}`, {
+/** Error for a future revision that was not reached in time. */
+export function tooLargeResourceVersion(requested: number, newest: number): StatusError {
+  return new StatusError('Timeout', `Too large resource version: ${requested}, current: ${newest}`, {
     details: { retryAfterSeconds: 1 },
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
   });

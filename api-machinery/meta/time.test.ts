@@ -38,7 +38,7 @@ describe('parseTimeNanos', () => {
     '2020-01-01T00:00:00.Z',
     '2020-01-01T00:00:00+25:00',
     'now',
-  ])('refuses %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(() => parseTimeNanos(text)).toThrow(TimeError);
   });
 });
@@ -51,13 +51,13 @@ describe('formats', () => {
     expect(formatTimeNanos(1_582_977_600_000_000_000n)).toBe('2020-02-29T12:00:00Z');
   });
 
-  it('refuses years that RFC 3339 cannot write', () => {
+  it('rejects years that RFC 3339 cannot express', () => {
     expect(() => formatTime(8.64e15)).toThrow(RangeError);
   });
 
   const times = fc.bigInt({ min: -62_135_596_800n * 10n ** 9n, max: 253_402_300_799n * 10n ** 9n });
 
-  it('has the days that the calendar has', () => {
+  it('agrees with the calendar', () => {
     const day = fc.integer({ min: -719_000, max: 2_932_896 });
     const daysOf = (...dates: readonly string[]) => dates.map((date) => Date.parse(date) / 86_400_000);
     const edges = daysOf('1970-01-01', '2000-02-29', '2000-03-01', '2100-02-28', '2100-03-01', '9999-12-31');
@@ -77,7 +77,7 @@ describe('formats', () => {
     );
   });
 
-  it('cuts towards the past in each precision', () => {
+  it('truncates towards the past in each precision', () => {
     fc.assert(
       fc.property(times, (nanos) => {
         const micros = nanos - parseTimeNanos(formatMicroTime(nanos));

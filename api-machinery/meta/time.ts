@@ -2,7 +2,7 @@
  *  Inside the programs a time is Unix milliseconds (number) or Unix nanoseconds (bigint). */
 import { trimEnd } from '../kit/trim-end.ts';
 
-/** A text that is no RFC 3339 time. */
+/** An invalid RFC 3339 time. */
 export class TimeError extends Error {
   override readonly name = 'TimeError';
   readonly reason = 'InvalidTime';
@@ -19,7 +19,7 @@ const NANOS_PER_MS = 1_000_000n;
 const NANOS_PER_SECOND = 1_000_000_000n;
 const PATTERN = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,30}))?(?:Z|([+-])(\d\d):(\d\d))$/;
 
-/** Reads a time into Unix nanoseconds; digits beyond nanoseconds are cut.
+/** Parses a time into Unix nanoseconds; finer digits are truncated.
  *  @throws TimeError also for dates that do not exist */
 export function parseTimeNanos(text: string): bigint {
   const match = PATTERN.exec(text);
@@ -40,13 +40,13 @@ export function parseTimeNanos(text: string): bigint {
   return BigInt(date.getTime() - offsetMs) * NANOS_PER_MS + fraction;
 }
 
-/** Reads a time into Unix milliseconds; finer digits are cut.
+/** Parses a time into Unix milliseconds; finer digits are truncated.
  *  @throws TimeError */
 export function parseTime(text: string): number {
   return Number(floorDivide(parseTimeNanos(text), NANOS_PER_MS));
 }
 
-/** Division towards minus infinity, so that times before 1970 split like those after. */
+/** Divides with rounding towards minus infinity, so that times before 1970 split like those after. */
 function floorDivide(amount: bigint, divisor: bigint): bigint {
   const quotient = amount / divisor;
   return amount % divisor < 0n ? quotient - 1n : quotient;
@@ -54,7 +54,7 @@ function floorDivide(amount: bigint, divisor: bigint): bigint {
 
 const LAST_SECOND = 253_402_300_799;
 const DAY_SECONDS = 86_400;
-/** From 1 March of the year 0, as which leap days come last in a year, to 1970. */
+/** From 1 March of the year 0 to 1970: years that start in March have the leap day at their end. */
 const DAYS_TO_1970 = 719_468;
 const DAYS_OF_400_YEARS = 146_097;
 const TWO_DIGITS: readonly string[] = Array.from({ length: 100 }, (_, value) =>
@@ -62,7 +62,7 @@ const TWO_DIGITS: readonly string[] = Array.from({ length: 100 }, (_, value) =>
 );
 const two = (value: number): string => TWO_DIGITS[value] ?? '';
 
-/** `2006-01-02`, of days since 1970; the Gregorian calendar repeats itself after 400 years. */
+/** Formats days since 1970 as `2006-01-02`; the Gregorian calendar has a period of 400 years. */
 function dayText(days: number): string {
   const all = days + DAYS_TO_1970;
   const era = Math.floor(all / DAYS_OF_400_YEARS);
@@ -78,9 +78,10 @@ function dayText(days: number): string {
   return `${two(Math.floor(year / 100))}${two(year % 100)}-${two(month >= 10 ? month - 9 : month + 3)}-${two(dayOfMonth)}`;
 }
 
-/** `2006-01-02T15:04:05`; throws RangeError outside the years 0 to 9999, which RFC 3339 cannot write. */
+/** Formats `2006-01-02T15:04:05`; throws RangeError outside the years 0 to 9999, which RFC 3339 cannot
+ *  express. */
 function secondsText(unixSeconds: number): string {
-  // Objects are full of times, and Date takes ten times as long.
+  // Objects contain many times, and Date is ten times slower.
   if (unixSeconds >= 0 && unixSeconds <= LAST_SECOND) {
     const days = Math.floor(unixSeconds / DAY_SECONDS);
     const seconds = unixSeconds - days * DAY_SECONDS;
@@ -92,19 +93,19 @@ function secondsText(unixSeconds: number): string {
   return text.slice(0, 19);
 }
 
-/** The API's Time: whole seconds, UTC. */
+/** Formats the API's Time: whole seconds, UTC. */
 export function formatTime(unixMs: number): string {
   return `${secondsText(Math.floor(unixMs / 1000))}Z`;
 }
 
-/** The API's MicroTime: always six decimals, UTC. */
+/** Formats the API's MicroTime: always six decimals, UTC. */
 export function formatMicroTime(unixNanos: bigint): string {
   const seconds = floorDivide(unixNanos, NANOS_PER_SECOND);
   const micros = (unixNanos - seconds * NANOS_PER_SECOND) / 1000n;
   return `${secondsText(Number(seconds))}.${micros.toString().padStart(6, '0')}Z`;
 }
 
-/** RFC 3339 with up to nine decimals and no trailing zeros, UTC. */
+/** Formats RFC 3339 with up to nine decimals and no trailing zeros, UTC. */
 export function formatTimeNanos(unixNanos: bigint): string {
   const seconds = floorDivide(unixNanos, NANOS_PER_SECOND);
   const nanos = unixNanos - seconds * NANOS_PER_SECOND;

@@ -25,7 +25,7 @@ describe('attachableVolumeName', () => {
   });
 });
 
-test('parseCsiVolumeName takes apart what csiVolumeName makes', () => {
+test('parseCsiVolumeName is the inverse of csiVolumeName', () => {
   expect(parseCsiVolumeName('x.io', csiVolumeName('x.io', 'd', 'h^i'))).toEqual({
     driver: 'd',
     handle: 'h^i',
@@ -34,7 +34,7 @@ test('parseCsiVolumeName takes apart what csiVolumeName makes', () => {
   expect(parseCsiVolumeName('x.io', 'y.io/csi/d^h')).toBeUndefined();
 });
 
-test('attachmentName is one of a volume on a node, and the same for all who ask', () => {
+test('attachmentName is unique for a volume on a node, and stable', () => {
   expect(attachmentName('d.example', 'vol-1', 'node-1')).toBe(
     'csi-566e4f8372914fa858a970755d61eacfdaedcedddce9ada63afb2eff55df1291',
   );

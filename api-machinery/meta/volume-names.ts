@@ -1,20 +1,22 @@
-/** Names that both sides of attaching have to agree on: those of volumes on a node's status, and those of the objects
- *  that ask for an attachment. Pure. Source: upstream's volume plugins (`GetVolumeName`, `getAttachmentName`), 1.24. */
+/** Names shared by both sides of volume attachment: those of volumes in a node's status, and those of
+ *  VolumeAttachment objects. Pure. Source: upstream's volume plugins (`GetVolumeName`,
+ *  `getAttachmentName`), 1.24. */
 import { createHash } from 'node:crypto';
-import type { PersistentVolumeSpec, Volume } from '../schema/gen/core-v1.ts';
+import type { PersistentVolumeSpec, Volume } from '../gen/core-v1.ts';
 
-/** A list as upstream's names have it: `[a b]`. */
+/** Formats a list as in upstream's names: `[a b]`. */
 const listed = (items: readonly string[]): string => `[${items.join(' ')}]`;
 
-/** Sources that are attached to nodes before they are mounted, whether a pod or a persistent volume names them. */
+/** Sources that are attached to nodes before they are mounted, in pods or persistent volumes. */
 export type AttachableSource = Pick<Volume, 'iscsi' | 'fc' | 'rbd'> &
   Pick<PersistentVolumeSpec, 'iscsi' | 'fc' | 'rbd' | 'csi'>;
 
-/** A CSI volume of a driver, as nodes tell that it is attached or in use. `domain`: of the vocabulary. */
+/** Returns the name of a driver's CSI volume in volumesAttached and volumesInUse. `domain`: of the
+ *  vocabulary. */
 export const csiVolumeName = (domain: string, driver: string, handle: string): string =>
   `${domain}/csi/${driver}^${handle}`;
 
-/** The driver and the handle that a name of `csiVolumeName` was made of; `undefined`: it is no such name. */
+/** Returns the driver and the handle in a name of `csiVolumeName`; `undefined` for other names. */
 export function parseCsiVolumeName(
   domain: string,
   name: string,
@@ -25,8 +27,8 @@ export function parseCsiVolumeName(
   return { driver: name.slice(prefix.length, split), handle: name.slice(split + 1) };
 }
 
-/** The name by which `node.status.volumesAttached` and `volumesInUse` have the volume; `undefined`: its source is not
- *  attached, or lacks what names it. */
+/** Returns the volume's name in `node.status.volumesAttached` and `volumesInUse`; `undefined` if its
+ *  source is not attachable, or lacks its identifier. */
 export function attachableVolumeName(domain: string, source: AttachableSource): string | undefined {
   const { csi, iscsi, fc, rbd } = source;
   if (csi !== undefined) return csiVolumeName(domain, csi.driver, csi.volumeHandle);
@@ -38,6 +40,6 @@ export function attachableVolumeName(domain: string, source: AttachableSource): 
   return wwids.length > 0 ? `${domain}/fc/${listed(wwids)}` : undefined;
 }
 
-/** Name of the VolumeAttachment of a CSI volume on a node. */
+/** Returns the name of the VolumeAttachment of a CSI volume on a node. */
 export const attachmentName = (driver: string, handle: string, nodeName: string): string =>
   `csi-${createHash('sha256').update(`${handle}${driver}${nodeName}`).digest('hex')}`;

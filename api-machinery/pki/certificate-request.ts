@@ -1,4 +1,4 @@
-/** Makes requests for certificates. Structures by node-forge, keys and signatures by node:crypto.
+/** Creates certificate signing requests. Structures by node-forge, keys and signatures by node:crypto.
  *  Source: RFC 2986; RFC 2985, 5.4.2. */
 import { createPublicKey, type KeyObject, sign } from 'node:crypto';
 import {
@@ -25,9 +25,9 @@ function attributes(terms: RequestTerms): readonly der.Asn1[] {
   return [der.sequence(der.oid(EXTENSION_REQUEST), der.set(der.sequence(extension)))];
 }
 
-/** PEM of a request, signed by its key.
+/** Returns the PEM of a request, signed by its key.
  *  @param key private, RSA or P-256
- *  @throws Error for an address that is none */
+ *  @throws Error for an invalid address */
 export function makeCertificateRequest(terms: RequestTerms, key: KeyObject): string {
   const info = der.sequence(
     der.integer(0),

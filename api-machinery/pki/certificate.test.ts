@@ -9,7 +9,7 @@ const TO = new Date('2036-01-01T00:00:00Z');
 const ca = createAuthority({ commonName: 'test-ca' }, FROM, TO);
 
 describe('createAuthority', () => {
-  test('makes a certificate that may sign others', () => {
+  test('creates a certificate that may sign others', () => {
     const certificate = new X509Certificate(ca.certificate);
     expect(certificate.ca).toBe(true);
     expect(certificate.subject).toBe('CN=test-ca');
@@ -37,7 +37,7 @@ describe('issueIdentity', () => {
     expect(certificate.checkPrivateKey(createPrivateKey(identity.key))).toBe(true);
   });
 
-  test('has the subject, names and usages asked for', () => {
+  test('has the requested subject, names and usages', () => {
     expect(certificate.subject.split('\n')).toEqual(['O=system:masters', 'O=b', 'CN=käthe']);
     expect(certificate.checkHost('localhost')).toBe('localhost');
     expect(certificate.checkHost('a.example.org')).toBeDefined();
@@ -47,7 +47,7 @@ describe('issueIdentity', () => {
     expect(certificate.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2']);
   });
 
-  test('is taken by TLS', async () => {
+  test('is accepted by TLS', async () => {
     const server = createServer({ cert: identity.certificate, key: identity.key }, (socket) =>
       socket.end('hello'),
     );
@@ -62,7 +62,7 @@ describe('issueIdentity', () => {
     expect(text).toBe('hello');
   });
 
-  test('may be of an RSA key of the client', () => {
+  test('may contain an RSA key of the client', () => {
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const pem = issueCertificate(ca, {
       subject: { commonName: 'r' },
@@ -73,7 +73,7 @@ describe('issueIdentity', () => {
     expect(new X509Certificate(pem).publicKey.asymmetricKeyType).toBe('rsa');
   });
 
-  test('has a serial number of its own', () => {
+  test('has a unique serial number', () => {
     const again = issueIdentity(ca, { subject: { commonName: 'x' }, notBefore: FROM, notAfter: TO });
     expect(new X509Certificate(again.certificate).serialNumber).not.toBe(certificate.serialNumber);
   });
@@ -87,7 +87,7 @@ describe('addressBytes', () => {
   ])('%s', (text, bytes) => {
     expect([...addressBytes(text)]).toEqual(bytes);
   });
-  test.each(['x', '1:2', '1:2:3:4:5:6:7:8:9', ''])('refuses %s', (text) => {
-    expect(() => addressBytes(text)).toThrow(/no IP address/);
+  test.each(['x', '1:2', '1:2:3:4:5:6:7:8:9', ''])('rejects %s', (text) => {
+    expect(() => addressBytes(text)).toThrow(/not an IP address/);
   });
 });

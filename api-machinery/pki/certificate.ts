@@ -1,5 +1,5 @@
-/** Makes X.509 certificates: authorities of one's own, and what they issue. Keys are P-256 unless the caller brings
- *  others. Source: RFC 5280. */
+/** Creates X.509 certificates: private certificate authorities, and the certificates that they issue. Keys
+ *  are P-256 unless the caller passes others. Source: RFC 5280. */
 import {
   createHash,
   createPrivateKey,
@@ -15,7 +15,7 @@ import * as der from './der.ts';
 import { formatPem } from './pem.ts';
 
 export interface Subject {
-  /** Empty: there is none. */
+  /** May be empty. */
   readonly commonName: string;
   /** Groups of a user. */
   readonly organizations?: readonly string[];
@@ -54,7 +54,7 @@ const EXTENDED_USAGES = {
 export type KeyUsage = keyof typeof KEY_USAGE_BITS;
 export type ExtendedUsage = keyof typeof EXTENDED_USAGES;
 
-/** What a subject is called beside its distinguished name. */
+/** Subject alternative names. */
 export interface AlternativeNames {
   readonly dnsNames?: readonly string[];
   readonly ipAddresses?: readonly string[];
@@ -93,12 +93,12 @@ const OIDS = {
   rsaWithSha256: '1.2.840.113549.1.1.11',
 } as const;
 
-/** A new private key, P-256. */
+/** Creates a private key, P-256. */
 export const createKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 
 export const formatKey = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' });
 
-/** The distinguished name of a subject. */
+/** Encodes the distinguished name of a subject. */
 export function formatName({ commonName, organizations = [], others = [] }: Subject): der.Asn1 {
   const attribute = (type: string, value: string): der.Asn1 =>
     der.set(der.sequence(der.oid(type), der.utf8(value)));
@@ -109,20 +109,20 @@ export function formatName({ commonName, organizations = [], others = [] }: Subj
   );
 }
 
-/** Bytes of an address, 4 or 16. @throws Error if it is none */
+/** Returns the bytes of an address, 4 or 16. @throws Error if it is invalid */
 export function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
   const [head = '', tail] = address.toLowerCase().split('::');
-  const words = (text: string): number[] =>
+  const groups = (text: string): number[] =>
     text === '' ? [] : text.split(':').map((word) => Number.parseInt(word, 16));
-  const front = words(head);
-  const back = words(tail ?? '');
+  const front = groups(head);
+  const back = groups(tail ?? '');
   const all =
     tail === undefined
       ? front
       : [...front, ...Array.from({ length: 8 - front.length - back.length }, () => 0), ...back];
   if (all.length !== 8 || all.some((word) => !(word >= 0 && word <= 0xffff))) {
-    throw new Error(`${address} is no IP address`);
+    throw new Error(`${address} is not an IP address`);
   }
   return Buffer.from(all.flatMap((word) => [word >> 8, word & 0xff]));
 }
@@ -141,7 +141,7 @@ const keyId = (key: KeyObject): Buffer =>
 const AUTHORITY_USAGES: readonly KeyUsage[] = ['digitalSignature', 'keyEncipherment', 'certSign', 'crlSign'];
 const DEFAULT_USAGES: readonly KeyUsage[] = ['digitalSignature', 'keyEncipherment'];
 
-/** A list of named bits, without zeros at its end. */
+/** Encodes a list of named bits, without trailing zeros. */
 function usageBits(usages: readonly KeyUsage[]): der.Asn1 {
   const numbers = usages.map((usage) => KEY_USAGE_BITS[usage]);
   const last = Math.max(...numbers);
@@ -150,7 +150,7 @@ function usageBits(usages: readonly KeyUsage[]): der.Asn1 {
   return der.bits(bytes, 7 - (last & 7));
 }
 
-/** Names of a subject beside its distinguished one, as an extension has them. */
+/** Encodes the extension with subject alternative names. */
 export function alternativeNames(terms: AlternativeNames): readonly der.Asn1[] {
   const { dnsNames = [], ipAddresses = [], emailAddresses = [], uris = [] } = terms;
   const text = (tag: number) => (value: string) => der.taggedBytes(tag, Buffer.from(value, 'ascii'));
@@ -166,7 +166,7 @@ function extensions(terms: CertificateTerms, issuerKey: KeyObject, authority: bo
   const { subject, extendedUsages = [], keyUsages = authority ? AUTHORITY_USAGES : DEFAULT_USAGES } = terms;
   const alternatives = alternativeNames(terms);
   const usages = extendedUsages.map((usage) => der.oid(EXTENDED_USAGES[usage]));
-  // Without a subject, the names are who it is.
+  // Without a subject, the alternative names are the identity, and the extension is critical.
   const nameless = subject.commonName === '' && der.childrenOf(formatName(subject)).length === 0;
   return der.sequence(
     ...(keyUsages.length === 0 ? [] : [extension(OIDS.keyUsage, true, usageBits(keyUsages))]),
@@ -182,7 +182,7 @@ function extensions(terms: CertificateTerms, issuerKey: KeyObject, authority: bo
   );
 }
 
-/** Of signatures by the key: ECDSA or RSA, with SHA-256. */
+/** Returns the signature algorithm of the key: ECDSA or RSA, with SHA-256. */
 export function signatureAlgorithm(key: KeyObject): der.Asn1 {
   return key.asymmetricKeyType === 'rsa'
     ? der.sequence(der.oid(OIDS.rsaWithSha256), der.nothing())
@@ -190,7 +190,7 @@ export function signatureAlgorithm(key: KeyObject): der.Asn1 {
 }
 
 interface Issuer {
-  /** Its subject as it stands in its own certificate. */
+  /** Its subject exactly as in its own certificate. */
   readonly name: der.Asn1;
   readonly key: KeyObject;
 }
@@ -213,7 +213,7 @@ function makeCertificate(terms: CertificateTerms, issuer: Issuer, authority: boo
   return formatPem('CERTIFICATE', der.toDer(der.sequence(body, algorithm, der.bits(signature))));
 }
 
-/** A new certificate authority with a key of its own. */
+/** Creates a certificate authority with a new key. */
 export function createAuthority(subject: Subject, notBefore: Date, notAfter: Date): Identity {
   const key = createKey();
   const terms = { subject, publicKey: createPublicKey(key), notBefore, notAfter };
@@ -223,12 +223,12 @@ export function createAuthority(subject: Subject, notBefore: Date, notAfter: Dat
   };
 }
 
-/** A certificate (PEM) that its own key signs, of no authority. */
+/** Issues a self-signed certificate (PEM) that is not an authority. */
 export function issueSelfSigned(key: KeyObject, terms: CertificateTerms): string {
   return makeCertificate(terms, { name: formatName(terms.subject), key }, false);
 }
 
-/** The subject of a certificate, exactly as it stands there. */
+/** Returns the subject of a certificate, exactly as encoded there. */
 function subjectOf(certificate: X509Certificate): der.Asn1 {
   const [body] = der.childrenOf(der.fromDer(certificate.raw));
   // version, serial, algorithm, issuer, validity, subject
@@ -237,7 +237,7 @@ function subjectOf(certificate: X509Certificate): der.Asn1 {
   return subject;
 }
 
-/** A certificate (PEM) signed by the authority. */
+/** Issues a certificate (PEM) signed by the authority. */
 export function issueCertificate(authority: Identity, terms: CertificateTerms): string {
   const issuer = {
     name: subjectOf(new X509Certificate(authority.certificate)),
@@ -246,7 +246,7 @@ export function issueCertificate(authority: Identity, terms: CertificateTerms): 
   return makeCertificate(terms, issuer, false);
 }
 
-/** A new key and its certificate. */
+/** Creates a new key and issues its certificate. */
 export function issueIdentity(authority: Identity, terms: Omit<CertificateTerms, 'publicKey'>): Identity {
   const key = createKey();
   return {

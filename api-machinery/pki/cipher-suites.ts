@@ -1,6 +1,6 @@
-/** Cipher suites that the servers offer unless others are configured: those that authenticate what they encrypt and
- *  whose keys are of no use afterwards. The cheapest comes first: a quarter cheaper than with keys of 256 bits, and what
- *  is sent to watchers costs a server more than anything. In OpenSSL's spelling. */
+/** Default cipher suites of the servers: those with authenticated encryption and forward secrecy. The
+ *  cheapest comes first: a quarter cheaper than with 256-bit keys, and encrypting watch responses is a
+ *  server's largest cost. In OpenSSL's spelling. */
 export const CIPHER_SUITES: string = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',

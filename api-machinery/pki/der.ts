@@ -1,4 +1,4 @@
-/** DER values that X.509 structures are made of. Structures by node-forge, keys and signatures by node:crypto. Pure.
+/** DER values of X.509 structures. Structures by node-forge, keys and signatures by node:crypto. Pure.
  *  Source: X.690; RFC 5280. */
 import forge from 'node-forge';
 
@@ -7,7 +7,7 @@ export type Asn1 = forge.asn1.Asn1;
 const { asn1 } = forge;
 const { Class, Type } = asn1;
 
-/** Text of bytes, as node-forge keeps them. */
+/** Returns bytes as text, as node-forge represents them. */
 const binary = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
 
 export const sequence = (...items: readonly Asn1[]): Asn1 =>
@@ -25,7 +25,7 @@ export const utf8 = (text: string): Asn1 =>
 export const integer = (value: number): Asn1 =>
   asn1.create(Class.UNIVERSAL, Type.INTEGER, false, asn1.integerToDer(value).getBytes());
 
-/** A positive integer of big-endian bytes. */
+/** Encodes a positive integer from big-endian bytes. */
 export function bigInteger(bytes: Uint8Array): Asn1 {
   const padded = (bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.from([0]), bytes]) : bytes;
   return asn1.create(Class.UNIVERSAL, Type.INTEGER, false, binary(padded));
@@ -39,7 +39,7 @@ export const nothing = (): Asn1 => asn1.create(Class.UNIVERSAL, Type.NULL, false
 export const octets = (bytes: Uint8Array): Asn1 =>
   asn1.create(Class.UNIVERSAL, Type.OCTETSTRING, false, binary(bytes));
 
-/** A bit string of whole bytes, or with unused bits at the end. */
+/** Encodes a bit string of whole bytes, or with unused bits at the end. */
 export const bits = (bytes: Uint8Array, unused = 0): Asn1 =>
   asn1.create(Class.UNIVERSAL, Type.BITSTRING, false, String.fromCharCode(unused) + binary(bytes));
 
@@ -53,7 +53,7 @@ export const taggedBytes = (tag: number, bytes: Uint8Array): Asn1 =>
   // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- tags of one's own class are plain numbers
   asn1.create(Class.CONTEXT_SPECIFIC, tag, false, binary(bytes));
 
-/** Times up to 2049 have two digits for the year, later ones four. */
+/** Years up to 2049 have two digits, later ones four. */
 export function time(at: Date): Asn1 {
   return at.getUTCFullYear() < 2050
     ? asn1.create(Class.UNIVERSAL, Type.UTCTIME, false, asn1.dateToUtcTime(at))
@@ -62,10 +62,10 @@ export function time(at: Date): Asn1 {
 
 export const toDer = (value: Asn1): Buffer => Buffer.from(asn1.toDer(value).getBytes(), 'latin1');
 
-/** @throws Error if the bytes are no DER */
+/** @throws Error if the bytes are not DER */
 export const fromDer = (bytes: Uint8Array): Asn1 => asn1.fromDer(binary(bytes));
 
-/** What a constructed value is made of. @throws Error if it is a plain one */
+/** Returns the parts of a constructed value. @throws Error if it is a primitive one */
 export function childrenOf({ value }: Asn1): readonly Asn1[] {
   if (typeof value === 'string') throw new Error('the DER value has no parts');
   return value;

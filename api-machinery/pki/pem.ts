@@ -1,6 +1,6 @@
 /** PEM blocks. Pure. Source: RFC 7468. */
 
-/** Bytes between the lines of a label: `CERTIFICATE`, `PRIVATE KEY`… */
+/** Formats bytes between the lines of a label: `CERTIFICATE`, `PRIVATE KEY`… */
 export function formatPem(label: string, der: Uint8Array): string {
   const lines =
     Buffer.from(der)
@@ -12,11 +12,11 @@ export function formatPem(label: string, der: Uint8Array): string {
 export interface PemBlock {
   readonly label: string;
   readonly der: Buffer;
-  /** The block as it stands. */
+  /** The unchanged text of the block. */
   readonly text: string;
 }
 
-/** Every block of a text, in order; what stands between them is passed over. */
+/** Returns every block of a text in order; text in between is skipped. */
 export function parsePem(text: string): readonly PemBlock[] {
   const pattern = /-----BEGIN ([A-Z0-9 ]+)-----([^-]*)-----END \1-----/g;
   return [...text.matchAll(pattern)].map(([block, label = '', body = '']) => ({

@@ -1,6 +1,6 @@
-/** The canonical form of API objects that no client sent: those that controllers build, and those that were stored
- *  before the form was what it is. The decoder gives it to all others. Shares what is canonical already; never changes
- *  its input, of which it keeps members that the type does not have. Pure. */
+/** Canonical form of API objects that no client sent: objects built by controllers, and objects stored before
+ *  the form was introduced. The decoder produces it for all others. Shares canonical parts with its input,
+ *  which it never changes; preserves members that the type does not have. Pure. */
 import { setMember } from '../codec/set-member.ts';
 import type { Vocabulary } from '../vocabulary.ts';
 import { isEmptyValue, planOf, type StructPlan, type ValuePlan, zeroValue } from './decode-plan.ts';
@@ -55,7 +55,7 @@ function completeStruct(plan: StructPlan, value: JsonObject): JsonObject {
   return changed === undefined ? value : inOrder(plan, changed);
 }
 
-/** Members of the type in their order, then those that it does not have. */
+/** Lists members of the type in their order, then unknown ones. */
 function inOrder(plan: StructPlan, object: JsonObject): JsonObject {
   const result: Record<string, unknown> = {};
   for (const name of plan.members.keys()) if (object[name] !== undefined) result[name] = object[name];
@@ -89,8 +89,8 @@ function completeMap(element: ValuePlan, map: JsonObject): JsonObject {
   return changed ? result : map;
 }
 
-/** The value in canonical form: itself if it is, else a new one that shares what can be shared. Times, quantities
- *  and the like stay as they are.
+/** Returns the value in canonical form: the value itself if it is canonical, else a new one that shares its
+ *  canonical parts. Times, quantities and other scalars are unchanged.
  *  @throws UnknownTypeError */
 export function completed<T>(typeRef: string, value: T, vocabulary: Vocabulary): T {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of the same type, with its empty members

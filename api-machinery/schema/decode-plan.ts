@@ -1,5 +1,5 @@
-/** What the decoder needs to know of a type, read from the tables once: members by their names on the wire, in
- *  output order. Types that contain themselves make plans that contain themselves. Pure. */
+/** Decoding plans of types, built from the tables once: members by their names on the wire, in output order.
+ *  Plans of recursive types are recursive. Pure. */
 import { VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
 import {
   formatTypeName,
@@ -21,7 +21,7 @@ export type ValuePlan =
   | {
       readonly kind: 'map';
       readonly element: ValuePlan;
-      /** Null stands for the empty text. */
+      /** Null is the empty string. */
       readonly ofText: boolean;
     }
   | StructPlan
@@ -33,10 +33,10 @@ export interface StructPlan {
   readonly typeName: string;
   /** In output order; for objects `kind` and `apiVersion` come first. */
   readonly members: ReadonlyMap<string, MemberPlan>;
-  /** Those that must not be absent. */
+  /** Required members. */
   readonly required: readonly MemberPlan[];
-  /** Those that upstream's types print whatever they hold: what has no omitempty, and structs, which have no empty
-   *  value there. */
+  /** Members that upstream's types always print: those without omitempty, and structs, which have no empty
+   *  value in Go. */
   readonly present: readonly MemberPlan[];
 }
 
@@ -46,7 +46,7 @@ export interface MemberPlan {
   readonly index: number;
   readonly value: ValuePlan;
   readonly required: boolean;
-  /** Left out of the output while it has its type's zero value. */
+  /** Omitted from the output if it has its type's zero value. */
   readonly omitEmpty: boolean;
   /** One of the `present`. */
   readonly present: boolean;
@@ -122,7 +122,7 @@ function createPlanner(vocabulary: Vocabulary): (name: TypeName) => ValuePlan {
     }
     const members = new Map<string, MemberPlan>();
     const required: MemberPlan[] = [];
-    // Known before its members are: types contain themselves.
+    // Registered before its members are complete: types contain themselves.
     const present: MemberPlan[] = [];
     const plan: StructPlan = { kind: 'struct', typeName: name.typeName, members, required, present };
     plans.set(key, plan);
@@ -144,14 +144,14 @@ const plannerOf = remember((vocabularyName) =>
   createPlanner(VOCABULARIES[vocabularyName === 'kubernetes' ? 'kubernetes' : 'plat']),
 );
 
-/** The plan of a type: `planOf('core/v1.Pod', vocabulary)`.
+/** Returns the plan of a type: `planOf('core/v1.Pod', vocabulary)`.
  *  @throws UnknownTypeError */
 export function planOf(typeRef: string, vocabulary: Vocabulary): ValuePlan {
   return plannerOf(vocabulary.name)(parseTypeName(typeRef));
 }
 
-/** What stands for an absent value of a type that must not be absent; a new one at each call. `printed`: with all
- *  that upstream's types print of such a value, not only with what is required in it. */
+/** Returns a new zero value for an absent required member. `printed`: with all members that upstream's types
+ *  print of such a value, not only the required ones. */
 export function zeroValue(plan: ValuePlan, printed = false): unknown {
   switch (plan.kind) {
     case 'scalar':
@@ -178,17 +178,17 @@ function zeroStruct(members: readonly MemberPlan[], printed: boolean): Record<st
   return result;
 }
 
-/** Whether upstream's types print a member that holds nothing. */
+/** Reports whether upstream's types print an empty member. */
 const isPrinted = (field: JsonField, value: ValuePlan): boolean =>
   field.ptr !== true && (field.omitempty !== true || (value.kind !== 'special' && !hasEmptyValue(value)));
 
-/** Whether nothing is printed as null. */
+/** Reports whether an absent value is printed as null. */
 const isNil = (value: ValuePlan): boolean =>
   value.kind === 'list' ||
   value.kind === 'map' ||
   (value.kind === 'scalar' && (value.scalar === 'bytes' || !ZERO_SCALARS.has(value.scalar)));
 
-/** Structs, and scalars that are structs upstream, are never left out: `0` of a port by name or number is a value. */
+/** Structs, and scalars that are structs upstream, are never omitted: the `0` of an IntOrString is a value. */
 const hasEmptyValue = (plan: ValuePlan): boolean =>
   plan.kind === 'list' ||
   plan.kind === 'map' ||
@@ -203,7 +203,7 @@ const STRUCTS: ReadonlySet<Scalar> = new Set<Scalar>([
   'Duration',
 ]);
 
-/** Whether a value is one that output leaves out. */
+/** Reports whether a value is omitted from the output. */
 export function isEmptyValue(value: unknown): boolean {
   if (typeof value === 'string') return value === '';
   if (typeof value !== 'object' || value === null) return value === 0 || value === false;

@@ -1,11 +1,12 @@
-/** Values that are not objects of known fields: numbers with ranges, base64, quantities, times. Pure. */
+/** Decoder of scalars: numbers with ranges, base64, quantities, times. Pure. */
 
+import { type Int64, MAX_INT64, MAX_UINT64, MIN_INT64 } from '../kit/int64.ts';
 import { DurationError, parseDuration } from '../meta/duration.ts';
 import { canonicalizeQuantity, QuantityError } from '../meta/quantity.ts';
 import { formatMicroTime, formatTime, parseTime, parseTimeNanos, TimeError } from '../meta/time.ts';
 import type { Scalar } from './registry.ts';
 
-/** The value in its canonical form, or what is wrong with it. */
+/** The value in its canonical form, or the reason why it is invalid. */
 export type ScalarResult =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly type: boolean; readonly detail: string };
@@ -18,32 +19,33 @@ const wrongType = (expected: string, value: unknown): ScalarResult => ({
 });
 const wrongValue = (detail: string): ScalarResult => ({ ok: false, type: false, detail });
 
-/** `a list`, `true or false`…: what kind of JSON value this is. */
+/** Returns the kind of a JSON value: `a list`, `true or false`… */
 export function describe(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'an object';
   if (typeof value === 'boolean') return 'a boolean';
-  return typeof value === 'number' ? 'a number' : 'a string';
+  return typeof value === 'string' ? 'a string' : 'a number';
 }
 
-const INTEGER_RANGES: ReadonlyMap<Scalar, readonly [number, number]> = new Map<
-  Scalar,
-  readonly [number, number]
->([
-  ['int32', [-(2 ** 31), 2 ** 31 - 1]],
+type Range = readonly [Int64, Int64];
+
+const INT32: Range = [-(2 ** 31), 2 ** 31 - 1];
+const INTEGER_RANGES: ReadonlyMap<Scalar, Range> = new Map<Scalar, Range>([
+  ['int32', INT32],
   ['uint32', [0, 2 ** 32 - 1]],
-  // JSON numbers are exact up to 2^53; nothing in the API needs more.
-  ['int64', [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]],
-  ['uint64', [0, Number.MAX_SAFE_INTEGER]],
+  ['int64', [MIN_INT64, MAX_INT64]],
+  ['uint64', [0, MAX_UINT64]],
 ]);
 
-function decodeInteger(value: unknown, [min, max]: readonly [number, number]): ScalarResult {
-  if (typeof value !== 'number') return wrongType('a whole number', value);
-  if (!Number.isFinite(value) || (!Number.isInteger(value) && Math.abs(value) < 2 ** 53)) {
-    return wrongValue('must be a whole number');
-  }
-  return value >= min && value <= max ? accept(value) : wrongValue(`must be between ${min} and ${max}`);
+function decodeInteger(value: unknown, [min, max]: Range): ScalarResult {
+  if (typeof value === 'number') {
+    if (!Number.isInteger(value)) return wrongValue('must be a whole number');
+    // An inexact number may have been written as another one, out of range or with a fraction.
+    if (value >= min && value <= max && Number.isSafeInteger(value)) return accept(value);
+  } else if (typeof value !== 'bigint') return wrongType('a whole number', value);
+  else if (value >= min && value <= max) return accept(value);
+  return wrongValue(`must be between ${min} and ${max}`);
 }
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
@@ -54,15 +56,15 @@ function decodeBytes(value: unknown): ScalarResult {
   return BASE64.test(text) ? accept(text) : wrongValue('must be standard base64 with padding');
 }
 
-/** Whether a text is plainly a time in its canonical form, `2022-05-03T09:15:59Z`; false says nothing. */
+/** Reports whether a text is obviously a canonical time, `2022-05-03T09:15:59Z`; false is inconclusive. */
 function isCanonicalTime(text: string): boolean {
   if (text.length !== 20 || !CANONICAL_TIME.test(text)) return false;
-  // Every month has 28 days; the others are left to the parser.
+  // Every month has 28 days; the parser checks later ones.
   return text.charCodeAt(8) < 0x32 || text.charCodeAt(9) < NINE;
 }
 const CANONICAL_TIME = /^[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
 
-/** Runs a parser and turns its own error into a result. */
+/** Runs a parser and converts its error to a result. */
 function tryParse(parse: () => unknown): ScalarResult {
   try {
     return accept(parse());
@@ -75,13 +77,13 @@ function tryParse(parse: () => unknown): ScalarResult {
   }
 }
 
-/** Suffixes with which an amount below 1000 that does not begin with a zero is as short as it can be. */
+/** Suffixes with which an amount below 1000 without a leading zero is canonical. */
 const SHORT_SUFFIXES: ReadonlySet<string> = new Set(['', 'm', 'k', 'M', 'G', 'T', 'Ki', 'Mi', 'Gi', 'Ti']);
 const ZERO = 0x30;
 const NINE = 0x39;
 const isDigit = (code: number): boolean => code >= ZERO && code <= NINE;
 
-/** Whether a text is plainly a quantity in its canonical form, as most are; false says nothing. */
+/** Reports whether a text is obviously a canonical quantity, as most are; false is inconclusive. */
 export function isCanonicalQuantity(text: string): boolean {
   const { length } = text;
   if (length === 0 || length > 5) return false;
@@ -92,8 +94,9 @@ export function isCanonicalQuantity(text: string): boolean {
 }
 
 function decodeQuantity(value: unknown): ScalarResult {
-  if (typeof value !== 'string' && typeof value !== 'number') return wrongType('a quantity', value);
-  return tryParse(() => canonicalizeQuantity(typeof value === 'string' ? value.trim() : value));
+  if (typeof value === 'string') return tryParse(() => canonicalizeQuantity(value.trim()));
+  if (typeof value !== 'number' && typeof value !== 'bigint') return wrongType('a quantity', value);
+  return tryParse(() => canonicalizeQuantity(typeof value === 'bigint' ? String(value) : value));
 }
 
 function decodeTime(value: unknown, micro: boolean): ScalarResult {
@@ -107,8 +110,8 @@ function decodeTime(value: unknown, micro: boolean): ScalarResult {
 
 function decodeIntOrString(value: unknown): ScalarResult {
   if (typeof value === 'string') return accept(value);
-  return typeof value === 'number'
-    ? decodeInteger(value, [-(2 ** 31), 2 ** 31 - 1])
+  return typeof value === 'number' || typeof value === 'bigint'
+    ? decodeInteger(value, INT32)
     : wrongType('a whole number or a string', value);
 }
 
@@ -120,7 +123,7 @@ function decodeDuration(value: unknown): ScalarResult {
   });
 }
 
-/** Checks a scalar and gives its canonical form. `null` is never passed. */
+/** Validates a scalar and returns its canonical form. `null` is never passed. */
 export function decodeScalar(scalar: Scalar, value: unknown): ScalarResult {
   switch (scalar) {
     case 'string':
@@ -134,6 +137,7 @@ export function decodeScalar(scalar: Scalar, value: unknown): ScalarResult {
       return decodeInteger(value, INTEGER_RANGES.get(scalar) ?? [0, 0]);
     case 'float':
     case 'double':
+      if (typeof value === 'bigint') return accept(Number(value));
       return typeof value === 'number' ? accept(value) : wrongType('a number', value);
     case 'bytes':
       return decodeBytes(value);
@@ -158,4 +162,6 @@ export function decodeScalar(scalar: Scalar, value: unknown): ScalarResult {
 }
 
 const stringHint = (value: unknown): string =>
-  typeof value === 'number' || typeof value === 'boolean' ? 'a string (put it in quotes)' : 'a string';
+  typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean'
+    ? 'a string (put it in quotes)'
+    : 'a string';

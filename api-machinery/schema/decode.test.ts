@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
+import type { ConfigMap, Pod, Secret } from '../gen/core-v1.ts';
 import { VOCABULARIES } from '../vocabulary.ts';
 import { decode } from './decode.ts';
-import type { ConfigMap, Pod, Secret } from './gen/core-v1.ts';
 import { jsonFields, parseTypeName } from './registry.ts';
 import { suggest } from './suggestion.ts';
 

@@ -1,9 +1,11 @@
-/** From an unknown JSON value to an API object: every member is checked against the schema, every fault is
- *  reported with its path, and values get their canonical form. Pure; the input is not changed. On the path of
- *  every write: no text of a path is built before there is a fault. */
+/** Decoder from an unknown JSON value to an API object: validates every member against the schema, reports
+ *  every error with its path, and converts values to their canonical form. Pure; does not change its input.
+ *  On the path of every write: no path text is built before there is an error. */
 
 import { formatPath, type PathElement } from '../codec/limits.ts';
 import { setMember } from '../codec/set-member.ts';
+import { Later } from '../kit/later.ts';
+import type { Steps } from '../kit/steps.ts';
 import type { FieldError, FieldErrorKind } from '../meta/field-error.ts';
 import { VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
 import {
@@ -20,33 +22,33 @@ import type { Scalar } from './registry.ts';
 import { didYouMean } from './suggestion.ts';
 
 export interface DecodeOptions {
-  /** Whose member names the value has, and the result gets. Default our own. */
+  /** Vocabulary of the member names in the value and the result. Default: the platform's. */
   readonly vocabulary?: Vocabulary;
-  /** Path at which the value stands; default none. */
+  /** Path of the value; default none. */
   readonly path?: readonly PathElement[];
-  /** What to do with members that the type does not have. Either way they are left out of the result.
-   *  Default `report`. */
+  /** Treatment of unknown members. They are always omitted from the result. Default `report`. */
   readonly unknownFields?: 'report' | 'ignore';
-  /** What to do where a required member is absent; it gets its type's zero value either way. Default `report`. */
+  /** Treatment of absent required members. They always get their type's zero value. Default `report`. */
   readonly missingFields?: 'report' | 'ignore';
-  /** What to do with members that hold nothing. `canonical`: the result has those that upstream's types print, such
-   *  as a container's `resources`, and none of the others, such as empty labels, whatever the value has: clients that
-   *  write a type's zero values and clients that leave them out mean the same. Times are absent where they are zero.
+  /** Treatment of empty members. `canonical`: the result has those that upstream's types print, such as a
+   *  container's `resources`, and none of the others, such as empty labels, whatever the value has: objects
+   *  of clients that write zero values and of clients that omit them are equal. Zero times are absent.
    *  Default `keep`. */
   readonly emptyFields?: 'keep' | 'canonical';
-  /** What such a decoding gave before: structures that the value has from it, itself, stand in the result as they are. */
+  /** Result of an earlier decoding: structures that the value shares with it by identity are taken over
+   *  unchanged. */
   readonly known?: object;
 }
 
 export interface Decoded<T> {
-  /** Complete in shape even where there are errors: what could not be decoded is absent or zero. */
+  /** Complete in shape even if there are errors: members that could not be decoded are absent or zero. */
   readonly value: T;
   readonly errors: readonly FieldError[];
 }
 
-/** Above any depth that the codecs let through; ends values that contain themselves. */
+/** Above any depth that the codecs accept; stops at values that contain themselves. */
 const MAX_DEPTH = 200;
-/** Nobody reads more; one large body must not take long to be refused. */
+/** More errors would not be read; rejecting a large body must not take long. */
 const MAX_FAULTS = 200;
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -54,15 +56,17 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 class Decoder {
   readonly errors: FieldError[] = [];
-  readonly #path: PathElement[];
+  #path: PathElement[];
   readonly #options: DecodeOptions;
   readonly #thorough: boolean;
   readonly #canonical: boolean;
   readonly #known: Readonly<Record<string, unknown>> | undefined;
   #hidden = false;
+  #later: Later | undefined;
 
-  constructor(options: DecodeOptions, thorough: boolean) {
+  constructor(options: DecodeOptions, thorough: boolean, later?: Later) {
     this.#options = options;
+    this.#later = later;
     this.#thorough = thorough;
     this.#canonical = options.emptyFields === 'canonical';
     this.#path = options.path === undefined ? [] : [...options.path];
@@ -94,11 +98,14 @@ class Decoder {
   }
 
   #scalar(scalar: Scalar, value: unknown): unknown {
-    // Most of what there is: needs neither a result object nor a look at the rules.
+    // The common case: needs neither a result object nor the rules.
     if (typeof value === 'string' && (scalar === 'string' || isQuantityDone(scalar, value))) return value;
     const result = decodeScalar(scalar, value);
     if (result.ok) return result.value;
-    return this.#report(result.type ? 'FieldValueTypeInvalid' : 'FieldValueInvalid', result.detail, value);
+    // Such a number may differ from the written one.
+    const isRounded = typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
+    const kind = result.type ? 'FieldValueTypeInvalid' : 'FieldValueInvalid';
+    return this.#report(kind, result.detail, isRounded ? undefined : value);
   }
 
   #tooDeep(): boolean {
@@ -114,18 +121,41 @@ class Decoder {
     if (this.#tooDeep()) return undefined;
     const items: readonly unknown[] = value;
     const result: unknown[] = [];
-    for (let index = 0; index < items.length; index += 1) {
-      const item = items[index];
-      this.#path.push(index);
-      let decoded: unknown;
-      if (item === null && isFreeForm(element)) decoded = null;
-      else if (item === null) this.#report('FieldValueTypeInvalid', 'list item must not be null');
-      else decoded = this.decode(element, item);
-      this.#path.pop();
-      // Keeps the index of every other item, so that later errors have the right path.
-      result.push(decoded === undefined ? this.#zero(element) : decoded);
+    if (this.#later === undefined) {
+      for (let index = 0; index < items.length; index += 1)
+        result.push(this.#item(element, items[index], index));
+      return result;
     }
+    const here = this.#here();
+    this.#later.each(items, (item, index) => {
+      here(() => result.push(this.#item(element, item, index)));
+    });
     return result;
+  }
+
+  /** Does what is done later at the place that this is now. */
+  #here(): (work: () => void) => void {
+    const path = [...this.#path];
+    const hidden = this.#hidden;
+    return (work) => {
+      const outer = { path: this.#path, hidden: this.#hidden };
+      this.#path = path;
+      this.#hidden = hidden;
+      work();
+      this.#path = outer.path;
+      this.#hidden = outer.hidden;
+    };
+  }
+
+  #item(element: ValuePlan, item: unknown, index: number): unknown {
+    this.#path.push(index);
+    let decoded: unknown;
+    if (item === null && isFreeForm(element)) decoded = null;
+    else if (item === null) this.#report('FieldValueTypeInvalid', 'list item must not be null');
+    else decoded = this.decode(element, item);
+    this.#path.pop();
+    // Keeps the index of every other item, so that later errors have the right path.
+    return decoded === undefined ? this.#zero(element) : decoded;
   }
 
   #map(element: ValuePlan, ofText: boolean, value: unknown): unknown {
@@ -134,13 +164,19 @@ class Decoder {
     }
     if (this.#tooDeep()) return undefined;
     const result: Record<string, unknown> = {};
-    for (const key of Object.keys(value)) {
+    const entry = (key: string): void => {
       // An empty value in YAML (`key:`) is the empty text, as in the field.
       const given = ofText && value[key] === null ? '' : value[key];
       this.#path.push(key);
       const decoded = this.decode(element, given);
       this.#path.pop();
       if (decoded !== undefined) setMember(result, key, decoded);
+    };
+    const keys = Object.keys(value);
+    if (this.#later === undefined) for (const key of keys) entry(key);
+    else {
+      const here = this.#here();
+      this.#later.each(keys, (key) => here(() => entry(key)));
     }
     return result;
   }
@@ -153,8 +189,8 @@ class Decoder {
     return this.#thorough ? this.#structInOrder(plan, value) : this.#structAsGiven(plan, value);
   }
 
-  /** Looks at what is there rather than at all that could be. Where something is wrong `decode`
-   *  starts anew, to give the faults in the order of the type's members. */
+  /** Iterates over the members of the value instead of those of the type. On an error `decode` starts over,
+   *  to report the errors in the order of the type's members. */
   #structAsGiven(plan: StructPlan, value: Readonly<Record<string, unknown>>): unknown {
     const result: Record<string, unknown> = {};
     const { members } = plan;
@@ -198,20 +234,29 @@ class Decoder {
     this.#path.push(name);
     const outer = this.#hidden;
     if (member.hidden) this.#hidden = true;
+    const later = this.#later;
+    // What is looked at as a whole is decoded as a whole.
+    if (member.words !== undefined) this.#later = undefined;
     let decoded = this.decode(value, given);
+    this.#later = later;
     if (member.words !== undefined && decoded !== undefined) this.#checkWords(member.words, decoded);
     this.#hidden = outer;
     this.#path.pop();
     if (decoded === undefined && member.required) decoded = this.#zero(value);
-    if (this.#canonical && member.omitEmpty && isEmptyValue(decoded)) return;
+    if (this.#canonical && member.omitEmpty && isEmptyValue(decoded) && !this.#isPutOff(given)) return;
     if (decoded !== undefined) result[name] = decoded;
+  }
+
+  /** What was decoded of it may look empty, but isn't. */
+  #isPutOff(given: unknown): boolean {
+    return this.#later !== undefined && typeof given === 'object' && !isEmptyValue(given);
   }
 
   #zero(plan: ValuePlan): unknown {
     return zeroValue(plan, this.#canonical);
   }
 
-  /** Whether the result now has the member. */
+  /** Returns whether the result now has the member. */
   #missing(member: MemberPlan, result: Record<string, unknown>): boolean {
     if (member.required && this.#options.missingFields !== 'ignore') {
       this.#path.push(member.name);
@@ -248,7 +293,7 @@ class Decoder {
     }
   }
 
-  /** Types with a JSON form of their own that are not shared scalars. */
+  /** Decodes types with a JSON form of their own that are not shared scalars. */
   #special(form: string, schema: ValuePlan, value: unknown): unknown {
     if (this.#tooDeep()) return undefined;
     const isText = Array.isArray(value) && value.every((item) => typeof item === 'string');
@@ -260,7 +305,7 @@ class Decoder {
   }
 }
 
-/** The same members in output order, so that equal objects have equal texts. */
+/** Returns the members in output order, so that equal objects have equal texts. */
 function inOrder(plan: StructPlan, object: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   for (const name of plan.members.keys()) {
@@ -270,16 +315,16 @@ function inOrder(plan: StructPlan, object: Readonly<Record<string, unknown>>): R
   return result;
 }
 
-/** Any JSON, null included, such as a word of a schema's `enum`. */
+/** Accepts any JSON, null included, such as an item of a schema's `enum`. */
 const isFreeForm = (plan: ValuePlan): boolean =>
   plan.kind === 'special' && plan.form !== 'string-array' && !plan.form.startsWith('schema-object');
 
 const isQuantityDone = (scalar: Scalar, value: string): boolean =>
   (scalar === 'Quantity' || scalar === 'QuantityValue') && isCanonicalQuantity(value);
 
-/** Decodes a value as the type named, such as `core/v1.Pod`; `T` is that type in `gen/`. Null counts as absent,
- *  closed sets of words are enforced, quantities, times and base64 get their canonical text.
- *  @throws UnknownTypeError if there is no such type */
+/** Decodes a value as the named type, such as `core/v1.Pod`; `T` is that type in `gen/`. Null counts as
+ *  absent, enums are enforced, quantities, times and base64 get their canonical text.
+ *  @throws UnknownTypeError if the type does not exist */
 export function decode<T>(typeRef: string, value: unknown, options: DecodeOptions = {}): Decoded<T> {
   const plan = planOf(typeRef, options.vocabulary ?? VOCABULARIES.plat);
   let decoder = new Decoder(options, false);
@@ -291,4 +336,27 @@ export function decode<T>(typeRef: string, value: unknown, options: DecodeOption
   decoded ??= zeroValue(plan, options.emptyFields === 'canonical');
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `gen/` and the decoder come from one table
   return { value: decoded as T, errors: decoder.errors };
+}
+
+/** The same, of a large value, in short steps. Where there are several errors they may stand in another order.
+ *  @throws UnknownTypeError if there is no such type */
+export function* decodeInSteps<T>(
+  typeRef: string,
+  value: unknown,
+  options: DecodeOptions = {},
+): Steps<Decoded<T>> {
+  const plan = planOf(typeRef, options.vocabulary ?? VOCABULARIES.plat);
+  let decoder: Decoder | undefined;
+  let decoded: unknown;
+  for (const thorough of [false, true]) {
+    const later = new Later();
+    decoder = new Decoder(options, thorough, later);
+    decoded = decoder.decode(plan, value);
+    yield* later.steps();
+    if (decoder.errors.length === 0) break;
+    yield;
+  }
+  decoded ??= zeroValue(plan, options.emptyFields === 'canonical');
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `gen/` and the decoder come from one table
+  return { value: decoded as T, errors: decoder?.errors ?? [] };
 }

@@ -1,25 +1,25 @@
-/** What the conditions and sources of the default rules mean, by the text that the table has for them. Pure.
+/** Conditions and sources of the default rules, by their text in the table. Pure.
  *  Source: schema/data/defaults.json. */
 import { formatQuantity, parseQuantity, QuantityError, roundUpToMilli } from '../meta/quantity.ts';
 import { VOCABULARIES } from '../vocabulary.ts';
 import { isObject, type JsonObject } from './default-rules.ts';
 
-/** What a condition or source may look at. */
+/** Input of a condition or source. */
 export interface RuleContext {
   /** The object of the rule's type. */
   readonly root: JsonObject;
-  /** The object that has, or will have, the field. */
+  /** The parent object of the field. */
   readonly parent: JsonObject;
 }
 
 export interface Condition {
   /** Holds in addition to the field being unset. */
   readonly holds: (context: RuleContext) => boolean;
-  /** Where it holds, optional objects on the way to the field come into being. */
+  /** If it holds, optional objects on the path to the field are created. */
   readonly creates?: boolean;
-  /** Looks at what later rules of the type fill, so it is asked before them. */
+  /** Depends on fields that later rules of the type fill, so it is evaluated before them. */
   readonly early?: boolean;
-  /** The rule is for another stage than reading an object. */
+  /** The rule applies at another stage than decoding. */
   readonly elsewhere?: boolean;
 }
 
@@ -29,7 +29,7 @@ const memberOf = (value: unknown, name: string): unknown => (isObject(value) ? v
 const specOf = (root: JsonObject, name: string): unknown => memberOf(root['spec'], name);
 const specText = (root: JsonObject, name: string): string => textOf(specOf(root, name));
 
-/** Tag and digest of an image reference; a name without both has the tag `latest`. */
+/** Returns the tag and digest of an image reference; a name without both has the tag `latest`. */
 export function imageTag(image: string): string {
   const at = image.indexOf('@');
   const name = at < 0 ? image : image.slice(0, at);
@@ -50,7 +50,7 @@ const METRICS_ANNOTATIONS = Object.values(VOCABULARIES).map(
   ({ domain }) => `autoscaling.alpha.${domain}/metrics`,
 );
 
-/** Metrics other than CPU are kept in an annotation in version 1. */
+/** Metrics other than CPU are stored in an annotation in version 1. */
 function hasMetricsAnnotation(root: JsonObject): boolean {
   const annotations = memberOf(root['metadata'], 'annotations');
   return METRICS_ANNOTATIONS.some((key) => textOf(memberOf(annotations, key)) !== '');
@@ -98,7 +98,7 @@ const SERVICES: readonly (readonly [string, Condition])[] = [
         (countOf(specOf(root, 'clusterIPs')) === 2 || countOf(specOf(root, 'ipFamilies')) === 2),
     },
   ],
-  // A service that is only being updated keeps the policy that it has, which is not known here.
+  // An update of a service preserves its policy, which is not known here.
   ['otherwise unset and type not ExternalName (set at IP allocation)', { ...always, elsewhere: true }],
   [
     'ipFamilyPolicy=RequireDualStack and 1 family given',
@@ -186,7 +186,7 @@ const withOtherFamily = (families: readonly unknown[]): readonly unknown[] => [
   families[0] === 'IPv6' ? 'IPv4' : 'IPv6',
 ];
 
-/** Only these can stand in a quantity that is finer than a thousandth. */
+/** Only these suffixes can be in a quantity finer than a thousandth. */
 const MAY_BE_FINE = /[nu.eE]/;
 
 function roundQuantity(found: unknown): unknown {

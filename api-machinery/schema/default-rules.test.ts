@@ -8,7 +8,7 @@ interface Case {
   readonly given: object;
   readonly expected: object;
   readonly gates?: readonly string[];
-  /** Objects that the rule leaves as they are, but for other rules' work. */
+  /** Objects that the rule does not change, though other rules may. */
   readonly untouched?: readonly object[];
 }
 
@@ -104,7 +104,7 @@ const CORE: Readonly<Record<string, Case>> = {
     { ipFamilies: ['IPv4'] },
     { type: 'ExternalName', ipFamilies: both },
   ),
-  // The allocator of service addresses does it: an update keeps the policy that the service has.
+  // The allocator of service addresses sets it: an update preserves the policy of the service.
   'core/v1.Service spec.ipFamilyPolicy otherwise unset and type not ExternalName (set at IP allocation)':
     service({}, {}, {}),
   'core/v1.Service spec.ipFamilies[1] ipFamilyPolicy=RequireDualStack and 1 family given': service(
@@ -119,7 +119,7 @@ const CORE: Readonly<Record<string, Case>> = {
     { type: 'LoadBalancer', allocateLoadBalancerNodePorts: false },
     { type: 'NodePort' },
   ),
-  // An empty map is not shown.
+  // An empty map is omitted.
   'core/v1.ConfigMap data': { given: {}, expected: {}, untouched: [{}] },
   'core/v1.Node status.allocatable allocatable unset and capacity set status.capacity': {
     given: { status: { capacity: { cpu: '2' } } },
@@ -314,7 +314,7 @@ const OTHERS: Readonly<Record<string, Case>> = {
       { kind: 'Group', apiGroup: 'x' },
     ],
   },
-  // An empty text is not shown.
+  // An empty string is omitted.
   [`${RBAC}/v1.Subject apiGroup kind ServiceAccount`]: {
     given: { kind: 'ServiceAccount', name: 'a' },
     expected: {},
@@ -364,7 +364,7 @@ const nested = (path: readonly string[], value: unknown): object => {
   return { [member]: rest.length === 0 ? value : nested(rest, value) };
 };
 
-/** Some value that isn't the default, and isn't a zero. */
+/** Returns a value that is neither the default nor zero. */
 function otherThan(value: unknown): unknown {
   if (typeof value === 'string') return 'Other';
   if (typeof value === 'number') return value + 7;

@@ -10,20 +10,20 @@ export interface DefaultRule {
   /** Members joined with dots; `[]` for every item, `<name>` for every key of a map, `[1]` for the item to add. */
   readonly path: string;
   readonly value?: unknown;
-  /** The value where upstream's words are spoken, if it differs. */
+  /** The value in upstream's vocabulary, if it differs. */
   readonly upstreamValue?: unknown;
   /** Path of the value to copy, or a source in SOURCES. */
   readonly from?: string;
   /** Condition beside the field being unset; must be in CONDITIONS. */
   readonly when?: string;
   readonly gate?: string;
-  /** Set even where there is a value; `null` removes it. */
+  /** Set even if there is a value; `null` removes it. */
   readonly forced?: boolean;
-  /** Why a rule is not for objects that leave the program. */
+  /** Why a rule does not apply to objects that clients see. */
   readonly note?: string;
 }
 
-/** A rule that the table has and the program does not understand: a mistake in the program. */
+/** A rule of the table that the program does not support: a bug. */
 export class DefaultRuleError extends Error {
   override readonly name = 'DefaultRuleError';
   readonly reason = 'UnknownDefaultRule';

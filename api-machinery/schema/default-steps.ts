@@ -1,5 +1,5 @@
-/** One default rule, made ready to run: its path is resolved against the types once, and what remains is a function
- *  that looks at an object and fills it. Pure but for the object handed in. */
+/** Compiler of default rules: resolves a rule's path against the types once and returns a function that fills
+ *  an object. Pure except for that object. */
 import { setMember } from '../codec/set-member.ts';
 
 import { VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
@@ -11,16 +11,16 @@ import { formatTypeName, jsonFields, shapeOf, type TypeName } from './registry.t
 export interface DefaultOptions {
   /** Feature gates that are on; rules of other gates do not apply. Default none. */
   readonly gates?: ReadonlySet<string>;
-  /** Whose words the values are. Default our own. */
+  /** Vocabulary of the values. Default: the platform's. */
   readonly vocabulary?: Vocabulary;
 }
 
-/** Fills `parent`, which lies in `root` (an object of the rule's type) or is it. */
+/** Fills `parent`, which is `root` (an object of the rule's type) or inside it. */
 export type Step = (parent: JsonObject, root: JsonObject, options: DefaultOptions) => void;
 
 const UNCONDITIONAL: Condition = { holds: () => true };
 
-/** A member of a type's objects, with what the rules need to know of it. */
+/** A member of a type's objects, as the rules need it. */
 interface Member {
   readonly pointer: boolean;
   /** The type of the member, or of its items or entries. */
@@ -51,11 +51,11 @@ const isZero = (value: unknown): boolean =>
   value === false ||
   (Array.isArray(value) ? value.length === 0 : isObject(value) && isEmpty(value));
 
-/** A pointer is unset only when absent; other fields also when they have their zero value. */
+/** A pointer is unset only if it is absent; other fields also if they have their zero value. */
 const isUnset = (value: unknown, pointer: boolean): boolean =>
   value === undefined || (!pointer && isZero(value));
 
-/** A copy of plain JSON; for values as small as defaults much cheaper than structuredClone. */
+/** Returns a copy of plain JSON; for values as small as defaults much cheaper than structuredClone. */
 function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyOf);
   if (!isObject(value)) return value;
@@ -72,7 +72,7 @@ function readPath(root: JsonObject, path: readonly string[]): unknown {
 
 type Source = (parent: JsonObject, root: JsonObject, options: DefaultOptions) => unknown;
 
-/** Where the value comes from: the table, a member beside the field, or a path from the rule's own object. */
+/** Source of the value: the table, a sibling of the field, or a path from the rule's object. */
 function compileSource(rule: DefaultRule): Source {
   const { from, value, upstreamValue } = rule;
   if (from === undefined) {
@@ -105,7 +105,7 @@ function compileSetter(rule: DefaultRule, name: string, pointer: boolean): Step 
   return (parent, root, options) => {
     if (!isUnset(parent[name], pointer) || !holds({ root, parent })) return;
     const value = source(parent, root, options);
-    // What a client would not see is not written.
+    // A value that is omitted from output is not set.
     if (value === undefined || (!pointer && isZero(value))) return;
     parent[name] = value;
   };
@@ -123,7 +123,7 @@ function compileMerge(rule: DefaultRule, name: string): Step {
   };
 }
 
-/** Rules over the entries of a map: computed from each entry, or copied from another map's entries. */
+/** Applies a rule to the entries of a map: computed from each entry, or copied from another map's entries. */
 function compileEntries(rule: DefaultRule, name: string): Step {
   const { holds } = conditionOf(rule);
   const compute = typeof rule.value === 'string' ? COMPUTED.get(rule.value) : undefined;
@@ -148,7 +148,7 @@ function compileEntries(rule: DefaultRule, name: string): Step {
   };
 }
 
-/** Adds to a list, from what is in it. */
+/** Adds an item to a list, computed from its items. */
 function compileAddition(rule: DefaultRule, name: string): Step {
   const { holds } = conditionOf(rule);
   const compute = COMPUTED.get(String(rule.value));
@@ -166,8 +166,8 @@ function compileItems(name: string, next: Step): Step {
   };
 }
 
-/** An absent optional object stays absent, an absent embedded one comes into being if something is set in it, with the
- *  members that its type always has. */
+/** An absent optional object stays absent; an absent embedded one is created if a member of it is set, with
+ *  the members that its type always has. */
 function compileMember(rule: DefaultRule, name: string, { pointer, inner }: Member, next: Step): Step {
   const condition = conditionOf(rule);
   const { holds } = condition;
@@ -201,8 +201,8 @@ function compilePath(rule: DefaultRule, owner: TypeName, path: readonly string[]
   return isList ? compileItems(name, next) : compileMember(rule, name, member, next);
 }
 
-/** The rule as a function of an object of type `owner` (the rule's type, or one that includes it).
- *  @throws DefaultRuleError if it is not understood */
+/** Compiles the rule to a function of an object of type `owner` (the rule's type, or one that includes it).
+ *  @throws DefaultRuleError if the rule is not supported */
 export function compileRule(rule: DefaultRule, owner: TypeName): Step {
   const step = compilePath(rule, owner, rule.path.split('.'));
   const { gate } = rule;
@@ -212,12 +212,12 @@ export function compileRule(rule: DefaultRule, owner: TypeName): Step {
   };
 }
 
-/** The member of its type's objects that the rule fills, or that it leads into. */
+/** Returns the member of the type's objects that the rule fills or descends into. */
 export const firstMember = ({ path }: DefaultRule): string => /^[^.[]*/.exec(path)?.[0] ?? path;
 
-/** Whether the rule is asked before the others of its type. */
+/** Reports whether the rule is evaluated before the others of its type. */
 export const isEarly = (rule: DefaultRule): boolean => conditionOf(rule).early === true;
 
-/** Whether the rule is for objects that are read, rather than for a form or stage that clients don't see. */
+/** Reports whether the rule applies to decoded objects, not only to a form or stage that clients don't see. */
 export const isForReading = (rule: DefaultRule): boolean =>
   rule.note?.startsWith('internal only') !== true && conditionOf(rule).elsewhere !== true;

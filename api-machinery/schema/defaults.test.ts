@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
+import type { Container, Pod, PodSpec, Volume } from '../gen/core-v1.ts';
 import { VOCABULARIES } from '../vocabulary.ts';
 import { imageTag } from './default-conditions.ts';
 import { applyDefaults } from './defaults.ts';
-import type { Container, Pod, PodSpec, Volume } from './gen/core-v1.ts';
 
 const withContainer = (container: Partial<Container>, spec: Partial<PodSpec> = {}): Pod => ({
   metadata: { name: 'a' },

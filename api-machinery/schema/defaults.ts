@@ -1,6 +1,6 @@
-/** Fills what an object leaves out, from the rules in schema/data/defaults.json. The rules of a type, and those of
- *  the types inside it, are made into one plan when the type is first asked for; running it costs microseconds.
- *  Rules of an outer type apply before those of the types inside it. */
+/** Defaulting of API objects by the rules in schema/data/defaults.json. The rules of a type, and those of the
+ *  types inside it, are compiled to one plan at the type's first use; running it costs microseconds. Rules of
+ *  an outer type apply before those of the types inside it. */
 import { type DefaultRule, isObject, type JsonObject, readDefaultRules } from './default-rules.ts';
 import {
   compileRule,
@@ -24,11 +24,11 @@ import { remember } from './remember.ts';
 
 export type { DefaultOptions } from './default-steps.ts';
 
-/** What to do with a value; only values that hold something with rules have a visitor. */
+/** Visitor of a value; only values that contain types with rules have one. */
 type Visit = (value: unknown, options: DefaultOptions) => void;
 
 interface Plan {
-  /** Each with the member that it fills, or looks into. */
+  /** Each with the member that it fills or descends into. */
   readonly steps: readonly { readonly name: string; readonly step: Step }[];
   readonly members: readonly { readonly name: string; readonly visit: Visit }[];
 }
@@ -43,7 +43,7 @@ const ruleIndex = remember((): ReadonlyMap<string, readonly DefaultRule[]> => {
 
 const rulesOf = (name: TypeName): readonly DefaultRule[] => ruleIndex().get(formatTypeName(name)) ?? [];
 
-/** Whether a type, or one that its objects can contain, has rules. */
+/** Reports whether a type, or one that its objects can contain, has rules. */
 const hasRules = remember((key): boolean => {
   const seen = new Set<string>();
   const pending = [parseTypeName(key)];
@@ -109,10 +109,10 @@ const isComplete = (value: unknown, complete: unknown): boolean =>
 
 const NO_OPTIONS: DefaultOptions = {};
 
-/** Gives the draft every default that applies to it and to what is inside it. What it shares with `complete`, an
- *  object that has its defaults, stays as it is.
+/** Applies every default to the draft, at all levels. Parts that it shares with `complete`, an object that
+ *  has its defaults, are not changed.
  *  @throws UnknownTypeError
- *  @throws DefaultRuleError if a rule of the type is not understood */
+ *  @throws DefaultRuleError if a rule of the type is not supported */
 export function applyDefaultsInPlace(
   typeRef: string,
   draft: object,
@@ -122,9 +122,9 @@ export function applyDefaultsInPlace(
   if (isObject(draft)) run(planOf(typeRef), draft, options, isObject(complete) ? complete : undefined);
 }
 
-/** A copy of the object with every default that applies to it and to what is inside it.
+/** Returns a copy of the object with every default that applies to it, at all levels.
  *  @throws UnknownTypeError
- *  @throws DefaultRuleError if a rule of the type is not understood */
+ *  @throws DefaultRuleError if a rule of the type is not supported */
 export function applyDefaults<T>(typeRef: string, value: T, options: DefaultOptions = NO_OPTIONS): T {
   const copy = structuredClone(value);
   if (typeof copy === 'object' && copy !== null) applyDefaultsInPlace(typeRef, copy, options);

@@ -1,12 +1,12 @@
-/** What is said of a setting or feature gate that is accepted and has no effect. */
+/** Messages about settings and feature gates that are accepted but have no effect. */
 
 /** Why something that can be set has no effect. */
 export interface NoEffect {
-  /** `ignored`: it has no meaning in this program. `not implemented`: it would have one. */
+  /** `ignored`: not applicable to this program. `not implemented`: applicable, but missing. */
   readonly state: 'ignored' | 'not implemented';
   /** The reason, or what happens instead: a clause without a full stop. May be empty. */
   readonly why: string;
-  /** The value with which the program does what is asked all the same. */
+  /** The value that matches the program's fixed behavior. */
   readonly always?: boolean | string;
 }
 
@@ -25,14 +25,14 @@ export const notImplemented = (why = '', always?: boolean | string): NoEffect =>
 /** `not implemented: always on`. */
 export const effectText = ({ state, why }: NoEffect): string => (why === '' ? state : `${state}: ${why}`);
 
-/** Something without effect that the user has set. */
+/** A setting without effect that the user has set. */
 export interface SetInVain {
-  /** As the user wrote it, with the place where it needs one. */
+  /** As the user wrote it, with the location if it needs one. */
   readonly subject: string;
   readonly effect: NoEffect;
 }
 
-/** At most two lines: what has no effect because it is not implemented, and what is ignored. */
+/** Returns at most two lines: the settings that are not implemented, and those that are ignored. */
 export function noEffectWarnings(found: readonly SetInVain[]): readonly string[] {
   return (['not implemented', 'ignored'] as const).flatMap((state) => {
     const parts = found

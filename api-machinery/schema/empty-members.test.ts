@@ -1,11 +1,11 @@
-/** Clients that write a type's zero values, as those with upstream's types do, and clients that leave them out mean the
- *  same: what is read of them is the same text, for every type that there is. The forms that such clients write are
- *  made here from the tables, by rules of their own. */
+/** Equivalence of objects from clients that write zero values, as those with upstream's types do, and from
+ *  clients that omit them: both decode to the same text, for every type. The forms that such clients write
+ *  are generated here from the tables, independently of the decoder. */
 import { readdirSync, readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createApiProtobuf } from '../codec/api-protobuf.ts';
 import { formatYaml, parseYaml } from '../codec/yaml.ts';
+import { createApiProtobuf } from '../protobuf/api-protobuf.ts';
 import { VOCABULARIES } from '../vocabulary.ts';
 import { completed } from './complete.ts';
 import { decode } from './decode.ts';
@@ -50,7 +50,7 @@ const typesOf = ({ package: packageName, types }: Table): readonly string[] =>
 const hasMessage = (typeRef: string): boolean => {
   const { packageName } = parseTypeName(typeRef);
   const { jsonOnly, fields } = typeOf(typeRef);
-  // Kind and version are in the envelope, for those that have them as ordinary members too.
+  // Kind and version are in the envelope, even for types that declare them as ordinary members.
   const isNamed = fields.some(({ inline, type }) => inline === true && type.endsWith('.TypeMeta'));
   const numbered = !isNamed && fields.some(({ proto }) => proto !== undefined);
   return upstreamProtoPackage(packageName) !== undefined && jsonOnly !== true && numbered;
@@ -66,7 +66,7 @@ const ZEROS: Readonly<Partial<Record<Scalar, unknown>>> = {
   float: 0,
   double: 0,
 };
-/** Scalars that are structures upstream, which print something even if they hold nothing. */
+/** Scalars that are structures upstream, which are printed even if they are empty. */
 const PRINTED: Readonly<Partial<Record<Scalar, unknown>>> = {
   Time: null,
   MicroTime: null,
@@ -98,7 +98,7 @@ const SAMPLES: Readonly<Record<Scalar, unknown>> = {
   RawExtension: { kind: 'X' },
 };
 
-/** Fields with the same number in protobuf, or none, are no part of the object there. */
+/** Fields with the same number in protobuf, or none, are not part of the message. */
 const isNumbered = (typeRef: string, field: JsonField): boolean =>
   field.proto !== undefined || !typeOf(typeRef).fields.some(({ json }) => json === field.json);
 
@@ -118,7 +118,7 @@ function sampleOf(type: string, packageName: string, depth: number, pick: Pick):
     case 'struct': {
       const { jsonForm } = typeOf(shape.name);
       if (jsonForm === 'string-array') return ['get'];
-      // Schemas in one of several forms are left to others' tests.
+      // Schemas in one of several forms have their own tests.
       if (jsonForm?.startsWith('schema-object') === true) return undefined;
       if (jsonForm !== undefined) return { a: 1 };
       return sparse(`${shape.name.packageName}.${shape.name.typeName}`, depth - 1, pick);
@@ -128,7 +128,7 @@ function sampleOf(type: string, packageName: string, depth: number, pick: Pick):
   }
 }
 
-/** An object without a member that holds nothing, but for pointers to nothing. */
+/** Returns an object without empty members, except pointers to empty structures. */
 function sparse(typeRef: string, depth: number, pick: Pick): Json {
   const result: Json = {};
   for (const field of jsonFields(parseTypeName(typeRef))) {
@@ -146,8 +146,8 @@ function sparse(typeRef: string, depth: number, pick: Pick): Json {
   return result;
 }
 
-/** How upstream's types print an object that holds the same. `eager`: as other clients may write it, with everything
- *  that holds nothing, and null for pointers. */
+/** Returns the equal object as upstream's types print it. `eager`: as other clients may write it, with all
+ *  empty members, and null for pointers. */
 function asPrinted(typeRef: string, object: Json, eager = false): Json {
   const result: Json = {};
   for (const field of jsonFields(parseTypeName(typeRef))) {
@@ -201,7 +201,7 @@ const memberOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 const textOf = (value: unknown): string => JSON.stringify(value);
 
-/** Members in the type's order, and nothing that JSON does not have. */
+/** Returns the members in the type's order, without those that JSON does not have. */
 const throughYaml = (value: unknown): unknown => parseYaml(formatYaml(value))[0]?.value;
 
 const structs = tables
@@ -235,7 +235,7 @@ describe.each(structs)('%s', (_, typeRefs) => {
   });
 });
 
-/** Fields that are pointers to structures, lists or maps: nothing and an empty one are two things. */
+/** Fields that are pointers to structures, lists or maps: absent and empty differ. */
 const pointers = tables.flatMap(typesOf).flatMap((typeRef) =>
   jsonFields(parseTypeName(typeRef))
     .filter(({ ptr, type, packageName }) => {
@@ -253,7 +253,7 @@ describe('a pointer to an empty structure', () => {
       const given = { [field.json]: {} };
       const found = read(typeRef, given);
       expect([name, typeof memberOf(found, field.json)]).toEqual([name, 'object']);
-      // What is required is filled in.
+      // Required members are filled in.
       const other = isRequired(field) ? undefined : read(typeRef, {});
       expect([name, other]).not.toEqual([name, found]);
       expect([name, completed(typeRef, given, plat)]).toEqual([name, found]);

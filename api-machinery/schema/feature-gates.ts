@@ -1,5 +1,5 @@
-/** Feature gates: what they are, which are on, and what may be changed.
- *  Source: document 3, section 4.4. */
+/** Feature gates: their definitions, defaults and validation.
+ *  Source: feature gates, document 3 §4.4. */
 import type { FieldError } from '../meta/field-error.ts';
 import table from './data/feature-gates.json' with { type: 'json' };
 import { didYouMean } from './suggestion.ts';
@@ -9,20 +9,20 @@ export interface FeatureGate {
   /** `ALPHA`, `BETA`, or a later stage. */
   readonly stage: string;
   readonly default: boolean;
-  /** The gate keeps its default; setting it to the other value is refused. */
+  /** The gate cannot be changed: setting it to the other value is rejected. */
   readonly locked?: boolean;
 }
 
 /** Gates that were set, by name. */
 export type GateSettings = Readonly<Record<string, boolean>>;
 
-/** Every gate there is. */
+/** All feature gates. */
 export const FEATURE_GATES: readonly FeatureGate[] = table.gates;
 
 const STAGE_GATES: Readonly<Record<string, string>> = { ALPHA: 'AllAlpha', BETA: 'AllBeta' };
 const GROUP_NAMES: ReadonlySet<string> = new Set(Object.values(STAGE_GATES));
 
-/** Whether a gate is on: as set, else as AllAlpha or AllBeta says for its stage, else its default. */
+/** Reports whether a gate is on: as set, else as AllAlpha or AllBeta sets its stage, else its default. */
 export function gateEnabled(settings: GateSettings, gate: FeatureGate): boolean {
   if (gate.locked === true) return gate.default;
   const own = settings[gate.name];
@@ -36,13 +36,13 @@ const GATE_BY_NAME: ReadonlyMap<string, FeatureGate> = new Map(
   FEATURE_GATES.map((gate) => [gate.name, gate]),
 );
 
-/** Whether the gate of this name is on; a name that no gate has is off. */
+/** Reports whether the gate of this name is on; an unknown name is off. */
 export function namedGateEnabled(settings: GateSettings, name: string): boolean {
   const gate = GATE_BY_NAME.get(name);
   return gate !== undefined && gateEnabled(settings, gate);
 }
 
-/** Why a name is no feature gate. */
+/** Returns why a name is not a feature gate. */
 export function gateNameFault(
   name: string,
   gates: readonly FeatureGate[] = FEATURE_GATES,
@@ -51,7 +51,7 @@ export function gateNameFault(
   return names.includes(name) ? undefined : `no such feature gate${didYouMean(name, names)}`;
 }
 
-/** Faults of gates that were set: a name that does not exist, a locked gate set to the other value. */
+/** Returns the validation errors of gates that were set: unknown names, locked gates set to the other value. */
 export function checkGates(
   settings: GateSettings,
   gates: readonly FeatureGate[] = FEATURE_GATES,
@@ -71,6 +71,6 @@ export function checkGates(
   return errors;
 }
 
-/** Names of the gates that are on. */
+/** Returns the names of the gates that are on. */
 export const gatesOn = (settings: GateSettings): ReadonlySet<string> =>
   new Set(FEATURE_GATES.filter((gate) => gateEnabled(settings, gate)).map(({ name }) => name));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Pod } from '../gen/core-v1.ts';
 import { extractField, extractResource, FieldRefError } from './field-ref.ts';
-import type { Pod } from './gen/core-v1.ts';
 
 const pod: Pod = {
   metadata: {

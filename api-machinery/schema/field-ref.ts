@@ -1,10 +1,11 @@
-/** Values that a pod reads about itself, for environment variables and downwardAPI volumes alike.
- *  Pure: the caller brings the pod with the status it wants shown and the node's allocatable amounts.
- *  Spec: document 3, 2.3 (DownwardAPIVolumeFile). */
-import { roundUpToMilli } from '../meta/quantity.ts';
-import type { Container, EphemeralContainer, Pod } from './gen/core-v1.ts';
+/** Downward API values for environment variables and volumes.
+ *  Pure: the caller passes the pod with the status to expose and the node's allocatable amounts.
+ *  Source: DownwardAPIVolumeFile, document 3 §2.3. */
 
-/** A fieldRef or resourceFieldRef that names nothing this pod has. */
+import type { Container, EphemeralContainer, Pod } from '../gen/core-v1.ts';
+import { roundUpToMilli } from '../meta/quantity.ts';
+
+/** A fieldRef or resourceFieldRef that cannot be resolved for this pod. */
 export class FieldRefError extends Error {
   readonly reason = 'InvalidFieldRef';
 
@@ -31,8 +32,8 @@ const FIELDS: Readonly<Record<string, FieldReader>> = {
 
 const SUBSCRIPT = /^(?<path>metadata\.(?:labels|annotations))\['(?<key>[^']*)'\]$/;
 
-/** The value of one `fieldPath`; a label or annotation that the pod doesn't have is empty.
- *  @throws FieldRefError when the path is not one that can be referred to. */
+/** Returns the value of a `fieldPath`; a label or annotation that the pod doesn't have is empty.
+ *  @throws FieldRefError if the path is not supported. */
 export function extractField(pod: Pod, path: string): string {
   const reader = Object.hasOwn(FIELDS, path) ? FIELDS[path] : undefined;
   if (reader !== undefined) return reader(pod);
@@ -47,7 +48,7 @@ export function extractField(pod: Pod, path: string): string {
 const RESOURCE =
   /^(?<list>limits|requests)\.(?<name>cpu|memory|ephemeral-storage|hugepages-[0-9]+[A-Za-z]*)$/;
 
-/** The amount of `limits.<name>` or `requests.<name>` in units of `divisor`, rounded up.
+/** Returns the amount of `limits.<name>` or `requests.<name>` in units of `divisor`, rounded up.
  *  A limit that isn't set is the node's allocatable amount, a request that isn't set is 0.
  *  @param divisor a quantity; one unit when absent, empty or 0
  *  @param allocatable amounts by resource name in base units (cores, bytes)

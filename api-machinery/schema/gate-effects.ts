@@ -1,5 +1,5 @@
-/** What each feature gate changes in each of the two programs. One entry per gate; a test holds it against the
- *  sources. Source: document 3, section 4.4. */
+/** Effects of each feature gate in each of the two programs. One entry per gate; a test compares it with the
+ *  source code. Source: feature gates, document 3 §4.4. */
 import { ignored, type NoEffect, notImplemented, type SetInVain } from './effect.ts';
 import { FEATURE_GATES, type GateSettings } from './feature-gates.ts';
 
@@ -7,7 +7,7 @@ export type Program = 'nodeagent' | 'control-plane-lite';
 
 interface Acted {
   readonly by: readonly Program[];
-  /** What of the gate's subject is there, where that is less than the whole. */
+  /** The implemented part of the feature, if it is incomplete. */
   readonly limits?: string;
 }
 
@@ -129,14 +129,14 @@ const GATE_EFFECTS: Readonly<Record<string, Acted | NoEffect>> = {
   WindowsHostProcessContainers: WINDOWS,
 };
 
-/** What a gate has in a program: `true`, or why it has no effect there. */
+/** Effect of a gate in a program: `true`, or why it has none. */
 export function gateEffect(name: string, program: Program): true | NoEffect {
   const entry = GATE_EFFECTS[name];
   if (entry === undefined || 'state' in entry) return entry ?? notImplemented();
   return entry.by.includes(program) || ignored(`a gate of ${entry.by.join(' and ')}`);
 }
 
-/** What a gate has in neither program, and else where it has an effect. */
+/** Why a gate has no effect in either program, or else where it has one. */
 export function gateSummary(name: string): {
   readonly by: readonly Program[];
   readonly note: string | NoEffect;
@@ -145,12 +145,12 @@ export function gateSummary(name: string): {
   return 'state' in entry ? { by: [], note: entry } : { by: entry.by, note: entry.limits ?? '' };
 }
 
-/** The gates that change something in a program. */
+/** Returns the gates that have an effect in a program. */
 export const effectiveGates = (program: Program): readonly string[] =>
   FEATURE_GATES.map(({ name }) => name).filter((name) => gateEffect(name, program) === true);
 
-/** The gates that were set and change nothing, but for those set to what the program does anyway.
- *  @param subjectOf how the user wrote it */
+/** Returns the gates that were set without effect, except those set to the program's fixed behavior.
+ *  @param subjectOf returns the gate as the user wrote it */
 export function gatesSetInVain(
   settings: GateSettings,
   program: Program,

@@ -1,12 +1,8 @@
-/** From one parsed manifest document to the objects in it: decoded, defaulted, and with every fault found so far.
- *  Never gives a pod its static identity; the caller does, and then calls `defaultAndValidatePod`. Pure. */
+/** Decoder from one parsed manifest document to its objects: decoded, defaulted, and with every error found
+ *  so far. Never assigns a pod its static identity; the caller does, and then calls `defaultAndValidatePod`.
+ *  Pure. */
 import { Buffer } from 'node:buffer';
 import { setMember } from '../codec/set-member.ts';
-
-import type { FieldError } from '../meta/field-error.ts';
-import { canonicalApiVersion, VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
-import { decode } from './decode.ts';
-import { applyDefaults } from './defaults.ts';
 import type {
   ConfigMap,
   Endpoints,
@@ -14,9 +10,13 @@ import type {
   PersistentVolumeClaim,
   Pod,
   Secret,
-} from './gen/core-v1.ts';
-import type { ObjectMeta } from './gen/meta-v1.ts';
-import type { CSIDriver } from './gen/storage-v1.ts';
+} from '../gen/core-v1.ts';
+import type { ObjectMeta } from '../gen/meta-v1.ts';
+import type { CSIDriver } from '../gen/storage-v1.ts';
+import type { FieldError } from '../meta/field-error.ts';
+import { canonicalApiVersion, VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
+import { decode } from './decode.ts';
+import { applyDefaults } from './defaults.ts';
 import { didYouMean } from './suggestion.ts';
 import { validateConfigMap, validateSecret } from './validation/config.ts';
 import { validateCSIDriver } from './validation/csi-driver.ts';
@@ -35,22 +35,22 @@ interface ObjectOfKind {
   readonly Endpoints: Endpoints;
   readonly CSIDriver: CSIDriver;
 }
-/** The kinds that a manifest may hold, all of apiVersion `v1` but the drivers. */
+/** The kinds that a manifest may contain, all of apiVersion `v1` except the drivers. */
 export type ManifestKind = keyof ObjectOfKind;
 
 interface DecodedBase {
   /** `Pod default/web`, as far as it could be read. */
   readonly identity: string;
-  /** Everything wrong with the object; for a pod without the rules of `validatePod`. */
+  /** All errors of the object; for a pod without the rules of `validatePod`. */
   readonly errors: readonly FieldError[];
-  /** Position in the list that held the object; absent where the document is the object. */
+  /** Index in the list that contains the object; absent if the document is the object. */
   readonly item?: number;
 }
 type DecodedKind<K extends ManifestKind> = DecodedBase & {
   readonly kind: K;
   readonly object: ObjectOfKind[K];
 };
-/** An object of a manifest, or something that is none (`Unknown`, always with errors). */
+/** An object of a manifest, or an invalid one (`Unknown`, always with errors). */
 export type DecodedObject =
   | DecodedKind<'Pod'>
   | DecodedKind<'ConfigMap'>
@@ -100,7 +100,7 @@ const unknownObject = (value: unknown, error: FieldError, at: Item): DecodedObje
   ...at,
 });
 
-/** The kind of the document, or why it has none that is understood. */
+/** Returns the kind of the document, or why it is not supported. */
 function readKind(value: unknown): { readonly kind: string } | FieldError {
   if (!isObject(value)) {
     return {
@@ -120,7 +120,7 @@ function readKind(value: unknown): { readonly kind: string } | FieldError {
   const text = textOf(kind);
   const listKind = text.endsWith('List') ? text.slice(0, -'List'.length) : text;
   const known = isKind(listKind) || text === 'List';
-  // A plain list says nothing of its items.
+  // A plain list does not specify the kind of its items.
   const version = text === 'List' ? 'v1' : versionOf(listKind);
   if (known && canonicalApiVersion(textOf(apiVersion)) === version) return { kind: text };
   const field = known ? 'apiVersion' : 'kind';
@@ -129,8 +129,9 @@ function readKind(value: unknown): { readonly kind: string } | FieldError {
   return { kind: 'FieldValueNotSupported', field, badValue, detail: `${UNDERSTOOD}${hint}` };
 }
 
-/** Every object of a document; the items of a `List`, `PodList` and so on one by one. Decoded, with defaults,
- *  in namespace `default` unless they say otherwise, with the data of a secret's `stringData` in its `data`. */
+/** Returns every object of a document; the items of a `List`, `PodList` and so on one by one. Decoded, with
+ *  defaults, in namespace `default` unless they specify another, with a secret's `stringData` merged into its
+ *  `data`. */
 export function decodeManifestDocument(value: unknown, vocabulary: Vocabulary): readonly DecodedObject[] {
   const found = readKind(value);
   if ('field' in found) return [unknownObject(value, found, {})];
@@ -149,7 +150,7 @@ function decodeList(kind: string, list: unknown, vocabulary: Vocabulary): readon
   }
   const itemKind = kind === 'List' ? undefined : kind.slice(0, -'List'.length);
   return items.map((item: unknown, index) => {
-    // Items of a typed list may leave out what the list already says.
+    // Items of a typed list may omit their kind and version.
     const whole =
       isObject(item) && itemKind !== undefined
         ? { apiVersion: versionOf(itemKind), kind: itemKind, ...item }
@@ -174,7 +175,7 @@ function decodeList(kind: string, list: unknown, vocabulary: Vocabulary): readon
   });
 }
 
-/** Decodes, names the namespace, applies defaults. */
+/** Decodes, sets the namespace, applies defaults. */
 function prepare<T extends WithMetadata>(
   kind: ManifestKind,
   value: unknown,
@@ -192,7 +193,7 @@ function withNamespace<T extends WithMetadata>(object: T): T {
   return { ...object, metadata: { ...object.metadata, namespace: namespace === '' ? 'default' : namespace } };
 }
 
-/** The secret as it is stored: `stringData` encoded into `data`, over what `data` has. */
+/** Returns the secret as it is stored: `stringData` encoded into `data`, replacing entries of the same key. */
 export function foldStringData(secret: Secret): Secret {
   const { stringData, ...rest } = secret;
   if (stringData === undefined) return secret;
@@ -248,8 +249,8 @@ function decodeObject(kind: ManifestKind, value: unknown, vocabulary: Vocabulary
   }
 }
 
-/** The last step for a pod, after it got its identity: defaults once more (they change nothing that is set), then
- *  every rule. `earlier` are the errors of decoding, which come first and are not repeated. */
+/** Applies defaults again, which change no field that is set, then validates the pod; the last step, after
+ *  the pod got its identity. `earlier` are the decoding errors, which come first and are not repeated. */
 export function defaultAndValidatePod(
   pod: Pod,
   options: PodValidationOptions,

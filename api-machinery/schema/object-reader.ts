@@ -1,5 +1,5 @@
-/** How the parts that use configuration objects get at them, wherever they come from:
- *  manifests beside the pods, or the API server. `undefined` means that there is no such object. */
+/** Interface for reading configuration objects, whatever their source: manifests beside the pods, or the API
+ *  server. `undefined` means that the object does not exist. */
 import type {
   ConfigMap,
   Endpoints,
@@ -7,7 +7,7 @@ import type {
   PersistentVolumeClaim,
   Secret,
   Service,
-} from './gen/core-v1.ts';
+} from '../gen/core-v1.ts';
 
 export interface ObjectReader {
   getConfigMap(namespace: string, name: string): Promise<ConfigMap | undefined>;
@@ -15,6 +15,6 @@ export interface ObjectReader {
   getPersistentVolumeClaim(namespace: string, name: string): Promise<PersistentVolumeClaim | undefined>;
   getPersistentVolume(name: string): Promise<PersistentVolume | undefined>;
   getEndpoints(namespace: string, name: string): Promise<Endpoints | undefined>;
-  /** A service of the platform's own namespace. Absent where there are no services. */
+  /** Returns a service of the platform's own namespace. Absent if services are not supported. */
   getSystemService?(name: string): Promise<Service | undefined>;
 }

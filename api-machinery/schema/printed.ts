@@ -1,5 +1,5 @@
-/** What upstream's types print of an object, in their order: members that hold nothing but have no omitempty are there,
- *  lists, times and pointers among them as null. For texts that others compare byte by byte. Pure. */
+/** Objects as upstream's types print them, in the order of those types: empty members without omitempty are
+ *  present, lists, times and pointers among them as null. For texts that clients compare byte by byte. Pure. */
 import type { Vocabulary } from '../vocabulary.ts';
 import {
   isEmptyValue,
@@ -45,13 +45,13 @@ function printStruct(plan: StructPlan, value: JsonObject): JsonObject {
 function printMember({ value: plan, omitEmpty, present, nullable }: MemberPlan, given: unknown): unknown {
   const isList = plan.kind === 'list' || plan.kind === 'map';
   const isAbsent = given === undefined || given === null;
-  // An empty list is none once it has been stored.
+  // An empty list is absent once it has been stored.
   if (nullable && (isAbsent || (isList && isEmptyValue(given)))) return null;
   if (isAbsent) return present ? print(plan, plan.kind === 'struct' ? {} : zeroValue(plan)) : undefined;
   return omitEmpty && isEmptyValue(given) ? undefined : print(plan, given);
 }
 
-/** The value as upstream's type of that name prints it; members that the type does not have are left out.
+/** Returns the value as upstream's type of that name prints it; unknown members are omitted.
  *  @throws UnknownTypeError */
 export function printedForm(typeRef: string, value: unknown, vocabulary: Vocabulary): unknown {
   return print(planOf(typeRef, vocabulary), value);

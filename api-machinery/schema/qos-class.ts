@@ -1,6 +1,7 @@
 /** The quality of service class of a pod. Pure. Source: upstream's pod quality of service classes. */
+
+import type { Container, Pod } from '../gen/core-v1.ts';
 import { compareQuantities } from '../meta/quantity.ts';
-import type { Container, Pod } from './gen/core-v1.ts';
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 

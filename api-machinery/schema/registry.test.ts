@@ -29,7 +29,7 @@ const everyType: readonly TypeName[] = packages.flatMap((data) =>
   Object.keys(data.types).map((typeName) => ({ packageName: data.package, typeName })),
 );
 
-/** The struct that a field's type leads to, if any. */
+/** Returns the struct that a field's type refers to, if any. */
 function structOf(type: string, packageName: string): TypeName | undefined {
   const shape = shapeOf(type, packageName);
   if (shape.kind === 'scalar') return undefined;

@@ -1,24 +1,24 @@
-/** Typed view of the API type tables. A package's table is read when one of its types is first asked for.
+/** Typed view of the API type tables. A package's table is loaded at the first use of one of its types.
  *  Source: facts README, Reading api-types.json. */
 import { createRequire } from 'node:module';
 import { canonicalApiVersion, VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
 import { remember } from './remember.ts';
 
-/** The tables use our own words whatever vocabulary is spoken on the wire. */
+/** The tables use the platform's vocabulary, whatever the vocabulary on the wire. */
 const DOMAIN = VOCABULARIES.plat.apiGroupDomain;
 /** Package of ObjectMeta and the types that all kinds share. */
 export const META_PACKAGE: string = `meta.${DOMAIN}/v1`;
 const CORE_PACKAGE = 'core/v1';
 
-/** One field of a type, as the tables have it. */
+/** One field of a type, as in the tables. */
 export interface FieldFact {
   /** JSON name; empty for an inline field. */
   readonly json: string;
   /** JSON name upstream, where it differs. */
   readonly upstream?: string;
-  /** Number in protobuf; absent: not in protobuf. */
+  /** Number in protobuf; absent if the field is not in protobuf. */
   readonly proto?: number;
-  /** Message on the wire where JSON has a list. */
+  /** Name of the message on the wire, for a list in JSON. */
   readonly protoType?: string;
   readonly protoName?: string;
   readonly repeated?: boolean;
@@ -61,7 +61,7 @@ export interface TypeName {
   readonly typeName: string;
 }
 
-/** What a type text means. */
+/** A parsed type text. */
 export type TypeShape =
   | { readonly kind: 'scalar'; readonly scalar: Scalar }
   | { readonly kind: 'list'; readonly element: string }
@@ -91,7 +91,7 @@ const SCALARS = [
 /** Types whose JSON form is not an object with known fields. */
 export type Scalar = (typeof SCALARS)[number];
 
-/** A type that the tables do not have; a mistake in the program, never in its input. */
+/** A type that the tables do not have: a bug, never an error in the input. */
 export class UnknownTypeError extends Error {
   override readonly name = 'UnknownTypeError';
   readonly reason = 'UnknownType';
@@ -110,7 +110,7 @@ const fileNameOf = (packageName: string): string =>
   packageName.replace(`.${DOMAIN}`, '').replaceAll(/[#/.]/g, '-');
 
 interface PackageData {
-  /** In our own words, and upstream's. */
+  /** In the platform's vocabulary, and in upstream's. */
   readonly apiVersion: string;
   readonly upstream: string;
   readonly upstreamProtoPackage?: string;
@@ -134,20 +134,20 @@ const packageData = remember((packageName): PackageData => {
   throw new UnknownTypeError(packageName);
 });
 
-/** `apiVersion` of a package's kinds on the wire: `storage/v1` with the domain of the vocabulary.
+/** Returns the `apiVersion` of a package's kinds on the wire: `storage/v1` with the domain of the vocabulary.
  *  @throws UnknownTypeError */
 export function wireApiVersion(packageName: string, vocabulary: Vocabulary): string {
   const { apiVersion, upstream } = packageData(packageName);
   return vocabulary.name === 'kubernetes' ? upstream : apiVersion;
 }
 
-/** Upstream's name of a package's protobuf messages; `undefined` where it has none.
+/** Returns upstream's name of a package's protobuf messages; `undefined` if it has none.
  *  @throws UnknownTypeError */
 export function upstreamProtoPackage(packageName: string): string | undefined {
   return packageData(packageName).upstreamProtoPackage;
 }
 
-/** The package of the kinds that have this `apiVersion` on the wire, if the tables have one. */
+/** Returns the package of the kinds of this `apiVersion` on the wire, if the tables have one. */
 export function packageOf(apiVersion: string, vocabulary: Vocabulary): string | undefined {
   if (apiVersion === 'v1') return CORE_PACKAGE;
   const packageName = vocabulary.name === 'kubernetes' ? canonicalApiVersion(apiVersion) : apiVersion;
@@ -159,7 +159,7 @@ export function packageOf(apiVersion: string, vocabulary: Vocabulary): string | 
   }
 }
 
-/** Name of a member on the wire. */
+/** Returns the name of a member on the wire. */
 export const wireName = (field: FieldFact, vocabulary: Vocabulary): string =>
   vocabulary.name === 'kubernetes' ? (field.upstream ?? field.json) : field.json;
 
@@ -174,7 +174,7 @@ export function parseTypeName(type: string, currentPackage?: string): TypeName {
 
 export const formatTypeName = ({ packageName, typeName }: TypeName): string => `${packageName}.${typeName}`;
 
-/** What a type text, as a field of a type in `currentPackage` has it, means. */
+/** Parses the type text of a field of a type in `currentPackage`. */
 export function shapeOf(type: string, currentPackage: string): TypeShape {
   if (type.startsWith('[]')) return { kind: 'list', element: type.slice(2) };
   if (type.startsWith('map<string,')) return { kind: 'map', element: type.slice('map<string,'.length, -1) };
@@ -204,13 +204,13 @@ const typeFact = remember((key): TypeFact => {
   return fact;
 });
 
-/** The facts of a type: `typeOf('core/v1.Pod')`.
+/** Returns the facts of a type: `typeOf('core/v1.Pod')`.
  *  @throws UnknownTypeError */
 export function typeOf(type: string | TypeName): TypeFact {
   return typeFact(typeof type === 'string' ? type : formatTypeName(type));
 }
 
-/** A field as it appears in the JSON object, with the package in which its type's name is read. */
+/** A field as it appears in the JSON object, with the package in which its type's name is resolved. */
 export interface JsonField extends FieldFact {
   readonly packageName: string;
 }
@@ -225,13 +225,13 @@ const fieldsOf = remember((key): readonly JsonField[] => {
   });
 });
 
-/** The members of a type's JSON object in output order: inline parents are resolved.
+/** Returns the members of a type's JSON object in output order, with inline parents resolved.
  *  @throws UnknownTypeError */
 export function jsonFields(name: TypeName): readonly JsonField[] {
   return fieldsOf(formatTypeName(name));
 }
 
-/** The type and every type that it includes inline. */
+/** Returns the type and every type that it includes inline. */
 export function inlineTypes(name: TypeName): readonly TypeName[] {
   const parents = typeOf(name).fields.flatMap((field) => {
     if (field.inline !== true || field.protoOnly === true) return [];
@@ -241,5 +241,5 @@ export function inlineTypes(name: TypeName): readonly TypeName[] {
   return [name, ...parents];
 }
 
-/** Neither optional nor left out when empty. */
+/** Neither optional nor omitted when empty. */
 export const isRequired = (field: FieldFact): boolean => field.optional !== true && field.omitempty !== true;

@@ -1,7 +1,7 @@
-/** Facts derived from the schema tables never change while the program runs, so each is derived once.
- *  Only for functions of their argument alone: this is a memory of answers, not state. */
+/** Memoization of facts derived from the schema tables, which never change while the program runs.
+ *  Only for functions of their argument alone: this is a cache, not state. */
 
-/** `derive`, which is asked at most once for each key. */
+/** Returns a memoized `derive`, which is called at most once for each key. */
 export function remember<T>(derive: (key: string) => T): (key?: string) => T {
   const answers = new Map<string, T>();
   return (key = '') => {

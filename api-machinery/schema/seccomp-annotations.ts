@@ -1,7 +1,8 @@
-/** Seccomp profiles in their two forms: fields of the security context, and the annotations that were there before them.
+/** Seccomp profiles in their two forms: fields of the security context, and the older annotations.
  *  Pure. Source: upstream's seccomp proposal (version skew), release 1.24. */
+
+import type { Pod, SeccompProfile } from '../gen/core-v1.ts';
 import type { Vocabulary } from '../vocabulary.ts';
-import type { Pod, SeccompProfile } from './gen/core-v1.ts';
 
 type Words = Pick<Vocabulary, 'seccompPod' | 'seccompContainerPrefix'>;
 
@@ -11,7 +12,7 @@ const RUNTIME_DEFAULT: readonly string[] = ['runtime/default', 'docker/default']
 export const isSeccompAnnotation = (key: string, words: Words): boolean =>
   key === words.seccompPod || key.startsWith(words.seccompContainerPrefix);
 
-/** The field that means the same; `undefined` if the annotation names no profile. */
+/** Returns the equivalent field; `undefined` if the annotation does not name a profile. */
 export function seccompFieldOf(annotation: string): SeccompProfile | undefined {
   if (annotation === 'unconfined') return { type: 'Unconfined' };
   if (RUNTIME_DEFAULT.includes(annotation)) return { type: 'RuntimeDefault' };
@@ -19,14 +20,14 @@ export function seccompFieldOf(annotation: string): SeccompProfile | undefined {
   return localhostProfile === '' ? undefined : { type: 'Localhost', localhostProfile };
 }
 
-/** The annotation that means the same; `undefined` if the field is none that has one. */
+/** Returns the equivalent annotation; `undefined` if the field has none. */
 export function seccompAnnotationOf({ type, localhostProfile }: SeccompProfile): string | undefined {
   if (type === 'Unconfined') return 'unconfined';
   if (type === 'RuntimeDefault') return 'runtime/default';
   return localhostProfile === undefined ? undefined : `${LOCALHOST}${localhostProfile}`;
 }
 
-/** Which part of the profile differs between the two forms; `undefined`: they mean the same. */
+/** Returns the part of the profile that differs between the two forms; `undefined` if they are equivalent. */
 export function seccompDifference(
   annotation: string,
   { type, localhostProfile }: SeccompProfile,
@@ -44,6 +45,16 @@ export interface SeccompPlace {
   /** Path of its field. */
   readonly path: string;
   readonly profile: SeccompProfile | undefined;
+}
+
+/** Whether any place in the pod has a profile. Most pods have none, and this is asked with every change. */
+export function hasSeccompProfile({ spec }: Pod): boolean {
+  if (spec?.securityContext?.seccompProfile !== undefined) return true;
+  for (const list of [spec?.initContainers, spec?.containers, spec?.ephemeralContainers]) {
+    if (list === undefined) continue;
+    for (const { securityContext } of list) if (securityContext?.seccompProfile !== undefined) return true;
+  }
+  return false;
 }
 
 /** The pod and each of its containers. */

@@ -1,6 +1,7 @@
-/** Which known word somebody probably meant. Pure. */
+/** Suggestions for misspelled names. Pure. */
 
-/** Edits (insert, delete, replace, swap neighbours) between two words, counted up to `limit + 1`. */
+/** Returns the number of edits (insert, delete, replace, swap neighbours) between two words, up to `limit +
+ *  1`. */
 function editDistance(left: string, right: string, limit: number): number {
   if (Math.abs(left.length - right.length) > limit) return limit + 1;
   let before: readonly number[] = [];
@@ -21,7 +22,7 @@ function editDistance(left: string, right: string, limit: number): number {
   return previous[right.length] ?? limit + 1;
 }
 
-/** The nearest known word, without regard to case, if it is near enough to be a typing mistake. */
+/** Returns the nearest known word, ignoring case, if it is close enough to be a typo. */
 export function suggest(word: string, known: readonly string[]): string | undefined {
   if (word.length > 64) return undefined;
   const limit = word.length <= 4 ? 1 : 2;
@@ -38,7 +39,7 @@ export function suggest(word: string, known: readonly string[]): string | undefi
   return best;
 }
 
-/** ` (did you mean "image"?)`, or nothing. */
+/** Returns ` (did you mean "image"?)`, or the empty string. */
 export function didYouMean(word: string, known: readonly string[]): string {
   const found = suggest(word, known);
   return found === undefined ? '' : ` (did you mean ${JSON.stringify(found)}?)`;

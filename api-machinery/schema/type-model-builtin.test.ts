@@ -10,7 +10,7 @@ const typeRefs: readonly string[] = resources.resources.map(
   ({ group, version, kind }) => `${group === '' ? 'core' : group}/${version}.${kind}`,
 );
 
-/** The node at a path; `[]` steps into a list's or map's element. */
+/** Returns the node at a path; `[]` descends into a list's or map's element. */
 function at(typeRef: string, path: string, vocabulary = plat): TypeNode | undefined {
   let node = typeModelOf(typeRef, vocabulary).root as TypeNode | undefined;
   for (const step of path === '' ? [] : path.split('.')) {

@@ -1,5 +1,5 @@
-/** How the built-in types merge, read from the type tables. Nodes are made when first asked for and shared.
- *  Source: document 1, 4.9; facts README, Reading api-types.json. */
+/** Type models of the built-in types, from the type tables. Nodes are created at their first use and shared.
+ *  Source: server-side apply, document 1 §4.9; facts README, Reading api-types.json. */
 import { VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
 import {
   type FieldFact,
@@ -42,7 +42,7 @@ function scalarNode(scalar: Scalar): TypeNode {
   return scalar === 'any' ? UNTYPED : SCALAR;
 }
 
-/** A list whose patches merge is one of keyed items, or a set where no key is named. */
+/** A list whose patches merge has keyed items, or is a set if no key is named. */
 function listTypeOf({ listType, listMapKeys, patchStrategy, patchMergeKey }: Markers): {
   readonly listType: ListNode['listType'];
   readonly keys: readonly string[];
@@ -62,7 +62,7 @@ function listNode(element: string, packageName: string, markers: Markers, vocabu
   const defaults = keyFields.filter((field) => field.default !== undefined);
   return {
     kind: 'list',
-    // A key that the items do not have cannot tell them apart.
+    // A key that the items do not have cannot distinguish them.
     listType: listType === 'map' && keyFields.length < keys.length ? 'atomic' : listType,
     mapKeys: keyFields.length < keys.length ? [] : keyFields.map((field) => wireName(field, vocabulary)),
     keyDefaults: Object.fromEntries(defaults.map((field) => [wireName(field, vocabulary), field.default])),
@@ -88,7 +88,7 @@ function nodeOf(type: string, packageName: string, markers: Markers, vocabulary:
   }
 }
 
-/** Types with a JSON form of their own are lists of texts, or may hold anything. */
+/** Types with a JSON form of their own are lists of strings, or arbitrary. */
 function typeNode(name: TypeName, markers: Markers, vocabulary: Vocabulary): TypeNode {
   const { jsonForm, structType: own } = typeOf(name);
   if (jsonForm === 'string-array') return TEXTS;
@@ -139,8 +139,8 @@ function memberNode(field: JsonField, vocabulary: Vocabulary): MemberNode {
   };
 }
 
-/** How objects of a built-in type merge: `typeModelOf('core/v1.Pod', vocabulary)`, with the member names of that
- *  vocabulary.
+/** Returns the type model of a built-in type: `typeModelOf('core/v1.Pod', vocabulary)`, with the member names
+ *  of that vocabulary.
  *  @throws UnknownTypeError */
 export function typeModelOf(typeRef: string, vocabulary: Vocabulary): TypeModel {
   const root = typeNode(parseTypeName(typeRef), NO_MARKERS, vocabulary);

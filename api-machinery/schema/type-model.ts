@@ -1,7 +1,7 @@
-/** How the members of a type merge: what strategic merge patch, server-side apply, pruning and OpenAPI need to know
- *  of a type, wherever that knowledge comes from (the type tables, or the schema of a custom resource). Member names
- *  are those on the wire. Lazy: a node's children are made when asked for, so types may contain themselves.
- *  Source: document 1, 4.9; facts README, api-types.json. */
+/** Type model: merge behavior of the members of a type, for strategic merge patch, server-side apply, pruning
+ *  and OpenAPI, whatever its source (the type tables, or the schema of a custom resource). Member names are
+ *  those on the wire. Lazy: a node's children are created on demand, so types may contain themselves. Source:
+ *  server-side apply, document 1 §4.9; facts README, api-types.json. */
 
 /** Merge directives of strategic merge patch. */
 export interface PatchMarkers {
@@ -12,7 +12,7 @@ export interface PatchMarkers {
 
 export interface StructNode {
   readonly kind: 'struct';
-  /** `atomic`: one owner of the whole. */
+  /** `atomic`: the whole has one owner. */
   readonly structType: 'granular' | 'atomic';
   /** Declared members, in output order. */
   readonly members: readonly string[];
@@ -29,9 +29,9 @@ export interface MapNode {
 export interface ListNode {
   readonly kind: 'list';
   readonly listType: 'atomic' | 'set' | 'map';
-  /** Keys of items where `listType` is `map`; never empty then. */
+  /** Keys of items if `listType` is `map`; never empty then. */
   readonly mapKeys: readonly string[];
-  /** Defaults of key members that items may leave out, such as `protocol: TCP` of a container's port. */
+  /** Defaults of key members that items may omit, such as `protocol: TCP` of a container's port. */
   readonly keyDefaults: Readonly<Record<string, unknown>>;
   readonly element: TypeNode;
 }
@@ -40,7 +40,8 @@ export interface ScalarNode {
   readonly kind: 'scalar';
 }
 
-/** Members are unknown: maps act as structs, lists are atomic (custom resources without a schema, embedded objects). */
+/** Unknown members: maps act as structs, lists are atomic (custom resources without a schema, embedded
+ *  objects). */
 export interface UntypedNode {
   readonly kind: 'untyped';
 }
@@ -49,8 +50,8 @@ export type TypeNode = StructNode | MapNode | ListNode | ScalarNode | UntypedNod
 
 export interface MemberNode extends PatchMarkers {
   readonly node: TypeNode;
-  /** The member is there in every object of the type, even an empty one (`spec`, `template`, `containers`): who
-   *  creates an object owns what is in it, not the structure itself. */
+  /** The member exists in every object of the type, even an empty one (`spec`, `template`, `containers`): the
+   *  creator of an object owns its content, not the structure itself. */
   readonly always?: boolean;
 }
 

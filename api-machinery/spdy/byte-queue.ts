@@ -1,15 +1,15 @@
-/** Bytes on their way from an event to a reader: pushed as they come, iterated once, ended or failed once. */
+/** Byte queue from events to a reader: pushed as they arrive, iterated once, ended or failed once. */
 
 export interface ByteQueue {
   push(bytes: Uint8Array): void;
-  /** No more bytes will come; what is queued is still read. */
+  /** No more bytes follow; queued ones are still read. */
   end(): void;
-  /** Readers get what is queued, then this error. */
+  /** Readers get the queued bytes, then this error. */
   fail(error: Error): void;
   readonly iterate: () => AsyncGenerator<Uint8Array>;
 }
 
-/** @param onTaken told of the size of each piece that a reader took. */
+/** @param onTaken called with the size of each piece that a reader took */
 export function createByteQueue(onTaken: (bytes: number) => void): ByteQueue {
   const pieces: Uint8Array[] = [];
   let end: { readonly error: Error | undefined } | undefined;

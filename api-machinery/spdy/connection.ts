@@ -1,5 +1,5 @@
-/** A SPDY/3.1 connection over a socket that was already upgraded: opens and accepts streams, answers pings, keeps
- *  windows towards peers that do, and holds the socket back while readers are slow. */
+/** A SPDY/3.1 connection over an upgraded socket: opens and accepts streams, answers pings, maintains
+ *  windows for peers that do, and pauses the socket while readers are slow. */
 import type { Duplex } from 'node:stream';
 import { asError } from '#api/kit/clock.ts';
 import { SpdyProtocolError, SpdyStreamError } from './errors.ts';
@@ -17,34 +17,35 @@ import { createSendWindow, INITIAL_WINDOW_BYTES } from './send-window.ts';
 import { createStream, type SpdyStream, type StreamControl } from './stream.ts';
 
 export interface SpdyConnection {
-  /** Opens a stream; `accepted` tells when it may be written to. */
+  /** Opens a stream; `accepted` resolves when it may be written to. */
   open(headers: SpdyHeaders): SpdyStream;
-  /** Says goodbye and ends the socket; streams end as if the peer had closed them. */
+  /** Sends GOAWAY and ends the socket; streams end as if the peer had closed them. */
   close(): void;
   /** Breaks the connection; every stream fails with `reason`. */
   destroy(reason: Error): void;
-  /** Resolves when the connection is gone: to the error that broke it, or undefined when it ended in order. */
+  /** Resolves when the connection is closed: with the error that broke it, or undefined after an orderly
+   *  close. */
   readonly closed: Promise<Error | undefined>;
 }
 
 export interface SpdyConnectionOptions {
-  /** Which side this is: clients number their streams 1, 3, 5…, servers 2, 4, 6… */
+  /** Role of this side: clients number their streams 1, 3, 5…, servers 2, 4, 6… */
   readonly role: 'client' | 'server';
-  /** Bytes that came behind the upgrade. */
+  /** Bytes that followed the upgrade. */
   readonly head?: Uint8Array;
-  /** Takes the peer's streams; they are refused when this is left out. */
+  /** Accepts the peer's streams; they are rejected if this is absent. */
   readonly onStream?: (stream: SpdyStream) => void;
 }
 
 type SendableFrame = Exclude<SpdyFrame, { kind: 'unknown' }>;
 
-/** Unread bytes above which the socket is held back. */
-const MOST_UNREAD_BYTES = 512 * 1024;
-const MOST_STREAMS = 256;
-/** Taken bytes after which a peer that keeps windows is told. */
+/** Unread bytes above which the socket is paused. */
+const MAX_UNREAD_BYTES = 512 * 1024;
+const MAX_STREAMS = 256;
+/** Consumed bytes after which a peer that maintains windows gets an update. */
 const UPDATE_AFTER_BYTES = INITIAL_WINDOW_BYTES / 2;
 
-/** Writes in order and resolves each write when the socket takes more. */
+/** Writes in order and resolves each write when the socket accepts more. */
 function createSender(socket: Duplex): (frame: SendableFrame) => Promise<void> {
   let drained: Promise<void> | undefined;
   return async (frame) => {
@@ -62,30 +63,30 @@ function createSender(socket: Duplex): (frame: SendableFrame) => Promise<void> {
   };
 }
 
-/** Counts what readers have not taken yet, holds the socket back, and owes the peer its window updates. */
+/** Counts bytes that readers have not consumed, pauses the socket, and sends the peer's window updates. */
 function createIntake(
   socket: Duplex,
   sendUpdate: (streamId: number, delta: number) => void,
 ): {
   readonly received: (bytes: number) => void;
-  readonly taken: (streamId: number, bytes: number) => void;
+  readonly consumed: (streamId: number, bytes: number) => void;
 } {
   let unreadBytes = 0;
-  const owed = new Map<number, number>();
+  const unacknowledged = new Map<number, number>();
   function owe(streamId: number, bytes: number): void {
-    const total = (owed.get(streamId) ?? 0) + bytes;
+    const total = (unacknowledged.get(streamId) ?? 0) + bytes;
     const isDue = total >= UPDATE_AFTER_BYTES;
-    owed.set(streamId, isDue ? 0 : total);
+    unacknowledged.set(streamId, isDue ? 0 : total);
     if (isDue) sendUpdate(streamId, total);
   }
   return {
     received(bytes) {
       unreadBytes += bytes;
-      if (unreadBytes > MOST_UNREAD_BYTES) socket.pause();
+      if (unreadBytes > MAX_UNREAD_BYTES) socket.pause();
     },
-    taken(streamId, bytes) {
+    consumed(streamId, bytes) {
       unreadBytes -= bytes;
-      if (unreadBytes <= MOST_UNREAD_BYTES / 2 && socket.isPaused()) socket.resume();
+      if (unreadBytes <= MAX_UNREAD_BYTES / 2 && socket.isPaused()) socket.resume();
       owe(streamId, bytes);
       owe(0, bytes);
     },
@@ -156,7 +157,7 @@ class Connection implements SpdyConnection {
   close(): void {
     if (this.#socket.destroyed || this.#socket.writableEnded) return;
     this.#sendDetached({ kind: 'goAway', lastStreamId: this.#lastPeerId, status: 0 });
-    // A peer that does not read any more would never let the goodbye through.
+    // A peer that no longer reads would never receive the GOAWAY.
     if (this.#socket.writableNeedDrain) this.#socket.destroy();
     else this.#socket.end(() => this.#socket.destroy());
   }
@@ -167,13 +168,13 @@ class Connection implements SpdyConnection {
   }
 
   #sendDetached(frame: SendableFrame): void {
-    // A socket that failed closes, and the close ends every stream with the reason.
+    // A failed socket closes, and the close ends every stream with the reason.
     this.#send(frame).catch(() => undefined);
   }
 
   #createStream(id: number, headers: SpdyHeaders): StreamControl {
     const control = createStream(
-      { send: this.#send, onTaken: this.#intake.taken, sessionWindow: this.#sessionWindow },
+      { send: this.#send, onTaken: this.#intake.consumed, sessionWindow: this.#sessionWindow },
       {
         id,
         headers,
@@ -204,7 +205,7 @@ class Connection implements SpdyConnection {
           frame.fin,
         );
       case 'synReply':
-        // Decompressed even where nobody reads it: later blocks build on it.
+        // Decompressed even if nothing reads it: later blocks depend on it.
         this.#decompressor.decompress(frame.headerBlock);
         this.#streams.get(frame.streamId)?.accept();
         if (frame.fin) this.#receiveData(frame.streamId, new Uint8Array(0), true);
@@ -217,7 +218,7 @@ class Connection implements SpdyConnection {
         this.#streams.delete(frame.streamId);
         return undefined;
       case 'ping':
-        // An ID of our own parity answers a ping of ours; we send none.
+        // An ID of our own parity answers our own ping; we send none.
         if (frame.id % 2 !== this.#nextId % 2) this.#sendDetached(frame);
         return undefined;
       case 'goAway':
@@ -241,7 +242,7 @@ class Connection implements SpdyConnection {
   #receiveData(streamId: number, data: Uint8Array, fin: boolean): void {
     const control = this.#streams.get(streamId);
     if (control === undefined) {
-      // Late data of a stream that was given up here.
+      // Late data of a stream that was reset here.
       if (!fin) this.#sendDetached({ kind: 'rstStream', streamId, status: RST_INVALID_STREAM });
       return;
     }
@@ -255,7 +256,7 @@ class Connection implements SpdyConnection {
       throw new SpdyProtocolError(`stream number ${streamId} is not the peer's next`);
     }
     this.#lastPeerId = streamId;
-    if (onStream === undefined || this.#streams.size >= MOST_STREAMS) {
+    if (onStream === undefined || this.#streams.size >= MAX_STREAMS) {
       this.#sendDetached({ kind: 'rstStream', streamId, status: RST_REFUSED_STREAM });
       return;
     }

@@ -1,7 +1,7 @@
-/** The preset dictionary of SPDY/3 header compression. A constant of the wire: a byte changed breaks every peer.
+/** Preset dictionary of SPDY/3 header compression. Constant on the wire: changing a byte breaks every peer.
  *  Source: SPDY Protocol draft 3, section 2.6.10.1 (Adler-32 checksum e3c6a7c2, 1423 bytes). */
 
-/** Words that the dictionary holds each with its length before it, 32 bits big endian. */
+/** Entries that the dictionary contains with their length before them, 32 bits big endian. */
 const LENGTH_PREFIXED: readonly string[] = [
   ...'options head post put delete trace accept accept-charset accept-encoding accept-language'.split(' '),
   ...'accept-ranges age allow authorization cache-control connection content-base'.split(' '),
@@ -15,7 +15,7 @@ const LENGTH_PREFIXED: readonly string[] = [
   ...'version HTTP/1.1 url public set-cookie keep-alive origin'.split(' '),
 ];
 
-/** What follows them, without any separators but its own. */
+/** The rest of the dictionary, without additional separators. */
 const PLAIN: readonly string[] = [
   '100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505',
   '203 Non-Authoritative Information',
@@ -33,7 +33,7 @@ const PLAIN: readonly string[] = [
   'text/javascript,publicprivatemax-age=gzip,deflate,sdchcharset=utf-8charset=iso-8859-1,utf-,*,enq=0.',
 ];
 
-/** Adler-32 checksum by which a zlib stream names the dictionary. */
+/** Adler-32 checksum that identifies the dictionary in a zlib stream. */
 export const DICTIONARY_ID = 0xe3c6a7c2;
 
 /** Builds the dictionary's bytes. */

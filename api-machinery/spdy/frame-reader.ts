@@ -1,14 +1,14 @@
-/** Cuts a byte stream into frames, however the bytes were cut on their way. */
+/** Splits a byte stream into frames, independent of how the bytes arrive. */
 import { decodeFrame, frameBodyLength, HEADER_BYTES, type SpdyFrame } from './frames.ts';
 
 export interface FrameReader {
-  /** Takes the next bytes and yields the frames that they complete.
-   * @throws {SpdyProtocolError} for a malformed frame; nothing after it can be trusted. */
+  /** Consumes the next bytes and yields the completed frames.
+   *  @throws {SpdyProtocolError} for a malformed frame; later bytes cannot be trusted. */
   feed(bytes: Uint8Array): Iterable<SpdyFrame>;
 }
 
 export function createFrameReader(): FrameReader {
-  /** Pieces of the frame under way; joined only when it is whole, so a large one is copied once. */
+  /** Pieces of the incomplete frame; joined only when it is complete, so that a large one is copied once. */
   let pieces: Uint8Array[] = [];
   let heldBytes = 0;
   let neededBytes = HEADER_BYTES;

@@ -33,7 +33,7 @@ const frameArbitrary: fc.Arbitrary<Sendable> = fc.oneof(
   fc.record({ kind: fc.constant('windowUpdate' as const), streamId: id, delta: id }),
 );
 
-/** Cuts bytes into pieces of the sizes given, over and over. */
+/** Cuts bytes into pieces of the given sizes, repeatedly. */
 function cut(data: Buffer, sizes: readonly number[]): readonly Buffer[] {
   const pieces: Buffer[] = [];
   for (let at = 0, turn = 0; at < data.length; turn += 1) {
@@ -81,7 +81,7 @@ describe('frames', () => {
     expect(() => [...createFrameReader().feed(Buffer.from(hex, 'hex'))]).toThrow(SpdyProtocolError);
   });
 
-  test('of unknown types are told apart to be ignored', () => {
+  test('of unknown types are marked to be ignored', () => {
     expect([...createFrameReader().feed(Buffer.from('8003006300000001ff', 'hex'))]).toEqual([
       { kind: 'unknown', type: 0x63 },
     ]);

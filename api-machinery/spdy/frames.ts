@@ -1,4 +1,4 @@
-/** SPDY/3.1 frames as bytes and back. Pure; header blocks stay compressed here.
+/** Encoding and decoding of SPDY/3.1 frames. Pure; header blocks stay compressed here.
  *  Source: SPDY Protocol draft 3.1, section 2. */
 import { SpdyProtocolError } from './errors.ts';
 
@@ -25,7 +25,7 @@ export type SpdyFrame =
   | { readonly kind: 'ping'; readonly id: number }
   | { readonly kind: 'goAway'; readonly lastStreamId: number; readonly status: number }
   | { readonly kind: 'windowUpdate'; readonly streamId: number; readonly delta: number }
-  /** A control frame of a type that this version does not know; to be ignored. */
+  /** A control frame of an unknown type, which is ignored. */
   | { readonly kind: 'unknown'; readonly type: number };
 
 export interface SpdySetting {
@@ -33,17 +33,16 @@ export interface SpdySetting {
   readonly value: number;
 }
 
-/** ID of the setting that gives each stream's first window. */
+/** ID of the setting for the initial window of each stream. */
 export const SETTING_INITIAL_WINDOW = 7;
 
-export const RST_PROTOCOL_ERROR = 1;
 export const RST_INVALID_STREAM = 2;
 export const RST_REFUSED_STREAM = 3;
 export const RST_CANCEL = 5;
 
 export const HEADER_BYTES = 8;
 /** The length field has 24 bits; we accept and send far smaller frames. */
-export const LARGEST_FRAME_BYTES: number = 4 * 1024 * 1024;
+const MAX_FRAME_BYTES: number = 4 * 1024 * 1024;
 
 const VERSION = 3;
 const CONTROL_BIT = 0x80000000;
@@ -62,7 +61,7 @@ const TYPES = {
   windowUpdate: 9,
 } as const;
 
-function words(...values: readonly number[]): Buffer {
+function uint32s(...values: readonly number[]): Buffer {
   const bytes = Buffer.alloc(values.length * 4);
   for (const [index, value] of values.entries()) bytes.writeUInt32BE(value >>> 0, index * 4);
   return bytes;
@@ -70,16 +69,16 @@ function words(...values: readonly number[]): Buffer {
 
 function control(type: number, flags: number, ...parts: readonly Uint8Array[]): Buffer {
   const length = parts.reduce((sum, part) => sum + part.byteLength, 0);
-  const head = words(CONTROL_BIT | (VERSION << 16) | type, (flags << 24) | length);
+  const head = uint32s(CONTROL_BIT | (VERSION << 16) | type, (flags << 24) | length);
   return Buffer.concat([head, ...parts]);
 }
 
-/** The frame as bytes. */
+/** Encodes a frame. */
 export function encodeFrame(frame: Exclude<SpdyFrame, { kind: 'unknown' }>): Buffer {
   switch (frame.kind) {
     case 'data': {
       const flags = frame.fin ? FLAG_FIN : 0;
-      return Buffer.concat([words(frame.streamId, (flags << 24) | frame.data.byteLength), frame.data]);
+      return Buffer.concat([uint32s(frame.streamId, (flags << 24) | frame.data.byteLength), frame.data]);
     }
     case 'synStream': {
       const flags = (frame.fin ? FLAG_FIN : 0) | (frame.unidirectional ? FLAG_UNIDIRECTIONAL : 0);
@@ -87,38 +86,38 @@ export function encodeFrame(frame: Exclude<SpdyFrame, { kind: 'unknown' }>): Buf
       return control(
         TYPES.synStream,
         flags,
-        words(frame.streamId, frame.associatedTo),
+        uint32s(frame.streamId, frame.associatedTo),
         priority,
         frame.headerBlock,
       );
     }
     case 'synReply':
     case 'headers':
-      return control(TYPES[frame.kind], frame.fin ? FLAG_FIN : 0, words(frame.streamId), frame.headerBlock);
+      return control(TYPES[frame.kind], frame.fin ? FLAG_FIN : 0, uint32s(frame.streamId), frame.headerBlock);
     case 'rstStream':
-      return control(TYPES.rstStream, 0, words(frame.streamId, frame.status));
+      return control(TYPES.rstStream, 0, uint32s(frame.streamId, frame.status));
     case 'settings':
       return control(
         TYPES.settings,
         0,
-        words(frame.entries.length, ...frame.entries.flatMap((entry) => [entry.id, entry.value])),
+        uint32s(frame.entries.length, ...frame.entries.flatMap((entry) => [entry.id, entry.value])),
       );
     case 'ping':
-      return control(TYPES.ping, 0, words(frame.id));
+      return control(TYPES.ping, 0, uint32s(frame.id));
     case 'goAway':
-      return control(TYPES.goAway, 0, words(frame.lastStreamId, frame.status));
+      return control(TYPES.goAway, 0, uint32s(frame.lastStreamId, frame.status));
     case 'windowUpdate':
-      return control(TYPES.windowUpdate, 0, words(frame.streamId, frame.delta));
+      return control(TYPES.windowUpdate, 0, uint32s(frame.streamId, frame.delta));
     default:
       return frame satisfies never;
   }
 }
 
-/** Bytes that a frame has after its header, from that header.
- * @throws {SpdyProtocolError} when it is larger than accepted. */
+/** Returns the length of a frame's body from its header.
+ *  @throws {SpdyProtocolError} when it exceeds the limit. */
 export function frameBodyLength(head: Buffer): number {
   const length = head.readUInt32BE(4) & 0xffffff;
-  if (length > LARGEST_FRAME_BYTES) throw new SpdyProtocolError(`frame of ${length} bytes is too large`);
+  if (length > MAX_FRAME_BYTES) throw new SpdyProtocolError(`frame of ${length} bytes is too large`);
   return length;
 }
 
@@ -190,8 +189,8 @@ function decodeControl(type: number, flags: number, body: Buffer): SpdyFrame {
   }
 }
 
-/** Reads one whole frame. Data and header blocks are views into `body`.
- * @throws {SpdyProtocolError} when it is of another version or too short. */
+/** Decodes one whole frame. Data and header blocks are views into `body`.
+ *  @throws {SpdyProtocolError} when its version is wrong or it is too short. */
 export function decodeFrame(head: Buffer, body: Buffer): SpdyFrame {
   const first = head.readUInt32BE(0);
   const flags = head.readUInt8(4);

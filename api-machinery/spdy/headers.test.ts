@@ -26,7 +26,7 @@ const headersArbitrary: fc.Arbitrary<SpdyHeaders> = fc.dictionary(
   { maxKeys: 8 },
 );
 
-/** One zlib stream over all blocks, flushed at each: what other implementations send. */
+/** One zlib stream over all blocks, flushed after each, as other implementations send. */
 async function compressAsOthersDo(blocks: readonly Buffer[]): Promise<readonly Buffer[]> {
   const deflate = createDeflate({ dictionary: createDictionary() });
   const out: Buffer[] = [];
@@ -56,7 +56,7 @@ function plainBlock(headers: SpdyHeaders): Buffer {
 }
 
 describe('createDictionary', () => {
-  test('has the checksum and size that the protocol gives', () => {
+  test('has the checksum and size of the protocol', () => {
     expect(createDictionary()).toHaveLength(1423);
     expect(adler32(createDictionary())).toBe(DICTIONARY_ID);
   });
@@ -75,7 +75,7 @@ describe('header compression', () => {
     );
   });
 
-  test('reads streams whose blocks refer to the dictionary and to blocks before', async () => {
+  test('reads streams whose blocks refer to the dictionary and to earlier blocks', async () => {
     const sequence = Array.from({ length: 5 }, (_, index) => ({
       'content-type': ['text/html'],
       streamtype: [`stdin-${index % 2}`],
@@ -97,11 +97,11 @@ describe('header compression', () => {
     ['a count without pairs', () => decodeHeaderBlock(Buffer.from([0, 0, 0, 2]))],
     ['an absurd count', () => decodeHeaderBlock(Buffer.from([0xff, 0xff, 0xff, 0xff]))],
     ['a length past the end', () => decodeHeaderBlock(Buffer.from([0, 0, 0, 1, 0, 0, 0, 9, 65]))],
-  ])('refuses %s', (_, run) => {
+  ])('rejects %s', (_, run) => {
     expect(run).toThrow(SpdyProtocolError);
   });
 
-  test('refuses a block that inflates without end', async () => {
+  test('rejects a block that inflates without end', async () => {
     const [bomb = Buffer.alloc(0)] = await compressAsOthersDo([plainBlock({ a: ['0'.repeat(1_000_000)] })]);
     expect(bomb.length).toBeLessThan(5000);
     expect(() => createHeaderDecompressor().decompress(bomb)).toThrow(SpdyProtocolError);

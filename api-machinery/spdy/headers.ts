@@ -1,8 +1,8 @@
 /** SPDY/3 header blocks: name/value pairs, compressed in one zlib stream per direction of a connection.
  *
- *  Both directions are synchronous. The writer ends each block at a byte border and refers to nothing before it, which
- *  any inflater reads as a continuation. The reader inflates each block with the last 32 KiB of what came before
- *  as its dictionary, which is exactly the window that the peer's deflater had. */
+ *  Both directions are synchronous. The writer ends each block at a byte boundary and refers to nothing
+ *  before it, which any inflater reads as a continuation. The reader inflates each block with the last 32
+ *  KiB of preceding output as its dictionary, which is exactly the window of the peer's deflater. */
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { createDictionary, DICTIONARY_ID } from './dictionary.ts';
 import { SpdyProtocolError } from './errors.ts';
@@ -15,14 +15,14 @@ export interface HeaderCompressor {
 }
 
 export interface HeaderDecompressor {
-  /** Blocks must be given in the order in which they came.
-   * @throws {SpdyProtocolError} when the block is malformed or too large. */
+  /** Blocks must be given in the order of arrival.
+   *  @throws {SpdyProtocolError} when the block is malformed or too large. */
   decompress(block: Uint8Array): SpdyHeaders;
 }
 
 const WINDOW_BYTES = 32 * 1024;
-const LARGEST_BLOCK_BYTES = 64 * 1024;
-const MOST_HEADERS = 256;
+const MAX_BLOCK_BYTES = 64 * 1024;
+const MAX_HEADERS = 256;
 /** zlib header of a deflate stream with a 32 KiB window and a preset dictionary. */
 const ZLIB_HEADER = 0x78bb;
 const ZLIB_HEADER_BYTES = 2;
@@ -36,8 +36,9 @@ function encodeText(text: string): Buffer {
   return Buffer.concat([length, bytes]);
 }
 
-/** The uncompressed form: a count, then each name and its values joined by NUL, all with 32-bit lengths. */
-export function encodeHeaderBlock(headers: SpdyHeaders): Buffer {
+/** Encodes the uncompressed form: a count, then each name and its values joined by NUL, all with 32-bit
+ *  lengths. */
+function encodeHeaderBlock(headers: SpdyHeaders): Buffer {
   const entries = Object.entries(headers);
   const count = Buffer.alloc(4);
   count.writeUInt32BE(entries.length);
@@ -48,8 +49,8 @@ export function encodeHeaderBlock(headers: SpdyHeaders): Buffer {
   return Buffer.concat([count, ...pairs]);
 }
 
-/** Reads the uncompressed form.
- * @throws {SpdyProtocolError} when lengths or counts do not add up. */
+/** Decodes the uncompressed form.
+ *  @throws {SpdyProtocolError} when lengths or counts are inconsistent. */
 export function decodeHeaderBlock(bytes: Buffer): SpdyHeaders {
   let at = 0;
   const readUint32 = (): number => {
@@ -64,7 +65,7 @@ export function decodeHeaderBlock(bytes: Buffer): SpdyHeaders {
     return bytes.toString('utf8', at - length, at);
   };
   const count = readUint32();
-  if (count > MOST_HEADERS) throw new SpdyProtocolError(`header block names ${count} headers`);
+  if (count > MAX_HEADERS) throw new SpdyProtocolError(`header block names ${count} headers`);
   const entries = Array.from({ length: count }, (): readonly [string, readonly string[]] => {
     const name = readText();
     return [name, readText().split('\0')];
@@ -87,7 +88,7 @@ export function createHeaderCompressor(): HeaderCompressor {
   };
 }
 
-/** Length of the zlib stream's own header at the start of its first block. */
+/** Returns the length of the zlib header at the start of the first block. */
 function zlibHeaderLength(block: Buffer): number {
   const hasDictionary = ((block[1] ?? 0) & FLAG_DICTIONARY) !== 0;
   const length = ZLIB_HEADER_BYTES + (hasDictionary ? DICTIONARY_ID_BYTES : 0);
@@ -113,7 +114,7 @@ export function createHeaderDecompressor(): HeaderDecompressor {
         plain = inflateRawSync(compressed, {
           dictionary: window,
           finishFlush: constants.Z_SYNC_FLUSH,
-          maxOutputLength: LARGEST_BLOCK_BYTES,
+          maxOutputLength: MAX_BLOCK_BYTES,
         });
       } catch (cause) {
         throw new SpdyProtocolError('header block cannot be inflated', { cause });

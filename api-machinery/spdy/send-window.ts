@@ -1,13 +1,14 @@
-/** How much may be sent before the peer must say that it took some. Not every peer does: the streaming servers of
- *  the CRI runtimes never send a WINDOW_UPDATE and would stop us for good after the first 64 KiB. So a window limits
- *  nothing until the peer has shown that it keeps windows. */
+/** Send window of a stream. Not every peer maintains windows: the streaming servers of the CRI runtimes
+ *  never send a WINDOW_UPDATE and would stop us for good after the first 64 KiB. So a window limits
+ *  nothing until the peer has shown that it maintains windows. */
 
 export interface SendWindow {
-  /** Bytes of `wanted` that may go now; waits until it is at least one. Resolves to 0 when the window was closed. */
+  /** Returns how many of the `wanted` bytes may be sent now; waits until it is at least one. Resolves to 0
+   *  when the window was closed. */
   take(wanted: number): Promise<number>;
-  /** The peer took some: a WINDOW_UPDATE. */
+  /** The peer consumed bytes: a WINDOW_UPDATE. */
   grow(bytes: number): void;
-  /** The peer set another first size: a change, which may be negative. */
+  /** The peer changed the initial window; the change may be negative. */
   adjust(bytes: number): void;
   /** Ends every wait. */
   close(): void;

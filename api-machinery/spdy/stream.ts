@@ -1,4 +1,5 @@
-/** One stream of a SPDY connection. Holds its two half states; the connection moves the frames. */
+/** One stream of a SPDY connection. Holds the states of its two halves; the connection transfers the
+ *  frames. */
 import { type ByteQueue, createByteQueue } from './byte-queue.ts';
 import { SpdyStreamError } from './errors.ts';
 import { RST_CANCEL, type SpdyFrame } from './frames.ts';
@@ -9,21 +10,22 @@ export interface SpdyStream {
   readonly id: number;
   /** The headers that opened it. */
   readonly headers: SpdyHeaders;
-  /** Resolves when the peer accepted the stream; nothing may be written before.
-   *  Rejects with a SpdyStreamError when it was refused or the connection ended. */
+  /** Resolves when the peer has accepted the stream; nothing may be written before.
+   *  Rejects with a SpdyStreamError when it was rejected or the connection ended. */
   readonly accepted: Promise<void>;
-  /** What the peer sends, to be iterated once. A reset ends it like a close: the CRI runtimes end their streams so. */
+  /** Returns the peer's data, to be iterated once. A reset ends it like a close, since the CRI runtimes
+   *  end their streams so. */
   read(): AsyncGenerator<Uint8Array>;
-  /** Resolves when the bytes were handed to the socket; waits while peer or socket are full.
-   * @throws {SpdyStreamError} when the stream was closed for writing. */
+  /** Resolves when the bytes have been passed to the socket; waits while peer or socket are full.
+   *  @throws {SpdyStreamError} when the stream was closed for writing. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Half-close: nothing more will be written, reading goes on. */
+  /** Half-close: nothing more is written, reading continues. */
   end(): void;
-  /** Gives the stream up in both directions. */
+  /** Aborts the stream in both directions. */
   reset(status?: number): void;
 }
 
-/** What the connection does to a stream. */
+/** Interface of a stream for its connection. */
 export interface StreamControl {
   readonly stream: SpdyStream;
   readonly window: SendWindow;
@@ -31,13 +33,13 @@ export interface StreamControl {
   receive(bytes: Uint8Array, fin: boolean): void;
   /** The peer reset it. */
   receiveReset(status: number): void;
-  /** The connection is gone; `error` unless it was closed in order. */
+  /** The connection is closed; `error` unless the close was orderly. */
   disconnect(error: Error | undefined): void;
 }
 
 export interface StreamDeps {
   readonly send: (frame: Exclude<SpdyFrame, { kind: 'unknown' }>) => Promise<void>;
-  /** Bytes that a reader took, for flow control. */
+  /** Called with bytes that a reader took, for flow control. */
   readonly onTaken: (streamId: number, bytes: number) => void;
   readonly sessionWindow: SendWindow;
 }
@@ -50,9 +52,9 @@ export interface StreamOptions {
 }
 
 /** Largest piece of data in one frame. */
-const LARGEST_PIECE_BYTES = 32 * 1024;
+const MAX_PIECE_BYTES = 32 * 1024;
 
-/** Cuts bytes into frames as both windows allow. */
+/** Splits bytes into frames as both windows allow. */
 async function writePieces(
   bytes: Uint8Array,
   windows: readonly [SendWindow, SendWindow],
@@ -62,7 +64,7 @@ async function writePieces(
   const [own, session] = windows;
   let rest = bytes;
   while (rest.byteLength > 0) {
-    const granted = await own.take(Math.min(rest.byteLength, LARGEST_PIECE_BYTES));
+    const granted = await own.take(Math.min(rest.byteLength, MAX_PIECE_BYTES));
     let left = granted;
     while (left > 0) {
       const size = await session.take(left);
@@ -82,7 +84,7 @@ export function createStream(deps: StreamDeps, options: StreamOptions): StreamCo
   const inbound: ByteQueue = createByteQueue((bytes) => deps.onTaken(id, bytes));
   const window = createSendWindow(options.initialWindowBytes, options.isWindowEnforced);
   const acceptance = Promise.withResolvers<void>();
-  // A stream that nobody waits for may be refused without that being an unhandled rejection.
+  // A rejected stream on which nothing waits must not cause an unhandled rejection.
   acceptance.promise.catch(() => undefined);
   let isWritable = true;
 
@@ -91,7 +93,7 @@ export function createStream(deps: StreamDeps, options: StreamOptions): StreamCo
     window.close();
   }
 
-  /** Sends what no one waits for: a failure of the socket reaches every stream through `disconnect`. */
+  /** Sends a frame without waiting: a failure of the socket reaches every stream through `disconnect`. */
   function sendDetached(frame: Parameters<typeof send>[0]): void {
     send(frame).catch(() => undefined);
   }
@@ -115,7 +117,7 @@ export function createStream(deps: StreamDeps, options: StreamOptions): StreamCo
     reset(status = RST_CANCEL) {
       closeWriting();
       inbound.end();
-      acceptance.reject(new SpdyStreamError(`stream ${id} was given up`));
+      acceptance.reject(new SpdyStreamError(`stream ${id} was reset`));
       sendDetached({ kind: 'rstStream', streamId: id, status });
     },
   };
@@ -131,7 +133,7 @@ export function createStream(deps: StreamDeps, options: StreamOptions): StreamCo
     receiveReset(status) {
       closeWriting();
       inbound.end();
-      acceptance.reject(new SpdyStreamError(`stream ${id} was refused with status ${status}`));
+      acceptance.reject(new SpdyStreamError(`stream ${id} was rejected with status ${status}`));
     },
     disconnect(error) {
       closeWriting();

@@ -1,4 +1,5 @@
-/** What it costs to watch what a node may run short of, and how soon a shortage has its consequence. */
+/** Rows of node-pressure eviction: the cost of watching signals, and the delay from a crossed threshold to
+ *  the kill. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -8,14 +9,14 @@ import { cpuSeconds } from '../process.ts';
 import type { RowOn } from '../row.ts';
 import { POD_COUNT } from '../setup.ts';
 import { type Measurement, median } from '../table.ts';
-import { type EvictionBench, LEAST_MIB } from './setup.ts';
+import { type EvictionBench, MIN_MIB } from './setup.ts';
 
 const REPEATS = 5;
 const PERIOD_MS = 10_000;
 const QUICK_MS = 100;
 const WINDOW_MS = 20_000;
-/** A pod that lives longer is never killed. */
-const LATEST_MS = 60_000;
+/** Timeout for the kill of a pod. */
+const KILL_TIMEOUT_MS = 60_000;
 const MIB = 2 ** 20;
 
 const manifest = (name: string, command: string): string =>
@@ -39,10 +40,11 @@ const manifest = (name: string, command: string): string =>
     },
   });
 
-/** Looks come a hundred times as often as by default, so that they show; the rest of what the agent does counts, too.
- *  The last row: the agent has other settings afterwards. */
-async function measureLooks({ agent, say }: EvictionBench): Promise<Measurement> {
-  // So many pods need some memory together.
+/** The agent measures a hundred times as often as by default, so that the cost becomes visible; the rest of
+ *  the agent's work is included.
+ *  Must be the last row: it changes the agent's settings. */
+async function measureSignals({ agent, say }: EvictionBench): Promise<Measurement> {
+  // Settings for many pods, which need some memory together.
   const enough = ['--system-reserved=memory=1Gi', '--eviction-hard=allocatableMemory.available<1Mi'];
   await agent.stop();
   await agent.start(enough);
@@ -51,12 +53,12 @@ async function measureLooks({ agent, say }: EvictionBench): Promise<Measurement>
   await eventually(async () => (await agent.pods()).filter(isReady).length === POD_COUNT, {
     timeoutMs: 120_000,
     intervalMs: 500,
-    what: 'all pods run',
+    what: 'all pods are running',
   });
   await agent.stop();
   await agent.start([...enough, `--housekeeping-interval=${QUICK_MS}ms`]);
   await wait(PERIOD_MS);
-  say(`looking for ${WINDOW_MS / 1000} s`);
+  say(`measuring for ${WINDOW_MS / 1000} s`);
   const before = await cpuSeconds(agent.pid);
   await wait(WINDOW_MS);
   const used = (await cpuSeconds(agent.pid)) - before;
@@ -67,7 +69,7 @@ async function measureLooks({ agent, say }: EvictionBench): Promise<Measurement>
 
 const readOr = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '');
 
-/** Memory that is left to all pods together; without files that nobody reads. */
+/** Returns the memory available to all pods together, without inactive file cache. */
 async function leftMiB(folder: string): Promise<number> {
   const [used, most, stat] = await Promise.all([
     readOr(join(folder, 'memory.usage_in_bytes')).then(
@@ -80,20 +82,20 @@ async function leftMiB(folder: string): Promise<number> {
   return (Number(most) - Number(used) + Number(inactive?.[1] ?? 0)) / MIB;
 }
 
-/** When that became so. @throws Error when it does not within `LATEST_MS` */
+/** Returns the time at which the condition became true. @throws Error when it does not within `KILL_TIMEOUT_MS` */
 async function until(what: string, condition: () => Promise<boolean>): Promise<number> {
-  await eventually(condition, { timeoutMs: LATEST_MS, intervalMs: 1, what });
+  await eventually(condition, { timeoutMs: KILL_TIMEOUT_MS, intervalMs: 1, what });
   return performance.now();
 }
 
 async function killMs({ agent, podsCgroup }: EvictionBench, name: string): Promise<number> {
   const fill =
     'while :; do head -c 5m /dev/zero >>/memory/x; [ $(stat -c %s /memory/x) -lt 560000000 ] || sleep 1000; done';
-  // Applied: a pod of a manifest is never evicted.
+  // Applied, because static pods are never evicted.
   await agent.apply(manifest(name, fill));
   const crossedMs = await until(
     'the threshold is crossed',
-    async () => (await leftMiB(podsCgroup)) < LEAST_MIB,
+    async () => (await leftMiB(podsCgroup)) < MIN_MIB,
   );
   const pod = await agent.pod(name);
   const id = pod?.status?.containerStatuses?.[0]?.containerID?.replace(/^.*:\/\//, '') ?? '';
@@ -104,7 +106,7 @@ async function killMs({ agent, podsCgroup }: EvictionBench, name: string): Promi
   await agent.waitFor(name, ({ status }) => status?.reason === 'Evicted');
   await agent.call('DELETE', `/pods/default/${name}`);
   await eventually(async () => (await agent.pods()).length === 0);
-  // Until the node is not short any more.
+  // Until the node condition is false again.
   await wait(2500);
   return killedMs - crossedMs;
 }
@@ -118,18 +120,18 @@ async function measureKill(bench: EvictionBench): Promise<Measurement> {
   return { value: median(times) };
 }
 
-export const evictionLooks: RowOn<EvictionBench> = {
-  name: 'eviction-looks',
-  title: `watching what runs short, with ${POD_COUNT} pods: CPU of one core`,
+export const evictionSignals: RowOn<EvictionBench> = {
+  name: 'eviction-signals',
+  title: `eviction signals with ${POD_COUNT} pods: CPU of one core`,
   unit: '%',
   budget: 0.5,
   limits: 'value',
-  measure: measureLooks,
+  measure: measureSignals,
 };
 
 export const evictionKill: RowOn<EvictionBench> = {
   name: 'eviction-kill',
-  title: 'hard memory threshold crossed → processes killed, at the notice of the kernel',
+  title: 'hard memory threshold crossed → processes killed, with kernel notifications',
   unit: 'ms',
   budget: 500,
   limits: 'value',

@@ -1,5 +1,5 @@
-/** What the rows of eviction run on: an agent that watches everything a node may run short of, and whose pods may have
- *  little memory together. */
+/** Setup of the eviction rows: an agent that watches all signals, with a small memory limit for all pods
+ *  together. */
 import { access, readdir, rmdir } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -9,14 +9,14 @@ import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 
 const MIB = 2 ** 20;
-/** What all pods may have together. */
+/** Memory limit of all pods together. */
 const PODS_MIB = 700;
-/** What is to be left of it. */
-export const LEAST_MIB = 200;
+/** Threshold of available memory. */
+export const MIN_MIB = 200;
 
 export interface EvictionBench {
   readonly agent: TestAgent;
-  /** Folder of the cgroup of all pods, where its memory is counted. */
+  /** Directory of the cgroup of all pods, which counts their memory. */
   readonly podsCgroup: string;
   readonly say: (line: string) => void;
 }
@@ -31,7 +31,7 @@ async function memoryRoot(): Promise<string> {
   return isV1 ? `${CGROUPS}/memory` : CGROUPS;
 }
 
-/** Removes the cgroup in every hierarchy, the innermost first; what is in use stays. */
+/** Removes the cgroup in every hierarchy, innermost first; cgroups in use stay. */
 async function removeCgroups(name: string): Promise<void> {
   for (const root of [CGROUPS, ...(await readdir(CGROUPS)).map((one) => join(CGROUPS, one))]) {
     const all = await readdir(join(root, name), { recursive: true, withFileTypes: true }).catch(() => []);
@@ -51,7 +51,7 @@ export async function setUpEviction(
   const name = `na-bench-${process.pid}`;
   stack.defer(() => removeCgroups(name));
   const thresholds = [
-    `allocatableMemory.available<${LEAST_MIB}Mi`,
+    `allocatableMemory.available<${MIN_MIB}Mi`,
     'memory.available<1Mi',
     'nodefs.available<1Mi',
     'nodefs.inodesFree<1',

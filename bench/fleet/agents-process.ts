@@ -1,4 +1,4 @@
-/** A process of hollow agents. Started by `agents.ts`, which it tells how many of them work. */
+/** Process of hollow agents. Started by `agents.ts`, to which it reports how many of them work. */
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -12,8 +12,8 @@ import type { AgentsOptions, FromAgents, ToAgents } from './messages.ts';
 
 const tell = (message: FromAgents): void => void process.send?.(message);
 
-/** Keeps what went wrong; told to a file, as there is no other place where somebody would look. */
-function createFaultLog(path: string, fields: object = {}): Logger {
+/** Creates a logger of errors that writes to a file, since no other output of the process is read. */
+function createErrorLog(path: string, fields: object = {}): Logger {
   const write =
     (level: string) =>
     (more: object, message: string): void => {
@@ -27,7 +27,7 @@ function createFaultLog(path: string, fields: object = {}): Logger {
     info: nothing,
     debug: nothing,
     trace: nothing,
-    child: (more) => createFaultLog(path, { ...fields, ...more }),
+    child: (more) => createErrorLog(path, { ...fields, ...more }),
   };
 }
 
@@ -36,7 +36,7 @@ async function run(
   stop: AbortSignal,
 ): Promise<void> {
   const types = { cri: createMessageTypes(criV1), containerd: createMessageTypes(containerdTable) };
-  const log = createFaultLog(join(dir, `faults-${process.pid}.log`));
+  const log = createErrorLog(join(dir, `faults-${process.pid}.log`));
   let count = 0;
   const up = (): void => {
     count += 1;
@@ -50,7 +50,8 @@ async function run(
     const earlyMs = startMs + (index * 1000) / perSecond - performance.now();
     if (earlyMs > 0) await wait(earlyMs);
     if (stop.aborted) break;
-    // A signal that all share has listeners by the thousand, and takes its time for each that goes.
+    // A signal shared by thousands of agents would have thousands of listeners, and removing each would be
+    // slow.
     const own = new AbortController();
     stops.push(own);
     const options = { name, dir: join(dir, name), bootstrapConfig };
@@ -68,5 +69,5 @@ process.on('message', (message: ToAgents) => {
   if (message.kind === 'stop') stop.abort(new Error('the fleet is stopping'));
   else void run(message.options, stop.signal).then(() => process.exit(0));
 });
-// Whoever started it is gone.
+// The parent process has exited.
 process.on('disconnect', () => process.exit(1));

@@ -13,7 +13,7 @@ export interface AgentsUse {
 export interface Agents extends AsyncDisposable {
   /** Of all processes together. */
   readonly use: () => Promise<AgentsUse>;
-  /** What ended agents that were to go on. */
+  /** Errors of agents that exited unexpectedly. */
   readonly faults: () => readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface FleetPlace {
   readonly bootstrapConfig: string;
   readonly names: readonly string[];
   readonly processes: number;
-  /** Agents that are started per second, by all processes together. */
+  /** Agents started per second by all processes together. */
   readonly perSecond: number;
 }
 
@@ -31,7 +31,7 @@ const END_MS = 10_000;
 
 const send = (child: ChildProcess, message: ToAgents): void => void child.send(message);
 
-/** Starts them and returns at once; they come up one after the other. */
+/** Starts them and returns at once; they start one after the other. */
 export function startAgents({ dir, bootstrapConfig, names, processes, perSecond }: FleetPlace): Agents {
   const faults: string[] = [];
   const children = Array.from({ length: processes }, (_, index) => {
@@ -40,7 +40,7 @@ export function startAgents({ dir, bootstrapConfig, names, processes, perSecond 
       if (message.kind === 'failed') faults.push(message.message);
     });
     child.once('exit', (code, signal) => {
-      if (code !== 0) faults.push(`a process of agents ended with ${signal ?? code}`);
+      if (code !== 0) faults.push(`a process of agents exited with ${signal ?? code}`);
     });
     const own = names.filter((_name, at) => at % processes === index);
     send(child, {

@@ -1,4 +1,4 @@
-/** A small fleet goes through all that a large one does. */
+/** A small fleet passes through all phases of a large one. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -8,7 +8,9 @@ import { runFleet } from './run.ts';
 const SERVER = join(import.meta.dirname, '..', '..', 'control-plane-lite', 'bin.ts');
 const SMALL = { agents: 20, pods: 100, processes: 1, agentsPerSecond: 200, podsPerSecond: 1000 };
 
-test('twenty agents register, run a hundred pods and take a new revision', { timeout: 300_000 }, async () => {
+test('twenty agents register, run a hundred pods and roll out a new revision', {
+  timeout: 300_000,
+}, async () => {
   const said: string[] = [];
   await using folder = await createTempDir('na-fleet-');
   await using stack = new AsyncDisposableStack();
@@ -21,7 +23,7 @@ test('twenty agents register, run a hundred pods and take a new revision', { tim
   expect(figures.rollout.starts?.count).toBe(25);
   expect(figures.registration.verbs.map(({ verb }) => verb)).toContain('POST');
   expect(figures.watch.count).toBeGreaterThan(0);
-  // The agents are agents: each has its folder, and a certificate that it asked for.
+  // The agents are real: each has its directory and a certificate that it requested.
   const names = (await readdir(join(folder.path, 'agents'))).filter((name) => name.startsWith('node-'));
   expect(names).toHaveLength(SMALL.agents);
   expect(await readdir(join(folder.path, 'agents', 'node-7', 'pki'))).toContain(

@@ -1,4 +1,4 @@
-/** A fleet: one API server, hollow agents, and a watch of all that their pods do. */
+/** A fleet: one API server, hollow agents, and a watch of all their pods. */
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,17 +17,17 @@ export interface FleetSize {
   readonly pods: number;
   /** Of hollow agents. */
   readonly processes: number;
-  /** Agents that are started per second. */
+  /** Agents started per second. */
   readonly agentsPerSecond: number;
-  /** Pods that are asked for per second. */
+  /** Pods requested per second. */
   readonly podsPerSecond: number;
 }
 
 export interface FleetOptions {
   readonly size: FleetSize;
-  /** Where all of it is kept. */
+  /** Working directory. */
   readonly dir: string;
-  /** What Node runs as the API server. */
+  /** Program of the API server for Node. */
   readonly program: string;
   readonly say: (line: string) => void;
 }
@@ -38,14 +38,14 @@ export interface Fleet {
   readonly server: ServerView;
   readonly agents: Agents;
   readonly pods: PodTracker;
-  /** Nodes that are ready now. */
+  /** Returns the number of ready nodes. */
   readyNodes(): number;
   readonly say: (line: string) => void;
 }
 
 const NODES_PATH = '/api/v1/nodes';
 
-/** Tokens and agents are many; nobody else joins. */
+/** Bootstrap tokens for the agents. */
 const SERVER_FLAGS = ['--enable-bootstrap-token-auth'];
 
 async function bootstrapFile(plane: PlaneProcess, { dir, program }: FleetOptions): Promise<string> {
@@ -57,7 +57,7 @@ async function bootstrapFile(plane: PlaneProcess, { dir, program }: FleetOptions
     join(dir, 'plane'),
   ]);
   const token = /--token (\S+)/.exec(stdout)?.[1];
-  if (token === undefined) throw new Error(`the server made no token: ${stdout}`);
+  if (token === undefined) throw new Error(`the server created no token: ${stdout}`);
   const path = join(dir, 'bootstrap');
   const { ca, port } = plane.target;
   const server = `https://localhost:${port}`;
@@ -65,7 +65,7 @@ async function bootstrapFile(plane: PlaneProcess, { dir, program }: FleetOptions
   return path;
 }
 
-/** Keeps the nodes that are ready. */
+/** Counts ready nodes from a watch. */
 function followNodes(
   server: ServerView,
   signal: AbortSignal,
@@ -95,7 +95,8 @@ interface NodeEvent {
   };
 }
 
-/** Starts the server and the agents, and returns while they are coming up. Disposing of the stack ends all. */
+/** Starts the server and the agents, and returns while the agents are starting. Disposing of the stack
+ *  stops everything. */
 export async function startFleet(options: FleetOptions, stack: AsyncDisposableStack): Promise<Fleet> {
   const { size, dir, program, say } = options;
   say('starting the API server');
@@ -127,9 +128,9 @@ export async function startFleet(options: FleetOptions, stack: AsyncDisposableSt
   return { size, plane, server, agents, pods, readyNodes: nodes.count, say };
 }
 
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
-/** Looks again and again. @throws Error with `what` when the time is over */
+/** Polls a condition. @throws Error with `what` on timeout */
 export async function untilTrue(
   isTrue: () => boolean | Promise<boolean>,
   withinMs: number,
@@ -137,7 +138,7 @@ export async function untilTrue(
 ): Promise<void> {
   const endMs = performance.now() + withinMs;
   while (!(await isTrue())) {
-    if (performance.now() > endMs) throw new Error(`not within ${withinMs / 1000} s: ${what}`);
-    await wait(LOOK_MS);
+    if (performance.now() > endMs) throw new Error(`timed out after ${withinMs / 1000} s: ${what}`);
+    await wait(POLL_MS);
   }
 }

@@ -1,18 +1,19 @@
-/** A hollow agent: the agent as it is, whose runtime is the fake one in the same process. Its pods run nothing. */
+/** A hollow agent: the unmodified agent with the fake runtime in the same process. Its pods run no
+ *  processes. */
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '#agent/config/load.ts';
 import { createBase } from '#agent/wiring/base.ts';
 import { runParts } from '#agent/wiring/parts.ts';
-import { createRuntimeParts } from '#agent/wiring/runtime-side.ts';
+import { createRuntimeParts } from '#agent/wiring/runtime.ts';
 import { systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { FakeTypes } from '#cri/fake/fake-runtime.ts';
 import { connectInProcess } from '#cri/fake/loopback.ts';
 
-/** The image that all pods have; every node has it. */
+/** Image of all pods, present on every node. */
 export const FLEET_IMAGE = 'local/pause:1';
-/** The one that a new revision has. */
+/** Image of the new revision. */
 export const NEXT_IMAGE = 'local/pause:2';
 
 export interface HollowDeps {
@@ -23,9 +24,9 @@ export interface HollowDeps {
 
 export interface HollowOptions {
   readonly name: string;
-  /** Its own folder. */
+  /** Its own directory. */
   readonly dir: string;
-  /** File by which it gets its certificate. */
+  /** File of its bootstrap configuration. */
   readonly bootstrapConfig: string;
 }
 
@@ -40,7 +41,7 @@ const flagsOf = ({ name, dir, bootstrapConfig }: HollowOptions): readonly string
   `--platconfig=${dir}/platconfig`,
   '--healthz-port=0',
   '--enable-server=false',
-  // What is short on the machine of the measurement is no matter of a node's that it plays.
+  // Pressure on the benchmark machine must not affect its simulated nodes.
   '--eviction-hard=',
   '--cgroups-per-qos=false',
   '--enforce-node-allocatable=none',
@@ -49,7 +50,7 @@ const flagsOf = ({ name, dir, bootstrapConfig }: HollowOptions): readonly string
 
 /** Runs until the signal fires.
  *  @param up called when it works; its node may not be registered yet
- *  @throws Error for flags that are wrong, and what ends an agent */
+ *  @throws Error for invalid flags, and the error of an agent that exits */
 export async function runHollowAgent(
   { types, log }: HollowDeps,
   options: HollowOptions,
@@ -63,7 +64,7 @@ export async function runHollowAgent(
   const base = await createBase(loaded.config, loaded.origins, name, log.child({ node: name }));
   const { connection, controls } = connectInProcess({ clock: systemClock, log, types });
   for (const reference of [FLEET_IMAGE, NEXT_IMAGE]) controls.images.add({ reference });
-  // The process has many agents: none of them knows when it is at rest.
+  // The process runs many agents, so a single agent cannot tell when the process is idle.
   const own = { ...base, tidy: () => undefined };
   const runtimeSide = createRuntimeParts(own, connection, connection);
   await runParts(own, runtimeSide, stop, () => {

@@ -1,12 +1,12 @@
-/** What the processes of hollow agents and whoever started them say to each other. */
+/** Messages between the processes of hollow agents and their parent. */
 
 export interface AgentsOptions {
   /** Names of the nodes. */
   readonly names: readonly string[];
-  /** Each agent has a folder in it. */
+  /** Contains one directory per agent. */
   readonly dir: string;
   readonly bootstrapConfig: string;
-  /** Agents that are started per second. */
+  /** Agents started per second. */
   readonly perSecond: number;
 }
 

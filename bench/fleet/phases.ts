@@ -1,4 +1,4 @@
-/** What is done with a fleet, one after the other, and what is measured meanwhile. */
+/** Phases of a fleet run, and their measurements. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { cpuSeconds, residentMiB } from '../process.ts';
 import { type Fleet, untilTrue } from './fleet.ts';
@@ -9,7 +9,7 @@ import { createDeployment, NEXT_REVISION, updateDeployment } from './workload.ts
 export interface PhaseFigures {
   readonly name: string;
   readonly seconds: number;
-  /** What the server used of processors, and the processes of the agents together. */
+  /** CPU time of the server, and of all agent processes together. */
   readonly serverCpuSeconds: number;
   readonly agentsCpuSeconds: number;
   readonly serverMiB: number;
@@ -17,7 +17,7 @@ export interface PhaseFigures {
   readonly verbs: readonly VerbTimes[];
   readonly loopP99Ms: number;
   readonly loopMaxMs: number;
-  /** Of pods that came during the phase: from their coming to their running. */
+  /** For pods created during the phase: from creation to running. */
   readonly starts: { readonly count: number; readonly p50Ms: number; readonly p99Ms: number } | undefined;
   readonly binds: { readonly p50Ms: number; readonly p99Ms: number } | undefined;
 }
@@ -66,7 +66,7 @@ export async function measurePhase(
 
 const milliseconds = (ms: number): string => `${ms.toFixed(ms < 10 ? 1 : 0)} ms`;
 
-/** What a phase was like, in one line: a later one may fail. */
+/** Returns one line about a phase, printed at once because a later phase may fail. */
 export function phaseText(figures: PhaseFigures): string {
   const { name, seconds, serverCpuSeconds, agentsCpuSeconds, serverMiB, agentsMiB, starts } = figures;
   const verbs = figures.verbs.map(
@@ -75,7 +75,7 @@ export function phaseText(figures: PhaseFigures): string {
   return [
     `${name}: ${seconds.toFixed(1)} s`,
     `server ${serverCpuSeconds.toFixed(1)} s of CPU, ${serverMiB.toFixed(0)} MiB`,
-    `loop p99 ${milliseconds(figures.loopP99Ms)}, longest ${milliseconds(figures.loopMaxMs)}`,
+    `loop lag p99 ${milliseconds(figures.loopP99Ms)}, max ${milliseconds(figures.loopMaxMs)}`,
     `agents ${agentsCpuSeconds.toFixed(1)} s of CPU, ${agentsMiB.toFixed(0)} MiB`,
     ...(starts === undefined
       ? []
@@ -90,7 +90,7 @@ const spread = (values: readonly number[]): { readonly p50Ms: number; readonly p
 });
 
 const LIMIT_MS = 600_000;
-/** Replicas of a Deployment, but for small fleets. */
+/** Replicas of a Deployment, except in small fleets. */
 const REPLICAS = 50;
 
 export const registration = (fleet: Fleet): Promise<PhaseFigures> =>
@@ -105,7 +105,7 @@ const replicasOf = ({ size }: Fleet): number => Math.max(1, Math.min(REPLICAS, M
 
 const deploymentsOf = (fleet: Fleet): number => Math.ceil(fleet.size.pods / replicasOf(fleet));
 
-/** All pods come, at the pace that was asked for. */
+/** Creates all pods at the requested rate. */
 export const fill = (fleet: Fleet): Promise<PhaseFigures> =>
   measurePhase(fleet, 'fill', async () => {
     const replicas = replicasOf(fleet);
@@ -115,10 +115,10 @@ export const fill = (fleet: Fleet): Promise<PhaseFigures> =>
       if (earlyMs > 0) await wait(earlyMs);
       await createDeployment(fleet.server, index, Math.min(replicas, fleet.size.pods - index * replicas));
     }
-    await untilTrue(() => fleet.pods.ready >= fleet.size.pods, LIMIT_MS, 'all pods run');
+    await untilTrue(() => fleet.pods.ready >= fleet.size.pods, LIMIT_MS, 'all pods are running');
   });
 
-/** A part of the pods gets a new revision, all of its Deployments at a time. */
+/** Gives a share of the pods a new revision, updating all their Deployments at the same time. */
 export const rollOut = (fleet: Fleet, share: number): Promise<PhaseFigures> =>
   measurePhase(fleet, 'rolling update', async () => {
     const replicas = replicasOf(fleet);
@@ -129,6 +129,6 @@ export const rollOut = (fleet: Fleet, share: number): Promise<PhaseFigures> =>
         fleet.pods.readyOf(NEXT_REVISION) >= Math.min(count * replicas, fleet.size.pods) &&
         fleet.pods.count === fleet.size.pods,
       LIMIT_MS,
-      'the new revision runs and the old one is gone',
+      'the new revision is running and the old one is gone',
     );
   });

@@ -12,7 +12,7 @@ const pod = (uid: string, more: Partial<SeenPod> = {}): SeenPod => ({
   ...more,
 });
 
-test('a pod is timed from its coming to its node and to its running', () => {
+test('a pod is timed from its creation to its binding and to running', () => {
   const pods = createPodTracker();
   pods.take(pod('1', { type: 'ADDED' }), 100);
   pods.take(pod('1', { nodeName: 'n' }), 130);
@@ -24,7 +24,7 @@ test('a pod is timed from its coming to its node and to its running', () => {
   expect([pods.count, pods.ready, pods.readyOf('first')]).toEqual([1, 1, 1]);
 });
 
-test('a pod that went is counted no more, but its times are', () => {
+test('a deleted pod is no longer counted, but its times are', () => {
   const pods = createPodTracker();
   pods.take(pod('1', { type: 'ADDED' }), 0);
   pods.take(pod('1', { phase: 'Running', ready: true }), 10);
@@ -33,7 +33,7 @@ test('a pod that went is counted no more, but its times are', () => {
   expect(pods.startsMs(0)).toEqual([10]);
 });
 
-test('a pod that has not run is told of', () => {
+test('a pod that has not run is reported', () => {
   const pods = createPodTracker();
   pods.take(pod('1', { type: 'ADDED' }), 5);
   expect(pods.unstarted(0)).toBe(1);

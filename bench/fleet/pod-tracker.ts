@@ -1,4 +1,4 @@
-/** What the watch of all pods tells: when each came, and when it was said to run. Pure but for what it keeps. */
+/** Times of pods from a watch: when each was created, scheduled and running. Pure apart from its state. */
 
 export interface SeenPod {
   readonly type: string;
@@ -19,17 +19,17 @@ interface Life {
 
 export interface PodTracker {
   take(pod: SeenPod, nowMs: number): void;
-  /** Pods that are there. */
+  /** Number of existing pods. */
   readonly count: number;
-  /** Those of them that run and are ready. */
+  /** Number of running and ready pods. */
   readonly ready: number;
-  /** Those of them of a revision that run and are ready. */
+  /** Returns the number of running and ready pods of a revision. */
   readyOf(revision: string): number;
-  /** From the pod's coming to its running, in ms, of pods that came since then. */
+  /** Returns times from creation to running in ms, of pods created since then. */
   startsMs(sinceMs: number): readonly number[];
-  /** From the pod's coming to its node, in ms, of pods that came since then. */
+  /** Returns times from creation to binding in ms, of pods created since then. */
   bindsMs(sinceMs: number): readonly number[];
-  /** Pods that came since then and have not run. */
+  /** Returns the number of pods created since then that have not run. */
   unstarted(sinceMs: number): number;
 }
 

@@ -1,4 +1,4 @@
-/** The rows of the fleet: one run, from registration to a rolling update, measured in its phases. */
+/** Rows of the fleet: one run, from registration to a rolling update, measured by phase. */
 import type { RowOn } from '../row.ts';
 import type { Measurement } from '../table.ts';
 import type { FleetRun } from './run.ts';
@@ -19,7 +19,7 @@ async function measureRegistration(run: FleetRun): Promise<Measurement> {
 async function measureStarts(run: FleetRun): Promise<Measurement> {
   const { fill } = await run.figures();
   const { starts, binds, seconds: took } = fill;
-  if (starts === undefined || binds === undefined) throw new Error('no pod came');
+  if (starts === undefined || binds === undefined) throw new Error('no pod was created');
   const rate = (starts.count / took).toFixed(0);
   return {
     value: starts.p99Ms / 1000,
@@ -53,7 +53,10 @@ async function measureSteady(run: FleetRun): Promise<Measurement> {
   const { serverCpuSeconds, agentsCpuSeconds, seconds: took, loopP99Ms, agentsMiB } = steady;
   const perAgent = (agentsCpuSeconds / took / run.size.agents) * 100;
   const agents = `an agent ${perAgent.toFixed(3)} %, ${(agentsMiB / run.size.agents).toFixed(1)} MiB`;
-  return { value: (serverCpuSeconds / took) * 100, detail: `${agents}; server loop p99 ${ms(loopP99Ms)}` };
+  return {
+    value: (serverCpuSeconds / took) * 100,
+    detail: `${agents}; server loop lag p99 ${ms(loopP99Ms)}`,
+  };
 }
 
 async function measureMemory(run: FleetRun): Promise<Measurement> {
@@ -108,7 +111,7 @@ export const FLEET_ROWS: readonly FleetRow[] = [
   },
   {
     name: 'fleet-cpu',
-    title: 'Fleet: server with pods that rest, of a core',
+    title: 'Fleet: idle server with pods, CPU of one core',
     unit: '%',
     budget: 50,
     limits: 'value',

@@ -1,4 +1,4 @@
-/** One run of a fleet through all of its phases. */
+/** One run of a fleet through all phases. */
 import { join } from 'node:path';
 import { bundle, PLANE_ENTRIES } from '../../scripts/bundle.ts';
 import { createTempDir } from '../../testing/temp.ts';
@@ -17,7 +17,7 @@ export interface FleetFigures {
 
 export interface FleetRun {
   readonly size: FleetSize;
-  /** The first call does it, later ones have its figures. */
+  /** Runs the fleet once; later calls return the same figures. */
   readonly figures: () => Promise<FleetFigures>;
 }
 
@@ -30,10 +30,10 @@ export const LARGE: FleetSize = {
 };
 
 const STEADY_MS = 30_000;
-/** Of the pods, in a rolling update. */
+/** Share of the pods in a rolling update. */
 const ROLLED_OUT = 0.2;
 
-/** Disposing of the stack ends and removes everything. */
+/** Disposing of the stack stops and removes everything. */
 export async function setUpFleet(
   size: FleetSize,
   stack: AsyncDisposableStack,
@@ -57,10 +57,10 @@ export async function setUpFleet(
 export interface RunOptions {
   readonly size: FleetSize;
   readonly dir: string;
-  /** What Node runs as the API server. */
+  /** Program of the API server for Node. */
   readonly program: string;
   readonly say: (line: string) => void;
-  /** How long nothing is done, in ms. */
+  /** Duration of the idle phases in ms. */
   readonly steadyMs: number;
 }
 
@@ -73,9 +73,9 @@ export async function runFleet(options: RunOptions, stack: AsyncDisposableStack)
     probing.abort();
     await probe.done;
   });
-  const idle = await steady(fleet, 'rest without pods', options.steadyMs);
+  const idle = await steady(fleet, 'idle without pods', options.steadyMs);
   const filled = await fill(fleet);
-  const rest = await steady(fleet, 'rest', options.steadyMs);
+  const rest = await steady(fleet, 'idle', options.steadyMs);
   const rollout = await rollOut(fleet, ROLLED_OUT);
   return {
     registration: registered,
@@ -93,12 +93,12 @@ export interface WorstVerb {
   readonly p99Ms: number;
 }
 
-/** The verb of any phase whose calls took longest at the 99th percentile. @throws Error if there were no calls */
+/** Returns the slowest verb of any phase by its 99th percentile. @throws Error if there were no requests */
 export function worstVerb(phases: readonly PhaseFigures[]): WorstVerb {
   const all = phases.flatMap(({ name, verbs }) =>
     verbs.map(({ verb, p99Ms }): WorstVerb => ({ phase: name, verb, p99Ms })),
   );
   const [worst] = all.toSorted((a, b) => b.p99Ms - a.p99Ms);
-  if (worst === undefined) throw new Error('the server answered nothing');
+  if (worst === undefined) throw new Error('the server received no request');
   return worst;
 }

@@ -1,21 +1,21 @@
-/** The API server as the fleet's bench sees it: calls of the administrator, one watch, and what the server measures. */
+/** The benchmark's view of the API server: requests as administrator, a watch, and the server's metrics. */
 import { Agent, request } from 'undici';
 import type { Target } from '../plane/http-client.ts';
 import { parseVerbCounts, type VerbCounts } from './verb-times.ts';
 
 export interface ServerFigures {
   readonly verbs: VerbCounts;
-  /** Longest delay of its event loop since the last look, and the 99th percentile, in ms. */
+  /** Maximum and 99th percentile of the event loop lag since the last read, in ms. */
   readonly loopMaxMs: number;
   readonly loopP99Ms: number;
 }
 
 export interface ServerView extends AsyncDisposable {
-  /** @throws Error for an answer that is a failure */
+  /** @throws Error for a response with an error status */
   call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<unknown>;
-  /** Hands on each event of a watch until the signal fires. */
+  /** Passes on each event of a watch until the signal fires. */
   watch(path: string, onEvent: (event: unknown) => void, signal: AbortSignal): Promise<void>;
-  /** Whether everything is there that a server begins with. */
+  /** Reports whether the initial objects of a server exist. */
   ready(): Promise<boolean>;
   figures(): Promise<ServerFigures>;
 }
@@ -33,27 +33,27 @@ export function openServerView({ port, ca, cert, key }: Target): ServerView {
     body?: unknown,
   ): Promise<string> {
     const contentType = method === 'PATCH' ? MERGE_PATCH : 'application/json';
-    const answer = await request(origin + path, {
+    const response = await request(origin + path, {
       dispatcher,
       method,
       ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': contentType } }),
     });
-    const content = await answer.body.text();
-    if (answer.statusCode < 300) return content;
-    throw new Error(`${method} ${path}: ${answer.statusCode} ${content}`);
+    const content = await response.body.text();
+    if (response.statusCode < 300) return content;
+    throw new Error(`${method} ${path}: ${response.statusCode} ${content}`);
   }
 
   return {
     async call(method, path, body) {
-      const answer: unknown = JSON.parse(await text(method, path, body));
-      return answer;
+      const response: unknown = JSON.parse(await text(method, path, body));
+      return response;
     },
     async watch(path, onEvent, signal) {
-      const answer = await request(origin + path, { dispatcher, signal });
+      const response = await request(origin + path, { dispatcher, signal });
       let rest = '';
       try {
-        answer.body.setEncoding('utf8');
-        for await (const piece of answer.body) {
+        response.body.setEncoding('utf8');
+        for await (const piece of response.body) {
           const lines = (rest + String(piece)).split('\n');
           rest = lines.pop() ?? '';
           for (const line of lines) if (line !== '') onEvent(JSON.parse(line));

@@ -10,7 +10,7 @@ const text = (verb: string, counts: readonly [number, number, number]): string =
   );
 
 describe('times of verbs', () => {
-  test('are of what came between two looks, spread evenly within a bucket', () => {
+  test('cover the requests between two reads, interpolated within a bucket', () => {
     const before = parseVerbCounts(text('GET', [10, 10, 10]));
     const after = parseVerbCounts(`# HELP\n${text('GET', [110, 110, 110])}\n${text('POST', [0, 50, 50])}\n`);
     const times = verbTimes(before, after);
@@ -23,12 +23,12 @@ describe('times of verbs', () => {
     expect(times[1]?.p50Ms).toBeCloseTo(300);
   });
 
-  test('are at least the last bound where requests took longer', () => {
+  test('are at least the last bound for longer requests', () => {
     const [slow] = verbTimes(new Map(), parseVerbCounts(text('PUT', [0, 1, 2])));
     expect(slow?.p99Ms).toBeCloseTo(500);
   });
 
-  test('leave out watches, which last as their clients like', () => {
+  test('omit watches, whose duration depends on the client', () => {
     expect(parseVerbCounts(text('WATCH', [1, 1, 1])).size).toBe(0);
   });
 

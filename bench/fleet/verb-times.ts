@@ -1,9 +1,9 @@
-/** How long requests took, from the server's own histogram. Pure. */
+/** Request durations from the server's histogram. Pure. */
 
-/** Requests by upper bound of their time in seconds, of one verb. */
+/** Number of requests of one verb by upper bound of their duration in seconds. */
 type Buckets = ReadonlyMap<number, number>;
 
-/** By verb, as the server names it. */
+/** By verb, in the server's naming. */
 export type VerbCounts = ReadonlyMap<string, Buckets>;
 
 export interface VerbTimes {
@@ -14,13 +14,13 @@ export interface VerbTimes {
 }
 
 const SAMPLE = /^apiserver_request_duration_seconds_bucket\{([^}]*)\} (\S+)$/gm;
-/** These take as long as their client likes. */
+/** The client determines the duration of these. */
 const ENDLESS: ReadonlySet<string> = new Set(['WATCH', 'CONNECT']);
 
 const labelIn = (labels: string, name: string): string =>
   new RegExp(`(?:^|,)${name}="([^"]*)"`).exec(labels)?.[1] ?? '';
 
-/** Reads the text of `/metrics`. */
+/** Parses the text of `/metrics`. */
 export function parseVerbCounts(text: string): VerbCounts {
   const verbs = new Map<string, Map<number, number>>();
   for (const [, labels = '', value = ''] of text.matchAll(SAMPLE)) {
@@ -35,7 +35,8 @@ export function parseVerbCounts(text: string): VerbCounts {
   return verbs;
 }
 
-/** Time in ms below which the share of the requests lies; within a bucket they count as spread evenly. */
+/** Returns the duration in ms below which the share of the requests lies, with linear interpolation within
+ *  a bucket. */
 function quantileMs(buckets: Buckets, share: number): number {
   const bounds = [...buckets].toSorted(([a], [b]) => a - b);
   const rank = (bounds.at(-1)?.[1] ?? 0) * share;
@@ -50,7 +51,7 @@ function quantileMs(buckets: Buckets, share: number): number {
   return below * 1000;
 }
 
-/** What came between two looks, the verbs with most requests first. */
+/** Returns the requests between two reads, the most frequent verbs first. */
 export function verbTimes(before: VerbCounts, after: VerbCounts): readonly VerbTimes[] {
   const times = [...after].flatMap(([verb, buckets]): VerbTimes[] => {
     const earlier = before.get(verb);

@@ -1,4 +1,4 @@
-/** A writer and a watcher of one object: how long a change takes to those who wait for it. */
+/** A writer and a watcher of one object, which measure watch latency. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { percentile } from './percentile.ts';
 import type { ServerView } from './server-view.ts';
@@ -11,7 +11,7 @@ export interface WatchTimes {
 }
 
 export interface WatchProbe {
-  /** From the sending of each write to its event. */
+  /** Returns the times from sending each write to its event. */
   times(): WatchTimes;
   readonly done: Promise<void>;
 }
@@ -20,7 +20,7 @@ const COLLECTION = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
 const NAME = 'probe';
 const PAUSE_MS = 200;
 
-/** Works until the signal fires. */
+/** Runs until the signal fires. */
 export async function startWatchProbe(server: ServerView, signal: AbortSignal): Promise<WatchProbe> {
   await server.call('POST', COLLECTION, { metadata: { name: NAME }, data: { at: '' } });
   const delaysMs: number[] = [];

@@ -1,4 +1,4 @@
-/** What the fleet runs: Deployments, as many as give the pods that are wanted. */
+/** Workload of the fleet: as many Deployments as are needed for the requested number of pods. */
 import { FLEET_IMAGE, NEXT_IMAGE } from './hollow-agent.ts';
 import type { SeenPod } from './pod-tracker.ts';
 import type { ServerView } from './server-view.ts';
@@ -13,7 +13,7 @@ export const NEXT_REVISION = 'next';
 const template = (name: string, revision: string, image: string): object => ({
   metadata: { labels: { app: name, revision } },
   spec: {
-    // Of pods with a token each agent would mount a file system on this machine.
+    // Each agent would mount a file system on this machine for the token.
     automountServiceAccountToken: false,
     terminationGracePeriodSeconds: 1,
     containers: [{ name: 'main', image, resources: { requests: { cpu: '10m', memory: '10Mi' } } }],
@@ -45,7 +45,7 @@ export async function updateDeployment(server: ServerView, index: number): Promi
   });
 }
 
-/** A pod as its watch shows it. @throws TypeError for what is no event of a pod */
+/** Parses an event of a pod watch. @throws TypeError for anything else */
 export function readPodEvent(event: unknown): SeenPod {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the server under measurement wrote it
   const { type, object } = event as PodEvent;

@@ -1,5 +1,5 @@
-/** A client that costs as little as possible, so that the server is measured and not the load: one TLS connection,
- *  one request at a time, answers read only as far as needed to know where they end. */
+/** HTTP client with minimal overhead, so that the server is measured rather than the load: one TLS
+ *  connection, one request at a time, responses parsed only as far as needed to find their end. */
 import type { OnReadOpts } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 
@@ -18,11 +18,11 @@ export interface Reply {
 const headOf = (method: string, path: string): string =>
   `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n`;
 
-/** Bytes of a request for a stream, which may be compressed: what the clients of the field ask for. */
+/** Returns the bytes of a streaming request that accepts compression, as upstream's clients do. */
 export const streamRequestBytes = (path: string): Buffer =>
   Buffer.from(`${headOf('GET', path)}Accept-Encoding: gzip\r\n\r\n`);
 
-/** Bytes of a request. */
+/** Returns the bytes of a request. */
 export function requestBytes(
   method: string,
   path: string,
@@ -64,7 +64,8 @@ export function openSocket(
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
 
-/** Where the body of an answer begins, and where it ends if its head says so; undefined while the head is not there. */
+/** Returns where the body of a response begins, and where it ends if its head says so; undefined while the
+ *  head is incomplete. */
 function partsOf(bytes: Buffer): { readonly head: number; readonly end: number | undefined } | undefined {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd < 0) return undefined;
@@ -73,13 +74,13 @@ function partsOf(bytes: Buffer): { readonly head: number; readonly end: number |
   return { head, end: length === undefined ? undefined : head + Number(length) };
 }
 
-/** The last bytes may come in two pieces. */
+/** The last bytes may arrive in two pieces. */
 const endsWithLastChunk = (pieces: readonly Buffer[]): boolean =>
   Buffer.concat(pieces.slice(-2).map((piece) => piece.subarray(-LAST_CHUNK.length)))
     .subarray(-LAST_CHUNK.length)
     .equals(LAST_CHUNK);
 
-/** Puts the pieces together when somebody looks: what an answer costs does not depend on it. */
+/** Joins the pieces lazily, so that receiving a response does not pay for it. */
 class ReceivedReply implements Reply {
   readonly status: number;
   readonly #pieces: readonly Buffer[];
@@ -138,8 +139,8 @@ export async function openClient(target: Target): Promise<HttpClient> {
   };
 }
 
-/** Sends a request whose answer has no end, and hands on its pieces, which are there only during the call.
- *  @returns what ends it */
+/** Sends a request with an endless response, and passes on its pieces, which are valid only during the call.
+ *  @returns a function that ends it */
 export async function openStream(
   target: Target,
   request: Buffer,

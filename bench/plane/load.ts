@@ -1,25 +1,26 @@
-/** The load on the API server: clients that each wait for their answer before they ask again, and watchers. */
+/** Load on the API server: clients that each wait for their response before the next request, and
+ *  watchers. */
 import { type HttpClient, type Reply, requestBytes, type Target } from './http-client.ts';
 import { NAMESPACE, podBody, podName, podsPath } from './pod.ts';
 import { startWatchers } from './watchers.ts';
 
-/** As many as design.md says. */
+/** The number in the performance objectives. */
 export const POD_COUNT = 5000;
 export const WATCHER_COUNT = 50;
-/** Before the clock starts the same is done here, and deleted. */
+/** Namespace of the same work done before the measurement, deleted afterwards. */
 const WARM_UP_NAMESPACE = 'warm-up';
-/** A round that is not faster than the best before by this much ends the warming up. */
+/** Warm-up ends with a round that is not faster than the best by this factor. */
 const STILL_FASTER = 1.05;
-/** A machine whose speed changes could make it last. */
-const MOST_ROUNDS = 5;
+/** Bounds the warm-up on a machine whose speed varies. */
+const MAX_ROUNDS = 5;
 
 export interface CreateFigures {
   readonly perSecond: number;
-  /** The first time that the server did it. */
+  /** Rate of the first, cold round. */
   readonly coldPerSecond: number;
-  /** From a create's request to its event at a watcher, 99th percentile. */
+  /** From the create request to its event at a watcher, 99th percentile. */
   readonly watchP99Ms: number;
-  /** What was wrong with answers or events. */
+  /** Error in responses or events. */
   readonly fault: string | undefined;
 }
 
@@ -31,12 +32,12 @@ export interface RateFigures {
 }
 
 export interface Load {
-  /** Creates the pods while the watchers watch, on a server that is warm; the first call does it, later ones have its
+  /** Creates the pods on a warm server with watchers; the first call measures, later calls return the same
    *  figures. */
   readonly create: () => Promise<CreateFigures>;
-  /** Creates them so on a server that did nothing before. */
+  /** Creates them on a cold server. */
   readonly fill: () => Promise<FillFigures>;
-  /** Requests by all clients, numbered from 0, to a server that is warm. */
+  /** Sends requests numbered from 0 from all clients to a warm server. */
   readonly send: (count: number, make: (index: number) => Buffer, status: number) => Promise<RateFigures>;
 }
 
@@ -55,7 +56,7 @@ export function createLoad({ clients, target, say }: LoadDeps): Load {
     status: number,
     onSend: (index: number) => void = () => undefined,
   ): Promise<RateFigures> {
-    // Made before the clock starts: it is the server that is measured.
+    // Built before the measurement: only the server is measured.
     const requests = Array.from({ length: count }, (_, index) => make(index));
     let next = 0;
     let fault: string | undefined;
@@ -120,13 +121,13 @@ export function createLoad({ clients, target, say }: LoadDeps): Load {
   };
 }
 
-/** A server that compiles its code as it runs does so again and again in its first seconds, beside the work and at its
- *  cost. Rounds of the load until they get no faster: what is measured then is what the server can go on doing.
- *  @returns requests per second of the first */
+/** A server compiles hot code again and again in its first seconds, which costs performance. Repeats rounds
+ *  of the load until they get no faster, to measure sustained performance.
+ *  @returns requests per second of the first round */
 async function warmUp(round: () => Promise<{ readonly perSecond: number }>): Promise<number> {
   const { perSecond: first } = await round();
   let best = first;
-  for (let rounds = 1; rounds < MOST_ROUNDS; rounds += 1) {
+  for (let rounds = 1; rounds < MAX_ROUNDS; rounds += 1) {
     const { perSecond } = await round();
     if (perSecond < best * STILL_FASTER) break;
     best = perSecond;

@@ -1,16 +1,16 @@
-/** The pods that the API server is measured with: of the size that pods of the field have. */
+/** Pods for the API server rows, with the size of typical pods. */
 
 export const NAMESPACE = 'default';
 
 export const podsPath = (namespace: string): string => `/api/v1/namespaces/${namespace}/pods`;
 
 export const PODS_PATH: string = podsPath(NAMESPACE);
-/** Pods that share a label. */
+/** Number of groups of pods, each with a common label. */
 export const GROUPS = 10;
 
 export const podName = (index: number): string => `pod-${index}`;
 
-/** JSON to be sent. */
+/** Returns the JSON of a pod. */
 export function podBody(index: number): string {
   return JSON.stringify({
     apiVersion: 'v1',

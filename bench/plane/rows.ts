@@ -1,4 +1,4 @@
-/** The rows of the API server, the same for both stores. */
+/** Rows of the API server, the same for both stores. */
 import type { RowOn } from '../row.ts';
 import { type Measurement, median } from '../table.ts';
 import { type Reply, requestBytes } from './http-client.ts';
@@ -11,7 +11,7 @@ type PlaneRow = RowOn<PlaneBench>;
 
 const GETS = 20_000;
 const PATCHES = 10_000;
-/** Enough that the median is of a server that has compiled the path. */
+/** Enough that the median is that of a server with compiled code. */
 const LIST_REPEATS = 25;
 const PAGE = 500;
 /** Coprime with the number of pods: every pod has its turn, none soon again. */
@@ -25,7 +25,7 @@ async function memoryText({ memory }: PlaneBench): Promise<string> {
   return `server ${serverMiB.toFixed(0)} MiB${etcd}`;
 }
 
-/** A measurement with the memory that the server holds after it. */
+/** Returns a measurement with the server's memory after it. */
 async function withMemory(bench: PlaneBench, value: number, fault: string | undefined): Promise<Measurement> {
   return { value, detail: await memoryText(bench), ...(fault === undefined ? {} : { fault }) };
 }
@@ -42,7 +42,7 @@ async function measureWatch(bench: PlaneBench): Promise<Measurement> {
   return withMemory(bench, watchP99Ms, fault);
 }
 
-/** On a server of its own: elsewhere what warmed it up is still in the history. */
+/** On a separate server: elsewhere the warm-up is still in the watch history. */
 async function measureMemory({ another }: PlaneBench): Promise<Measurement> {
   await using stack = new AsyncDisposableStack();
   const fresh = await another(stack);
@@ -71,7 +71,7 @@ async function measurePatch(bench: PlaneBench): Promise<Measurement> {
   return withMemory(bench, perSecond, fault);
 }
 
-/** Time of one reading by one client until its last byte, the median of several, in ms. `read` gives what was read. */
+/** Returns the median time of one client's read until its last byte, in ms. `read` returns the content. */
 async function measureReading(
   bench: PlaneBench,
   expected: number,
@@ -91,7 +91,7 @@ async function measureReading(
   return withMemory(bench, median(times), fault);
 }
 
-/** A pod's own name: some servers leave the kind of items out. */
+/** A pod's own name: some servers omit the kind of items. */
 const ITEM = Buffer.from(`"name":"${podName(0).slice(0, -1)}`);
 
 function countItems(body: Buffer): number {
@@ -102,7 +102,7 @@ function countItems(body: Buffer): number {
 
 function readOnce({ clients }: PlaneBench, path: string): Promise<Reply> {
   const [client] = clients;
-  if (client === undefined) throw new Error('there is no client');
+  if (client === undefined) throw new Error('no client');
   return client.send(requestBytes('GET', path));
 }
 
@@ -125,7 +125,7 @@ function measurePages(bench: PlaneBench): Promise<Measurement> {
   return measureReading(bench, POD_COUNT, readAll, `${PODS_PATH}?limit=${PAGE}`);
 }
 
-/** What upstream's API server did on an etcd where the budgets were set. */
+/** Results of upstream's API server with etcd on the machine on which the budgets were set. */
 const UPSTREAM: Readonly<Record<string, number>> = {
   'api-create': 706,
   'api-watch': 507,
@@ -207,7 +207,7 @@ const ROWS: readonly PlaneRow[] = [
 const onOthers = (suffix: string, title: string): readonly PlaneRow[] =>
   ROWS.map((row) => ({ ...row, name: `${row.name}-${suffix}`, title: row.title.replace('API', title) }));
 
-/** Each beside upstream's row, where there is something to compare it with. */
+/** Adds upstream's row as the reference of each row that has one. */
 const besideUpstream = (rows: readonly PlaneRow[]): readonly PlaneRow[] =>
   rows.map((row, index) => {
     const { name = '' } = ROWS[index] ?? {};
@@ -215,9 +215,9 @@ const besideUpstream = (rows: readonly PlaneRow[]): readonly PlaneRow[] =>
     return value === undefined ? row : { ...row, reference: { row: `${name}-upstream`, value } };
   });
 
-/** The rows for a store; those on etcd are named for it. */
+/** Returns the rows for a store; those with etcd are named after it. */
 export const planeRows = (kind: StoreKind): readonly PlaneRow[] =>
   besideUpstream(kind === 'embedded' ? ROWS : onOthers('etcd', 'API on etcd'));
 
-/** The same of upstream's API server, on etcd. */
+/** The same rows for upstream's API server with etcd. */
 export const UPSTREAM_ROWS: readonly PlaneRow[] = onOthers('upstream', "upstream's API");

@@ -9,7 +9,7 @@ exec "$node" --max-semi-space-size=8 "$here/control-plane-lite/bin.ts" "$@"
 `;
 
 describe('launcherSettings', () => {
-  test('takes what the script gives to Node, and leaves out what depends on the installation', () => {
+  test('returns the script’s settings for Node, without those that depend on the installation', () => {
     expect(launcherSettings(SCRIPT)).toEqual({
       nodeFlags: ['--max-semi-space-size=8'],
       environment: { MALLOC_ARENA_MAX: '2' },

@@ -1,4 +1,4 @@
-/** The API server as its users start it: a process with the settings of the shipped script. */
+/** The API server as users start it: a process with the settings of the shipped script. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import type { Target } from './http-client.ts';
 
 const REPOSITORY = resolve(import.meta.dirname, '../..');
 
-/** What the shipped script gives to Node and its C library. */
+/** Returns the shipped script's settings for Node and the C library. */
 export function launcherSettings(script: string): {
   readonly nodeFlags: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -24,21 +24,21 @@ export function launcherSettings(script: string): {
 
 export interface PlaneProcess extends AsyncDisposable {
   readonly pid: number;
-  /** How the administrator gets in. */
+  /** Address and credentials of the administrator. */
   readonly target: Target;
 }
 
 export interface PlaneProgram {
-  /** What Node runs. */
+  /** Program for Node. */
   readonly program: string;
   readonly dataDir: string;
-  /** Beside the folder, the address and the port. */
+  /** In addition to the data directory, the address and the port. */
   readonly flags: readonly string[];
   /** Added to the environment. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Starts it on a free port of loopback; resolves when it serves. @throws Error if it ends instead */
+/** Starts it on a free loopback port; resolves when it serves. @throws Error if it exits instead */
 export async function startPlaneProcess(options: PlaneProgram): Promise<PlaneProcess> {
   const { program, dataDir, flags, env = {} } = options;
   const launcher = launcherSettings(await readFile(join(REPOSITORY, 'bin/control-plane-lite'), 'utf8'));
@@ -60,11 +60,11 @@ export async function startPlaneProcess(options: PlaneProgram): Promise<PlanePro
   }
 }
 
-/** The server says on its output when it serves. @throws Error if it ends instead */
+/** Waits for the server's ready message. @throws Error if it exits instead */
 async function served({ stdout }: ChildProcess): Promise<void> {
   if (stdout === null) throw new Error('the server has no output');
   for await (const line of createInterface({ input: stdout })) if (line.includes(' serves ')) return;
-  throw new Error('the server ended before it served');
+  throw new Error('the server exited before it was ready');
 }
 
 async function end(child: ChildProcess): Promise<void> {
@@ -74,7 +74,7 @@ async function end(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-/** Text of the first member of that name in the file, which is JSON made by the server. */
+/** Returns the first string member with that name in a JSON file. */
 function textIn(file: string, name: string): string {
   const text = new RegExp(`"${name}": ?"([^"]*)"`).exec(file)?.[1];
   if (text === undefined) throw new Error(`the administrator's file has no ${name}`);

@@ -1,8 +1,8 @@
-/** What the rows of the API server run on: the bundled server as it is shipped, on an empty store, with keep-alive
+/** Setup of the API server rows: the bundled server as shipped, with an empty store and keep-alive
  *  connections over TLS. */
 import { join } from 'node:path';
-import { startEtcd } from '#plane/store/testing/etcd.ts';
-import { API_ALONE } from '#plane/testing/test-plane.ts';
+import { API_ALONE } from '#plane/main.fixture.ts';
+import { startEtcd } from '#plane/store/etcd.fixture.ts';
 import { bundle, PLANE_ENTRIES } from '../../scripts/bundle.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { residentMiB } from '../process.ts';
@@ -19,15 +19,15 @@ export interface PlaneBench {
   readonly store: StoreKind;
   readonly clients: readonly HttpClient[];
   readonly load: Load;
-  /** Another server of the kind, which ends with the stack. */
+  /** Starts another server of the kind, which stops with the stack. */
   readonly another: (stack: AsyncDisposableStack) => Promise<PlaneBench>;
-  /** From the start of the process to its first answer, in s. */
+  /** From the start of the process to its first response, in s. */
   readonly startedS: number;
-  /** What the server and its etcd hold now. */
+  /** Returns the current memory of the server and its etcd. */
   readonly memory: () => Promise<{ readonly serverMiB: number; readonly etcdMiB: number | undefined }>;
 }
 
-/** Everything started; disposing of the stack ends and removes it. */
+/** Starts everything; disposing of the stack stops and removes it. */
 export async function setUpPlane(
   kind: StoreKind,
   stack: AsyncDisposableStack,

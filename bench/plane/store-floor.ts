@@ -1,15 +1,15 @@
-/** What the store alone takes: as many writes as the row makes, of the size that they have, by as many callers, with
- *  nothing around them. An API server on that store cannot be faster. */
+/** Baseline of the store: as many writes of the same size by as many callers, without an API server. An
+ *  API server on that store cannot be faster. */
 import { join } from 'node:path';
 import type { Store } from '#plane/store/contract.ts';
 import { createEmbeddedStore } from '#plane/store/embedded/store.ts';
 import { createThreadedEtcdStore } from '#plane/store/etcd/thread.ts';
-import { startEtcd } from '#plane/store/testing/etcd.ts';
+import { startEtcd } from '#plane/store/etcd.fixture.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import type { StoreKind } from './setup.ts';
 
 const WRITES = 5000;
-/** Of a pod as it is stored. */
+/** Size of a stored pod. */
 const VALUE_BYTES = 2700;
 
 async function openStore(kind: StoreKind, stack: AsyncDisposableStack): Promise<Store> {
@@ -18,7 +18,7 @@ async function openStore(kind: StoreKind, stack: AsyncDisposableStack): Promise<
   return createEmbeddedStore({ dir: join(path, 'store') });
 }
 
-/** New keys per second. @throws Error if one was there already */
+/** Returns new keys per second. @throws Error if a key already exists */
 export async function measureStore(kind: StoreKind, callers: number): Promise<number> {
   await using stack = new AsyncDisposableStack();
   const store = await openStore(kind, stack);

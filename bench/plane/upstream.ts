@@ -1,6 +1,6 @@
-/** Upstream's API server on an etcd, under the same load: what the field has, on this machine in this run. Its program
- *  is built from Debian's sources if it is not there yet, which takes a while. */
-import { startEtcd } from '#plane/store/testing/etcd.ts';
+/** Upstream's API server with etcd under the same load, on this machine in the same run. Its program is
+ *  built from Debian's sources if it does not exist, which takes a while. */
+import { startEtcd } from '#plane/store/etcd.fixture.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { type StockProcess, startStock } from '../../testing/stock-process.ts';
 import {
@@ -17,7 +17,7 @@ import { type HttpClient, openClient, requestBytes, type Target } from './http-c
 import { createLoad } from './load.ts';
 import { CLIENTS, type PlaneBench } from './setup.ts';
 
-/** Connects and asks; a server that does not listen yet is not ready. */
+/** Connects and sends a request; a server that does not listen yet is not ready. */
 async function isReady(target: Target): Promise<boolean> {
   let client: HttpClient | undefined;
   try {
@@ -33,7 +33,7 @@ async function isReady(target: Target): Promise<boolean> {
 function startServer(folder: string, place: StockServerPlace, target: Target): Promise<StockProcess> {
   return startStock({
     program: `${folder}/kube-apiserver`,
-    // As ours is measured: pods need no account.
+    // As in our measurement: pods need no service account.
     args: [
       ...stockServerFlags(place),
       '--authorization-mode=RBAC',
@@ -44,7 +44,7 @@ function startServer(folder: string, place: StockServerPlace, target: Target): P
   });
 }
 
-/** Everything started; disposing of the stack ends and removes it. */
+/** Starts everything; disposing of the stack stops and removes it. */
 export async function setUpUpstream(
   stack: AsyncDisposableStack,
   say: (line: string) => void,

@@ -1,4 +1,4 @@
-/** The thread of `watchers.ts`. */
+/** Thread of `watchers.ts`. */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
@@ -8,25 +8,25 @@ import { createGunzip } from 'node:zlib';
 import { openStream, streamRequestBytes, type Target } from './http-client.ts';
 import type { WatchersOptions, WatchersSeen } from './watchers.ts';
 
-/** Watchers whose events are counted and timed. The others must get the same bytes: looking into them as well would
- *  measure this program. */
+/** Number of watchers whose events are counted and timed. The others must receive the same bytes; parsing
+ *  them too would measure this program. */
 const READ_WATCHERS = 5;
-/** Until the last event must have come. */
+/** Timeout for the last event. */
 const LAST_EVENT_MS = 10_000;
 
 const ADDED = Buffer.from('"type":"ADDED"');
 const NAME = Buffer.from('"name":"');
 
-/** The first name after the offset, if it came with the same bytes. */
+/** Returns the first name after the offset, if it is in the same piece. */
 function nameAfter(bytes: Buffer, at: number): string {
   const start = bytes.indexOf(NAME, at);
   if (start < 0) return '';
   return bytes.toString('latin1', start + NAME.length, bytes.indexOf('"', start + NAME.length));
 }
 
-/** Calls `onEvent` for each event of a watcher's pieces, with its name where that is in the same piece. */
+/** Calls `onEvent` for each event in a watcher's pieces, with its name if that is in the same piece. */
 function createReader(onEvent: (name: string) => void): (bytes: Buffer) => void {
-  // Pieces end anywhere, also within what is looked for.
+  // Pieces may end anywhere, even within the searched text.
   let tail = Buffer.alloc(0);
   return (bytes) => {
     const seam = Buffer.concat([tail, bytes.subarray(0, ADDED.length - 1)]);
@@ -45,15 +45,15 @@ async function untilTrue(isTrue: () => boolean | Promise<boolean>, withinMs: num
 
 const ignore = (): void => undefined;
 
-/** What a watcher was sent, and when each piece came. */
+/** Bytes that a watcher received, with the time of each piece. */
 interface Recording {
-  /** Tells of the events in what has come since the last time, with the time at which they came. */
+  /** Reports the events received since the last call, with their times. */
   readonly play: (onEvent: (name: string, atMs: number) => void) => Promise<void>;
   readonly close: () => void;
 }
 
-/** Reads a stream as any client does: decrypted, put together from its chunks. It is decompressed and looked into when
- *  it is played: what that takes is not the server's. */
+/** Reads a stream as any client does: decrypted and dechunked. Decompression and parsing happen during
+ *  playback, since their cost is not the server's. */
 async function record({ port, ...credentials }: Target, path: string): Promise<Recording> {
   const request = get({
     ...credentials,
@@ -112,12 +112,12 @@ async function watch({
       }),
     ),
   );
-  // The heads of their answers.
+  // The response heads.
   await untilTrue(() => received.every((size) => size > 0), LAST_EVENT_MS);
-  /** Less than one event of all: pieces may be cut differently. */
+  /** Less than one event in total: pieces may be cut differently. */
   const isSteady = (): boolean => Math.min(...received) >= Math.max(...received) * (1 - 1 / (2 * expected));
 
-  /** Whether all is there. */
+  /** Reports whether everything has arrived. */
   async function isDone(): Promise<boolean> {
     for (const { play } of recordings) await play((name, atMs) => void arrivals.push([name, atMs]));
     return arrivals.length >= wanted && isSteady();
@@ -126,7 +126,7 @@ async function watch({
   function faultOf(): string | undefined {
     if (arrivals.length !== wanted) return `${arrivals.length} events instead of ${wanted}`;
     if (isSteady()) return undefined;
-    return `watchers got between ${Math.min(...received)} and ${Math.max(...received)} bytes`;
+    return `watchers received between ${Math.min(...received)} and ${Math.max(...received)} bytes`;
   }
 
   return async () => {

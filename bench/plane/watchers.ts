@@ -1,26 +1,26 @@
-/** Watchers in a thread of their own: what they decrypt must not hold up the clients that create. */
+/** Watchers in a separate thread, so that decryption does not delay the creating clients. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Target } from './http-client.ts';
 
 export interface WatchersOptions {
   readonly target: Target;
-  /** Of the resource. */
+  /** Path of the resource. */
   readonly path: string;
   readonly count: number;
-  /** Events that each is to get. */
+  /** Number of events that each must receive. */
   readonly expected: number;
 }
 
 export interface WatchersSeen {
-  /** What was wrong with the events. */
+  /** Error in the events. */
   readonly fault: string | undefined;
-  /** Names of objects and when their event came, in ms of the wall clock. */
+  /** Object names and arrival times of their events, in ms of wall time. */
   readonly arrivals: readonly (readonly [name: string, atMs: number])[];
 }
 
 export interface Watchers {
-  /** Waits for the last event and closes. */
+  /** Waits for the last event and closes the streams. */
   readonly end: () => Promise<WatchersSeen>;
 }
 

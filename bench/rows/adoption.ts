@@ -1,13 +1,13 @@
-/** Agent restarted with its full set of pods running → all of them known again, none restarted. */
+/** Row: agent restarted with its full set of pods running → all adopted, none restarted. */
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { isReady } from '../../testing/agent.ts';
 import type { Row } from '../row.ts';
 import { type Bench, POD_COUNT } from '../setup.ts';
 import { type Measurement, median } from '../table.ts';
 
 const REPEATS = 3;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 const TIMEOUT_MS = 30_000;
 
 const containers = (pods: readonly Pod[]): string =>
@@ -22,7 +22,7 @@ async function allReady({ agent }: Bench): Promise<readonly Pod[]> {
   while (performance.now() < untilMs) {
     const pods = await agent.pods().catch(() => []);
     if (pods.length === POD_COUNT && pods.every(isReady)) return pods;
-    await wait(LOOK_MS);
+    await wait(POLL_MS);
   }
   throw new Error(`not all ${POD_COUNT} pods were adopted within ${TIMEOUT_MS / 1000} s`);
 }

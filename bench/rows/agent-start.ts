@@ -1,4 +1,4 @@
-/** Agent start → healthy without pods, over what Node itself takes. */
+/** Row: agent start → healthy without pods, compared with the start of Node itself. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -7,7 +7,7 @@ import type { Bench } from '../setup.ts';
 import { type Measurement, median } from '../table.ts';
 
 const REPEATS = 9;
-const LOOK_MS = 4;
+const POLL_MS = 4;
 const TIMEOUT_MS = 20_000;
 
 async function bareNodeMs(): Promise<number> {
@@ -21,9 +21,9 @@ async function agentMs({ agent }: Bench): Promise<number> {
   const startMs = performance.now();
   agent.spawn();
   while (performance.now() < startMs + TIMEOUT_MS) {
-    const answer = await agent.get('/healthz').catch(() => undefined);
-    if (answer === 'ok') return performance.now() - startMs;
-    await wait(LOOK_MS);
+    const response = await agent.get('/healthz').catch(() => undefined);
+    if (response === 'ok') return performance.now() - startMs;
+    await wait(POLL_MS);
   }
   throw new Error('the agent did not become healthy');
 }

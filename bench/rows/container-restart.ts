@@ -1,4 +1,5 @@
-/** A container killed → first instruction of its successor. A pod is used once: the second time it would back off. */
+/** Row: container killed → first instruction of its successor. Each pod is used once, because a second
+ *  kill would cause backoff. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { CriConnection } from '#cri/client/connection.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -7,17 +8,18 @@ import { type Bench, wallMs } from '../setup.ts';
 import { type Measurement, median } from '../table.ts';
 
 const REPEATS = 12;
-/** Apart by more than the file clock's step, or the killed container's file would count. */
+/** Larger than the granularity of the file clock, so that the killed container's file does not count. */
 const APART_MS = 100;
 
-/** Process 1 of the container, as the node sees it. @throws Error when the runtime does not say */
+/** Returns the PID of the container's process 1 on the node. @throws Error when the runtime does not
+ *  report it */
 async function processOf({ runtime }: CriConnection, containerId: string): Promise<number> {
   const { info } = await runtime.containerStatus({ containerId, verbose: true });
   const details: unknown = JSON.parse(info['info'] ?? '{}');
   if (typeof details === 'object' && details !== null && 'pid' in details && Number(details.pid) > 1) {
     return Number(details.pid);
   }
-  throw new Error(`the runtime does not tell the process of container ${containerId}`);
+  throw new Error(`the runtime does not report the PID of container ${containerId}`);
 }
 
 async function containerOf({ agent }: Bench, name: string): Promise<string> {

@@ -1,13 +1,13 @@
-/** What the agent uses while its full set of pods just runs. */
+/** Rows: resource usage of the agent while its full set of pods is idle. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { cpuSeconds, residentMiB } from '../process.ts';
 import type { Row } from '../row.ts';
 import { type Bench, POD_COUNT } from '../setup.ts';
 import type { Measurement } from '../table.ts';
 
-/** Until what follows the starts is over. */
+/** Until work that follows the starts has finished. */
 const SETTLE_MS = 5_000;
-/** Longer than the agent's slowest regular work, which comes once a minute. */
+/** Longer than the period of the agent's slowest regular work, one minute. */
 const WINDOW_MS = 65_000;
 
 async function measureCpu({ agent, fill, say }: Bench): Promise<Measurement> {

@@ -1,11 +1,11 @@
-/** As many pods as a node takes, dropped at once → all running. Leaves them running. */
+/** Row: as many pods as a node allows, created at once → all running. Leaves them running. */
 import { createLimiter } from '#api/kit/limiter.ts';
 import type { Row } from '../row.ts';
 import { type Bench, fullSet, POD_COUNT, wallMs } from '../setup.ts';
 import { type Measurement, median } from '../table.ts';
 
 const REPEATS = 2;
-/** Pods under way at once at which containerd starts most of them a second on two cores. */
+/** Number of concurrent starts at which containerd starts most pods per second on two cores. */
 const BEST_CONCURRENCY = 8;
 const TIMEOUT_MS = 120_000;
 

@@ -1,4 +1,4 @@
-/** One pod: manifest rename → first instruction of its container. */
+/** Row: one pod, from manifest rename to the first instruction of its container. */
 import type { Row } from '../row.ts';
 import { type Bench, wallMs } from '../setup.ts';
 import { type Measurement, median } from '../table.ts';

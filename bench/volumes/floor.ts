@@ -1,8 +1,8 @@
-/** The floor: the same directories, mounts and files by a bare loop, which knows that nothing is there yet, checks
- *  nothing and keeps nothing. */
+/** Baseline: the same directories, mounts and files in a bare loop, which assumes an empty directory,
+ *  checks nothing and records nothing. */
 import { chmod, mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MS_NODEV, MS_NOSUID, type Syscalls } from '#volumes/syscalls.ts';
+import { MS_NODEV, MS_NOSUID, type Syscalls } from '#volumes/files/syscalls.ts';
 import { CONFIG, KEYS } from './pods.ts';
 
 type Files = Readonly<Record<string, string>>;

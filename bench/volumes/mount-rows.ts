@@ -1,4 +1,5 @@
-/** Volumes of as many pods as a node takes: made ready from nothing, and known again after a restart of the agent. */
+/** Rows: volumes of as many pods as a node allows, set up from nothing, and found again after a restart of
+ *  the agent. */
 import type { RowOn } from '../row.ts';
 import { POD_COUNT } from '../setup.ts';
 import { type Measurement, median } from '../table.ts';
@@ -28,10 +29,10 @@ async function mountOnce(
   return { coldMs, restartMs, bareMs };
 }
 
-/** The same again and again, the floor beside each. */
+/** Repeats the measurement, each time next to its baseline. */
 export async function measureMounts(bench: Parts): Promise<readonly MountTimes[]> {
   const times: MountTimes[] = [];
-  // The first one loads and compiles what the others use.
+  // The first repetition loads and compiles code for the others.
   for (let index = 0; index <= REPEATS; index += 1) {
     const once = await mountOnce(bench, String(index));
     if (index > 0) times.push(once);
@@ -66,7 +67,7 @@ export const volumesCold: RowOn<VolumeBench> = row(
 
 export const volumesRestart: RowOn<VolumeBench> = row(
   'volumes-restart',
-  'the same after a restart of the agent',
+  '… after a restart of the agent',
   'restartMs',
 );
 
@@ -91,7 +92,7 @@ async function measureUsage({
     const volumes = await measureOnce();
     const { user, system } = process.cpuUsage(before);
     shares.push((100 * (user + system)) / 1000 / PERIOD_MS);
-    say(`usage: ${volumes} volumes in ${((user + system) / 1000).toFixed(0)} ms of a processor`);
+    say(`usage: ${volumes} volumes in ${((user + system) / 1000).toFixed(0)} ms of CPU`);
   }
   await clear(dir);
   return { value: median(shares) };
@@ -99,7 +100,7 @@ async function measureUsage({
 
 export const usageCpu: RowOn<VolumeBench> = {
   name: 'usage-cpu',
-  title: `use of ${POD_COUNT} pods’ volumes each minute: CPU of one core`,
+  title: `usage of ${POD_COUNT} pods’ volumes each minute: CPU of one core`,
   unit: '%',
   budget: 0.5,
   limits: 'value',

@@ -1,5 +1,6 @@
-/** The pods whose volumes are measured: five of the sources that most pods use. */
-import type { ConfigMap, Pod, Secret, Volume } from '#api/schema/gen/core-v1.ts';
+/** Pods of the volume rows: five of the most common sources. */
+
+import type { ConfigMap, Pod, Secret, Volume } from '#api/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 
 export const NAMESPACE = 'default';
@@ -18,7 +19,7 @@ const secret: Secret = {
   data: Object.fromEntries(Object.entries(KEYS).map(([key, text]) => [key, base64(text)])),
 };
 
-/** Has the objects that the pods name, and no others. */
+/** Contains only the objects that the pods name. */
 export const objects: ObjectReader = {
   getConfigMap: () => Promise.resolve(configMap),
   getSecret: () => Promise.resolve(secret),

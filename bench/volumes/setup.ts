@@ -1,14 +1,14 @@
-/** What the rows of volumes run on: a folder of their own, and the volume manager as the agent makes it. */
+/** Setup of the volume rows: a temporary directory, and the volume manager as the agent creates it. */
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { VOLUME_DEVICES, VOLUMES } from '#volumes/layout.ts';
-import { createVolumeManager } from '#volumes/manager.ts';
-import { createMounter } from '#volumes/mounter.ts';
-import { detachBeneath } from '#volumes/teardown.ts';
-import type { VolumeManager } from '#volumes/types.ts';
+import type { VolumeManager } from '#volumes/contract/volume-manager.ts';
+import { VOLUME_DEVICES, VOLUMES } from '#volumes/files/layout.ts';
+import { createVolumeManager } from '#volumes/manage/manager.ts';
+import { createMounter } from '#volumes/mount/mounter.ts';
+import { detachBeneath } from '#volumes/mount/teardown.ts';
 import { createDiskUsage } from '#volumes/usage/disk-usage.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { POD_COUNT } from '../setup.ts';
@@ -16,23 +16,23 @@ import { createVolumeFloor } from './floor.ts';
 import { type MountTimes, measureMounts } from './mount-rows.ts';
 import { objects, podUID, volumePod } from './pods.ts';
 
-/** Of a volume in memory: its share of the memory that the node is said to have. */
+/** Size of a volume in memory: its share of the assumed memory of the node. */
 const MEMORY_BYTES = 2 ** 30;
 
 export interface VolumeBench {
-  /** Makes a folder for one measurement, on the same disk as the others. */
+  /** Creates a directory for one measurement, on the same disk as the others. */
   readonly folder: (name: string) => Promise<string>;
-  /** A manager that knows nothing yet, as after a start of the agent. */
+  /** Returns a manager without state, as after a start of the agent. */
   readonly manager: (rootDir: string) => VolumeManager;
   /** Mounts the volumes of all pods. Returns the time in ms. */
   readonly mountAll: (manager: VolumeManager) => Promise<number>;
-  /** The same by the bare loop. */
+  /** Does the same in the bare loop. */
   readonly mountBare: (rootDir: string) => Promise<number>;
-  /** Takes down what is mounted in a folder, however it came there. */
+  /** Unmounts everything in a directory. */
   readonly clear: (rootDir: string) => Promise<void>;
-  /** What mounting takes, measured once for all rows. */
+  /** Measures mount times once for all rows. */
   readonly mountTimes: () => Promise<readonly MountTimes[]>;
-  /** Measures what the volumes in a folder take. Returns how many there are. */
+  /** Returns a function that measures the usage of the volumes in a directory and returns their number. */
   readonly usage: (rootDir: string) => () => Promise<number>;
   readonly say: (line: string) => void;
 }

@@ -1,4 +1,4 @@
-/** The objects of one resource by their namespace, for plugins that look at all of a namespace. */
+/** Index of the objects of one resource by namespace, for plugins that evaluate all of a namespace. */
 import type { ApiObject } from '../resources/contract.ts';
 import type { ObjectSource } from './deps.ts';
 

@@ -1,8 +1,9 @@
-/** Who may approve and sign requests for certificates, and what nobody may ask for. Source: document 2, 2.5 and
- *  5.10; upstream's plugins CertificateApproval, CertificateSigning and CertificateSubjectRestriction. */
+/** Admission of certificate signing requests: authorization to approve and to sign, and forbidden subjects.
+ *  Source: certificates, document 2 §2.5 and §5.10; upstream's plugins CertificateApproval,
+ *  CertificateSigning and CertificateSubjectRestriction. */
 import { isDeepStrictEqual } from 'node:util';
+import type { CertificateSigningRequest } from '#api/gen/certificates-v1.ts';
 import { forbidden } from '#api/meta/status-errors.ts';
-import type { CertificateSigningRequest } from '#api/schema/gen/certificates-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { MASTERS_GROUP } from '../authn/users.ts';
 import type { Authorizer } from '../authz/contract.ts';

@@ -1,4 +1,5 @@
-/** The last say before a change is stored: plugins first mutate, then validate. Source: document 2, 2.7. */
+/** Contract of admission plugins: before a change is stored, plugins first mutate, then validate it. Source:
+ *  admission, document 2 §2.7. */
 import type { ApiObject, ObjectSchema, Resource, UserInfo } from '../resources/contract.ts';
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';

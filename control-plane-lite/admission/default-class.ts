@@ -1,7 +1,7 @@
-/** Gives claims and ingresses that name no class the one that is marked as the default. Source: document 3, 2.5;
- *  upstream's plugins DefaultStorageClass and DefaultIngressClass, release 1.24. */
-import type { PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
-import type { Ingress } from '#api/schema/gen/networking-v1.ts';
+/** Sets the default class of claims and ingresses that name none. Source: default storage class, document 3
+ *  §2.5; upstream's plugins DefaultStorageClass and DefaultIngressClass, release 1.24. */
+import type { PersistentVolumeClaim } from '#api/gen/core-v1.ts';
+import type { Ingress } from '#api/gen/networking-v1.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
 import type { AdmissionPlugin } from './contract.ts';

@@ -1,6 +1,6 @@
-/** Lets pods stay a while on nodes that are not ready or out of reach. Source: document 2, 2.7
- *  (DefaultTolerationSeconds); upstream's plugin, release 1.24. */
-import type { Pod, Toleration } from '#api/schema/gen/core-v1.ts';
+/** Adds default tolerations for not-ready and unreachable nodes to pods. Source: DefaultTolerationSeconds,
+ *  document 2 §2.7; upstream's plugin, release 1.24. */
+import type { Pod, Toleration } from '#api/gen/core-v1.ts';
 import { typed } from '../resources/view.ts';
 import type { AdmissionPlugin } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';

@@ -1,4 +1,4 @@
-/** What the plugins are made of. */
+/** Dependencies of the admission plugins. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Authorizer } from '../authz/contract.ts';

@@ -1,7 +1,8 @@
-/** Has a service of the administrator's judge the images of pods. Source: document 2, 2.3 and 2.7
- *  (ImagePolicyWebhook); upstream's plugin, release 1.24. */
+/** Image policy webhook: an external service reviews the images of pods. Source: ImagePolicyWebhook, document
+ *  2 §2.3 and §2.7; upstream's plugin, release 1.24. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
@@ -18,10 +19,10 @@ export interface ImagePolicyDeps {
 
 const PODS: ReadonlySet<string> = new Set(['/pods']);
 const PARTS: ReadonlySet<string> = new Set(['', 'ephemeralcontainers']);
-/** An answer that takes longer is none. */
+/** Timeout of a response. */
 const ASK_MS = 30_000;
 
-/** `defaultAllow`: what nobody could judge is let in, and marked. */
+/** `defaultAllow`: pods are admitted and annotated when the webhook is unavailable. */
 export function createImagePolicy(
   { vocabulary, log, ask }: ImagePolicyDeps,
   { defaultAllow }: { readonly defaultAllow: boolean },
@@ -39,9 +40,9 @@ export function createImagePolicy(
       const signal = AbortSignal.any([request.signal(), AbortSignal.timeout(ASK_MS)]);
       return await ask(reviewSpecOf(typed<Pod>(object), request, vocabulary), signal);
     } catch (thrown) {
-      log.warn({ err: thrown, defaultAllow }, 'Images of a pod could not be judged');
+      log.warn({ err: thrown, defaultAllow }, 'Failed to review images of pod');
       if (!defaultAllow)
-        throw refusal(request, 'the images could not be judged: the image policy webhook cannot be asked');
+        throw refusal(request, 'failed to review the images: the image policy webhook is unavailable');
       letIn(request, object);
       return undefined;
     }

@@ -1,6 +1,6 @@
-/** Holds pods and claims to the LimitRanges of their namespace, and gives containers what those have as defaults.
- *  Source: document 2, 2.7 (LimitRanger); upstream's plugin, release 1.24. */
-import type { LimitRange, PersistentVolumeClaim, Pod } from '#api/schema/gen/core-v1.ts';
+/** Enforces the LimitRanges of a namespace on pods and claims, and sets their defaults on containers. Source:
+ *  LimitRanger, document 2 §2.7; upstream's plugin, release 1.24. */
+import type { LimitRange, PersistentVolumeClaim, Pod } from '#api/gen/core-v1.ts';
 import { typed } from '../resources/view.ts';
 import { indexByNamespace } from './by-namespace.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';

@@ -1,7 +1,7 @@
-/** The admission plugins that can be switched on and off, in the order in which they are asked, whatever the order of
- *  the flags. Source: upstream's order of plugins, release 1.24; document 2, 2.7. */
+/** Admission plugins that can be enabled and disabled, in their order of execution, which is independent of
+ *  the order of the flags. Source: upstream's order of plugins, release 1.24; admission, document 2 §2.7. */
 
-/** `on`: works unless told otherwise. */
+/** `on`: enabled by default. */
 export const ADMISSION_PLUGINS = [
   { name: 'NamespaceAutoProvision', on: false },
   { name: 'NamespaceLifecycle', on: true },
@@ -37,7 +37,7 @@ export const ADMISSION_PLUGINS = [
 
 export type AdmissionPluginName = (typeof ADMISSION_PLUGINS)[number]['name'];
 
-/** Names of the plugins that work, in their order. */
+/** Names of the enabled plugins in their order. */
 export function enabledPlugins(
   enable: readonly string[],
   disable: readonly string[],
@@ -47,7 +47,7 @@ export function enabledPlugins(
   ).map(({ name }) => name);
 }
 
-/** Why the lists don't go together; empty: they do. */
+/** Reason why the two lists conflict; empty: they do not. */
 export function pluginFaults(enable: readonly string[], disable: readonly string[]): readonly string[] {
   return enable
     .filter((name) => disable.includes(name))

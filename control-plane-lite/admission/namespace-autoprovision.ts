@@ -1,4 +1,4 @@
-/** Makes the namespaces that requests need. Source: document 2, 2.7 (NamespaceAutoProvision); upstream's plugin,
+/** Creates missing namespaces on demand. Source: NamespaceAutoProvision, document 2 §2.7; upstream's plugin,
  *  release 1.24. */
 import { StatusError } from '#api/meta/status-error.ts';
 import type { AdmissionPlugin } from './contract.ts';

@@ -1,5 +1,5 @@
-/** Objects go only into namespaces that are there and stay; the system's own namespaces stay.
- *  Source: document 2, 2.7 (NamespaceLifecycle). */
+/** Rejects objects in missing or terminating namespaces, and the deletion of system namespaces. Source:
+ *  NamespaceLifecycle, document 2 §2.7. */
 
 import { StatusError } from '#api/meta/status-error.ts';
 import { forbidden, notFound } from '#api/meta/status-errors.ts';
@@ -16,7 +16,7 @@ export interface NamespaceLifecycleDeps {
 
 const NAMESPACES = { group: '', name: 'namespaces' };
 
-/** Reviews of one's own access are answered of namespaces that aren't there too. */
+/** Self access reviews are also served for namespaces that do not exist. */
 const EXEMPT: ReadonlySet<string> = new Set(['localsubjectaccessreviews']);
 
 export function createNamespaceLifecycle(deps: NamespaceLifecycleDeps): AdmissionPlugin {

@@ -1,6 +1,7 @@
-/** What a namespace's annotations say of where its pods run: on which nodes, and which taints they tolerate. Source:
- *  document 2, 2.7 (PodNodeSelector, PodTolerationRestriction); upstream's plugins, release 1.24. */
-import type { Pod, Toleration } from '#api/schema/gen/core-v1.ts';
+/** Node selectors and tolerations that a namespace's annotations impose on its pods. Source: PodNodeSelector
+ *  and PodTolerationRestriction, document 2 §2.7; upstream's plugins, release 1.24. */
+
+import type { Pod, Toleration } from '#api/gen/core-v1.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
 import { isMembers, typed } from '../resources/view.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
@@ -103,7 +104,7 @@ export function createPodTolerationRestriction(
     effect: 'NoSchedule',
   };
 
-  /** What the namespace says, or else what holds for all. */
+  /** The namespace's setting, or else the cluster default. */
   function tolerationsIn(
     request: AdmissionRequest,
     name: string,

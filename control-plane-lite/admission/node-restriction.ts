@@ -1,5 +1,6 @@
-/** Keeps a node to what is its own: its Node, the pods bound to it, its lease and its CSINode, tokens for accounts of
- *  its pods. Source: document 2, 2.7 (NodeRestriction); upstream's plugin, release 1.24. */
+/** Restricts a node to its own objects: its Node, the pods bound to it, its lease and its CSINode, and tokens
+ *  for service accounts of its pods. Source: NodeRestriction, document 2 §2.7; upstream's plugin, release
+ *  1.24. */
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { nodeNameOf } from '../authz/node-identity.ts';
 import type { CachedObject } from '../cache/contract.ts';

@@ -1,7 +1,9 @@
-/** Plugins that work only where they are asked for, each a rule or two. Source: document 2, 2.7; upstream's plugins
- *  LimitPodHardAntiAffinityTopology, NamespaceExists, AlwaysPullImages and SecurityContextDeny, release 1.24. */
+/** Small plugins that are disabled by default. Source: optional plugins, document 2 §2.7; upstream's plugins
+ *  LimitPodHardAntiAffinityTopology, NamespaceExists, AlwaysPullImages and SecurityContextDeny, release
+ *  1.24. */
+
+import type { Container, EphemeralContainer, Pod } from '#api/gen/core-v1.ts';
 import { notFound } from '#api/meta/status-errors.ts';
-import type { Container, EphemeralContainer, Pod } from '#api/schema/gen/core-v1.ts';
 import { typed } from '../resources/view.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';
@@ -48,7 +50,7 @@ export function createNamespaceExists({ objects }: Pick<AdmissionDeps, 'objects'
   };
 }
 
-/** Whoever makes a pod must be able to get its images himself, wherever they are already. */
+/** The author of a pod must be able to pull its images, even if they are already present. */
 export const alwaysPullImages: AdmissionPlugin = {
   name: 'AlwaysPullImages',
   operations: ['CREATE', 'UPDATE'],

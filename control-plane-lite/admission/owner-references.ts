@@ -1,7 +1,8 @@
-/** Who makes an object go with another has to be allowed to delete it; who has it hold up the other's end, to finalize
- *  the other. Source: document 2, 2.7 (OwnerReferencesPermissionEnforcement); upstream's plugin, release 1.24. */
+/** Authorizes owner references: setting one requires permission to delete the object, and blockOwnerDeletion
+ *  requires permission to update the owner's finalizers. Source: OwnerReferencesPermissionEnforcement,
+ *  document 2 §2.7; upstream's plugin, release 1.24. */
 import { isDeepStrictEqual } from 'node:util';
-import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
+import type { OwnerReference } from '#api/gen/meta-v1.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';
 import { refusal } from './refusal.ts';
@@ -32,7 +33,7 @@ interface Asked {
 
 const isBlocking = ({ blockOwnerDeletion }: OwnerReference): boolean => blockOwnerDeletion === true;
 
-/** Owners whose end the object holds up, and did not before. */
+/** Owners whose deletion the object newly blocks. */
 function newlyBlocked(
   now: readonly OwnerReference[],
   before: readonly OwnerReference[],
@@ -74,7 +75,7 @@ export function createOwnerReferences({ authorizer, resourceOf }: OwnerReference
       const now = object.metadata.ownerReferences ?? [];
       const before = old?.metadata.ownerReferences ?? [];
       if (now.length === 0 && before.length === 0) return;
-      // What has no name yet is nobody's to delete: only its owners count.
+      // An object without a name cannot be deleted yet: only its owners matter.
       if (request.operation === 'UPDATE' && !isDeepStrictEqual(now, before)) {
         const { group, version, plural } = resource.info;
         const asked = { group, version, resource: plural, subresource, namespace, name: request.name };

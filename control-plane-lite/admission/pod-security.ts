@@ -1,8 +1,8 @@
-/** Holds pods to the level that their namespace is labelled with: refuses them, warns, or notes it for the audit log.
- *  Source: document 2, 2.7 (PodSecurity); upstream's plugin, release 1.24. */
+/** Pod security admission: enforces the level of the namespace's labels, warns, or adds audit annotations.
+ *  Source: PodSecurity, document 2 §2.7; upstream's plugin, release 1.24. */
 import { isDeepStrictEqual } from 'node:util';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { invalid } from '#api/meta/status-errors.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { isMembers, typed } from '../resources/view.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
@@ -12,7 +12,7 @@ import { violationsOf } from './pod-security/evaluate.ts';
 import { formatLevel, isPrivileged, labelFaults, MODES, type Mode, policyOf } from './pod-security/levels.ts';
 import { refusal } from './refusal.ts';
 
-/** What makes pods: only warned of, for the pods themselves are refused. */
+/** Workloads that create pods: only warned about, because their pods are rejected themselves. */
 const TEMPLATES = [
   '/podtemplates',
   '/replicationcontrollers',
@@ -44,7 +44,7 @@ export function createPodSecurity(
 ): AdmissionPlugin {
   const namespaces = objects('', 'namespaces');
 
-  /** Why nobody looks at it. */
+  /** Reason of the exemption. */
   function exemptionOf({ namespace, user }: AdmissionRequest, { spec }: Pod): string | undefined {
     if (exempt.namespaces.has(namespace)) return 'namespace';
     if (exempt.users.has(user.name)) return 'user';

@@ -1,7 +1,7 @@
-/** Turns the names of priority classes into numbers. Source: document 2, 2.7 (Priority); upstream's plugin, release
+/** Resolves priority class names to numbers. Source: Priority, document 2 §2.7; upstream's plugin, release
  *  1.24. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
-import type { PriorityClass } from '#api/schema/gen/scheduling-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
+import type { PriorityClass } from '#api/gen/scheduling-v1.ts';
 import { typed } from '../resources/view.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';

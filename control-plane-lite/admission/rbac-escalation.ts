@@ -1,7 +1,8 @@
-/** Nobody gives away what he doesn't have: roles and bindings may hold only rights that their author has, unless he
- *  may `escalate` or `bind`. Source: upstream's rbac escalation check. */
+/** Privilege escalation check: roles and bindings may grant only rights that their author has, unless the
+ *  author may `escalate` or `bind`. Source: upstream's rbac escalation check. */
+
+import type { ClusterRole, PolicyRule, RoleBinding } from '#api/gen/rbac-authorization-v1.ts';
 import { forbidden } from '#api/meta/status-errors.ts';
-import type { ClusterRole, PolicyRule, RoleBinding } from '#api/schema/gen/rbac-authorization-v1.ts';
 import { MASTERS_GROUP } from '../authn/users.ts';
 import type { Authorizer } from '../authz/contract.ts';
 import type { Rbac } from '../authz/rbac.ts';
@@ -15,7 +16,7 @@ const BINDINGS: ReadonlySet<string> = new Set(['rolebindings', 'clusterrolebindi
 export interface RbacEscalationDeps {
   readonly rbac: Rbac;
   readonly authorizer: Authorizer;
-  /** Group of the rbac resources on the wire. */
+  /** API group of the rbac resources. */
   readonly group: string;
 }
 

@@ -1,9 +1,9 @@
-/** How a plugin refuses, in the field's words. */
+/** Errors with which plugins reject requests, with upstream's texts. */
 import type { StatusError } from '#api/meta/status-error.ts';
 import { forbidden } from '#api/meta/status-errors.ts';
 import type { AdmissionRequest } from './contract.ts';
 
-/** What the request is about; a name that is still to be generated is told by what it begins with. */
+/** Target of the request; an object without a name yet is identified by its generateName. */
 export function nameIn({ name, object }: AdmissionRequest): string {
   if (name !== '') return name;
   const given = object?.metadata.name ?? '';
@@ -11,7 +11,7 @@ export function nameIn({ name, object }: AdmissionRequest): string {
   return begun === '' ? 'Unknown' : begun;
 }
 
-/** The refusal of a request: 403. */
+/** Rejection of a request: 403. */
 export function refusal(request: AdmissionRequest, why: string): StatusError {
   const { group, plural } = request.resource.info;
   return forbidden({ group, name: plural }, nameIn(request), why);

@@ -1,7 +1,8 @@
-/** Holds namespaces to their ResourceQuotas: what is made is counted before it is there, so that no two requests get
- *  the same rest. Requests that come while a quota is being charged are charged together after that. What is not made in the end is given back when the controller counts again.
- *  Source: document 2, 2.7 (ResourceQuota); upstream's plugin, release 1.24. */
-import type { Pod, ResourceQuota } from '#api/schema/gen/core-v1.ts';
+/** Enforces ResourceQuotas: usage is charged before the object is stored, so that no two requests spend the
+ *  same remainder. Requests that arrive while a quota is being charged are charged together afterwards.
+ *  Charges for objects that are not stored in the end are corrected by the controller's next recalculation.
+ *  Source: ResourceQuota, document 2 §2.7; upstream's plugin, release 1.24. */
+import type { Pod, ResourceQuota } from '#api/gen/core-v1.ts';
 import { type Amounts, increaseOf } from '../quota/amounts.ts';
 import type { PendingCharges } from '../quota/pending.ts';
 import { isInScopes, missingAmounts } from '../quota/pods.ts';

@@ -1,9 +1,9 @@
-/** Gives pods what their runtime class asks for: its overhead, its nodes. Source: document 2, 2.7 (RuntimeClass);
- *  upstream's plugin, release 1.24. */
+/** Applies the runtime class of a pod: its overhead and its node selection. Source: RuntimeClass, document 2
+ *  §2.7; upstream's plugin, release 1.24. */
 import { isDeepStrictEqual } from 'node:util';
+import type { Pod, Toleration } from '#api/gen/core-v1.ts';
+import type { RuntimeClass } from '#api/gen/node-v1.ts';
 import { compareQuantities } from '#api/meta/quantity.ts';
-import type { Pod, Toleration } from '#api/schema/gen/core-v1.ts';
-import type { RuntimeClass } from '#api/schema/gen/node-v1.ts';
 import { typed } from '../resources/view.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';

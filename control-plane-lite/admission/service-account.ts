@@ -1,6 +1,6 @@
-/** Gives pods their service account: its name, the volume with its token, and its secrets for images. Source:
- *  document 2, 2.7 (ServiceAccount); upstream's plugin, release 1.24. */
-import type { Pod, ServiceAccount } from '#api/schema/gen/core-v1.ts';
+/** Applies the service account of a pod: its name, the token volume, and the image pull secrets. Source:
+ *  ServiceAccount, document 2 §2.7; upstream's plugin, release 1.24. */
+import type { Pod, ServiceAccount } from '#api/gen/core-v1.ts';
 import type { CachedObject } from '../cache/contract.ts';
 import { podReferences } from '../resources/core/pod-references.ts';
 import { draftSpec, membersOf, typed } from '../resources/view.ts';

@@ -1,6 +1,7 @@
-/** DenyServiceExternalIPs: services get no external addresses that they did not have. A client that may write services
- *  could otherwise take over traffic to any address (CVE-2020-8554). Source: upstream's plugin, release 1.24. */
-import type { Service } from '#api/schema/gen/core-v1.ts';
+/** DenyServiceExternalIPs: rejects new external addresses of services, with which a client that may write
+ *  services could intercept traffic to any address (CVE-2020-8554). Source: upstream's plugin, release
+ *  1.24. */
+import type { Service } from '#api/gen/core-v1.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
 import type { AdmissionPlugin } from './contract.ts';

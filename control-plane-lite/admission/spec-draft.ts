@@ -1,5 +1,5 @@
-/** Setting members of a draft's spec. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+/** Writers of fields in a draft's spec. */
+import type { Pod } from '#api/gen/core-v1.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { isMembers } from '../resources/view.ts';
 

@@ -1,8 +1,10 @@
-/** Claims and volumes: that none goes while it is in use, and that only those grow that can. Source: document 2, 2.7
- *  (StorageObjectInUseProtection, PersistentVolumeClaimResize); upstream's plugins, release 1.24. */
+/** Admission of claims and volumes: adds the protection finalizers, and permits expansion only where the
+ *  class does. Source: StorageObjectInUseProtection and PersistentVolumeClaimResize, document 2 §2.7;
+ *  upstream's plugins, release 1.24. */
+
+import type { PersistentVolumeClaim } from '#api/gen/core-v1.ts';
+import type { StorageClass } from '#api/gen/storage-v1.ts';
 import { compareQuantities } from '#api/meta/quantity.ts';
-import type { PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
-import type { StorageClass } from '#api/schema/gen/storage-v1.ts';
 import { typed } from '../resources/view.ts';
 import type { AdmissionPlugin } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';

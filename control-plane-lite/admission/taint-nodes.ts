@@ -1,6 +1,6 @@
-/** New nodes get no pods until they are said to be ready. Source: document 2, 2.7 (TaintNodesByCondition); upstream's
- *  plugin, release 1.24. */
-import type { Node } from '#api/schema/gen/core-v1.ts';
+/** Taints new nodes as not ready, so that they get no pods before they report ready. Source:
+ *  TaintNodesByCondition, document 2 §2.7; upstream's plugin, release 1.24. */
+import type { Node } from '#api/gen/core-v1.ts';
 import { typed } from '../resources/view.ts';
 import type { AdmissionPlugin } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';

@@ -1,7 +1,7 @@
-/** Labels volumes of clouds with the region and zone where they are. No cloud is asked here, so that nothing is known
- *  of such a volume: it is refused, as upstream does without a cloud provider, unless whoever made it has labelled it.
- *  Deprecated. Source: document 2, 2.7 (PersistentVolumeLabel); upstream's plugin, release 1.24. */
-import type { PersistentVolume } from '#api/schema/gen/core-v1.ts';
+/** Labels cloud volumes with their region and zone. Without a cloud provider nothing is known about such a
+ *  volume, so that it is rejected, as upstream does, unless the client has labelled it. Deprecated. Source:
+ *  PersistentVolumeLabel, document 2 §2.7; upstream's plugin, release 1.24. */
+import type { PersistentVolume } from '#api/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { typed } from '../resources/view.ts';
 import type { AdmissionPlugin } from './contract.ts';

@@ -1,6 +1,8 @@
-/** Asks the webhooks that administrators have configured: those that change objects one by one, those that only judge
- *  all at once. Source: document 2, 2.6 and 2.7 (MutatingAdmissionWebhook, ValidatingAdmissionWebhook). */
+/** Admission webhooks: calls mutating webhooks one by one, validating webhooks concurrently. Source:
+ *  MutatingAdmissionWebhook and ValidatingAdmissionWebhook, document 2 §2.6 and §2.7. */
+
 import { isDeepStrictEqual } from 'node:util';
+import { finish } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import type { ApiObject, ObjectSchema, Resource } from '../resources/contract.ts';
@@ -140,9 +142,9 @@ function change(
     );
   let patched: unknown;
   try {
-    patched = applyJsonPatch(object, patch);
+    patched = finish(applyJsonPatch(object, patch));
   } catch (thrown) {
-    throw failure(thrown instanceof Error ? thrown.message : 'it is no patch', thrown);
+    throw failure(thrown instanceof Error ? thrown.message : 'not a valid patch', thrown);
   }
   if (isDeepStrictEqual(patched, object)) return undefined;
   const { object: made, errors } = schema.decode(patched);

@@ -1,7 +1,8 @@
-/** Groups of other servers under this server's roof: which requests are theirs, what discovery tells of them, and the
- *  work beside the requests that keeps both right. */
+/** API aggregation: routes requests for aggregated groups, adds those groups to discovery, and runs the
+ *  background work that keeps both current. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import type { Waits } from '#api/kit/waits.ts';
 import type { WorkQueue } from '#api/kit/work-queue.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
@@ -35,6 +36,8 @@ export interface AggregatorDeps {
   readonly identity: Identity;
   /** APIServices. */
   readonly resource: Resource;
+  /** Shows servers that are long in answering, or away. */
+  readonly waits?: Waits | undefined;
 }
 
 export interface AggregatorOptions {
@@ -76,7 +79,7 @@ function createQueue(
     async check(api, address, signal) {
       const tls = remoteTls(api, deps.identity);
       const result = await checkDiscovery({ api, address, tls }, deps.vocabulary, signal);
-      // Nobody waits for documents.
+      // Documents are loaded in the background.
       if (result.kind === 'answered') void refresh(api, address);
       return result;
     },
@@ -88,7 +91,16 @@ export function createAggregator(deps: AggregatorDeps, options: AggregatorOption
   const { cache, registry, vocabulary, clock, identity } = deps;
   const agent = createRemoteAgent();
   const findWay = createWayFinder((ref) => services.stateOf(ref), options.direct);
-  const forwarding = { ...options, findWay, identity, agent, clock, domain: vocabulary.apiGroupDomain };
+  const { waits } = deps;
+  const forwarding = {
+    ...options,
+    findWay,
+    identity,
+    agent,
+    clock,
+    domain: vocabulary.apiGroupDomain,
+    waits,
+  };
   // What is made below is asked for when there is work only.
   const ending = new AbortController();
   const documents = createRemoteDocuments({

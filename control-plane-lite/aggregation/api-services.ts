@@ -1,8 +1,8 @@
-/** APIServices read for routing: which group's version another server answers for, and in which order clients should
- *  prefer them. Pure. Source: apiregistration/v1; upstream's aggregator. */
+/** APIServices parsed for routing: the group versions of aggregated servers, and their priorities. Pure.
+ *  Source: apiregistration/v1; upstream's aggregator. */
 
-import type { APIService } from '#api/schema/gen/apiregistration-v1.ts';
-import type { APIResource } from '#api/schema/gen/meta-v1.ts';
+import type { APIService } from '#api/gen/apiregistration-v1.ts';
+import type { APIResource } from '#api/gen/meta-v1.ts';
 import type { ExtraGroup } from '../discovery/groups.ts';
 import { compareVersions } from '../discovery/version-order.ts';
 import type { Handler } from '../http/contract.ts';

@@ -1,6 +1,6 @@
-/** The groups' versions of other servers as they are right now, and what those servers have. */
+/** Current table of aggregated group versions and their resources. */
 import { isDeepStrictEqual } from 'node:util';
-import type { APIResource } from '#api/schema/gen/meta-v1.ts';
+import type { APIResource } from '#api/gen/meta-v1.ts';
 import type { ResourceCache } from '../cache/contract.ts';
 import type { ExtraGroup } from '../discovery/groups.ts';
 import type { Handler } from '../http/contract.ts';
@@ -12,7 +12,7 @@ export interface ApiTable {
   get(name: string): RemoteApi | undefined;
   all(): Iterable<RemoteApi>;
   resourcesOf(name: string): readonly APIResource[] | undefined;
-  /** What a server told of itself. */
+  /** Discovery data reported by the server. */
   setResources(api: RemoteApi, resources: readonly APIResource[]): void;
   /** The same array as long as nothing changed. */
   groups(): readonly ExtraGroup[];

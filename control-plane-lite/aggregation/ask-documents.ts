@@ -1,5 +1,5 @@
-/** Asks a server behind an APIService what it says of itself in OpenAPI. Documents have a largest size, and nothing in
- *  them is believed before it was looked at. */
+/** Fetches the OpenAPI documents of an aggregated server. Documents are limited in size and validated before
+ *  use. */
 import { createHash } from 'node:crypto';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Identity } from '#api/pki/certificate.ts';
@@ -71,9 +71,9 @@ export function createDocumentAsker({ identity, vocabulary, signal }: AskerDeps)
       if (answer.status === NOT_MODIFIED) return before;
       // A server without a document takes back what it said.
       if (answer.status === NOT_FOUND) return { etag: '', extract: undefined };
-      if (!isFine(answer)) throw new Error(`the server answered ${answer.status}`);
+      if (!isFine(answer)) throw new Error(`the server responded with status ${answer.status}`);
       const document = jsonOf(answer);
-      if (document === undefined) throw new Error('the document is no JSON');
+      if (document === undefined) throw new Error('the document is not JSON');
       return { etag: answer.etag ?? '', extract: extractApi(document, apiPath(api.group, api.version)) };
     },
     async third(api, address) {
@@ -82,11 +82,15 @@ export function createDocumentAsker({ identity, vocabulary, signal }: AskerDeps)
     },
     async fetch(api, address, url) {
       const answer = await question(api, address, url).catch((cause: unknown) => {
-        throw new StatusError('ServiceUnavailable', 'the server of this document does not answer', { cause });
+        throw new StatusError(
+          'ServiceUnavailable',
+          'the aggregated server of this document does not respond',
+          { cause },
+        );
       });
       const document = isFine(answer) ? jsonOf(answer) : undefined;
       if (!isMembers(document) || typeof document['openapi'] !== 'string')
-        throw new StatusError('ServiceUnavailable', 'the server of this document has none');
+        throw new StatusError('ServiceUnavailable', 'the aggregated server serves no such document');
       return answer.body;
     },
   };

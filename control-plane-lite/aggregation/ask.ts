@@ -1,4 +1,4 @@
-/** One request of this server's own to the server behind an APIService, with a whole answer. */
+/** Sends one request of this server to an aggregated server and reads the whole response. */
 
 import { request } from 'node:https';
 import { parseJsonText } from '#api/codec/json-text.ts';
@@ -43,14 +43,14 @@ export function ask(question: Question, signal: AbortSignal): Promise<Answer> {
   const late = AbortSignal.timeout(TIMEOUT_MS);
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void =>
-      reject(late.aborted ? new Error(`no answer within ${TIMEOUT_MS / 1000} s`, { cause: error }) : error);
+      reject(late.aborted ? new Error(`no response within ${TIMEOUT_MS / 1000} s`, { cause: error }) : error);
     const options = { ...tls, ...address, method, path, headers, agent: false } as const;
     const outgoing = request({ ...options, signal: AbortSignal.any([signal, late]) }, (response) => {
       const chunks: Buffer[] = [];
       let size = 0;
       response.on('data', (chunk: Buffer) => {
         size += chunk.length;
-        if (size > mostBytes) response.destroy(new Error(`the answer is larger than ${mostBytes} bytes`));
+        if (size > mostBytes) response.destroy(new Error(`the response is larger than ${mostBytes} bytes`));
         else chunks.push(chunk);
       });
       response.on('error', fail);

@@ -1,5 +1,5 @@
-/** Tells extension servers whom to believe: the ConfigMap with this server's authorities and the names of the headers
- *  by which it says who asks. Servers that share a store add theirs to it. Source: upstream's
+/** Publishes the trust settings for extension servers: a ConfigMap with this server's CAs and the names of
+ *  the request headers that identify the user. Servers that share a store merge theirs. Source: upstream's
  *  `extension-apiserver-authentication`. */
 
 import { X509Certificate } from 'node:crypto';
@@ -7,13 +7,13 @@ import { parseJsonText } from '#api/codec/json-text.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { parseCertificates } from '../authn/client-certificate.ts';
-import { controllerCaller } from '../controllers/caller.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { isMembers } from '../resources/view.ts';
 import type { Verbs } from '../verbs/contract.ts';
+import { controllerCaller } from '../verbs/controller-caller.ts';
 import { EXTRA_PREFIX, GROUP_HEADER, USER_HEADER } from './user-headers.ts';
 
-export const AUTHENTICATION_CONFIG_MAP = 'extension-apiserver-authentication';
+const AUTHENTICATION_CONFIG_MAP = 'extension-apiserver-authentication';
 
 export interface ExtensionAuthentication {
   /** PEM of the authorities for client certificates. */
@@ -108,7 +108,7 @@ export async function publishAuthentication(
   await verbs.update(
     ref,
     (live) => {
-      if (live === undefined) throw new StatusError('NotFound', `${ref.name} is gone`);
+      if (live === undefined) throw new StatusError('NotFound', `${ref.name} no longer exists`);
       live['data'] = mergeAuthentication(dataOf(live), own, nowMs);
       return live;
     },

@@ -1,9 +1,11 @@
-/** The APIServices that the server makes for what it serves itself. Pure. Source: upstream's table of priorities. */
-import type { APIServiceSpec } from '#api/schema/gen/apiregistration-v1.ts';
+/** APIServices that the server creates for its own group versions. Pure. Source: upstream's table of
+ *  priorities. */
+import type { APIService, APIServiceSpec } from '#api/gen/apiregistration-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { isCustom } from '../discovery/api-resources.ts';
 import { CUSTOM_PRIORITY, priorityOf } from '../discovery/group-order.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
+import { typed } from '../resources/view.ts';
 import { apiServiceName } from './api-services.ts';
 
 /** Value of the label: built-in groups are looked after when the server starts, those of custom resources always. */
@@ -12,6 +14,8 @@ export type Care = 'onstart' | 'true';
 export interface LocalApi {
   readonly name: string;
   readonly care: Care;
+  /** Stands only until another server is registered for the group's version, and again when that one is removed. */
+  readonly isReplaceable: boolean;
   readonly spec: APIServiceSpec;
 }
 
@@ -21,12 +25,21 @@ export const automanagedLabel = ({ componentPrefix, domain }: Vocabulary): strin
 /** The group that APIServices themselves are of is always here. */
 export const ownGroup = ({ apiGroupDomain }: Vocabulary): string => `apiregistration.${apiGroupDomain}`;
 
+/** What clusters have from an extension server of their choice: here it works without one. */
+export const isReplaceable = (apiService: string, { apiGroupDomain }: Vocabulary): boolean =>
+  apiService === apiServiceName(`metrics.${apiGroupDomain}`, 'v1beta1');
+
+/** Whether another server is registered. */
+export const leadsElsewhere = (apiService: ApiObject): boolean =>
+  typed<APIService>(apiService).spec?.service !== undefined;
+
 const CUSTOM_VERSION_PRIORITY = 100;
 const CORE_VERSION_PRIORITY = 1;
 /** Where the rule of the others doesn't hold. */
 const VERSION_PRIORITIES: Readonly<Record<string, number>> = {
   'autoscaling/v2': 30,
   'flowcontrol.apiserver/v1beta2': 12,
+  'metrics/v1beta1': 100,
 };
 
 function versionPriority(group: string, version: string, { apiGroupDomain }: Vocabulary): number {
@@ -40,9 +53,12 @@ function versionPriority(group: string, version: string, { apiGroupDomain }: Voc
 function localApi(resource: Resource, vocabulary: Vocabulary): LocalApi {
   const { group, version } = resource.info;
   const custom = isCustom(resource);
+  const name = apiServiceName(group, version);
+  const replaceable = isReplaceable(name, vocabulary);
   return {
-    name: apiServiceName(group, version),
-    care: custom ? 'true' : 'onstart',
+    name,
+    care: custom || replaceable ? 'true' : 'onstart',
+    isReplaceable: replaceable,
     spec: {
       ...(group === '' ? {} : { group }),
       version,

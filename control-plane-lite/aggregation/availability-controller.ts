@@ -1,21 +1,23 @@
-/** Looks after the servers behind APIServices: whether they are there, and what they have. A change of an APIService
- *  or of its service is looked into at once, and each server is asked again from time to time. */
+/** Availability controller: checks the servers behind APIServices and reads their resources. A change of an
+ *  APIService or its service triggers a check at once, and each server is checked periodically. */
+
+import type { APIService } from '#api/gen/apiregistration-v1.ts';
+import type { APIResource } from '#api/gen/meta-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import type { Wait, Waits } from '#api/kit/waits.ts';
 import { createWorkQueue, type WorkQueue } from '#api/kit/work-queue.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { formatTime } from '#api/meta/time.ts';
-import type { APIService } from '#api/schema/gen/apiregistration-v1.ts';
-import type { APIResource } from '#api/schema/gen/meta-v1.ts';
-import { controllerCaller } from '../controllers/caller.ts';
-import { unlessGone } from '../controllers/unless-gone.ts';
 import type { Resource } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
 import type { Verbs } from '../verbs/contract.ts';
+import { controllerCaller } from '../verbs/controller-caller.ts';
+import { unlessGone } from '../verbs/unless-gone.ts';
 import type { RemoteApi } from './api-services.ts';
 import { type Finding, verdictOf, withVerdict } from './availability.ts';
 import type { DiscoveryResult } from './check-discovery.ts';
-import type { Way } from './remote-server.ts';
+import { serverOf, type Way } from './remote-server.ts';
 import type { Address } from './resolve-service.ts';
 
 export interface AvailabilityDeps {
@@ -27,7 +29,9 @@ export interface AvailabilityDeps {
   readonly find: (name: string) => RemoteApi | undefined;
   readonly findWay: (api: RemoteApi) => Way;
   readonly check: (api: RemoteApi, address: Address, signal: AbortSignal) => Promise<DiscoveryResult>;
-  /** What a server has, as it just told. */
+  /** Registers waits for unavailable servers. */
+  readonly waits?: Pick<Waits, 'begin'> | undefined;
+  /** Resources of a server as it has just reported them. */
   readonly onResources: (api: RemoteApi, resources: readonly APIResource[]) => void;
 }
 
@@ -55,7 +59,7 @@ async function show(
   await deps.verbs.update(
     { resource: deps.resource, namespace: '', name },
     (live) => {
-      if (live === undefined) throw new StatusError('NotFound', `${name} is gone`);
+      if (live === undefined) throw new StatusError('NotFound', `${name} no longer exists`);
       const { spec, status } = typed<APIService>(live);
       // What was found out is of no use where the service is another by now.
       if (spec?.service?.name !== service.name) return live;
@@ -68,13 +72,36 @@ async function show(
   );
 }
 
+/** What servers are waited for, as long as they are away. */
+function createAbsences(
+  waits: AvailabilityDeps['waits'],
+): (name: string, api: RemoteApi | undefined, finding?: Finding) => void {
+  const open = new Map<string, Wait>();
+  return (name, api, finding) => {
+    if (api !== undefined && finding !== undefined && finding.kind !== 'passed') {
+      const wait = open.get(name) ?? waits?.begin(serverOf(api));
+      if (wait === undefined) return;
+      open.set(name, wait);
+      wait.because(verdictOf(finding).message ?? '');
+      return;
+    }
+    open.get(name)?.end();
+    open.delete(name);
+  };
+}
+
 /** Keys are names of APIServices. */
 export function createAvailabilityQueue(deps: AvailabilityDeps): WorkQueue {
+  const noteAbsence = createAbsences(deps.waits);
   async function look(name: string, signal: AbortSignal): Promise<number | undefined> {
     const api = deps.find(name);
-    if (api === undefined) return undefined;
+    if (api === undefined) {
+      noteAbsence(name, undefined);
+      return undefined;
+    }
     const finding = await examine(deps, api, signal);
     if (signal.aborted) return undefined;
+    noteAbsence(name, api, finding);
     await unlessGone(() => show(deps, api, finding, signal));
     return finding.kind === 'passed' ? LOOK_AGAIN_MS : LOOK_AGAIN_AT_FAILED_MS;
   }
@@ -82,6 +109,6 @@ export function createAvailabilityQueue(deps: AvailabilityDeps): WorkQueue {
     clock: deps.clock,
     work: look,
     onError: (name, err) =>
-      deps.log.warn({ err, apiService: name }, 'APIService could not be checked; it is tried again'),
+      deps.log.warn({ err, apiService: name }, 'Failed to check APIService availability; retrying'),
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { APIServiceCondition } from '#api/schema/gen/apiregistration-v1.ts';
+import type { APIServiceCondition } from '#api/gen/apiregistration-v1.ts';
 import { verdictOf, withVerdict } from './availability.ts';
 
 const BEFORE = '2026-11-21T12:00:00Z';

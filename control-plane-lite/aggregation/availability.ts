@@ -1,5 +1,5 @@
 /** The Available condition of APIServices. Pure. Source: upstream's availability controller. */
-import type { APIService, APIServiceCondition } from '#api/schema/gen/apiregistration-v1.ts';
+import type { APIService, APIServiceCondition } from '#api/gen/apiregistration-v1.ts';
 import { AVAILABLE } from './api-services.ts';
 import type { Unreachable } from './resolve-service.ts';
 

@@ -1,6 +1,7 @@
-/** Asks a server for the resources of a group's version: whether it is there, and what it has. */
+/** Checks an aggregated server by reading its discovery document of a group version. */
+
+import type { APIResource } from '#api/gen/meta-v1.ts';
 import { messageOf } from '#api/kit/error-chain.ts';
-import type { APIResource } from '#api/schema/gen/meta-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { MASTERS_GROUP } from '../authn/users.ts';
 import { isMembers } from '../resources/view.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseRequestInfo, splitTarget } from '../http/request-info.ts';
+import { parseRequestInfo, splitTarget } from '../http/request/request-info.ts';
 import { targetPath } from './forward.ts';
 
 describe('targetPath', () => {

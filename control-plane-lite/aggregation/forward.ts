@@ -1,14 +1,15 @@
-/** Passes requests on to the servers behind APIServices, in the name of who asked. */
+/** Forwards requests to aggregated servers with the identity of the user. */
 import type { Agent } from 'node:https';
 import type { Clock } from '#api/kit/clock.ts';
+import type { Waits } from '#api/kit/waits.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
-import { proxyRequest } from '../http/proxy.ts';
-import { splitTarget } from '../http/request-info.ts';
-import { isLongRunning } from '../http/timeouts.ts';
+import { isLongRunning } from '../http/limits/timeouts.ts';
+import { proxyRequest } from '../http/proxy/proxy.ts';
+import { splitTarget } from '../http/request/request-info.ts';
 import type { RemoteApi } from './api-services.ts';
-import { remoteTls, type Way } from './remote-server.ts';
+import { remoteTls, serverOf, type Way } from './remote-server.ts';
 import { userHeaders } from './user-headers.ts';
 
 export interface ForwardDeps {
@@ -20,6 +21,8 @@ export interface ForwardDeps {
   /** Domain of the API groups. */
   readonly domain: string;
   readonly answerTimeoutMs: number;
+  /** Shows servers that are long in answering. */
+  readonly waits?: Pick<Waits, 'during'> | undefined;
 }
 
 /** The path as this server read it, so that the other one reads nothing else than what was allowed; the query as the
@@ -37,6 +40,8 @@ export function forwardTo(deps: ForwardDeps, api: RemoteApi, request: ApiRequest
   if (way.kind === 'unreachable') throw new StatusError('ServiceUnavailable', way.message);
   const headers = userHeaders(request.user);
   const tls = remoteTls(api, deps.identity);
+  const { waits } = deps;
+  const awaited = waits === undefined ? {} : { awaited: { waits, what: serverOf(api) } };
   return {
     kind: 'raw',
     run: (raw) =>
@@ -49,6 +54,7 @@ export function forwardTo(deps: ForwardDeps, api: RemoteApi, request: ApiRequest
         domain: deps.domain,
         remoteAddress: raw.message.socket.remoteAddress ?? '',
         refuseRedirects: true,
+        ...awaited,
         ...(isLongRunning(request.info) ? {} : { answerTimeoutMs: deps.answerTimeoutMs }),
       }).run(raw),
   };

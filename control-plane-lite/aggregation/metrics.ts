@@ -1,4 +1,4 @@
-/** What is counted of other servers, under the name that dashboards of the field know. */
+/** Metrics of aggregated servers, with upstream's names. */
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import type { RemoteApi } from './api-services.ts';
 

@@ -13,6 +13,7 @@ const widgets = customResource({
   plural: 'widgets',
   kind: 'Widget',
 });
+const METRICS = `v1beta1.metrics.${kubernetes.apiGroupDomain}`;
 const all = (vocabulary = plat): ReturnType<typeof localApis> =>
   localApis([...builtinResources({ vocabulary, gates: new Set(), kinds: {} }), widgets], vocabulary);
 
@@ -29,6 +30,8 @@ describe('localApis', () => {
     ['v1beta1.policy', ['onstart', 17_100, 9]],
     [`v1beta2.flowcontrol.apiserver.${kubernetes.apiGroupDomain}`, ['onstart', 16_100, 12]],
     ['v1beta1.example.com', ['true', 1000, 100]],
+    // What the manifest of upstream's metrics server has, so that applying it conflicts with nothing.
+    [METRICS, ['true', 100, 100]],
   ])('%s', (name, expected) => expect(priorities(name)).toEqual(expected));
 
   test('none for the group that they are of themselves', () => {
@@ -41,9 +44,14 @@ describe('decideLocal', () => {
   const apps = all().get('v1.apps');
   const custom = all().get('v1beta1.example.com');
   if (apps === undefined || custom === undefined) throw new Error('both are there');
+  const metrics = all().get(`v1beta1.metrics.${plat.apiGroupDomain}`);
+  if (metrics === undefined) throw new Error('the metrics API is there');
   const foreign: ApiObject = { apiVersion: '', kind: '', metadata: { name: 'v1.apps' }, spec: {} };
   const object = (of = apps): ApiObject => localApiObject(of, plat);
   const changed = (of = apps): ApiObject => ({ ...object(of), spec: { ...of.spec, versionPriority: 7 } });
+
+  const service = { namespace: plat.systemNamespace, name: 'metrics-server' };
+  const replaced: ApiObject = { ...object(metrics), spec: { ...metrics.spec, service } };
 
   test.each<[string, typeof apps | undefined, ApiObject | undefined, boolean, Step]>([
     ['makes what is missing at the start', apps, undefined, false, 'create'],
@@ -57,6 +65,17 @@ describe('decideLocal', () => {
     ['leaves what others made of what is gone', undefined, foreign, false, 'nothing'],
     ['removes what is no longer served', undefined, object(), false, 'delete'],
     ['removes that of a custom resource', undefined, object(custom), true, 'delete'],
+    ['brings back the metrics API', metrics, undefined, true, 'create'],
+    ['sets right the metrics API', metrics, changed(metrics), true, 'update'],
+    ['leaves another server of the metrics API', metrics, replaced, false, 'nothing'],
+    ['leaves it where the metrics API is not served', undefined, replaced, false, 'nothing'],
+    [
+      'takes no other group from this server',
+      apps,
+      { ...object(), spec: { ...apps.spec, service } },
+      false,
+      'update',
+    ],
     ['has nothing to do', undefined, undefined, true, 'nothing'],
   ])('%s', (_, desired, current, settled, step) =>
     expect(decideLocal(desired, current, label, settled)).toBe(step),

@@ -1,6 +1,6 @@
-/** Keeps an APIService for each group's version that the server has itself. Those of built-in groups are brought in
- *  order once after the start, so that administrators may change them then; those of custom resources come and go
- *  with their definitions. APIServices that somebody else made are left alone. */
+/** Registers an APIService for each group version that the server itself serves. Those of built-in groups are
+ *  reconciled once after the start, so that administrators may change them later; those of custom resources
+ *  follow their definitions. APIServices of other owners stay untouched. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '#api/kit/clock.ts';
@@ -9,12 +9,12 @@ import { createWorkQueue } from '#api/kit/work-queue.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cache } from '../cache/contract.ts';
-import { controllerCaller } from '../controllers/caller.ts';
-import { unlessGone } from '../controllers/unless-gone.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Caller, Verbs } from '../verbs/contract.ts';
-import { automanagedLabel, type LocalApi, localApiObject, localApis } from './automanaged.ts';
+import { controllerCaller } from '../verbs/controller-caller.ts';
+import { unlessGone } from '../verbs/unless-gone.ts';
+import { automanagedLabel, type LocalApi, leadsElsewhere, localApiObject, localApis } from './automanaged.ts';
 
 export interface RegisterLocalDeps {
   readonly registry: ResourceRegistry;
@@ -25,11 +25,15 @@ export interface RegisterLocalDeps {
   readonly vocabulary: Vocabulary;
   /** APIServices. */
   readonly resource: Resource;
+  /** Every group's version that there was at the start has been looked after. */
+  readonly onRegistered?: () => void;
 }
 
 export type Step = 'create' | 'update' | 'delete' | 'nothing';
 
 const MANAGER = 'autoregister';
+/** Time that clients have to create another APIService after they removed a replaceable one. */
+const RETURN_MS = 2000;
 /** Definitions of custom resources may take so long to be read after the start. */
 const PATIENCE_MS = 5000;
 
@@ -45,6 +49,8 @@ export function decideLocal(
   }
   const care = current.metadata.labels?.[label];
   if (care === undefined || (settled && care === 'onstart')) return 'nothing';
+  // Somebody registered another server under the label that this one had set.
+  if (leadsElsewhere(current) && desired?.isReplaceable !== false) return 'nothing';
   if (desired === undefined) return 'delete';
   return care === desired.care && isDeepStrictEqual(current['spec'], desired.spec) ? 'nothing' : 'update';
 }
@@ -73,7 +79,7 @@ async function execute(
     verbs.update(
       ref,
       (live) => {
-        if (live === undefined) throw new StatusError('NotFound', `${name} is gone`);
+        if (live === undefined) throw new StatusError('NotFound', `${name} no longer exists`);
         live['spec'] = wanted['spec'];
         live.metadata.labels = { ...live.metadata.labels, ...wanted.metadata.labels };
         return live;
@@ -84,13 +90,14 @@ async function execute(
   );
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runLocalRegistration(deps: RegisterLocalDeps, signal: AbortSignal): Promise<void> {
   const { registry, cache, vocabulary, resource } = deps;
   const caller = controllerCaller(MANAGER, signal);
   const label = automanagedLabel(vocabulary);
   const settled = new Set<string>();
   let desired = localApis(registry.all(), vocabulary);
+  const ahead = new Set(desired.keys());
 
   const queue = createWorkQueue({
     clock: deps.clock,
@@ -100,16 +107,17 @@ export async function runLocalRegistration(deps: RegisterLocalDeps, signal: Abor
       const step = decideLocal(wanted, current, label, settled.has(name));
       if (step !== 'nothing') await execute(deps, name, step, wanted, caller);
       settled.add(name);
+      if (ahead.delete(name) && ahead.size === 0) deps.onRegistered?.();
       return undefined;
     },
-    onError: (name, err) =>
-      deps.log.warn({ err, apiService: name }, 'APIService could not be written; it is tried again'),
+    onError: (name, err) => deps.log.warn({ err, apiService: name }, 'Failed to write APIService; retrying'),
   });
-  const following = cache
-    .resource(resource.storage)
-    .follow(({ current: { name } }) =>
-      desired.has(name) ? queue.add(name) : queue.addAfter(name, PATIENCE_MS),
-    );
+  const following = cache.resource(resource.storage).follow(({ current: { name } }) => {
+    const wanted = desired.get(name);
+    if (wanted === undefined) queue.addAfter(name, PATIENCE_MS);
+    else if (wanted.isReplaceable) queue.addAfter(name, RETURN_MS);
+    else queue.add(name);
+  });
   for (const name of desired.keys()) queue.add(name);
   registry.onChange(() => {
     const before = desired;

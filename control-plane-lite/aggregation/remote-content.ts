@@ -1,8 +1,9 @@
-/** Empties namespaces of what other servers have in them. Source: upstream's namespace controller, which does so by
- *  what discovery tells. */
+/** Deletes the content of a namespace on aggregated servers. Source: upstream's namespace controller, which
+ *  uses discovery for it. */
+
+import type { APIResource } from '#api/gen/meta-v1.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { Identity } from '#api/pki/certificate.ts';
-import type { APIResource } from '#api/schema/gen/meta-v1.ts';
 import { serverUser } from '../authn/users.ts';
 import type { Emptied, OtherContent, Remains } from '../controllers/namespaces/conditions.ts';
 import { isMembers } from '../resources/view.ts';
@@ -60,7 +61,7 @@ export function createRemoteContent({
     const answer = await ask(method === 'DELETE' ? { ...question, body: OPTIONS } : question, signal);
     // What is gone or can't be asked for so is no failure.
     if (answer.status >= 300 && answer.status !== 404 && answer.status !== 405) {
-      throw new Error(`${method} ${path} was answered with status ${answer.status}`);
+      throw new Error(`${method} ${path} returned status ${answer.status}`);
     }
     return answer;
   }

@@ -1,6 +1,6 @@
-/** The OpenAPI documents of the servers behind APIServices: asked for when a server was found to be there, again with
- *  the tag of what is known, and kept as it was last when a server has nothing usable to say.
- *  Source: upstream's aggregator of OpenAPI, release 1.24. */
+/** Cached OpenAPI documents of aggregated servers: fetched when a server becomes available, revalidated by
+ *  ETag, and retained while a server returns nothing usable. Source: upstream's aggregator of OpenAPI,
+ *  release 1.24. */
 import type { Logger } from '#api/kit/logger.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { OtherDocuments } from '../openapi/others.ts';
@@ -57,7 +57,7 @@ export function createRemoteDocuments(deps: RemoteDocumentsDeps): RemoteDocument
     const failed = (err: unknown): void =>
       log.debug(
         { err, apiService: api.name },
-        'OpenAPI of another server could not be read; it stays as it was',
+        'Failed to fetch OpenAPI of aggregated server; serving the last known document',
       );
     const [two, three] = await Promise.allSettled([
       asker.second(api, address, before),
@@ -99,7 +99,7 @@ export function createRemoteDocuments(deps: RemoteDocumentsDeps): RemoteDocument
         current().find(([{ group, version }]) => path === `apis/${group}/${version}`) ?? [];
       const way = api === undefined ? undefined : findWay(api);
       if (api === undefined || found?.third === undefined || way?.kind !== 'address')
-        throw new StatusError('ServiceUnavailable', 'the server of this document is not there');
+        throw new StatusError('ServiceUnavailable', 'the aggregated server of this document is unavailable');
       return asker.fetch(api, way.address, found.third.url);
     },
     async refresh(api, address) {

@@ -1,4 +1,5 @@
-/** Connections to the servers behind APIServices: whom they are believed to be, and how this server proves itself. */
+/** Connections to aggregated servers: verification of their identity, and this server's client
+ *  certificate. */
 import { Agent } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
 import type { Identity } from '#api/pki/certificate.ts';
@@ -7,6 +8,9 @@ import type { Address, ServiceState } from './resolve-service.ts';
 import { resolveService, type Unreachable } from './resolve-service.ts';
 
 export type RemoteTls = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
+
+/** By which people know it. */
+export const serverOf = ({ name }: RemoteApi): string => `API server of ${name}`;
 
 /** The name in a server's certificate is that of its service, wherever it runs. */
 export function remoteTls(
@@ -44,7 +48,7 @@ export function createWayFinder(
     if (resolution.kind === 'unreachable') return resolution;
     turn = (turn + 1) % 1_000_000;
     const address = resolution.addresses[turn % resolution.addresses.length];
-    if (address === undefined) throw new Error(`service ${service.name} has no address`);
+    if (address === undefined) throw new Error(`service ${service.name} has no endpoint address`);
     return { kind: 'address', address };
   };
 }

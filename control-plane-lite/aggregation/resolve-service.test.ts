@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Endpoints, Service } from '#api/schema/gen/core-v1.ts';
-import type { EndpointSlice } from '#api/schema/gen/discovery-v1.ts';
+import type { Endpoints, Service } from '#api/gen/core-v1.ts';
+import type { EndpointSlice } from '#api/gen/discovery-v1.ts';
 import { resolveService, type ServiceState } from './resolve-service.ts';
 
 const REF = { namespace: 'n', name: 's', port: 443 };

@@ -1,7 +1,7 @@
-/** From the service that an APIService names to an address. Pure.
- *  Source: upstream's service resolvers and its availability controller. */
-import type { Endpoints, Service } from '#api/schema/gen/core-v1.ts';
-import type { EndpointSlice } from '#api/schema/gen/discovery-v1.ts';
+/** Resolves the service that an APIService names to an address. Pure. Source: upstream's service resolvers
+ *  and its availability controller. */
+import type { Endpoints, Service } from '#api/gen/core-v1.ts';
+import type { EndpointSlice } from '#api/gen/discovery-v1.ts';
 import type { ServiceRef } from './api-services.ts';
 
 export interface ServiceState {

@@ -1,6 +1,6 @@
-/** What the server knows of services and of where their endpoints are, kept at hand. */
-import type { Endpoints, Service } from '#api/schema/gen/core-v1.ts';
-import type { EndpointSlice } from '#api/schema/gen/discovery-v1.ts';
+/** Cached services and endpoints for service resolution. */
+import type { Endpoints, Service } from '#api/gen/core-v1.ts';
+import type { EndpointSlice } from '#api/gen/discovery-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cache, CacheChange, CachedObject, ResourceCache, WatchHandle } from '../cache/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';

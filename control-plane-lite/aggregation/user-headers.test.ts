@@ -16,9 +16,11 @@ describe('userHeaders', () => {
   test.each(['admin ', ' admin', 'admin\r\nX-Remote-Group: system:masters', 'a\u0000', '\tadmin'])(
     'refuses %j, which would arrive as somebody else',
     (name) => {
-      expect(() => userHeaders({ name, groups: [], extra: {} })).toThrow("can't be told");
-      expect(() => userHeaders({ name: 'x', groups: [name], extra: {} })).toThrow("can't be told");
-      expect(() => userHeaders({ name: 'x', groups: [], extra: { k: [name] } })).toThrow("can't be told");
+      expect(() => userHeaders({ name, groups: [], extra: {} })).toThrow('cannot be forwarded');
+      expect(() => userHeaders({ name: 'x', groups: [name], extra: {} })).toThrow('cannot be forwarded');
+      expect(() => userHeaders({ name: 'x', groups: [], extra: { k: [name] } })).toThrow(
+        'cannot be forwarded',
+      );
     },
   );
 });

@@ -1,5 +1,5 @@
-/** How another server is told who asks: headers that it believes because of the client certificate beside them. Pure.
- *  Source: document 2 (request header authentication); upstream's names. */
+/** Request headers that identify the user to an aggregated server, which trusts them because of the client
+ *  certificate. Pure. Source: request header authentication, document 2; upstream's names. */
 import { StatusError } from '#api/meta/status-error.ts';
 import type { UserInfo } from '../resources/contract.ts';
 
@@ -17,7 +17,7 @@ const UNFIT = /^\s|\s$|[\u0000-\u001f\u007f]/;
 /** One character for each byte of UTF-8, as Node writes headers. */
 function headerValue(text: string, what: string): string {
   if (UNFIT.test(text)) {
-    throw new StatusError('Forbidden', `${what} of the user can't be told to another server`);
+    throw new StatusError('Forbidden', `${what} of the user cannot be forwarded to the aggregated server`);
   }
   return Buffer.from(text, 'utf8').toString('latin1');
 }

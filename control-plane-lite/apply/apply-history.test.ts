@@ -1,4 +1,4 @@
-/** Apply on objects that have a past: other types, other versions, client-side apply. */
+/** Apply on objects with a history: other types, other versions, client-side apply. */
 import { describe, expect, test } from 'vitest';
 import { CLIENT_SIDE_APPLY } from '#api/vocabulary.ts';
 import type { JsonObject } from '../patch/json-value.ts';
@@ -38,7 +38,7 @@ describe('change of types (4.9.8)', () => {
     expect(fieldsOf(object, 'a')).toEqual({ 'f:spec': { 'f:items': {}, 'f:source': {} } });
   });
 
-  test('what became granular makes no conflict', () => {
+  test('fields that became granular cause no conflict', () => {
     const live = applyAll(['a', { selector: { x: '1' } }]);
     const model = modelWith({ selector: map(SCALAR) });
     const { object } = apply(live, 'b', thing({ selector: { x: '2', y: '3' } }), { model });
@@ -47,20 +47,23 @@ describe('change of types (4.9.8)', () => {
 });
 
 describe('coming from client-side apply', () => {
-  test.each(CLIENT_SIDE_APPLY)('$manager takes over what its annotation names', ({ manager, annotation }) => {
-    const csa = (replicas: number): JsonObject => thing({ replicas }, { labels: { l: '1' } });
-    const annotations = { [annotation]: JSON.stringify(csa(1)) };
-    const live = update(undefined, 'client-side-apply', {
-      ...csa(1),
-      metadata: { name: 'x', labels: { l: '1' }, annotations },
-    });
-    expect(statusOf(() => apply(live, 'other', csa(2))).code).toBe(409);
-    const { object } = apply(live, manager, csa(2));
-    expect(specOf(object)).toEqual({ replicas: 2 });
-    expect(object.metadata.annotations?.[annotation]).toBe(`${JSON.stringify(csa(2))}\n`);
-    expect(fieldsOf(object, manager)).toMatchObject({ 'f:spec': { 'f:replicas': {} } });
-    expect(fieldsOf(object, 'client-side-apply')).not.toHaveProperty(['f:spec', 'f:replicas']);
-  });
+  test.each(CLIENT_SIDE_APPLY)(
+    '$manager takes ownership of the fields in its annotation',
+    ({ manager, annotation }) => {
+      const csa = (replicas: number): JsonObject => thing({ replicas }, { labels: { l: '1' } });
+      const annotations = { [annotation]: JSON.stringify(csa(1)) };
+      const live = update(undefined, 'client-side-apply', {
+        ...csa(1),
+        metadata: { name: 'x', labels: { l: '1' }, annotations },
+      });
+      expect(statusOf(() => apply(live, 'other', csa(2))).code).toBe(409);
+      const { object } = apply(live, manager, csa(2));
+      expect(specOf(object)).toEqual({ replicas: 2 });
+      expect(object.metadata.annotations?.[annotation]).toBe(`${JSON.stringify(csa(2))}\n`);
+      expect(fieldsOf(object, manager)).toMatchObject({ 'f:spec': { 'f:replicas': {} } });
+      expect(fieldsOf(object, 'client-side-apply')).not.toHaveProperty(['f:spec', 'f:replicas']);
+    },
+  );
 
   test('what defaults completed is still what was applied', () => {
     const [tool] = CLIENT_SIDE_APPLY;
@@ -77,7 +80,7 @@ describe('coming from client-side apply', () => {
     expect(apply(live, manager, csa, { canonical }).changed).toBe(true);
   });
 
-  test('what somebody else changed since remains a conflict', () => {
+  test('fields changed by another manager since remain a conflict', () => {
     const [tool] = CLIENT_SIDE_APPLY;
     const { manager = '', annotation = '' } = tool ?? {};
     const annotations = { [annotation]: JSON.stringify(thing({ replicas: 1 })) };

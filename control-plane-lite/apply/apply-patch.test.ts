@@ -162,7 +162,7 @@ describe('merging (4.9.7)', () => {
     expect(specOf(object)).toEqual({ items: [{ name: 'a', image: '3' }] });
   });
 
-  test('null for what the server keeps is ignored', () => {
+  test('null for fields maintained by the server is ignored', () => {
     const live = { ...thing({}, { creationTimestamp: 't', uid: 'u' }) } as unknown as ApiObject;
     expect(
       apply(live, 'm', thing({}, { creationTimestamp: null, generation: null })).object.metadata,
@@ -186,7 +186,7 @@ describe('merging (4.9.7)', () => {
 describe('conflicts (4.9.2, 4.9.4, 4.9.5)', () => {
   const live = applyAll(['a', { replicas: 1, items: [{ name: 'x', image: '1' }] }]);
 
-  test('one is told in upstream’s words', () => {
+  test('one is reported with upstream’s message', () => {
     const updated = update(undefined, 'kubectl', { spec: { replicas: 1 } });
     const failure = statusOf(() => apply(updated, 'm', thing({ replicas: 2 })));
     expect(failure).toEqual({
@@ -291,7 +291,7 @@ describe('giving up (4.9.6)', () => {
     expect(specOf(apply(filled, 'm', thing({ source: { a: 1 } })).object)).toEqual({ source: { a: 1 } });
   });
 
-  test('an item keeps what an updater set in it while somebody holds the item', () => {
+  test('an item retains fields of an updater while it has another owner', () => {
     const live = applyAll(['m', { items: [{ name: 'a' }] }], ['n', { items: [{ name: 'a' }] }]);
     const updated = update(live, 'u', { spec: { items: [{ name: 'a', image: '1' }] } });
     expect(specOf(apply(updated, 'm', thing({ replicas: 1 })).object)).toEqual({
@@ -300,7 +300,7 @@ describe('giving up (4.9.6)', () => {
     });
   });
 
-  test('what nobody owned stays', () => {
+  test('fields without an owner stay', () => {
     const live = applyAll(['m', { replicas: 1, nodes: { a: '1' } }]);
     const defaulted = {
       ...live,
@@ -313,7 +313,7 @@ describe('giving up (4.9.6)', () => {
     });
   });
 
-  test('(4.9.9) a manager that owns nothing is no manager', () => {
+  test('(4.9.9) a manager that owns nothing is removed', () => {
     const live = applyAll(['a', { replicas: 1 }], ['b', { paused: true }]);
     const { object } = apply(live, 'b', thing({}));
     expect(managersOf(object)).toEqual(['a Apply']);
@@ -321,7 +321,7 @@ describe('giving up (4.9.6)', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('rejections', () => {
   test.each<[string, unknown, string]>([
     ['managedFields', thing({}, { managedFields: [] }), 'metadata.managedFields must be nil'],
     [
@@ -387,7 +387,7 @@ describe('times and unchanged objects', () => {
   });
 });
 
-describe('objects that nobody was tracked on', () => {
+describe('objects without managedFields', () => {
   test('belong to a manager of their own, with which appliers conflict', () => {
     const live = thing({ replicas: 1, paused: true }) as unknown as ApiObject;
     expect(statusOf(() => apply(live, 'm', thing({ replicas: 2 }))).message).toBe(

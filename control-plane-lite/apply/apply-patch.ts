@@ -1,6 +1,8 @@
-/** Server-side apply: a configuration merged into the live object, with an account of who owns what.
- *  Source: document 1, 4.9; structured-merge-diff 4.2 (Apply), upstream's field manager. Pure. */
+/** Server-side apply: merges a configuration into the live object and tracks field ownership. Pure.
+ *  Source: server-side apply, document 1 §4.9; structured-merge-diff 4.2 (Apply), upstream's field
+ *  manager. */
 
+import type { Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { TypeModel } from '#api/schema/type-model.ts';
@@ -23,10 +25,10 @@ import { adaptToTypes } from './typed-set.ts';
 import { type ChangesAt, type Convert, changesByVersion } from './versions.ts';
 
 export interface ApplyInput {
-  /** The stored object in the request's version, with its managedFields; absent: it is to be created. Not changed,
-   *  but the result shares parts with it. */
+  /** The stored object in the request's version, with its managedFields; absent: it will be created. Not
+   *  modified, but the result shares parts with it. */
   readonly live: ApiObject | undefined;
-  /** What the client sent, as it is in its JSON or YAML. */
+  /** The client's configuration, as parsed from its JSON or YAML. */
   readonly applied: unknown;
   readonly model: TypeModel;
   readonly manager: string;
@@ -37,43 +39,52 @@ export interface ApplyInput {
   readonly apiVersion: string;
   /** `''`: the object itself. */
   readonly subresource: string;
-  /** Whether `status` can be changed only by its subresource. Default: it is so. */
+  /** Whether `status` changes only through its subresource. Default: true. */
   readonly hasStatus?: boolean;
+  /** Whether the status's subresource changes metadata too. Default: it does not. */
+  readonly statusHasMetadata?: boolean;
   readonly convert?: Convert;
-  /** An object with its defaults, and values as they are stored. Default: as it is. */
+  /** Returns an object with its defaults, and values in their stored form. Default: unchanged. */
   readonly canonical?: (object: JsonObject) => JsonObject;
 }
 
 export interface ApplyResult {
-  /** With new managedFields. It has to be read and given its defaults: fields that were given up are absent, and
-   *  nulls of the configuration stand in it. */
+  /** With new managedFields. It still has to be decoded and defaulted: fields that were given up are absent,
+   *  and it contains nulls of the configuration. */
   readonly object: ApiObject;
-  /** False: neither the object nor an owner changed, and nothing needs to be written. */
+  /** False: neither the object nor an owner changed, and no write is needed. */
   readonly changed: boolean;
 }
 
-/** Owner of all that was there when the first apply came to an object nobody was tracked on. */
-export const FIRST_MANAGER = 'before-first-apply';
+/** Owner of all fields that existed when an object without managedFields was first applied to. */
+const FIRST_MANAGER = 'before-first-apply';
 
-/** @throws StatusError BadRequest if the configuration can't be merged, Conflict if it changes what others own */
-export function applyPatchObject(input: ApplyInput): ApplyResult {
+/** Each step takes as long as one look at the whole object.
+ *  @throws StatusError BadRequest if the configuration can't be merged, Conflict if it changes what others own */
+export function* applyPatchObject(input: ApplyInput): Steps<ApplyResult> {
   const applied = checkedConfiguration(input);
+  yield;
   const identity = identityOf(input, 'Apply');
-  const scope = scopeOf(input.subresource, input.hasStatus);
+  const scope = scopeOf(input.subresource, input.hasStatus, input.statusHasMetadata);
   const before = ownersBefore(input, scope);
   const mine = before.find((owner) => isSameManager(owner, identity));
   const others = before.filter((owner) => owner !== mine);
-  const object = mergeAndPrune(input, applied, mine, others);
+  yield;
+  const object = yield* mergeAndPrune(input, applied, mine, others);
+  yield;
   const live = input.live ?? emptyObject(object);
   const changes = compareObjects(live, object, input.model, scope);
-  const rest = changes === undefined ? others : ownersWithout(input, object, changes, others, scope);
+  yield;
+  const rest = changes === undefined ? others : yield* ownersWithout(input, object, changes, others, scope);
   const set = ownedFields(applied, input.model, scope);
+  yield;
   const moved = input.live === undefined || changes !== undefined || touchesIdentity(live, object);
   const same = sameSet(mine?.set ?? EMPTY_SET, set) && isSameOwners(rest, mine, input.live);
   const annotation = annotationOf(identity.manager);
   if (!moved && same && (annotation === undefined || hasLastApplied(live, applied, annotation))) {
     return { object: live, changed: false };
   }
+  yield;
   const now: Owner = { ...identity, time: formatTime(input.nowMs), set, entry: undefined };
   const result = withOwners(object, formatOwners([...rest, now]));
   return {
@@ -108,7 +119,7 @@ function titleOf(applied: JsonObject, apiVersion: string): string {
   return `${text(metadata['namespace'])}/${text(metadata['name'])}; ${group}, Kind=${text(applied['kind'])}`;
 }
 
-/** Everybody who owns something; what nobody was noted for belongs to a manager of its own. */
+/** Returns all owners; fields without a recorded owner belong to a synthetic manager. */
 function ownersBefore(input: ApplyInput, scope: Scope): readonly Owner[] {
   const { live, model, nowMs, apiVersion, convert } = input;
   if (live === undefined) return [];
@@ -121,32 +132,35 @@ function ownersBefore(input: ApplyInput, scope: Scope): readonly Owner[] {
   return owners.map((owner) => withSet(owner, adaptToTypes(owner.set, model)));
 }
 
-function mergeAndPrune(
+function* mergeAndPrune(
   { live, model, apiVersion, convert }: ApplyInput,
   applied: JsonObject,
   mine: Owner | undefined,
   others: readonly Owner[],
-): ApiObject {
+): Steps<ApiObject> {
   if (live === undefined) return asApiObject(mergeApplied({}, applied, model));
   const merged = asApiObject(mergeApplied(live, applied, model));
   if (mine === undefined || isEmptySet(mine.set)) return merged;
+  yield;
   const named = presentFields(applied, model);
-  return prune({ merged, model, apiVersion, convert, last: mine, applied: named, others });
+  yield;
+  return yield* prune({ merged, model, apiVersion, convert, last: mine, applied: named, others });
 }
 
 /** @throws StatusError Conflict */
-function ownersWithout(
+function* ownersWithout(
   input: ApplyInput,
   object: ApiObject,
   changes: Changes,
   others: readonly Owner[],
   scope: Scope,
-): readonly Owner[] {
+): Steps<readonly Owner[]> {
   const { live, model, apiVersion, convert, force } = input;
   if (live === undefined) return others;
   const at = changesByVersion({ before: live, after: object, model, apiVersion, convert, scope }, changes);
   if (!force) refuseConflicts(input, live, conflictsOf(others, at), scope);
-  return ownersAfter(others, at);
+  yield;
+  return yield* ownersAfter(others, at);
 }
 
 function conflictsOf(others: readonly Owner[], at: ChangesAt): readonly Conflict[] {
@@ -158,7 +172,7 @@ function conflictsOf(others: readonly Owner[], at: ChangesAt): readonly Conflict
   });
 }
 
-/** @throws StatusError Conflict, unless client-side apply of the same tool had set all of it */
+/** @throws StatusError Conflict, unless client-side apply of the same tool had set all conflicting fields */
 function refuseConflicts(input: ApplyInput, live: ApiObject, found: readonly Conflict[], scope: Scope): void {
   if (found.length === 0) return;
   const annotation = annotationOf(input.manager);
@@ -171,7 +185,8 @@ function refuseConflicts(input: ApplyInput, live: ApiObject, found: readonly Con
 
 const emptyObject = ({ apiVersion, kind }: ApiObject): ApiObject => ({ apiVersion, kind, metadata: {} });
 
-/** Whether the configuration speaks of what the server keeps: the write has to go on, so that it is checked. */
+/** Reports whether the configuration sets fields maintained by the server: the write must continue, so that
+ *  they are validated. */
 function touchesIdentity(live: ApiObject, object: ApiObject): boolean {
   const { metadata } = object;
   const { uid, resourceVersion, name, namespace } = live.metadata;

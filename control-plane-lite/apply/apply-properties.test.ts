@@ -27,7 +27,7 @@ const spec = fc.record(
   { requiredKeys: [] },
 );
 
-/** Order of maps and merged lists doesn't matter. */
+/** The order of maps and merged lists doesn't matter. */
 function unordered(value: unknown): unknown {
   if (Array.isArray(value))
     return value.map(unordered).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
@@ -79,7 +79,7 @@ describe('properties', () => {
     );
   });
 
-  test('nobody owns what force took', () => {
+  test('forced fields lose their previous owners', () => {
     fc.assert(
       fc.property(spec, spec, (first, second) => {
         const before = applyAll(['a', first]);

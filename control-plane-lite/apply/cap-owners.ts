@@ -1,13 +1,13 @@
-/** Keeps the number of managers of an object within bounds. Source: upstream's cap of update managers. Pure. */
+/** Limits the number of managers of an object. Pure. Source: upstream's cap of update managers. */
 import { union } from './field-set.ts';
 import { compareText, isSameManager, type Owner, secondsOf } from './owners.ts';
 
-/** Update managers that an object may have. */
-export const MAX_UPDATE_MANAGERS = 10;
-/** The manager that the oldest ones become. */
-export const ANCIENT_MANAGER = 'ancient-changes';
+/** Maximum number of update managers per object. */
+const MAX_UPDATE_MANAGERS = 10;
+/** The manager that the oldest ones are merged into. */
+const ANCIENT_MANAGER = 'ancient-changes';
 
-/** Beyond ten Update managers the oldest are merged into one for each API version. A version's only old manager
+/** Beyond ten update managers, merges the oldest into one per API version. The only old manager of a version
  *  keeps its name. */
 export function capOwners(owners: readonly Owner[], most: number = MAX_UPDATE_MANAGERS): readonly Owner[] {
   const updaters = owners.filter(({ operation }) => operation === 'Update');
@@ -46,7 +46,7 @@ const compareUpdaters = (a: Owner, b: Owner): number =>
   compareText(a.apiVersion, b.apiVersion) ||
   compareText(a.subresource, b.subresource);
 
-/** The older and the newer as one; the newer's time. */
+/** Merges the older and the newer into one with the newer's time. */
 function mergeOldest(older: Owner, newer: Owner): Owner {
   return {
     manager: ANCIENT_MANAGER,

@@ -1,6 +1,5 @@
-/** Whether an applied configuration fits its type as far as merging it needs: members that exist, objects and lists
- *  where the type has them, items that can be told apart. Whether values are right is checked after the merge.
- *  Pure. */
+/** Checks an applied configuration against its type as far as merging requires: members exist, objects and
+ *  lists match the type, items are distinguishable. Values are validated after the merge. Pure. */
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
 import { isObject, type JsonObject } from '../patch/json-value.ts';
@@ -8,7 +7,7 @@ import { elementOfItem, formatPath } from './path-element.ts';
 
 const MOST_FAULTS = 20;
 
-/** @throws StatusError BadRequest with every fault (at most twenty) */
+/** @throws StatusError BadRequest with every error (at most twenty) */
 export function checkApplied(object: Readonly<JsonObject>, { root }: TypeModel, title: string): void {
   const faults: string[] = [];
   checkValue(object, root, [], faults);

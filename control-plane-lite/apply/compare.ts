@@ -1,6 +1,6 @@
-/** What differs between two objects, as sets of fields: those that only the second has, those that only the first
- *  has, and those with another value. Order is no difference in lists whose items have names.
- *  Source: document 1, 4.9; structured-merge-diff 4.2 (Compare). Pure. */
+/** Compares two objects and returns sets of fields: added, removed and modified ones. Order makes no
+ *  difference in lists with keyed items. Pure.
+ *  Source: server-side apply, document 1 §4.9; structured-merge-diff 4.2 (Compare). */
 import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
 import { isObject, type JsonObject, own, sameJson } from '../patch/json-value.ts';
 import { everyField, membersOfNew } from './every-field.ts';
@@ -17,8 +17,8 @@ export interface Changes {
   removed?: FieldSet;
 }
 
-/** What changed from the first to the second object, of the fields that can have an owner.
- *  `undefined`: nothing. */
+/** Returns the changes from the first to the second object, of the fields that can have an owner.
+ *  `undefined`: no change. */
 export function compareObjects(
   before: Readonly<JsonObject>,
   after: Readonly<JsonObject>,
@@ -46,7 +46,7 @@ const metadataOf = (object: Readonly<JsonObject>): JsonObject | undefined => {
   return isObject(metadata) ? metadata : undefined;
 };
 
-/** Added and modified fields: what a write gives to its manager and takes from others. */
+/** Returns the added and modified fields: a write gives them to its manager and takes them from others. */
 export function writtenFields({ added = EMPTY_SET, modified = EMPTY_SET }: Changes): FieldSet {
   return union(modified, added);
 }
@@ -82,7 +82,7 @@ function compareMembers(
   return known === undefined ? changes : attach(changes, known.plan.element, known.changes);
 }
 
-/** What comes into a structure that was there, empty, whether it was written or not. */
+/** Adds the contents of a structure that existed before, empty or implied. */
 function addedTo(right: unknown, node: TypeNode): Changes | undefined {
   const hollow = node.kind === 'struct' && isObject(right) && isEmptyObject(right);
   return hollow ? undefined : { added: membersOfNew(right, node, true) };
@@ -101,7 +101,7 @@ function attach(
   return changes;
 }
 
-/** The sets of a comparison are its own until it is done. */
+/** Mutable while the comparison runs; not shared until it is done. */
 function put(set: FieldSet | undefined, element: string, child: FieldSet): FieldSet {
   const draft: FieldSetDraft = set ?? {};
   draft[element] = child;
@@ -123,7 +123,7 @@ function compareValues(left: unknown, right: unknown, node: TypeNode): Changes |
   return sameJson(left, right) ? undefined : replaced(left, right, type !== undefined);
 }
 
-/** Null stands for an empty object where the type says that there is one. */
+/** Null means an empty object if the type always has one. */
 const fits = (value: unknown, { kind }: ObjectNode): value is JsonObject | null =>
   isObject(value) || (value === null && kind !== 'untyped');
 
@@ -136,7 +136,7 @@ function promoted(left: unknown, right: unknown): Changes | undefined {
 const isHollow = (value: unknown): boolean =>
   value === null || (Array.isArray(value) ? value.length === 0 : isObject(value) && isEmptyObject(value));
 
-/** Another value of another shape: the field is modified, and what lay beneath comes and goes. */
+/** The shapes differ: the field is modified, and its former contents are removed and the new ones added. */
 function replaced(left: unknown, right: unknown, granular: boolean): Changes {
   const changes: Changes = { modified: LEAF };
   if (granular && isObject(right) && !isEmptyObject(right)) changes.added = everyField(right, UNTYPED);
@@ -159,7 +159,7 @@ function compareLists(
   return changes;
 }
 
-/** The same items at the same places, as nearly always; none of them twice, as far as `groupItems` would tell. */
+/** Fast path: the same items at the same positions, and no duplicates that `groupItems` would find. */
 function inStep(left: readonly unknown[], right: readonly unknown[], list: ListNode): boolean {
   if (left.length !== right.length) return false;
   for (const [index, item] of right.entries()) if (!isSameItem(left[index], item, list)) return false;
@@ -168,8 +168,8 @@ function inStep(left: readonly unknown[], right: readonly unknown[], list: ListN
 
 type Groups = ReadonlyMap<string, readonly unknown[]>;
 
-/** Items by name. Several items of one name, which only old objects may have, are one thing. */
-export function groupItems(items: readonly unknown[], list: ListNode): Groups {
+/** Groups items by key. Several items with one key, which only old objects may have, are one entry. */
+function groupItems(items: readonly unknown[], list: ListNode): Groups {
   const groups = new Map<string, unknown[]>();
   for (const item of items) {
     const element = elementOfItem(item, list);

@@ -1,5 +1,5 @@
-/** Conflicts of ownership, as clients get them: every manager and every field is named.
- *  Source: document 1, 4.9.2 and 7; upstream's Status for apply conflicts. Pure. */
+/** Ownership conflicts in the form clients get: every manager and every field is named. Pure.
+ *  Source: conflicts, document 1 §4.9.2 and §7; upstream's Status for apply conflicts. */
 import { StatusError } from '#api/meta/status-error.ts';
 import { difference, type FieldSet, isEmptySet, isMember } from './field-set.ts';
 import { compareText, type ManagerIdentity } from './owners.ts';
@@ -11,14 +11,14 @@ export interface Conflict {
   readonly fields: FieldSet;
 }
 
-/** The conflicts without those about fields that are allowed to change. */
+/** Returns the conflicts except those about fields that are allowed to change. */
 export function withoutAllowed(conflicts: readonly Conflict[], allowed: FieldSet): readonly Conflict[] {
   return conflicts
     .map(({ owner, fields }) => ({ owner, fields: difference(fields, allowed) }))
     .filter(({ fields }) => !isEmptySet(fields));
 }
 
-/** The Status of an apply that is refused: 409, one cause for each manager and field. */
+/** Returns the Status of a rejected apply: 409, one cause for each manager and field. */
 export function conflictError(conflicts: readonly Conflict[]): StatusError {
   const rows = conflicts
     .map(({ owner, fields }) => ({ title: titleOf(owner), paths: pathsOf(fields).map(formatPath) }))
@@ -52,7 +52,7 @@ function titleOf({ manager, operation, apiVersion, subresource }: ManagerIdentit
   return `${JSON.stringify(manager)}${part}${using}`;
 }
 
-/** All members in order: those of a structure first, then those of the structures in it. */
+/** Yields all members in order: those of a structure first, then those of nested structures. */
 export function pathsOf(set: FieldSet, prefix: readonly string[] = []): readonly (readonly string[])[] {
   const elements = Object.keys(set)
     .filter((element) => element !== '.')

@@ -1,6 +1,8 @@
-/** The set of all fields of an object, each structure included: what the one who creates it comes to own, and what
- *  is added or removed with a part of it. On the path of every create: one walk, straight into the stored form.
- *  Source: document 1, 4.9; structured-merge-diff 4.2. Pure. */
+/** Set of all fields of an object, each structure included: the fields that its creator owns, or that are
+ *  added or removed with a part of it. On the path of every create: one pass, directly into the stored form.
+ *  Pure.
+ *  Source: server-side apply, document 1 §4.9; structured-merge-diff 4.2. */
+import type { Later } from '#api/kit/later.ts';
 import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
 import { isObject, type JsonObject } from '../patch/json-value.ts';
 import { type FieldSet, type FieldSetDraft, LEAF } from './field-set.ts';
@@ -9,74 +11,103 @@ import { elementOfItem } from './path-element.ts';
 import { NEVER_OWNED, NEVER_OWNED_METADATA, type Scope } from './scope.ts';
 import { granularList, granularObject, isEmptyObject } from './shape.ts';
 
-/** All fields of a new object, but for those without owner. */
-export function fieldsOfNew(object: Readonly<JsonObject>, { root }: TypeModel, scope: Scope): FieldSet {
+/** Returns all fields of a new object, except those that cannot have an owner. */
+export function fieldsOfNew(
+  object: Readonly<JsonObject>,
+  { root }: TypeModel,
+  scope: Scope,
+  later?: Later,
+): FieldSet {
   const set: FieldSetDraft = {};
   for (const name in object) {
     if (NEVER_OWNED.has(name) || !scope(name)) continue;
     const plan = memberPlan(root, name);
     const value = object[name];
-    if (name === 'metadata') addMetadata(set, value, plan.node);
-    else set[plan.element] = membersOfNew(value, plan.node, plan.always || plan.node.kind === 'struct');
+    if (name === 'metadata') addMetadata(set, value, plan.node, later);
+    else {
+      const always = plan.always || plan.node.kind === 'struct';
+      set[plan.element] = membersOfNew(value, plan.node, always, later);
+    }
   }
   return set;
 }
 
-function addMetadata(set: FieldSetDraft, metadata: unknown, node: TypeNode): void {
+function addMetadata(set: FieldSetDraft, metadata: unknown, node: TypeNode, later?: Later): void {
   const type = granularObject(node);
   if (!isObject(metadata) || type === undefined) return;
   const children: FieldSetDraft = {};
   for (const name in metadata) {
     if (NEVER_OWNED_METADATA.has(name)) continue;
     const plan = memberPlan(type, name);
-    children[plan.element] = everyField(metadata[name], plan.node);
+    children[plan.element] = everyField(metadata[name], plan.node, later);
   }
   if (!isEmptyObject(children)) set['f:metadata'] = children;
 }
 
-/** Like `everyField`, but structures that even an empty object has are not among what was added. */
-export function membersOfNew(value: unknown, node: TypeNode, always: boolean): FieldSet {
-  if (!always) return everyField(value, node);
+/** Like `everyField`, but structures that even an empty object has are not counted as added. */
+export function membersOfNew(value: unknown, node: TypeNode, always: boolean, later?: Later): FieldSet {
+  if (!always) return everyField(value, node, later);
   if (Array.isArray(value)) {
     const list = granularList(node);
-    return list === undefined || value.length === 0 ? LEAF : everyItem(value, list, {});
+    return list === undefined || value.length === 0 ? LEAF : everyItem(value, list, {}, later);
   }
   const type = granularObject(node);
   if (!isObject(value) || type === undefined || isEmptyObject(value)) return LEAF;
   const set: FieldSetDraft = {};
+  if (type.kind !== 'struct') return addEntries(set, value, type.kind === 'map' ? type.element : type, later);
   for (const name in value) {
     const plan = memberPlan(type, name);
-    set[plan.element] = membersOfNew(value[name], plan.node, plan.always);
+    set[plan.element] = membersOfNew(value[name], plan.node, plan.always, later);
   }
   return set;
 }
 
-/** The value and everything in it. */
-export function everyField(value: unknown, node: TypeNode): FieldSet {
+/** Adds the value and its contents. */
+export function everyField(value: unknown, node: TypeNode, later?: Later): FieldSet {
   if (typeof value !== 'object' || value === null) return LEAF;
   if (Array.isArray(value)) {
     const list = granularList(node);
-    return list === undefined || value.length === 0 ? LEAF : everyItem(value, list, { '.': LEAF });
+    return list === undefined || value.length === 0 ? LEAF : everyItem(value, list, { '.': LEAF }, later);
   }
   const type = granularObject(node);
-  return type === undefined || !isObject(value) ? LEAF : everyMember(value, type);
+  return type === undefined || !isObject(value) ? LEAF : everyMember(value, type, later);
 }
 
-function everyMember(object: JsonObject, node: ObjectNode): FieldSet {
+function everyMember(object: JsonObject, node: ObjectNode, later?: Later): FieldSet {
+  if (node.kind !== 'struct') {
+    if (isEmptyObject(object)) return LEAF;
+    return addEntries({ '.': LEAF }, object, node.kind === 'map' ? node.element : node, later);
+  }
   let set: FieldSetDraft | undefined;
   for (const name in object) {
     const plan = memberPlan(node, name);
     set ??= { '.': LEAF };
-    set[plan.element] = everyField(object[name], plan.node);
+    set[plan.element] = everyField(object[name], plan.node, later);
   }
   return set ?? LEAF;
 }
 
-/** Items without a name have no owner. */
-function everyItem(items: readonly unknown[], list: ListNode, set: FieldSetDraft): FieldSet {
-  for (const item of items) {
-    const element = elementOfItem(item, list);
-    if (typeof element === 'string') set[element] = everyField(item, list.element);
+/** Items without a key have no owner. */
+function addEntries(set: FieldSetDraft, object: JsonObject, element: TypeNode, later?: Later): FieldSet {
+  if (later === undefined) for (const name in object) set[`f:${name}`] = everyField(object[name], element);
+  else {
+    later.each(Object.keys(object), (name) => {
+      set[`f:${name}`] = everyField(object[name], element, later);
+    });
   }
+  return set;
+}
+
+/** Items without a name have no owner. */
+function everyItem(items: readonly unknown[], list: ListNode, set: FieldSetDraft, later?: Later): FieldSet {
+  const add = (item: unknown): void => {
+    const element = elementOfItem(item, list);
+    if (typeof element === 'string') set[element] = everyField(item, list.element, later);
+  };
+  if (later !== undefined) {
+    later.each(items, add);
+    return set;
+  }
+  for (const item of items) add(item);
   return isEmptyObject(set) ? LEAF : set;
 }

@@ -105,11 +105,11 @@ describe('parseFieldsV1', () => {
     expect(parseFieldsV1(JSON.parse(text))).toEqual(set);
   });
 
-  test.each([[null], [1], [[]], [{ 'f:a': 1 }], [{ 'f:a': null }]])('refuses %j', (value) => {
+  test.each([[null], [1], [[]], [{ 'f:a': 1 }], [{ 'f:a': null }]])('rejects %j', (value) => {
     expect(() => parseFieldsV1(value)).toThrow(FieldsV1Error);
   });
 
-  test('refuses endless depth', () => {
+  test('rejects endless depth', () => {
     const deep = Array.from({ length: 200 }).reduce((value) => ({ 'f:a': value }), {});
     expect(() => parseFieldsV1(deep)).toThrow(FieldsV1Error);
   });

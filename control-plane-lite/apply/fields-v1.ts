@@ -1,10 +1,10 @@
-/** Reads sets of fields that a client wrote. What the server stored itself needs no reading: the stored form is
- *  the set. Source: document 1, 2.5; upstream's FieldsV1. Pure. */
+/** Parses field sets from clients. Sets stored by the server need no parsing: the stored form is the set.
+ *  Pure. Source: managedFields, document 1 §2.5; upstream's FieldsV1. */
 import { isObject } from '../patch/json-value.ts';
 import { EMPTY_SET, type FieldSet, type FieldSetDraft, isEmptySet, LEAF, union } from './field-set.ts';
 import { canonicalElement } from './path-element.ts';
 
-/** A value that is no set of fields. */
+/** An invalid field set. */
 export class FieldsV1Error extends Error {
   override readonly name = 'FieldsV1Error';
   readonly reason = 'InvalidFields';
@@ -12,16 +12,15 @@ export class FieldsV1Error extends Error {
 
 const MAX_DEPTH = 100;
 
-/** Keys and values take their one spelling; elements of an unknown sort are left out, as upstream does.
- *  @throws FieldsV1Error where there is something else than objects */
+/** Normalizes the notation of keys and values; drops unknown kinds of elements, as upstream does.
+ *  @throws FieldsV1Error for anything other than objects */
 export function parseFieldsV1(value: unknown): FieldSet {
   const set = parseNode(value, 0);
   return set['.'] === undefined ? set : withoutSelf(set);
 }
 
 function parseNode(value: unknown, depth: number): FieldSet {
-  if (!isObject(value) || depth > MAX_DEPTH)
-    throw new FieldsV1Error('a set of fields must be made of objects');
+  if (!isObject(value) || depth > MAX_DEPTH) throw new FieldsV1Error('a field set must consist of objects');
   const set: FieldSetDraft = {};
   for (const text in value) {
     const element = canonicalElement(text);
@@ -33,7 +32,7 @@ function parseNode(value: unknown, depth: number): FieldSet {
   return isLoneSelf(set) ? LEAF : set;
 }
 
-/** The same element in two spellings. */
+/** Merges the same element in two notations. */
 const joined = (element: string, a: FieldSet, b: FieldSet): FieldSet =>
   union({ [element]: a }, { [element]: b })[element] ?? LEAF;
 
@@ -42,7 +41,7 @@ function isLoneSelf(set: FieldSet): boolean {
   return true;
 }
 
-/** The root is no member, whatever a client says. */
+/** The root is never a member, even if a client claims it. */
 function withoutSelf(set: FieldSet): FieldSet {
   const { '.': _self, ...rest } = set;
   return isEmptySet(rest) ? EMPTY_SET : rest;

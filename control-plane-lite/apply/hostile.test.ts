@@ -1,15 +1,19 @@
-/** Whatever a client sends: an answer or a StatusError, nothing else, and no prototype touched. */
+/** Hostile input: always a result or a StatusError, and no prototype is modified. */
+
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { copyJson } from '#api/codec/copy-json.ts';
+import { finish } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { typeModelOf } from '#api/schema/type-model-builtin.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { applyJsonPatch } from '../patch/json-patch.ts';
+import { applyJsonPatch as stepsOfPatch } from '../patch/json-patch.ts';
 import { isObject, type JsonObject } from '../patch/json-value.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
 import { apply, applyAll, MODEL, thing, update } from './model.fixture.ts';
+
+const applyJsonPatch = (document: unknown, patch: unknown): unknown => finish(stepsOfPatch(document, patch));
 
 const NAMES = [
   'spec',
@@ -50,7 +54,7 @@ const anything = fc.letrec<{ value: unknown; object: JsonObject }>((tie) => ({
     .filter(isObject),
 }));
 
-/** Whether the work ends as it should. */
+/** Reports whether the call returns or fails with a proper error. */
 function endsWell(work: () => unknown): boolean {
   try {
     work();

@@ -1,6 +1,7 @@
-/** Client-side apply keeps what it applied in an annotation. When the same tool changes over to server-side apply,
- *  what the annotation names is no conflict, and the annotation is kept up so that it can change back.
- *  Source: upstream's last-applied handling. Pure. */
+/** Migration from client-side to server-side apply. Client-side apply stores its configuration in an
+ *  annotation; when the same tool changes over, fields named there cause no conflict, and the annotation is
+ *  kept up to date so that the tool can change back. Pure.
+ *  Source: upstream's last-applied handling. */
 
 import { copyJson } from '#api/codec/copy-json.ts';
 import { parseJsonText } from '#api/codec/json-text.ts';
@@ -14,10 +15,10 @@ import { difference, EMPTY_SET, type FieldSet } from './field-set.ts';
 import { ownedFields } from './owned-fields.ts';
 import type { Scope } from './scope.ts';
 
-/** Size that all annotations of an object may have together, in bytes of UTF-8. */
+/** Maximum size of all annotations of an object together, in bytes of UTF-8. */
 const MAX_ANNOTATION_BYTES = 256 * 1024;
 
-/** The annotation of the tool that uses this manager name; `undefined` for all other managers. */
+/** Returns the annotation key of the tool that uses this manager name; `undefined` for all other managers. */
 export function annotationOf(manager: string): string | undefined {
   return CLIENT_SIDE_APPLY.find((tool) => tool.manager === manager)?.annotation;
 }
@@ -28,9 +29,9 @@ export interface LastAppliedTerms {
   readonly canonical?: (object: JsonObject) => JsonObject;
 }
 
-/** Fields that client-side apply set and that have that value still: its tool may take them over. A value that was
- *  only completed by defaults, or spelled in another way, is the same one.
- *  Deviation: upstream compares what was written, and finds conflicts of a tool with itself. */
+/** Returns the fields that client-side apply set and that still have that value: its tool may take ownership.
+ *  A value that differs only by defaults or notation counts as the same.
+ *  Deviation: upstream compares the values literally, and finds conflicts of a tool with itself. */
 export function fieldsLastApplied(
   live: ApiObject,
   annotation: string,
@@ -52,12 +53,12 @@ function parse(text: string): JsonObject | undefined {
     const value: unknown = text === '' ? undefined : parseJsonText(text);
     return isObject(value) ? value : undefined;
   } catch {
-    // Not what the tool wrote: nothing is allowed on its account.
+    // Not written by the tool: it grants nothing.
     return undefined;
   }
 }
 
-/** Whether the annotation, if there is one, says what is applied now. */
+/** Reports whether the annotation, if present, equals the applied configuration. */
 export function hasLastApplied(live: ApiObject, applied: Readonly<JsonObject>, annotation: string): boolean {
   const text = textOf(live, annotation);
   return text === '' || text === lastAppliedText(applied, annotation);
@@ -66,7 +67,7 @@ export function hasLastApplied(live: ApiObject, applied: Readonly<JsonObject>, a
 const lastAppliedText = (applied: Readonly<JsonObject>, annotation: string): string =>
   `${JSON.stringify(withoutBookkeeping(applied, annotation))}\n`;
 
-/** The object with the annotation saying what is applied now, if it has the annotation. */
+/** Returns the object with its annotation updated to the applied configuration, if it has the annotation. */
 export function withLastApplied(
   object: ApiObject,
   applied: Readonly<JsonObject>,

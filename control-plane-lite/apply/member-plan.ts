@@ -1,13 +1,13 @@
-/** The path element and the type of each member of an object, ready to use. Pure but for its memory of answers. */
+/** Path element and type of each member of an object, precomputed. Pure except for its cache. */
 import type { MapNode, StructNode, TypeNode, UntypedNode } from '#api/schema/type-model.ts';
 
 export interface MemberPlan {
   /** `f:<name>` */
   readonly element: string;
   readonly node: TypeNode;
-  /** A declared member of a struct; false for keys of maps and for members that the type doesn't have. */
+  /** A declared member of a struct; false for keys of maps and for undeclared members. */
   readonly declared: boolean;
-  /** There in every object of the type, even an empty one. */
+  /** Present in every object of the type, even an empty one. */
   readonly always: boolean;
 }
 
@@ -15,13 +15,13 @@ export const UNTYPED: UntypedNode = { kind: 'untyped' };
 
 export type ObjectNode = StructNode | MapNode | UntypedNode;
 
-/** Members that no type declares are remembered too, but not without end: their names are the client's choice. */
+/** Undeclared members are cached too, up to a limit: their names are the client's choice. */
 const MOST_REMEMBERED = 512;
 
-// A memory of answers: they follow from the node and the name alone.
+// A cache: the results follow from the node and the name alone.
 const plans = new WeakMap<StructNode, Map<string, MemberPlan>>();
 
-/** What is known of a member of an object of this type. */
+/** Returns the plan of a member of an object of this type. */
 export function memberPlan(node: ObjectNode, name: string): MemberPlan {
   if (node.kind === 'struct') return structMember(node, name);
   const type = node.kind === 'map' ? node.element : UNTYPED;

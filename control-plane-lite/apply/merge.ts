@@ -1,5 +1,6 @@
-/** A configuration merged into the live object: what it names takes its value, all else stays. The result shares
- *  what it can with the live object, nothing with the configuration. Source: document 1, 4.9.7; structured-merge-diff 4.2 (Merge). Pure. */
+/** Merges a configuration into the live object: fields of the configuration take its values, all others stay.
+ *  The result shares parts with the live object, nothing with the configuration. Pure. Source: merging,
+ *  document 1 §4.9.7; structured-merge-diff 4.2 (Merge). */
 
 import { copyJson } from '#api/codec/copy-json.ts';
 import { setMember } from '#api/codec/set-member.ts';
@@ -10,7 +11,7 @@ import { elementOfItem } from './path-element.ts';
 import { NEVER_OWNED_METADATA } from './scope.ts';
 import { granularList, granularObject, isEmptyObject, listOrNothing } from './shape.ts';
 
-/** Nulls of the configuration are in the result; reading it drops them. */
+/** The result contains nulls of the configuration; decoding drops them. */
 export function mergeApplied(
   live: Readonly<JsonObject>,
   applied: Readonly<JsonObject>,
@@ -23,7 +24,8 @@ export function mergeApplied(
   return merged;
 }
 
-/** Tools write `creationTimestamp: null`; it is no wish to change what the server keeps. */
+/** Tools write `creationTimestamp: null`; that does not request a change of a field maintained by the
+ *  server. */
 function keepIdentity(metadata: JsonObject, before: JsonObject): void {
   for (const name of NEVER_OWNED_METADATA) {
     if (metadata[name] !== null) continue;
@@ -32,7 +34,7 @@ function keepIdentity(metadata: JsonObject, before: JsonObject): void {
   }
 }
 
-/** A value of the configuration over a live one; either may be absent. */
+/** Merges a value of the configuration over a live one; either may be absent. */
 function mergeValues(live: unknown, applied: unknown, node: TypeNode): unknown {
   if (applied === undefined) return live;
   if (live === undefined || live === null) return copyJson(applied);
@@ -81,7 +83,7 @@ function mergeItems(live: readonly unknown[], applied: readonly unknown[], list:
       continue;
     }
     const named = wanted.has(element);
-    // Old objects may have an item twice; the configuration makes it one.
+    // Old objects may have duplicate items; the configuration merges them.
     if (named && seen.has(element)) continue;
     seen.add(element);
     merged.push(named ? mergeValues(item, wanted.get(element), list.element) : item);

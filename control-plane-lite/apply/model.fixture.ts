@@ -1,6 +1,8 @@
 /** Small types and objects for the tests of apply. */
+
+import type { ManagedFieldsEntry } from '#api/gen/meta-v1.ts';
+import { finish } from '#api/kit/steps.ts';
 import { StatusError, type StatusReason } from '#api/meta/status-error.ts';
-import type { ManagedFieldsEntry } from '#api/schema/gen/meta-v1.ts';
 import type { ListNode, MemberNode, StructNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
 import { isObject, type JsonObject } from '../patch/json-value.ts';
 import type { ApiObject } from '../resources/contract.ts';
@@ -69,7 +71,7 @@ export const specMembers: Readonly<Record<string, TypeNode>> = {
   source: struct({ a: SCALAR, empty: struct({ size: SCALAR }) }),
 };
 
-/** The type of the tests; members of `spec` may be given another one. */
+/** The type of the tests; members of `spec` may have another type. */
 export const modelWith = (changed: Readonly<Record<string, TypeNode>> = {}): TypeModel => ({
   root: struct({
     apiVersion: SCALAR,
@@ -102,20 +104,22 @@ export function apply(
   applied: JsonObject,
   options: Options = {},
 ): ApplyResult {
-  return applyPatchObject({
-    live,
-    applied,
-    manager,
-    model: MODEL,
-    force: false,
-    nowMs: T0,
-    apiVersion: 'v1',
-    subresource: '',
-    ...options,
-  });
+  return finish(
+    applyPatchObject({
+      live,
+      applied,
+      manager,
+      model: MODEL,
+      force: false,
+      nowMs: T0,
+      apiVersion: 'v1',
+      subresource: '',
+      ...options,
+    }),
+  );
 }
 
-/** What is stored after applies, one after the other. */
+/** Returns the stored object after consecutive applies. */
 export function applyAll(
   ...steps: readonly (readonly [manager: string, spec: JsonObject, meta?: JsonObject])[]
 ): ApiObject {
@@ -125,7 +129,7 @@ export function applyAll(
   return live;
 }
 
-/** What is stored after an update that makes these members of the object. */
+/** Returns the stored object after an update that sets these members. */
 export function update(
   live: ApiObject | undefined,
   manager: string,
@@ -134,16 +138,18 @@ export function update(
 ): ApiObject {
   const base = live ?? asApiObject(thing({}));
   const next = structuredClone<ApiObject>({ ...base, ...members });
-  trackUpdate({
-    live,
-    next,
-    manager,
-    model: MODEL,
-    nowMs: T0,
-    apiVersion: 'v1',
-    subresource: '',
-    ...options,
-  });
+  finish(
+    trackUpdate({
+      live,
+      next,
+      manager,
+      model: MODEL,
+      nowMs: T0,
+      apiVersion: 'v1',
+      subresource: '',
+      ...options,
+    }),
+  );
   return next;
 }
 
@@ -160,7 +166,7 @@ export function specOf({ spec }: ApiObject): JsonObject {
   return isObject(spec) ? spec : {};
 }
 
-/** How the work fails. */
+/** Returns the error of the call. */
 export function statusOf(work: () => unknown): {
   code: number;
   reason: StatusReason;

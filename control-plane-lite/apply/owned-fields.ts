@@ -1,14 +1,15 @@
-/** The set of fields that a configuration has an opinion about: scalars, whole structures and the items of lists
- *  and maps; a struct only if it is empty. Source: document 1, 4.9.3; structured-merge-diff 4.2 (ToFieldSet). Pure. */
+/** Set of fields that a configuration sets: scalars, whole structures and the items of lists and maps; a
+ *  struct only if it is empty. Pure. Source: ownership, document 1 §4.9.3; structured-merge-diff 4.2
+ *  (ToFieldSet). */
 import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
 import { isObject, type JsonObject } from '../patch/json-value.ts';
-import { EMPTY_SET, type FieldSet, type FieldSetDraft, LEAF } from './field-set.ts';
+import { EMPTY_SET, type FieldSet, type FieldSetDraft, LEAF, withSelf } from './field-set.ts';
 import { memberPlan, type ObjectNode } from './member-plan.ts';
 import { elementOfItem } from './path-element.ts';
 import { NEVER_OWNED, NEVER_OWNED_METADATA, type Scope } from './scope.ts';
 import { granularList, granularObject, isEmptyObject } from './shape.ts';
 
-/** What the one who applies this comes to own. */
+/** Returns the fields owned by the applier of this configuration. */
 export function ownedFields(object: Readonly<JsonObject>, { root }: TypeModel, scope: Scope): FieldSet {
   const set: FieldSetDraft = {};
   for (const name in object) {
@@ -21,7 +22,7 @@ export function ownedFields(object: Readonly<JsonObject>, { root }: TypeModel, s
   return set;
 }
 
-/** All that is owned in a whole object, kept fields too: for comparing what is there with what is not. */
+/** Returns all fields of a whole object, including those maintained by the server, for comparisons. */
 export function presentFields(object: Readonly<JsonObject>, { root }: TypeModel): FieldSet {
   return ownedMembers(object, root) ?? EMPTY_SET;
 }
@@ -57,7 +58,7 @@ function ownedMember(
   return declared ? set : asMember(set);
 }
 
-/** `undefined`: nothing in it is owned. */
+/** `undefined`: it contains no ownable field. */
 function ownedValue(value: unknown, node: TypeNode): FieldSet | undefined {
   if (typeof value !== 'object' || value === null) return LEAF;
   if (Array.isArray(value)) {
@@ -81,5 +82,5 @@ function ownedItems(items: readonly unknown[], list: ListNode): FieldSet | undef
 }
 
 function asMember(set: FieldSet | undefined): FieldSet {
-  return set === undefined || isEmptyObject(set) ? LEAF : { '.': LEAF, ...set };
+  return set === undefined || isEmptyObject(set) ? LEAF : withSelf(set);
 }

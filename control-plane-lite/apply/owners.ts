@@ -1,7 +1,8 @@
-/** The managers of an object and what each owns: `metadata.managedFields` read and written.
- *  Source: document 1, 2.5 and 4.9; upstream's field manager. Pure. */
+/** Field managers of an object: decodes and encodes `metadata.managedFields`. Pure.
+ *  Source: managedFields, document 1 §2.5 and §4.9; upstream's field manager. */
+
+import type { ManagedFieldsEntry } from '#api/gen/meta-v1.ts';
 import { parseTime, TimeError } from '#api/meta/time.ts';
-import type { ManagedFieldsEntry } from '#api/schema/gen/meta-v1.ts';
 import { isObject, type JsonObject, own } from '../patch/json-value.ts';
 import { EMPTY_SET, type FieldSet, isEmptySet } from './field-set.ts';
 import { FieldsV1Error, parseFieldsV1 } from './fields-v1.ts';
@@ -11,7 +12,7 @@ export type ManagerOperation = 'Apply' | 'Update';
 export interface ManagerIdentity {
   readonly manager: string;
   readonly operation: ManagerOperation;
-  /** Version in which the set is written. An applier is the same one in every version. */
+  /** API version of the set. An applier is the same manager in every version. */
   readonly apiVersion: string;
   /** `''`: the object itself. */
   readonly subresource: string;
@@ -21,13 +22,13 @@ export interface Owner extends ManagerIdentity {
   /** RFC 3339; absent: unknown. */
   readonly time: string | undefined;
   readonly set: FieldSet;
-  /** The entry that says just this. */
+  /** The entry with the same content. */
   readonly entry: ManagedFieldsEntry | undefined;
 }
 
 export const UNKNOWN_MANAGER = 'unknown';
 
-/** Whether two entries are of the same manager. */
+/** Reports whether two entries belong to the same manager. */
 export function isSameManager(a: ManagerIdentity, b: ManagerIdentity): boolean {
   return (
     a.operation === b.operation &&
@@ -37,14 +38,14 @@ export function isSameManager(a: ManagerIdentity, b: ManagerIdentity): boolean {
   );
 }
 
-/** The wish to start anew: a list of one empty entry (document 1, 4.9.10). */
+/** A request to reset ownership: a list of one empty entry (document 1 §4.9.10). */
 export function isReset(entries: unknown): boolean {
   if (!Array.isArray(entries) || entries.length !== 1) return false;
   const only: unknown = entries[0];
   return isObject(only) && Object.keys(only).length === 0;
 }
 
-/** Entries that this server stored: their sets are taken as they are. */
+/** Entries stored by this server: their sets are used unchanged. */
 export function storedOwners(entries: readonly ManagedFieldsEntry[] | undefined): readonly Owner[] {
   return (entries ?? []).flatMap((entry) => {
     const owner = ownerOf(entry, (fields) => (isStoredSet(fields) ? fields : EMPTY_SET), true);
@@ -52,10 +53,10 @@ export function storedOwners(entries: readonly ManagedFieldsEntry[] | undefined)
   });
 }
 
-/** What was stored is a set in the very form in which the set operations want it. */
+/** Stored sets already have the form that set operations use. */
 const isStoredSet = (fields: unknown): fields is FieldSet => isObject(fields);
 
-/** Entries that a client sent. `undefined`: they make no sense, and what is stored counts. */
+/** Parses entries from a client. `undefined`: they are invalid, and the stored ones count. */
 export function parseOwners(entries: unknown): readonly Owner[] | undefined {
   if (!Array.isArray(entries)) return undefined;
   const owners: Owner[] = [];
@@ -112,19 +113,19 @@ function ownerOf(
   return { manager, operation, apiVersion, subresource, time, set, entry: stored ? entry : undefined };
 }
 
-/** The same owner with another set; itself if the set is the same. */
+/** Returns the owner with another set; the same object if the set is the same. */
 export function withSet(owner: Owner, set: FieldSet): Owner {
   return set === owner.set ? owner : { ...owner, set, entry: undefined };
 }
 
-/** The list for `metadata.managedFields`, in upstream's order; `undefined` if there is nothing to say. */
+/** Returns the list for `metadata.managedFields`, in upstream's order; `undefined` if it is empty. */
 export function formatOwners(owners: readonly Owner[]): readonly ManagedFieldsEntry[] | undefined {
   const kept = owners.filter(({ set }) => !isEmptySet(set));
   if (kept.length === 0) return undefined;
   return (kept.length === 1 ? kept : kept.toSorted(compareOwners)).map(entryOf);
 }
 
-/** One entry. */
+/** Encodes one entry. */
 export function entryOf({
   manager,
   operation,
@@ -158,7 +159,7 @@ function compareOwners(a: Owner, b: Owner): number {
 
 export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Unix seconds; `undefined` for what is no time. */
+/** Returns Unix seconds; `undefined` for an invalid time. */
 export function secondsOf(time: string | undefined): number | undefined {
   if (time === undefined) return undefined;
   try {

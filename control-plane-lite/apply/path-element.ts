@@ -1,10 +1,12 @@
-/** Single steps of a path into an object, as text: how list items are named, read, ordered and shown to people.
- *  Source: upstream's FieldsV1 (`f:`, `k:`, `v:`, `i:`). Pure. */
+/** Path elements as text: how list items are identified, parsed, ordered and displayed. Pure.
+ *  Source: upstream's FieldsV1 (`f:`, `k:`, `v:`, `i:`). */
+
 import { parseJsonText } from '#api/codec/json-text.ts';
+import { compareNumbers } from '#api/kit/int64.ts';
 import type { ListNode } from '#api/schema/type-model.ts';
 import { isObject, own } from '../patch/json-value.ts';
 
-/** A list item that has no name of its own: a key is missing, or it is no scalar. */
+/** A list item without an identity: a key is missing, or is not a scalar. */
 export interface Nameless {
   readonly fault: string;
 }
@@ -16,7 +18,7 @@ interface KeyPart {
   readonly fallback: unknown;
 }
 
-// A memory of answers: the parts follow from the node alone.
+// A cache: the parts follow from the node alone.
 const keyParts = new WeakMap<ListNode, readonly KeyPart[]>();
 
 function partsOf(list: ListNode): readonly KeyPart[] {
@@ -33,7 +35,7 @@ function partsOf(list: ListNode): readonly KeyPart[] {
 
 const isScalar = (value: unknown): boolean => typeof value !== 'object' && value !== undefined;
 
-/** The element that names an item of a list of type `set` or `map`. */
+/** Returns the element that identifies an item of a list of type `set` or `map`. */
 export function elementOfItem(item: unknown, list: ListNode): string | Nameless {
   if (list.listType === 'set') return elementOfValue(item);
   if (!isObject(item)) return { fault: 'associative list with keys may not have non-map elements' };
@@ -58,7 +60,7 @@ function elementOfValue(item: unknown): string | Nameless {
   return { fault: `associative list without keys has an element that's a ${what} type` };
 }
 
-/** Whether two items have the same name, without making it. */
+/** Reports whether two items have the same identity, without building it. */
 export function isSameItem(a: unknown, b: unknown, list: ListNode): boolean {
   if (a === b) return isScalar(a) || list.listType === 'map';
   if (list.listType === 'set' || !isObject(a) || !isObject(b)) return false;
@@ -69,8 +71,8 @@ export function isSameItem(a: unknown, b: unknown, list: ListNode): boolean {
   return true;
 }
 
-/** Reads an element that a client wrote, into the spelling that is used here. `undefined` for what is not
- *  understood, which upstream ignores. */
+/** Parses an element from a client into the canonical notation. `undefined` for unknown elements, which
+ *  upstream ignores. */
 export function canonicalElement(text: string): string | undefined {
   const body = text.slice(2);
   switch (text.slice(0, 2)) {
@@ -104,12 +106,12 @@ function parse(text: string): unknown {
   try {
     return parseJsonText(text);
   } catch {
-    // No JSON: not understood, as the caller says of every other such text.
+    // Invalid JSON: unknown, like every other such text.
     return undefined;
   }
 }
 
-/** `.spec.containers[name="app"].ports[containerPort=80,protocol="TCP"]`, the form that users of the field know. */
+/** Formats `.spec.containers[name="app"].ports[containerPort=80,protocol="TCP"]`, as upstream does. */
 export function formatPath(path: readonly string[]): string {
   return path.map(formatElement).join('');
 }
@@ -128,13 +130,16 @@ function formatElement(element: string): string {
 
 const KINDS = 'fkvi';
 
-/** Members, then list items by key, by value, by index; each in the order of their text or number. */
+/** Orders members first, then list items by key, by value, by index; each by text or number. */
 export function compareElements(a: string, b: string): number {
   const kind = KINDS.indexOf(a.charAt(0)) - KINDS.indexOf(b.charAt(0));
   if (kind !== 0) return kind;
   if (a.startsWith('f:')) return a < b ? -1 : a > b ? 1 : 0;
   return compareValues(parse(a.slice(2)), parse(b.slice(2)));
 }
+
+const isNumber = (value: unknown): value is number | bigint =>
+  typeof value === 'number' || typeof value === 'bigint';
 
 function compareValues(a: unknown, b: unknown): number {
   if (isObject(a) && isObject(b)) {
@@ -144,7 +149,7 @@ function compareValues(a: unknown, b: unknown): number {
     }
     return 0;
   }
-  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  if (isNumber(a) && isNumber(b)) return compareNumbers(a, b);
   const [left, right] = [String(a), String(b)];
   return left < right ? -1 : left > right ? 1 : 0;
 }

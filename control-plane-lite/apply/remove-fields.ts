@@ -1,4 +1,4 @@
-/** An object without the fields of a set. Source: structured-merge-diff 4.2 (RemoveItems). Pure. */
+/** Removes the fields of a set from an object. Pure. Source: structured-merge-diff 4.2 (RemoveItems). */
 
 import { setMember } from '#api/codec/set-member.ts';
 import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
@@ -8,12 +8,13 @@ import { memberPlan, type ObjectNode } from './member-plan.ts';
 import { elementOfItem } from './path-element.ts';
 import { granularList, granularObject, isEmptyObject } from './shape.ts';
 
-/** The members of the set go with all that is in them. Structures that lose their last member go as well. */
+/** Removes the members of the set with their contents. Structures that lose their last member are removed as
+ *  well. */
 export function removeFields(object: Readonly<JsonObject>, set: FieldSet, { root }: TypeModel): JsonObject {
   return isEmptySet(set) ? { ...object } : withoutMembers(object, set, root);
 }
 
-/** @returns `undefined` if nothing is left */
+/** @returns `undefined` if nothing remains */
 function without(value: unknown, set: FieldSet, node: TypeNode): unknown {
   const list = granularList(node);
   if (Array.isArray(value)) return list === undefined ? value : withoutItems(value, set, list);
@@ -49,7 +50,7 @@ function withoutItems(items: readonly unknown[], set: FieldSet, list: ListNode):
   return rest.length === 0 ? undefined : rest;
 }
 
-/** An item that stays keeps what names it. */
+/** A remaining item keeps its keys. */
 function keepKeys(item: unknown, rest: unknown, list: ListNode): unknown {
   if (list.listType !== 'map' || !isObject(item)) return item;
   const kept: JsonObject = {};

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ManagedFieldsEntry } from '#api/schema/gen/meta-v1.ts';
+import type { ManagedFieldsEntry } from '#api/gen/meta-v1.ts';
 import { fromScaleEntries, replicasPath, type ScaleMapping, toScaleEntries } from './scale.ts';
 
 const MAPPING: ScaleMapping = {
@@ -34,7 +34,7 @@ describe('toScaleEntries', () => {
     expect(toScaleEntries(parent, MAPPING)).toEqual([scale('a', { operation: 'Apply' })]);
   });
 
-  test('shows nobody', () => {
+  test('shows no owner', () => {
     expect(
       toScaleEntries(
         [entry('b', { 'f:paused': {} }), entry('c', { 'f:replicas': {} }, { apiVersion: 'x/v1' })],

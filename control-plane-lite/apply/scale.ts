@@ -1,6 +1,7 @@
-/** Ownership of replicas across the `scale` subresource: its object has managedFields of its own, which stand for
- *  one field of the parent. Source: document 1, 4.9; upstream's handling of scale. Pure. */
-import type { ManagedFieldsEntry } from '#api/schema/gen/meta-v1.ts';
+/** Ownership of replicas across the `scale` subresource: the Scale has managedFields of its own, which
+ *  represent one field of the parent. Pure. Source: server-side apply, document 1 §4.9; upstream's handling
+ *  of scale. */
+import type { ManagedFieldsEntry } from '#api/gen/meta-v1.ts';
 import { difference, hasPath, setOfPaths, union } from './field-set.ts';
 import { formatOwners, isSameManager, type Owner, storedOwners, withSet } from './owners.ts';
 
@@ -15,7 +16,7 @@ export interface ScaleMapping {
 
 const REPLICAS_OF_SCALE: readonly string[] = ['f:spec', 'f:replicas'];
 
-/** Path elements of a dotted path such as `.spec.replicas`, the form that custom resources use. */
+/** Returns the path elements of a dotted path such as `.spec.replicas`, the notation of custom resources. */
 export function replicasPath(dotted: string): readonly string[] {
   return dotted
     .split('.')
@@ -25,7 +26,7 @@ export function replicasPath(dotted: string): readonly string[] {
 
 type Entries = readonly ManagedFieldsEntry[] | undefined;
 
-/** managedFields of the scale object: everybody who owns the parent's replicas. */
+/** Returns the managedFields of the Scale: all owners of the parent's replicas. */
 export function toScaleEntries(parent: Entries, { paths, scaleVersion }: ScaleMapping): Entries {
   const owners = storedOwners(parent).flatMap((owner) => {
     const path = paths[owner.apiVersion];
@@ -35,8 +36,8 @@ export function toScaleEntries(parent: Entries, { paths, scaleVersion }: ScaleMa
   return formatOwners(owners);
 }
 
-/** managedFields of the parent after a write to its scale object: who lost the replicas there loses them here, who
- *  got them there gets them here. Entries of versions without a path are dropped. */
+/** Returns the managedFields of the parent after a write to its Scale: managers that lost or gained the
+ *  replicas there lose or gain them here. Entries of versions without a path are dropped. */
 export function fromScaleEntries(parent: Entries, scale: Entries, mapping: ScaleMapping): Entries {
   const { paths, apiVersion, scaleVersion } = mapping;
   const before = storedOwners(parent);
@@ -57,7 +58,7 @@ export function fromScaleEntries(parent: Entries, scale: Entries, mapping: Scale
   );
 }
 
-/** The owners with the replicas in the hands of one of them, or of a new one. */
+/** Transfers the replicas to one of the owners, or to a new one. */
 function gain(
   owners: readonly Owner[],
   owner: Owner,

@@ -1,9 +1,10 @@
-/** What a value is under its type: whether it is looked into, or owned as a whole. Pure. */
+/** Granularity of a value under its type: whether its members have owners of their own, or it is owned as a
+ *  whole. Pure. */
 import type { ListNode, TypeNode } from '#api/schema/type-model.ts';
 import type { JsonObject } from '../patch/json-value.ts';
 import type { ObjectNode } from './member-plan.ts';
 
-/** The node by which an object's members have owners of their own; `undefined`: it is owned as a whole. */
+/** Returns the node by which an object's members have owners of their own; `undefined`: owned as a whole. */
 export function granularObject(node: TypeNode): ObjectNode | undefined {
   switch (node.kind) {
     case 'struct':
@@ -20,16 +21,16 @@ export function granularObject(node: TypeNode): ObjectNode | undefined {
   }
 }
 
-/** The node by which a list's items have owners of their own; `undefined`: it is owned as a whole. */
+/** Returns the node by which a list's items have owners of their own; `undefined`: owned as a whole. */
 export function granularList(node: TypeNode): ListNode | undefined {
   return node.kind === 'list' && node.listType !== 'atomic' ? node : undefined;
 }
 
-/** A value that fits a list type: a list, or nothing. */
+/** Reports whether a value fits a list type: a list, or absent. */
 export const listOrNothing = (value: unknown): value is readonly unknown[] | null | undefined =>
   value === undefined || value === null || Array.isArray(value);
 
-/** Own members, empty for nothing. */
+/** Returns the own members, none for an absent value. */
 export const membersOf = (value: JsonObject | null | undefined): JsonObject => value ?? NO_MEMBERS;
 
 const NO_MEMBERS: JsonObject = Object.freeze({});

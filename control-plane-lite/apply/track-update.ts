@@ -1,8 +1,12 @@
-/** Who owns what after a write that is no apply: its manager gets what it added or changed, everybody loses what was
- *  taken away. On the path of every create and update. Never fails: tracking must not stand in a write's way.
- *  Source: document 1, 4.9; structured-merge-diff 4.2 (Update). Pure but for `next`. */
+/** Tracks ownership after a write other than apply: its manager gains the fields that it added or changed,
+ *  every owner loses the removed ones. On the path of every create and update. Never fails: tracking must not
+ *  block a write. Pure except for `next`.
+ *  Source: server-side apply, document 1 §4.9; structured-merge-diff 4.2 (Update). */
+
+import type { ManagedFieldsEntry } from '#api/gen/meta-v1.ts';
+import { Later } from '#api/kit/later.ts';
+import type { Steps } from '#api/kit/steps.ts';
 import { formatTime } from '#api/meta/time.ts';
-import type { ManagedFieldsEntry } from '#api/schema/gen/meta-v1.ts';
 import type { TypeModel } from '#api/schema/type-model.ts';
 import { sameJson } from '../patch/json-value.ts';
 import type { ApiObject } from '../resources/contract.ts';
@@ -26,9 +30,9 @@ import { adaptToTypes } from './typed-set.ts';
 import { type ChangesAt, type Convert, changesByVersion } from './versions.ts';
 
 export interface TrackInput {
-  /** The stored object in the request's version, with its managedFields; absent: a new object is made. */
+  /** The stored object in the request's version, with its managedFields; absent: a create. */
   readonly live: ApiObject | undefined;
-  /** What will be stored, in the same version; what the client sent as managedFields stands in it. */
+  /** The object to store, in the same version; contains the client's managedFields. */
   readonly next: ApiObject;
   readonly model: TypeModel;
   /** Empty: `unknown`. */
@@ -38,50 +42,64 @@ export interface TrackInput {
   /** `''`: the object itself. */
   readonly subresource: string;
   readonly nowMs: number;
-  /** Whether `status` can be changed only by its subresource. Default: it is so. */
+  /** Whether `status` changes only through its subresource. Default: true. */
   readonly hasStatus?: boolean;
+  /** Whether the status's subresource changes metadata too. Default: it does not. */
+  readonly statusHasMetadata?: boolean;
   readonly convert?: Convert;
+  /** The object is large: steps are to be short, whatever that costs. */
+  readonly inSlices?: boolean;
 }
 
-/** Sets `next.metadata.managedFields`. */
-export function trackUpdate(input: TrackInput): void {
+/** Sets `next.metadata.managedFields`. Each step takes as long as one look at the whole object. */
+export function* trackUpdate(input: TrackInput): Steps<void> {
   const { metadata } = input.next;
-  const entries = input.live === undefined ? ofCreate(input) : ofUpdate(input, input.live);
+  const entries = input.live === undefined ? yield* ofCreate(input) : yield* ofUpdate(input, input.live);
   if (entries === undefined) delete metadata.managedFields;
   else metadata.managedFields = entries;
 }
 
 type Entries = readonly ManagedFieldsEntry[] | undefined;
 
-function ofCreate(input: TrackInput): Entries {
+function* ofCreate(input: TrackInput): Steps<Entries> {
   const sent = input.next.metadata.managedFields;
   const known = sent === undefined || isReset(sent) ? [] : (parseOwners(sent) ?? []);
-  const set = fieldsOfNew(input.next, input.model, scopeOf(input.subresource, input.hasStatus));
+  yield;
+  const later = input.inSlices === true ? new Later() : undefined;
+  const set = fieldsOfNew(input.next, input.model, scopeOf(input.subresource, input.hasStatus), later);
+  if (later !== undefined) yield* later.steps();
+  yield;
   return formatOwners(withMine(known, identityOf(input, 'Update'), set, input.nowMs));
 }
 
-function ofUpdate(input: TrackInput, live: ApiObject): Entries {
+function* ofUpdate(input: TrackInput, live: ApiObject): Steps<Entries> {
   const { next, model, apiVersion, subresource, convert, nowMs } = input;
   const { owners, kept } = ownersBefore(live, next, subresource);
   if (owners === undefined) return undefined;
-  const scope = scopeOf(subresource, input.hasStatus);
+  yield;
+  const scope = scopeOf(subresource, input.hasStatus, input.statusHasMetadata);
   const changes = compareObjects(live, next, model, scope);
+  yield;
   if (changes === undefined) return kept ? live.metadata.managedFields : formatOwners(owners);
   const at = changesByVersion({ before: live, after: next, model, apiVersion, convert, scope }, changes);
   const identity = identityOf(input, 'Update');
-  const rest = ownersAfter(owners, at, identity);
-  const mine = withMine(rest, identity, writtenFields(changes), nowMs);
+  const rest = yield* ownersAfter(owners, at, identity);
+  const written = writtenFields(changes);
+  yield;
+  const mine = withMine(rest, identity, written, nowMs);
+  yield;
   return formatOwners(capOwners(mine));
 }
 
-/** `owners` absent: nobody's fields are tracked, and an update doesn't begin with it. `kept`: those that are stored. */
+/** `owners` absent: ownership of this object is not tracked, and an update doesn't start tracking. `kept`:
+ *  the stored entries. */
 function ownersBefore(
   live: ApiObject,
   next: ApiObject,
   subresource: string,
 ): { readonly owners: readonly Owner[] | undefined; readonly kept: boolean } {
   const stored = live.metadata.managedFields;
-  // Custom resources may bring anything here.
+  // Custom resources may contain any value here.
   const sent: unknown = next.metadata.managedFields;
   if (subresource === '' && sent !== undefined && sent !== stored) {
     if (isReset(sent)) return { owners: [], kept: false };
@@ -99,29 +117,37 @@ export function identityOf(
   return { manager: manager === '' ? UNKNOWN_MANAGER : manager, operation, apiVersion, subresource };
 }
 
-/** Everybody without what was written or removed; the writer keeps what it writes again. Those whose version is
- *  gone go with it. */
-export function ownersAfter(
+/** Returns the owners without the written or removed fields; the writer retains fields that it writes again.
+ *  Owners in a version that is no longer served are dropped. */
+export function* ownersAfter(
   owners: readonly Owner[],
   at: ChangesAt,
   writer?: ManagerIdentity,
-): readonly Owner[] {
-  return owners.flatMap((owner) => {
+): Steps<readonly Owner[]> {
+  const after: Owner[] = [];
+  for (const owner of owners) {
     const version = at(owner.apiVersion);
-    if (version === undefined) return [];
+    yield;
+    if (version === undefined) continue;
     const own = writer !== undefined && isSameManager(owner, writer);
     const set = adaptToTypes(owner.set, version.model);
-    return [withSet(owner, withoutChanged(set, version.changes, own))];
-  });
+    yield;
+    after.push(withSet(owner, yield* withoutChanged(set, version.changes, own)));
+  }
+  return after;
 }
 
-function withoutChanged(set: FieldSet, changes: Changes, own: boolean): FieldSet {
+function* withoutChanged(set: FieldSet, changes: Changes, own: boolean): Steps<FieldSet> {
   const { added = EMPTY_SET, modified = EMPTY_SET, removed = EMPTY_SET } = changes;
-  const left = own ? set : difference(difference(set, modified), added);
-  return difference(left, removed);
+  let left = set;
+  for (const taken of own ? [removed] : [modified, added, removed]) {
+    left = difference(left, taken);
+    yield;
+  }
+  return left;
 }
 
-/** The owners with the writer's new fields. */
+/** Returns the owners with the writer's new fields. */
 export function withMine(
   owners: readonly Owner[],
   identity: ManagerIdentity,

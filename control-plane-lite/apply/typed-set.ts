@@ -1,9 +1,9 @@
-/** What a set of fields means once the types of the fields are known. Pure. */
+/** Field sets interpreted by the types of their fields. Pure. */
 import type { TypeModel, TypeNode } from '#api/schema/type-model.ts';
-import { type FieldSet, type FieldSetDraft, isEmptySet, LEAF } from './field-set.ts';
+import { copySet, type FieldSet, type FieldSetDraft, isEmptySet, LEAF, withSelf } from './field-set.ts';
 import { memberPlan } from './member-plan.ts';
 
-/** The type of what an element of a path leads to; `undefined`: the element doesn't fit the type. */
+/** Returns the type that an element of a path leads to; `undefined`: the element doesn't fit the type. */
 function descend(
   node: TypeNode,
   element: string,
@@ -14,8 +14,8 @@ function descend(
   return node.kind === 'list' ? { node: node.element, declared: false } : undefined;
 }
 
-/** The set with every declared struct member above one of its members: `spec` where it has `spec.replicas`. A list
- *  or map item above isn't added, for it exists apart from what is in it. */
+/** Returns the set completed with every declared struct member above one of its members: `spec` for
+ *  `spec.replicas`. A list or map item above isn't added, since it exists apart from its contents. */
 export function withNamedMembers(set: FieldSet, { root }: TypeModel): FieldSet {
   return nameMembers(set, root);
 }
@@ -30,7 +30,7 @@ function nameMembers(set: FieldSet, node: TypeNode | undefined): FieldSet {
     }
     const step = node === undefined ? undefined : descend(node, element);
     const named = nameMembers(child, step?.node);
-    result[element] = step?.declared === true && named['.'] === undefined ? { '.': LEAF, ...named } : named;
+    result[element] = step?.declared === true && named['.'] === undefined ? withSelf(named) : named;
   }
   return result;
 }
@@ -40,9 +40,9 @@ const isAtomic = (node: TypeNode): boolean =>
   (node.kind === 'map' && node.mapType === 'atomic') ||
   (node.kind === 'struct' && node.structType === 'atomic');
 
-/** The set after a change of the types: who owned anything in a structure that has become atomic owns it whole.
- *  What has become granular stays with whom it was, by the elements that are in the set; nobody is given more.
- *  Returns the set itself if nothing changed. Source: document 1, 4.9.8. */
+/** Returns the set after a change of the types: an owner of any part of a structure that has become atomic
+ *  owns it whole. Fields that have become granular stay with their owner, by the elements in the set; no set
+ *  grows. Returns the set itself if nothing changed. Source: type changes, document 1 §4.9.8. */
 export function adaptToTypes(set: FieldSet, { root }: TypeModel): FieldSet {
   return root.kind === 'untyped' ? set : adaptChildren(set, root);
 }
@@ -56,7 +56,7 @@ function adaptChildren(set: FieldSet, node: TypeNode): FieldSet {
     if (step === undefined || step.node.kind === 'untyped') continue;
     const adapted = isAtomic(step.node) ? LEAF : adaptChildren(child, step.node);
     if (adapted === child) continue;
-    result ??= { ...set };
+    result ??= copySet(set);
     result[element] = adapted;
   }
   return result ?? set;

@@ -1,4 +1,4 @@
-/** Objects in the version in which a manager's fields are written. Pure but for the converter that is handed in. */
+/** Converts objects to the version of a manager's fields. Pure except for the given converter. */
 import type { TypeModel } from '#api/schema/type-model.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { type Changes, compareObjects } from './compare.ts';
@@ -9,11 +9,11 @@ export interface Versioned {
   readonly model: TypeModel;
 }
 
-/** An object (its own `apiVersion` tells from where) in another version of its kind. `undefined`: that version is
- *  no longer served. Must not change the object. */
+/** Converts an object (from its own `apiVersion`) to another version of its kind. `undefined`: that version
+ *  is no longer served. Must not modify the object. */
 export type Convert = (object: ApiObject, apiVersion: string) => Versioned | undefined;
 
-/** Where no converter is given, every version has the same fields. */
+/** Without a converter, every version has the same fields. */
 export function versionOf(
   object: ApiObject,
   apiVersion: string,
@@ -35,7 +35,7 @@ export interface ChangeInput {
   readonly scope: Scope;
 }
 
-/** What changed, as it looks in a version. */
+/** The changes, converted to a version. */
 export interface VersionedChanges {
   readonly changes: Changes;
   readonly model: TypeModel;
@@ -44,7 +44,7 @@ export interface VersionedChanges {
 /** `undefined`: that version is no longer served. */
 export type ChangesAt = (apiVersion: string) => VersionedChanges | undefined;
 
-/** The same change in every version that is asked for, each worked out once. */
+/** Returns the same change in every requested version, each computed once. */
 export function changesByVersion(input: ChangeInput, changes: Changes): ChangesAt {
   const { before, after, model, apiVersion, convert, scope } = input;
   const known = new Map<string, VersionedChanges | undefined>([[apiVersion, { changes, model }]]);

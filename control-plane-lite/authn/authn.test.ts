@@ -30,11 +30,11 @@ describe('parseTokenFile', () => {
     expect(methods.authenticate(request({ bearerToken }))).toEqual({ kind: 'none' });
   });
   test.each([
-    ['t1,ann', 'only 2 cells'],
+    ['t1,ann', 'only 2 columns'],
     [',ann,1', 'the token is empty'],
     ['t1,,1', 'the user name is empty'],
-    ['t1,ann,1\nt1,bob,2', 'line 2: the token stands on an earlier line too'],
-    ['t1,ann,1,"a', 'a quoted cell is not closed'],
+    ['t1,ann,1\nt1,bob,2', 'line 2: the token is already defined on an earlier line'],
+    ['t1,ann,1,"a', 'a quoted column is not terminated'],
   ])('tells what is wrong with %j', (text, problem) => {
     expect(() => parseTokenFile(text, 'tokens.csv')).toThrow(problem);
     expect(() => parseTokenFile(text, 'tokens.csv')).toThrow(TokenFileError);

@@ -1,6 +1,7 @@
-/** Bootstrap tokens as their Secrets hold them. Pure. Source: document 2, 5.9. */
+/** Bootstrap token Secrets. Pure. Source: bootstrap tokens, document 2 §5.9. */
+
+import type { Secret } from '#api/gen/core-v1.ts';
 import { parseTime, TimeError } from '#api/meta/time.ts';
-import type { Secret } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
@@ -39,7 +40,7 @@ function expiryOf(text: string): number {
     return parseTime(text);
   } catch (error) {
     if (!(error instanceof TimeError)) throw error;
-    // What can't be told to be good still is taken for over.
+    // A token with an unparsable expiry counts as expired.
     return Number.NEGATIVE_INFINITY;
   }
 }

@@ -1,4 +1,5 @@
-/** Lets in who has a bootstrap token: a machine that wants to become a node. Source: document 2, 5.9. */
+/** Authenticates bootstrap tokens of machines that join as nodes. Source: bootstrap tokens, document 2
+ *  §5.9. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
@@ -37,10 +38,12 @@ export function createBootstrapTokenAuthenticator(deps: BootstrapTokenDeps): Aut
         return { kind: 'none' };
       }
       if (token.expiresMs <= clock.now()) return rejected(`bootstrap token ${id} has expired`);
-      if (!token.authentication) return rejected(`bootstrap token ${id} is not for authentication`);
+      if (!token.authentication) return rejected(`bootstrap token ${id} may not be used for authentication`);
       const bad = token.extraGroups.find((group) => !isExtraGroup(group));
       if (bad !== undefined) {
-        return rejected(`bootstrap token ${id} has the group ${JSON.stringify(bad)}, which it may not have`);
+        return rejected(
+          `bootstrap token ${id} has the group ${JSON.stringify(bad)}, which bootstrap tokens may not have`,
+        );
       }
       const groups = [...new Set([BOOTSTRAPPERS_GROUP, ...token.extraGroups])];
       return { kind: 'user', user: { name: `system:bootstrap:${id}`, groups, extra: {} } };

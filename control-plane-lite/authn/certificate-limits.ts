@@ -1,6 +1,6 @@
-/** What a certificate says of the chains that it may stand in: whether it may sign, how long a chain it allows, for what,
- *  and for which names. Reads the DER, as Node shows only some of it. Pure.
- *  Source: RFC 5280, 4.2; Go's crypto/x509, which upstream uses. */
+/** Constraints that a certificate imposes on its chains: whether it may sign, the path length, the key
+ *  usages, and the names. Parses the DER, because Node exposes only some of it. Pure. Source: RFC 5280, 4.2;
+ *  Go's crypto/x509, which upstream uses. */
 import type { X509Certificate } from 'node:crypto';
 import forge from 'node-forge';
 import { type Asn1, childrenOf, fromDer } from '#api/pki/der.ts';
@@ -64,7 +64,7 @@ const tagOf = ({ type }: Asn1): number => type;
 const isTagged = ({ tagClass }: Asn1): boolean => tagClass === Class.CONTEXT_SPECIFIC;
 
 function bytesOf({ value }: Asn1): Buffer {
-  if (typeof value !== 'string') throw new CertificateLimitsError('a plain value has parts');
+  if (typeof value !== 'string') throw new CertificateLimitsError('a primitive value has elements');
   return Buffer.from(value, 'latin1');
 }
 
@@ -81,7 +81,7 @@ function extensionsOf(raw: Buffer): ReadonlyMap<string, Extension> {
     const [type, value] = [parts[0], parts.at(-1)];
     if (type === undefined || value === undefined) throw new CertificateLimitsError('an extension is empty');
     const oid = oidOf(type);
-    if (found.has(oid)) throw new CertificateLimitsError(`extension ${oid} is there twice`);
+    if (found.has(oid)) throw new CertificateLimitsError(`extension ${oid} occurs more than once`);
     const critical = parts.length === 3 && parts[1] !== undefined && bytesOf(parts[1])[0] !== 0;
     found.set(oid, { critical, value: bytesOf(value) });
   }
@@ -104,7 +104,7 @@ function basicConstraints(value: Buffer): Pick<CertificateLimits, 'isCa' | 'path
   if (length === undefined) return { isCa, pathLength: undefined };
   const bytes = bytesOf(length);
   if (bytes.length === 0 || bytes.length > 4 || (bytes[0] ?? 0) >= 0x80)
-    throw new CertificateLimitsError('the path length is no small number');
+    throw new CertificateLimitsError('the path length constraint is not a small integer');
   return { isCa, pathLength: bytes.readUIntBE(0, bytes.length) };
 }
 
@@ -117,7 +117,7 @@ function nameConstraints(value: Buffer): NameConstraints {
       const [base, ...bounds] = childrenOf(subtree);
       const [name] = base === undefined ? [] : namesIn([base]);
       if (name === undefined || bounds.length > 0)
-        throw new CertificateLimitsError('it has name constraints of a kind that is not evaluated');
+        throw new CertificateLimitsError('the certificate has name constraints of an unsupported type');
       return name;
     });
   };
@@ -135,7 +135,7 @@ export function limitsOf({ raw }: Pick<X509Certificate, 'raw'>): CertificateLimi
     return readLimits(raw);
   } catch (thrown) {
     if (thrown instanceof CertificateLimitsError) throw thrown;
-    throw new CertificateLimitsError('the certificate cannot be read', { cause: thrown });
+    throw new CertificateLimitsError('cannot parse the certificate', { cause: thrown });
   }
 }
 
@@ -153,7 +153,7 @@ function readLimits(raw: Buffer): CertificateLimits {
   if (known.length > 0) handled.add(ALTERNATIVE_NAMES);
   for (const [oid, { critical }] of extensions) {
     if (critical && !handled.has(oid))
-      throw new CertificateLimitsError(`it has the critical extension ${oid}, which is not understood`);
+      throw new CertificateLimitsError(`the certificate has the unknown critical extension ${oid}`);
   }
   return {
     isCa,

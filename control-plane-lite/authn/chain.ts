@@ -1,9 +1,10 @@
-/** Asks the methods in turn who a request comes from. Pure composition. Source: document 2, 5.1 and 5.6. */
+/** Runs the authenticators in order until one identifies the user. Pure composition. Source: authentication,
+ *  document 2 §5.1 and §5.6. */
 import type { AuthenticationResult, Authenticator } from './contract.ts';
 import { ANONYMOUS, authenticated } from './users.ts';
 
-/** The first method that knows the user decides. A bad credential that no method takes is refused, even where
- *  anonymous requests are let in: it was meant to be good. */
+/** The first authenticator that identifies the user decides. A bad credential that no authenticator accepts
+ *  is rejected even where anonymous requests are allowed: the client did not mean to be anonymous. */
 export function createAuthenticationChain(
   methods: readonly Authenticator[],
   { anonymous }: { readonly anonymous: boolean },
@@ -11,7 +12,7 @@ export function createAuthenticationChain(
   return {
     name: 'chain',
     async authenticate(request): Promise<AuthenticationResult> {
-      let refused = request.bearerToken === undefined ? '' : 'the bearer token is not known';
+      let refused = request.bearerToken === undefined ? '' : 'the bearer token is unknown';
       for (const method of methods) {
         const answer = method.authenticate(request);
         const result = answer instanceof Promise ? await answer : answer;

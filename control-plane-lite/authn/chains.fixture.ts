@@ -1,5 +1,5 @@
-/** Chains of certificates with one thing in them that matters, for tests: what each certificate says is made by hand, so
- *  that it may be wrong. */
+/** Certificate chains that differ in one property, for tests: the contents of each certificate are encoded by
+ *  hand, so that they may be invalid. */
 import { createPublicKey, type KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { addressBytes, createKey, formatName, signatureAlgorithm } from '#api/pki/certificate.ts';
 import * as der from '#api/pki/der.ts';
@@ -18,7 +18,7 @@ export interface Says {
   readonly permitted?: readonly Name[];
   readonly excluded?: readonly Name[];
   readonly names?: readonly Name[];
-  /** An extension that nobody knows. */
+  /** An unknown extension. */
   readonly strange?: 'critical' | 'not critical';
   readonly time?: 'past' | 'future';
 }

@@ -1,4 +1,5 @@
-/** Which chains of certificates are trusted: one change in one place of chains of every length, and what holds then. */
+/** Trust in certificate chains: one change in one place of chains of every length, and the expected
+ *  result. */
 import { describe, expect, test } from 'vitest';
 import { allChains, certificatesOf, parsed } from './chains.fixture.ts';
 import { isTrusted, userOf } from './client-certificate.ts';

@@ -123,7 +123,7 @@ export function createClientCertificateAuthenticator(deps: {
         return {
           kind: 'rejected',
           message:
-            'the client certificate is not signed by a CA that is trusted, is not valid now, is not for clients, or is beyond what a CA above it allows',
+            'the client certificate is not signed by a trusted CA, is expired or not yet valid, does not allow client authentication, or violates a constraint of a CA above it',
         };
       }
       const user = userOf(certificate);

@@ -1,4 +1,5 @@
-/** Who a request comes from. Every method is one authenticator; they are asked in turn. Source: document 2, 5. */
+/** Contract of authenticators, which identify the user of a request. They run in order. Source:
+ *  authentication, document 2 §5. */
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { UserInfo } from '../resources/contract.ts';

@@ -1,5 +1,5 @@
-/** Whether the names of a certificate are among those that the CAs above it may certify. Pure.
- *  Source: RFC 5280, 4.2.1.10; Go's crypto/x509, which upstream uses. */
+/** Checks the names of a certificate against the name constraints of the CAs above it. Pure. Source: RFC
+ *  5280, 4.2.1.10; Go's crypto/x509, which upstream uses. */
 import type { GeneralName, NameConstraints } from './certificate-limits.ts';
 
 /** Labels from the right; `undefined` if it is no domain. */

@@ -4,11 +4,11 @@ import { createHash } from 'node:crypto';
 import type { UserInfo } from '../resources/contract.ts';
 import type { Authenticator } from './contract.ts';
 
-/** A line of the file that can't be used. The token itself is never told. */
+/** An invalid line of the file. The error never contains the token itself. */
 export class TokenFileError extends Error {
   override readonly name = 'TokenFileError';
   constructor(file: string, line: number, problem: string) {
-    super(`${file}: line ${line}: ${problem}; right is token,user,uid,"group1,group2"`);
+    super(`${file}: line ${line}: ${problem}; expected token,user,uid,"group1,group2"`);
   }
 }
 
@@ -40,13 +40,13 @@ export function parseTokenFile(text: string, file: string): ReadonlyMap<string, 
     const fail = (problem: string): never => {
       throw new TokenFileError(file, index + 1, problem);
     };
-    if (row === undefined) return fail('a quoted cell is not closed');
+    if (row === undefined) return fail('a quoted column is not terminated');
     const [token = '', name = '', uid = '', groups = ''] = row;
-    if (row.length < 3) fail(`only ${row.length} cells`);
+    if (row.length < 3) fail(`only ${row.length} columns`);
     if (token === '') fail('the token is empty');
     if (name === '') fail('the user name is empty');
     const key = digest(token);
-    if (users.has(key)) fail('the token stands on an earlier line too');
+    if (users.has(key)) fail('the token is already defined on an earlier line');
     const names = groups.split(',').map((group) => group.trim());
     users.set(key, {
       name,

@@ -1,4 +1,4 @@
-/** Users and groups that the server itself knows. Source: document 2, 5.2 and 5.6. */
+/** Built-in users and groups. Source: built-in identities, document 2 §5.2 and §5.6. */
 import type { UserInfo } from '../resources/contract.ts';
 
 export const AUTHENTICATED_GROUP = 'system:authenticated';
@@ -8,6 +8,13 @@ export const MASTERS_GROUP = 'system:masters';
 export const ANONYMOUS: UserInfo = {
   name: 'system:anonymous',
   groups: [UNAUTHENTICATED_GROUP],
+  extra: {},
+};
+
+/** The server as its own client. */
+export const SERVER: UserInfo = {
+  name: 'system:apiserver',
+  groups: [MASTERS_GROUP, AUTHENTICATED_GROUP],
   extra: {},
 };
 

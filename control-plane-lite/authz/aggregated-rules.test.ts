@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ClusterRole, PolicyRule } from '#api/schema/gen/rbac-authorization-v1.ts';
+import type { ClusterRole, PolicyRule } from '#api/gen/rbac-authorization-v1.ts';
 import { aggregatedRules } from './aggregated-rules.ts';
 
 const rule = (verb: string): PolicyRule => ({ verbs: [verb], apiGroups: [''], resources: ['pods'] });

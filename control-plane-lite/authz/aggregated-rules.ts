@@ -1,6 +1,7 @@
-/** Cluster roles that are put together from others. Pure. Source: rbac.authorization/v1, aggregationRule. */
+/** Rules of aggregated cluster roles. Pure. Source: rbac.authorization/v1, aggregationRule. */
+
+import type { ClusterRole, PolicyRule } from '#api/gen/rbac-authorization-v1.ts';
 import { matchesLabels, selectorRequirements } from '#api/meta/selectors.ts';
-import type { ClusterRole, PolicyRule } from '#api/schema/gen/rbac-authorization-v1.ts';
 
 /** The rules that a role is to have, each once, in the order of its selectors and of the roles' names; `undefined` if
  *  it aggregates nothing. A role never adds to itself. */

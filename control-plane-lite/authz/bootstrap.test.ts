@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ClusterRole, ClusterRoleBinding } from '#api/schema/gen/rbac-authorization-v1.ts';
+import type { ClusterRole, ClusterRoleBinding } from '#api/gen/rbac-authorization-v1.ts';
 import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';
 import { typed } from '../resources/view.ts';
 import { bootstrapPolicy } from './bootstrap.ts';

@@ -1,8 +1,8 @@
-/** The roles and bindings that a server begins with, in the words of its vocabulary. Pure.
- *  Source: data/bootstrap-policy.json, after upstream's default roles. */
+/** Default roles and bindings of a new server, in its vocabulary. Pure. Source: data/bootstrap-policy.json,
+ *  after upstream's default roles. */
 import { createRequire } from 'node:module';
 import { isDeepStrictEqual } from 'node:util';
-import type { ClusterRole, PolicyRule, Subject } from '#api/schema/gen/rbac-authorization-v1.ts';
+import type { ClusterRole, PolicyRule, Subject } from '#api/gen/rbac-authorization-v1.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { wireGroup } from '../resources/facts.ts';
@@ -40,7 +40,7 @@ function readFacts(): PolicyFacts {
 }
 
 /** Rewrites our words in names, groups and labels to those of the vocabulary. */
-export function createTranslator(to: Vocabulary): (text: string) => string {
+function createTranslator(to: Vocabulary): (text: string) => string {
   const from = VOCABULARIES.plat;
   const names: readonly (readonly [string, string])[] = [
     [`system:${from.componentPrefix}-`, `system:${to.componentPrefix}-`],
@@ -73,7 +73,7 @@ function wireRule(rule: PolicyRule, vocabulary: Vocabulary): PolicyRule {
   };
 }
 
-/** The roles with what they aggregate, and what those aggregate, so that nobody has to wait for it. */
+/** The roles with their aggregated rules, which are therefore effective at once. */
 function aggregated(objects: readonly ApiObject[]): readonly ApiObject[] {
   const next = objects.map((object) => {
     const rules = aggregatedRules(typed<ClusterRole>(object), objects.map(typed<ClusterRole>));

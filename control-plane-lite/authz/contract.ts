@@ -1,4 +1,5 @@
-/** What a user may do. Modes are asked in turn; the first that allows or denies decides. Source: document 2, 5. */
+/** Contract of authorizers. Modes run in order; the first that allows or denies decides. Source:
+ *  authorization, document 2 §5. */
 import type { UserInfo } from '../resources/contract.ts';
 
 export interface AuthorizationAttributes {

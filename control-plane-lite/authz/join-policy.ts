@@ -1,6 +1,7 @@
-/** Roles and bindings by which machines with a bootstrap token become nodes: they may read who the cluster is, ask
- *  for a client certificate, and get it; nodes may renew theirs. Pure. Source: document 2, 5.9 and 2.5. */
-import type { PolicyRule, Subject } from '#api/schema/gen/rbac-authorization-v1.ts';
+/** Roles and bindings by which machines with a bootstrap token join as nodes: they may read cluster-info,
+ *  request a client certificate, and have it approved; nodes may renew theirs. Pure. Source: bootstrap tokens
+ *  and node certificates, document 2 §5.9 and §2.5. */
+import type { PolicyRule, Subject } from '#api/gen/rbac-authorization-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { BOOTSTRAPPERS_GROUP } from '../authn/bootstrap-secret.ts';
 import { ANONYMOUS } from '../authn/users.ts';

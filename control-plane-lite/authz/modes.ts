@@ -1,4 +1,4 @@
-/** The authorization modes without state, and how several are asked in turn. Source: document 2, 5. */
+/** Stateless authorization modes, and the union of several modes. Source: authorization, document 2 §5. */
 import { MASTERS_GROUP } from '../authn/users.ts';
 import type { AuthorizationAttributes, Authorizer, Decision } from './contract.ts';
 

@@ -1,14 +1,15 @@
-/** What nodes may read, because pods on them name it: kept with every change that the cache tells of pods, volumes
- *  and attachments, so that a question is answered by look-ups alone. Source: upstream's graph of the node
- *  authorizer, release 1.24; document 2, 2.7. */
-import type { PersistentVolume, Pod } from '#api/schema/gen/core-v1.ts';
-import type { VolumeAttachment } from '#api/schema/gen/storage-v1.ts';
+/** Graph of the objects that nodes may read because pods on them refer to them, updated with every change of
+ *  pods, volumes and attachments, so that authorization needs lookups only. Source: upstream's graph of the
+ *  node authorizer, release 1.24; node authorization, document 2 §2.7. */
+import type { PersistentVolume, Pod } from '#api/gen/core-v1.ts';
+import type { VolumeAttachment } from '#api/gen/storage-v1.ts';
 import type { CacheChange, CachedObject, ResourceCache, WatchHandle } from '../cache/contract.ts';
 import { podReferences } from '../resources/core/pod-references.ts';
 import { volumeSecrets } from '../resources/core/volume-secrets.ts';
 import { typed } from '../resources/view.ts';
 
-/** What a pod may name: its own kind of key each, so that names of several kinds are told apart. */
+/** Objects that a pod may refer to: each kind has its own key prefix, so that equal names of different kinds
+ *  differ. */
 export type ReferredKind = 'secret' | 'configMap' | 'claim' | 'account';
 
 export interface NodeGraph extends WatchHandle {

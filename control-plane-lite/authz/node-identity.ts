@@ -1,4 +1,4 @@
-/** Who is a node. Pure. Source: document 2, 2.7. */
+/** Identifies nodes among users. Pure. Source: node identity, document 2 §2.7. */
 import type { UserInfo } from '../resources/contract.ts';
 
 export const NODES_GROUP = 'system:nodes';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
+import { createObjectCache, type ObjectCache } from '../cache/object-cache.fixture.ts';
 import type { ApiObject } from '../resources/contract.ts';
-import { createObjectCache, type ObjectCache } from '../testing/object-cache.ts';
 import type { AuthorizationAttributes, Authorizer } from './contract.ts';
 import { createNodeAuthorizer } from './node.ts';
 import { createNodeGraph } from './node-graph.ts';

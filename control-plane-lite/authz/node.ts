@@ -1,6 +1,7 @@
-/** Lets nodes do what a node agent has to, and no more: of secrets and the like it sees only those that pods on it
- *  name. Source: upstream's node authorizer, release 1.24; document 2, 2.7. */
-import type { PolicyRule } from '#api/schema/gen/rbac-authorization-v1.ts';
+/** Node authorizer: allows exactly the requests of a node agent; of secrets and similar objects only those
+ *  that pods on the node refer to. Source: upstream's node authorizer, release 1.24; node authorization,
+ *  document 2 §2.7. */
+import type { PolicyRule } from '#api/gen/rbac-authorization-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { AuthorizationAttributes, Authorizer, Decision } from './contract.ts';
 import type { NodeGraph, ReferredKind } from './node-graph.ts';
@@ -10,7 +11,7 @@ import { allows } from './rules.ts';
 export interface NodeAuthorizerDeps {
   readonly graph: Pick<NodeGraph, 'reaches' | 'reachesVolume' | 'reachesAttachment'>;
   readonly vocabulary: Vocabulary;
-  /** What every node may do with resources that are nobody's in particular. */
+  /** Permissions of every node on resources that belong to no node in particular. */
   readonly rules: readonly PolicyRule[];
 }
 

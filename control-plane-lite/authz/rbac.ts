@@ -1,5 +1,5 @@
-/** Role-based access control: who is bound to which roles, kept from what the cache tells of roles and bindings.
- *  Source: upstream's rbac authorizer; document 2, 5. */
+/** Role-based access control: index of the roles that are bound to each user, updated from the cache. Source:
+ *  upstream's rbac authorizer; authorization, document 2 §5. */
 
 import type {
   ClusterRole,
@@ -8,7 +8,7 @@ import type {
   RoleBinding,
   RoleRef,
   Subject,
-} from '#api/schema/gen/rbac-authorization-v1.ts';
+} from '#api/gen/rbac-authorization-v1.ts';
 import type { CacheChange, ResourceCache } from '../cache/contract.ts';
 import type { ApiObject, UserInfo } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PolicyRule } from '#api/schema/gen/rbac-authorization-v1.ts';
+import type { PolicyRule } from '#api/gen/rbac-authorization-v1.ts';
 import type { AuthorizationAttributes } from './contract.ts';
 import { allows, uncovered } from './rules.ts';
 

@@ -1,6 +1,6 @@
-/** What rules of roles allow, and whether some rules cover others. Pure.
- *  Source: document 2, 2.7 and 5; upstream's rbac authorizer. */
-import type { PolicyRule } from '#api/schema/gen/rbac-authorization-v1.ts';
+/** Evaluates policy rules, and decides whether some rules cover others. Pure. Source: authorization, document
+ *  2 §2.7 and §5; upstream's rbac authorizer. */
+import type { PolicyRule } from '#api/gen/rbac-authorization-v1.ts';
 import type { AuthorizationAttributes } from './contract.ts';
 
 const ALL = '*';
@@ -79,7 +79,7 @@ function coversPiece(owner: PolicyRule, piece: PolicyRule): boolean {
   );
 }
 
-/** What of `wanted` nobody of `owned` covers, in single pieces; empty if all is covered. */
+/** The parts of `wanted`, split into single rules, that `owned` does not cover; empty if all are covered. */
 export function uncovered(
   owned: readonly PolicyRule[],
   wanted: readonly PolicyRule[],

@@ -1,33 +1,34 @@
-/** Puts the store's states and events into the caches of the resources, in order. */
+/** Applies the store's states and events to the caches of the resources, in order. */
 import type { Logger } from '#api/kit/logger.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import type { StoredItem, StoreEvent } from '../store/contract.ts';
-import type { Loading } from './feed.ts';
-import { type Difference, eventsOf } from './resync.ts';
-import { uidOf, withRevision } from './stored-form.ts';
-import type { Tree } from './tree.ts';
+import type { Loading } from './follow/feed.ts';
+import { type Difference, eventsOf } from './follow/resync.ts';
+import type { Router } from './router.ts';
+import { uidOf, withRevision } from './state/stored-form.ts';
 
 export interface Applier {
-  /** Everything up to this revision was applied; 0 before anything was. */
+  /** Everything up to this revision has been applied; 0 before the first state. */
   readonly revision: number;
   readonly loaded: boolean;
   apply(events: readonly StoreEvent[]): void;
-  /** Nothing else happened up to the revision. */
+  /** No further events exist up to the revision. */
   progress(revision: number): void;
-  /** Takes in a whole state. What differs from the known one is told as events, if events explain it. */
+  /** Replaces the whole state. Differences from the known state become events, if events can explain them. */
   begin(): Loading;
 }
 
 export interface ApplierDeps {
-  readonly tree: Tree;
+  readonly router: Router;
   readonly log: Logger;
-  /** The object that stored bytes were made of, if known. */
+  /** Returns the object that stored bytes were encoded from, if known. */
   readonly made: (key: string, stored: Buffer) => ApiObject | undefined;
-  /** Called when the revision has risen. */
+  /** Called after the revision has risen. */
   readonly onRevision: (revision: number) => void;
 }
 
-/** The uid in bytes that hold an object like one whose uid is known; what holds none differs from every one. */
+/** Returns the uid in bytes of an object similar to one whose uid is known; bytes without one differ from
+ *  all. */
 function uidIfAny(bytes: Buffer, like: string): string {
   if (like === '') return '';
   try {
@@ -37,28 +38,28 @@ function uidIfAny(bytes: Buffer, like: string): string {
   }
 }
 
-/** What is known of a key, claimed by a resource or not. */
-function known(tree: Tree, key: string): { readonly revision: number; readonly uid: string } | undefined {
-  const resource = tree.find(key);
+/** The known value of a key, whether or not a resource owns it. */
+function known(router: Router, key: string): { readonly revision: number; readonly uid: string } | undefined {
+  const resource = router.find(key);
   const object = resource?.get(key.slice(resource.storage.prefix.length));
   if (object !== undefined) return { revision: object.revision, uid: uidOf(object.json) };
-  const item = tree.unclaimed.get(key);
-  // Nobody watches what is unclaimed, so whether it is another object doesn't matter.
+  const item = router.unowned.get(key);
+  // Unowned keys have no watchers, so it doesn't matter whether this is another object.
   return item === undefined ? undefined : { revision: item.revision, uid: '' };
 }
 
-function* knownKeys(tree: Tree): Iterable<string> {
-  for (const [prefix, resource] of tree.resources) for (const { key } of resource.all()) yield prefix + key;
-  yield* tree.unclaimed.keys();
+function* knownKeys(router: Router): Iterable<string> {
+  for (const [prefix, resource] of router.resources) for (const { key } of resource.all()) yield prefix + key;
+  yield* router.unowned.keys();
 }
 
-/** One write, without history and watchers. */
+/** Applies one write without history and watchers. */
 function replaceItem(deps: ApplierDeps, key: string, item: StoredItem | undefined, revision: number): void {
-  const { tree, log } = deps;
-  const resource = tree.find(key);
+  const { router, log } = deps;
+  const resource = router.find(key);
   if (resource === undefined) {
     const value = item === undefined ? undefined : { revision: item.revision, bytes: item.value };
-    tree.unclaimed.replace(key, value);
+    router.unowned.replace(key, value);
     return;
   }
   const relative = key.slice(resource.storage.prefix.length);
@@ -66,15 +67,15 @@ function replaceItem(deps: ApplierDeps, key: string, item: StoredItem | undefine
     const json = item === undefined ? undefined : withRevision(item.value, item.revision);
     resource.replace(relative, revision, json);
   } catch (error) {
-    log.error({ err: error, key }, 'Stored bytes could not be read');
+    log.error({ err: error, key }, 'Failed to decode stored object');
   }
 }
 
-function applyEvent({ tree, made, log }: ApplierDeps, event: StoreEvent): void {
+function applyEvent({ router, made, log }: ApplierDeps, event: StoreEvent): void {
   const { key, revision } = event;
-  const resource = tree.find(key);
+  const resource = router.find(key);
   if (resource === undefined) {
-    tree.unclaimed.change({ key, revision, bytes: event.type === 'delete' ? undefined : event.value });
+    router.unowned.change({ key, revision, bytes: event.type === 'delete' ? undefined : event.value });
     return;
   }
   const relative = key.slice(resource.storage.prefix.length);
@@ -85,13 +86,13 @@ function applyEvent({ tree, made, log }: ApplierDeps, event: StoreEvent): void {
   try {
     resource.put(relative, revision, withRevision(event.value, revision), made(key, event.value));
   } catch (error) {
-    // Better not to show the object than to show what it no longer is.
-    log.error({ err: error, key }, 'Stored bytes could not be read');
+    // Better not to serve the object than to serve an outdated state.
+    log.error({ err: error, key }, 'Failed to decode stored object');
     resource.remove(relative, revision);
   }
 }
 
-/** Nothing is served yet: items go in as they come. */
+/** Initial load: nothing is served yet, so items are applied as they arrive. */
 function loadFirst(deps: ApplierDeps, done: (to: number) => void): Loading {
   const seen = new Set<string>();
   return {
@@ -102,22 +103,22 @@ function loadFirst(deps: ApplierDeps, done: (to: number) => void): Loading {
       }
     },
     finish(to) {
-      const left = [...knownKeys(deps.tree)].filter((key) => !seen.has(key));
+      const left = [...knownKeys(deps.router)].filter((key) => !seen.has(key));
       for (const key of left) replaceItem(deps, key, undefined, to);
       done(to);
     },
   };
 }
 
-/** Finds out what is different. */
-function loadAgain(tree: Tree, from: () => number, done: (difference: Difference) => void): Loading {
+/** Computes the differences from the known state. */
+function loadAgain(router: Router, from: () => number, done: (difference: Difference) => void): Loading {
   const seen = new Set<string>();
   const recreated = new Set<string>();
   const changed: StoredItem[] = [];
 
   function compare(item: StoredItem): void {
     seen.add(item.key);
-    const before = known(tree, item.key);
+    const before = known(router, item.key);
     if (before?.revision === item.revision) return;
     changed.push(item);
     if (before !== undefined && before.uid !== uidIfAny(item.value, before.uid)) recreated.add(item.key);
@@ -126,14 +127,14 @@ function loadAgain(tree: Tree, from: () => number, done: (difference: Difference
   return {
     add: (items) => items.forEach(compare),
     finish(to) {
-      const gone = [...knownKeys(tree)].filter((key) => !seen.has(key));
+      const gone = [...knownKeys(router)].filter((key) => !seen.has(key));
       done({ from: from(), to, changed, recreated, gone });
     },
   };
 }
 
 export function createApplier(deps: ApplierDeps): Applier {
-  const { tree, log, onRevision } = deps;
+  const { router, log, onRevision } = deps;
   let revision = 0;
   let loaded = false;
 
@@ -145,7 +146,7 @@ export function createApplier(deps: ApplierDeps): Applier {
 
   function apply(events: readonly StoreEvent[]): void {
     for (const event of events) {
-      // A watch that was taken up again may repeat what was given.
+      // A resumed watch may repeat events.
       if (event.revision <= revision) continue;
       revision = event.revision;
       applyEvent(deps, event);
@@ -154,13 +155,13 @@ export function createApplier(deps: ApplierDeps): Applier {
   }
 
   function forgetPast(): void {
-    for (const resource of tree.resources.values()) resource.trim((history) => history.reset(revision));
-    tree.unclaimed.forgetPast(revision);
+    for (const resource of router.resources.values()) resource.trim((history) => history.reset(revision));
+    router.unowned.forgetPast(revision);
   }
 
   function replaceAll({ changed, gone, to }: Difference): void {
-    log.warn({ from: revision, to }, 'Store is not the one it was, watches ended');
-    for (const resource of tree.resources.values()) resource.endWatchers('expired');
+    log.warn({ from: revision, to }, 'Store replaced; watches terminated');
+    for (const resource of router.resources.values()) resource.endWatchers('expired');
     for (const item of changed) replaceItem(deps, item.key, item, item.revision);
     for (const key of gone) replaceItem(deps, key, undefined, to);
     revision = to;
@@ -192,6 +193,6 @@ export function createApplier(deps: ApplierDeps): Applier {
     },
     apply,
     progress,
-    begin: () => (loaded ? loadAgain(tree, () => revision, resync) : loadFirst(deps, start)),
+    begin: () => (loaded ? loadAgain(router, () => revision, resync) : loadFirst(deps, start)),
   };
 }

@@ -12,9 +12,9 @@ import {
   NODES,
   podOf,
   settle,
-} from '../testing/cache-fixture.ts';
+} from './cache.fixture.ts';
 import { type CacheChange, CacheError, type ListPage } from './contract.ts';
-import { toStored } from './stored-form.ts';
+import { toStored } from './state/stored-form.ts';
 
 const keysOf = (page: ListPage): readonly string[] => page.items.map(({ key }) => key);
 
@@ -101,7 +101,7 @@ describe('list', () => {
     });
   });
 
-  test('refuses a revision that is yet to come, and everything before the first state', async () => {
+  test('rejects a future revision, and everything before the first state', async () => {
     await using fixture = createCacheFixture();
     expect(() => fixture.pods.list(EVERYTHING)).toThrow(expect.objectContaining({ reason: 'unavailable' }));
     await fixture.start();
@@ -110,7 +110,7 @@ describe('list', () => {
 });
 
 describe('follow', () => {
-  test('tells of the state, then of every change with what was before', async () => {
+  test('delivers the state, then every change with the object before it', async () => {
     await using fixture = createCacheFixture();
     await fixture.put('n/a');
     await fixture.start();
@@ -120,12 +120,12 @@ describe('follow', () => {
     await fixture.remove('n/a');
     handle.close();
     await fixture.put('n/b');
-    const told = changes.map(({ type, current, previous }) => [
+    const reported = changes.map(({ type, current, previous }) => [
       type,
       current.object().metadata.resourceVersion,
       previous?.revision,
     ]);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       ['ADDED', '2', undefined],
       ['MODIFIED', '3', 2],
       ['DELETED', '4', 3],
@@ -209,7 +209,7 @@ describe('resources', () => {
 });
 
 describe('waiting', () => {
-  test('waits for a revision, and no longer than told', async () => {
+  test('waits for a revision, and no longer than the timeout', async () => {
     await using fixture = createCacheFixture();
     await fixture.start();
     fixture.store.pauseWatches(true);
@@ -225,7 +225,7 @@ describe('waiting', () => {
     expect(await tooFar).toMatchObject({ reason: 'future', revision: 2 });
   });
 
-  test('waits for what the store has, even if nobody watches it', async () => {
+  test('waits for the current state of the store, even without watches', async () => {
     await using fixture = createCacheFixture({ prefix: '/registry/' });
     await fixture.start();
     await fixture.store.put('/elsewhere', Buffer.from('x'), 'absent');
@@ -236,6 +236,28 @@ describe('waiting', () => {
       name: 'CacheError',
       reason: 'unavailable',
     });
+  });
+});
+
+describe('pages of a resource in which nothing happens', () => {
+  test('expire with the history that the store keeps; watches go on', async () => {
+    await using fixture = createCacheFixture({ historyMs: 60_000, replayWrites: 0 });
+    const { cache, clock, pods, store } = fixture;
+    cache.resource(NODES);
+    for (const name of ['a', 'b', 'c']) await fixture.put(`n/${name}`);
+    await fixture.start();
+    const first = await pods.list({ ...EVERYTHING, limit: 1 });
+    const rest = { ...EVERYTHING, revision: first.revision, after: 'n/a' };
+    const node = toStored({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'one', uid: 'u' } });
+    await store.put('/registry/nodes/one', node, 'absent');
+    await clock.advance(30_000);
+    expect(keysOf(await pods.list(rest))).toEqual(['n/b', 'n/c']);
+    await store.compact(first.revision + 1);
+    expect(keysOf(await pods.list(rest))).toEqual(['n/b', 'n/c']);
+    await clock.advance(31_000);
+    await expect(pods.list(rest)).rejects.toMatchObject({ reason: 'expired' });
+    expect(keysOf(await pods.list(EVERYTHING))).toEqual(['n/a', 'n/b', 'n/c']);
+    expect(() => pods.watch(fromRevision(first.revision), lineEncoder, createCollectingSink())).not.toThrow();
   });
 });
 
@@ -252,7 +274,7 @@ describe('start', () => {
     expect(fixture.cache.synced).toBe(true);
   });
 
-  test('takes the newest state where the store has forgotten that', async () => {
+  test('uses the newest state if the store has compacted that one', async () => {
     await using fixture = createCacheFixture({ replayWrites: 2 });
     for (const name of ['a', 'b', 'c', 'd']) await fixture.put(`n/${name}`);
     await fixture.store.compact(5);
@@ -263,7 +285,7 @@ describe('start', () => {
     );
   });
 
-  test('tries until the store answers', async () => {
+  test('retries until the store responds', async () => {
     await using fixture = createCacheFixture();
     await fixture.put('n/a');
     fixture.store.failWith(new StoreError('unavailable', 'not yet'));
@@ -312,7 +334,7 @@ describe('when the store is lost', () => {
     const sink = createCollectingSink();
     fixture.pods.watch(fromRevision(2), lineEncoder, sink);
     await settle();
-    // No event at all: what a defective store might give.
+    // An empty list of events, which a defective store might send.
     fixture.store.give([undefined] as never);
     expect(fixture.cache.synced).toBe(false);
     await fixture.put('n/b');
@@ -334,7 +356,7 @@ describe('when the store is lost', () => {
     expect(changes).toHaveLength(1);
   });
 
-  test('tells the difference where history is gone too', async () => {
+  test('delivers the difference even if history is gone', async () => {
     await using fixture = createCacheFixture();
     await fixture.start();
     await fixture.put('n/a');

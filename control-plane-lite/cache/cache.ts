@@ -1,5 +1,6 @@
-/** All resources of one store in memory, fed by one watch. The parts: `feed.ts` follows the store, `apply.ts` puts
- *  what comes into the caches of `tree.ts`, `resource-cache.ts` serves one resource, `fan-out.ts` its watchers. */
+/** Watch cache: all resources of one store in memory, fed by one watch. Its parts: `feed.ts` follows the
+ *  store, `apply.ts` applies states and events to the caches of `router.ts`, `resource-cache.ts` serves one
+ *  resource, `fan-out.ts` its watchers. */
 import { createBackoff } from '#api/kit/backoff.ts';
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
@@ -7,25 +8,25 @@ import type { Waits } from '#api/kit/waits.ts';
 import type { ApiObject, StorageInfo } from '../resources/contract.ts';
 import { type Store, StoreError } from '../store/contract.ts';
 import { type Applier, createApplier } from './apply.ts';
-import type { ObjectContext } from './cached-object.ts';
 import { type Cache, CacheError, type SelectableFields } from './contract.ts';
-import { createFeed, type Feed } from './feed.ts';
-import { createFlusher } from './flusher.ts';
-import type { HeldBytes } from './history.ts';
-import { createKeeper } from './keeper.ts';
-import { shareQuestion } from './newest.ts';
-import { createOffers } from './offers.ts';
-import { listPast } from './past-list.ts';
+import { coalesce } from './follow/coalesce.ts';
+import { createFeed, type Feed } from './follow/feed.ts';
+import { createPendingWrites } from './follow/pending-writes.ts';
+import { createWaiters, type Waiters } from './follow/waiters.ts';
+import { listPast } from './list/past-list.ts';
 import { createResourceCache, type FedResourceCache } from './resource-cache.ts';
-import { createRetention, type Retention } from './retention.ts';
-import { createTree, type Tree } from './tree.ts';
-import { createWaiters, type Waiters } from './waiters.ts';
+import { createRouter, type Router } from './router.ts';
+import type { ObjectContext } from './state/cached-object.ts';
+import type { HeldBytes } from './state/history.ts';
+import { createLruBudget } from './state/lru-budget.ts';
+import { createRetention, type Retention } from './state/retention.ts';
+import { createFlusher } from './watch/flusher.ts';
 
 export interface CacheDeps {
   readonly store: Pick<Store, 'revisionStep' | 'currentRevision' | 'range' | 'watch'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Shows that the store cannot be followed. */
+  /** Displays that the store cannot be followed. */
   readonly waits?: Pick<Waits, 'begin'> | undefined;
   /** 0 to 1; default `Math.random`. */
   readonly random?: () => number;
@@ -36,20 +37,20 @@ export interface CacheDeps {
 export interface CacheOptions {
   /** Common prefix of all keys; default `/registry/`. */
   readonly prefix?: string;
-  /** Age up to which changes are kept; default 5 minutes. */
+  /** Maximum age of retained changes, in ms; default 5 minutes. */
   readonly historyMs?: number;
-  /** Memory for overwritten and deleted objects, of all resources together; default 32 MiB. */
+  /** Memory for overwritten and deleted objects of all resources, in bytes; default 32 MiB. */
   readonly historyBytes?: number;
-  /** Changes kept per resource; default 100,000. */
+  /** Maximum number of retained changes per resource; default 100,000. */
   readonly historyChanges?: number;
-  /** Memory for parsed objects, about; default 8 MiB. */
+  /** Approximate memory for parsed objects, in bytes; default 8 MiB. */
   readonly parsedBytes?: number;
-  /** Memory for other forms of objects than JSON; default 16 MiB. */
+  /** Memory for encodings of objects other than JSON, in bytes; default 16 MiB. */
   readonly formBytes?: number;
-  /** Writes before the newest that are read again at start as changes, so that watches begun before a restart can
-   *  go on; default 1,000. */
+  /** Number of writes before the newest that are replayed at start as changes, so that watches from before a
+   *  restart can resume; default 1,000. */
   readonly replayWrites?: number;
-  /** Shortest time between two rounds of writes to watchers; default 10 ms. */
+  /** Minimum time between two rounds of writes to watchers, in ms; default 10 ms. */
   readonly flushMs?: number;
 }
 
@@ -65,9 +66,9 @@ const DEFAULTS = {
   flushMs: 10,
 };
 
-/** Longest wait for the store's newest revision. */
+/** Longest wait for the store's newest revision, in ms. */
 const NEWEST_MS = 10_000;
-const UNREADABLE = 'Stored bytes could not be read';
+const UNREADABLE = 'Failed to decode stored object';
 const BACKOFF = { initialMs: 50, maxMs: 5000, jitter: 0.2 };
 
 function isEmpty(selectable: SelectableFields | undefined): boolean {
@@ -76,9 +77,9 @@ function isEmpty(selectable: SelectableFields | undefined): boolean {
 
 type Settings = Required<CacheOptions>;
 
-/** What takes in the store's changes. */
+/** Creates the target of the store's changes. */
 interface Intake {
-  readonly tree: Tree;
+  readonly router: Router;
   readonly applier: Applier;
   readonly waiters: Waiters;
   readonly retention: Retention;
@@ -91,10 +92,10 @@ function createIntake(
   made: (key: string, stored: Buffer) => ApiObject | undefined,
 ): Intake {
   const onError = (error: unknown, key: string): void => log.error({ err: error, key }, UNREADABLE);
-  const tree = createTree({ onError, revision: () => applier.revision });
+  const router = createRouter({ onError, revision: () => applier.revision });
   const held: HeldBytes = { total: 0 };
   const retention = createRetention(
-    { clock, holders: () => tree.resources.values(), held },
+    { clock, holders: () => router.resources.values(), held },
     { maxAgeMs: settings.historyMs, maxBytes: settings.historyBytes },
   );
   const setTimer = clock.setTimer.bind(clock);
@@ -103,19 +104,19 @@ function createIntake(
     retention.note(revision);
     waiters.reached(revision);
   };
-  const applier: Applier = createApplier({ tree, log, made, onRevision });
-  return { tree, applier, waiters, retention, held };
+  const applier: Applier = createApplier({ router, log, made, onRevision });
+  return { router, applier, waiters, retention, held };
 }
 
-/** Makes the cache of one resource. */
+/** Creates the cache of one resource. */
 function createFactory(
   deps: Required<Omit<CacheDeps, 'waits'>> & Pick<CacheDeps, 'waits'>,
   settings: Settings,
   { applier, held }: Pick<Intake, 'applier' | 'held'>,
 ): (storage: StorageInfo, selectable: SelectableFields | undefined) => FedResourceCache {
   const { store, clock, log, random, defer } = deps;
-  const parsed = createKeeper(settings.parsedBytes);
-  const forms = createKeeper(settings.formBytes);
+  const parsed = createLruBudget(settings.parsedBytes);
+  const forms = createLruBudget(settings.formBytes);
   const revision = (): number => applier.revision;
   const shared = {
     held,
@@ -124,7 +125,7 @@ function createFactory(
     schedule: createFlusher(clock, settings.flushMs, defer),
     setTimer: clock.setTimer.bind(clock),
     random,
-    onError: (error: unknown) => log.error({ err: asError(error) }, 'Watcher of the cache failed'),
+    onError: (error: unknown) => log.error({ err: asError(error) }, 'Cache watcher failed'),
   };
   return (storage, selectable) => {
     const context: ObjectContext = { selectable, parsed, forms };
@@ -137,7 +138,7 @@ function createFactory(
   };
 }
 
-/** The store's failures as the cache's own. */
+/** Maps the store's failures to the cache's errors. */
 function asUnavailable(error: unknown, revision: number): Error {
   if (error instanceof StoreError) return new CacheError('unavailable', error.message, revision);
   return asError(error);
@@ -151,9 +152,9 @@ export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache 
   };
   const { store, clock, log, random, defer } = completed;
   const settings = { ...DEFAULTS, ...options };
-  const offers = createOffers();
-  const intake = createIntake(deps, settings, (key, stored) => offers.take(key, stored));
-  const { tree, applier, waiters, retention } = intake;
+  const pendingWrites = createPendingWrites();
+  const intake = createIntake(deps, settings, (key, stored) => pendingWrites.take(key, stored));
+  const { router, applier, waiters, retention } = intake;
   const createResource = createFactory(completed, settings, intake);
   const firstSync = Promise.withResolvers<void>();
   const feed: Feed = createFeed(
@@ -168,7 +169,7 @@ export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache 
       onSynced: () => firstSync.resolve(),
     },
   );
-  const askNewest = shareQuestion(() => store.currentRevision(), defer);
+  const askNewest = coalesce(() => store.currentRevision(), defer);
 
   async function waitFor(revision: number, timeoutMs: number): Promise<void> {
     if (revision <= applier.revision) return;
@@ -179,24 +180,24 @@ export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache 
   async function run(signal: AbortSignal): Promise<void> {
     await feed.run(signal);
     retention.stop();
-    for (const resource of tree.resources.values()) resource.endWatchers('unavailable');
+    for (const resource of router.resources.values()) resource.endWatchers('unavailable');
     firstSync.reject(asError(signal.reason));
   }
 
   return {
     resource(storage, selectable) {
       const fields = isEmpty(selectable) ? undefined : selectable;
-      const known = tree.resources.get(storage.prefix);
+      const known = router.resources.get(storage.prefix);
       if (known !== undefined) {
         known.context.selectable ??= fields;
         return known;
       }
       const created = createResource(storage, fields);
-      tree.claim(created);
+      router.claim(created);
       return created;
     },
-    offer: (key, stored, object) => offers.add(key, stored, object),
-    forget: (storage) => tree.release(storage.prefix)?.endWatchers('unavailable'),
+    offer: (key, stored, object) => pendingWrites.add(key, stored, object),
+    forget: (storage) => router.release(storage.prefix)?.endWatchers('unavailable'),
     get revision() {
       return applier.revision;
     },

@@ -1,15 +1,16 @@
-/** The cache as a whole against a model: random writes, lists at random revisions, watchers that come and go. */
+/** The whole cache against a model: random writes, lists at random revisions, watchers that start and
+ *  stop. */
 
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { formatLabelSelector, matchesLabels, parseLabelSelector } from '#api/meta/selectors.ts';
 import { StoreError } from '../store/contract.ts';
-import { type CacheFixture, createCacheFixture, lineEncoder, settle } from '../testing/cache-fixture.ts';
+import { type CacheFixture, createCacheFixture, lineEncoder, settle } from './cache.fixture.ts';
 import { type ByteSink, CacheError, type EventEncoder, type Selection, type Watch } from './contract.ts';
-import { compareKeys } from './keys.ts';
+import { compareKeys } from './state/keys.ts';
 
-/** What a state holds: revision and labels by key. */
+/** A state: revision and labels by key. */
 type State = ReadonlyMap<string, { readonly revision: number; readonly label: string }>;
 
 const APPS = ['x', 'y', 'z'] as const;
@@ -63,10 +64,10 @@ function selected(state: State, { namespace, labels, fields }: Selection): State
   return new Map(chosen.sort(([a], [b]) => compareKeys(a, b)));
 }
 
-/** Notes what is not as it must be. A sink that threw would only be cut off. */
+/** Records violations. A sink that threw would only be disconnected. */
 type Must = (holds: boolean, what: string) => void;
 
-/** A client that keeps what a watch tells, and notes when it is told what can't be. */
+/** A client that applies the events of a watch and records impossible ones. */
 class Client implements ByteSink {
   readonly selection: Selection;
   readonly #must: Must;
@@ -90,7 +91,7 @@ class Client implements ByteSink {
         this.position = revision;
         continue;
       }
-      // Synthetic events come in the order of keys; then revisions rise.
+      // Synthetic events arrive in key order; then revisions rise.
       if (this.position >= 0) {
         this.#must(revision > this.position, `${line} comes after ${this.position}`);
         this.position = revision;
@@ -115,7 +116,7 @@ class World {
   readonly states: State[] = [new Map(), new Map()];
   readonly clients: Client[] = [];
   readonly faults: string[] = [];
-  /** Watchers that were found to know the truth. */
+  /** Number of watchers that were found consistent. */
   checked = 0;
   readonly #must: Must = (holds, what) => {
     if (!holds) this.faults.push(what);
@@ -169,7 +170,7 @@ class World {
     }
   }
 
-  /** All pages of a list, after which the newest state may have changed; they show one state all the same. */
+  /** Reads all pages of a list; between pages the newest state may change, but all pages show one state. */
   async list({ selection: index, back: steps, limit }: Action & { readonly kind: 'list' }): Promise<void> {
     const wanted = SELECTIONS[index] ?? SELECTIONS[0];
     if (wanted === undefined) return;
@@ -204,7 +205,7 @@ class World {
     this.#must(isDeepStrictEqual(seen, expected), `list of ${revision}: ${JSON.stringify([seen, expected])}`);
   }
 
-  /** Loses the store's watch, perhaps with the history it would need to go on, and has it found again. */
+  /** Interrupts the store's watch, perhaps together with the history needed to resume, and restores it. */
   async break(compact: boolean): Promise<void> {
     this.fixture.store.endWatches(new StoreError('unavailable', 'gone'));
     await this.write('c/1', 'y');
@@ -216,7 +217,7 @@ class World {
     this.#must(this.fixture.cache.synced, 'synced after a break');
   }
 
-  /** After everything is given, every client that is still there knows what a list shows. */
+  /** After all events are delivered, every remaining client knows the state that a list shows. */
   async check(): Promise<void> {
     await settle(6);
     const { pods, cache } = this.fixture;

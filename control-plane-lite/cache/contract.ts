@@ -1,12 +1,12 @@
-/** The newest state of every stored resource in memory, with enough of its past to show consistent pages and to
- *  resume watches. Objects are kept as the bytes that clients get, encoded once per revision; a parsed object is
- *  made when somebody needs one. Fed by one watch of the store. */
+/** Contract of the watch cache: the newest state of every stored resource in memory, with enough history for
+ *  consistent pages and resumed watches. Objects are cached as response bytes, encoded once per revision, and
+ *  parsed on demand. Fed by one watch of the store. */
 import type { FieldRequirement } from '#api/meta/field-selectors.ts';
 import type { Requirement } from '#api/meta/selectors.ts';
 import type { ApiObject, StorageInfo } from '../resources/contract.ts';
 
 export interface CachedObject {
-  /** `namespace/name`, or `name` where there are no namespaces. */
+  /** `namespace/name`, or `name` for cluster-scoped resources. */
   readonly key: string;
   readonly namespace: string;
   readonly name: string;
@@ -14,29 +14,32 @@ export interface CachedObject {
   /** JSON of the stored version, `metadata.resourceVersion` included. */
   readonly json: Buffer;
   readonly labels: Readonly<Record<string, string>>;
-  /** Values of the fields that selectors may name, `metadata.name` and `metadata.namespace` included. */
+  /** Values of the selectable fields, `metadata.name` and `metadata.namespace` included. */
   readonly fields: Readonly<Record<string, string>>;
-  /** This very process made it, so that nothing about its form or its defaults is of another time. */
+  /** Encoded by this very process, so that its format and defaults are current. */
   readonly madeHere: boolean;
-  /** The parsed object: shared, never to be changed. */
+  /** The parsed object: shared, never to be modified. */
   object(): ApiObject;
+  /** Returns an encoding of the object that was cached under this name or is created now; cached as long as
+   *  the budget allows. */
+  load?(turn: () => Promise<void>): Promise<void>;
   /** A form of the object that was made before under this name, or made now; kept for as long as is worth it. */
   form(name: string, make: () => Buffer): Buffer;
 }
 
 /** The part of it by which it is shown. */
-export type StoredForm = Pick<CachedObject, 'json' | 'object' | 'form'>;
+export type StoredForm = Pick<CachedObject, 'json' | 'object' | 'load' | 'form'>;
 
 export interface Selection {
   /** Absent: all namespaces. */
   readonly namespace?: string;
-  /** Empty: every object. */
+  /** Empty: all objects. */
   readonly labels: readonly Requirement[];
   readonly fields: readonly FieldRequirement[];
 }
 
 export interface ListOptions extends Selection {
-  /** Exactly this state; absent: the newest that the cache has. */
+  /** Exactly this state; absent: the newest state of the cache. */
   readonly revision?: number;
   /** Only objects whose key comes after this one. */
   readonly after?: string;
@@ -44,18 +47,18 @@ export interface ListOptions extends Selection {
 }
 
 export interface ListPage {
-  /** The state that the page shows. */
+  /** Revision of the page's state. */
   readonly revision: number;
   readonly items: readonly CachedObject[];
-  /** Key to go on after; absent: nothing is left. */
+  /** Key to continue after; absent: the list is complete. */
   readonly next?: string;
-  /** How many are left; only where nothing is selected away. */
+  /** Number of remaining objects; only without a selector. */
   readonly remaining?: number;
 }
 
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
-/** Makes the bytes of events. Two encoders with the same `id` make the same bytes, and their watchers share them. */
+/** Encodes events. Two encoders with the same `id` produce the same bytes, which their watchers share. */
 export interface EventEncoder {
   readonly id: string;
   encode(type: WatchEventType, object: CachedObject): Buffer;
@@ -63,37 +66,39 @@ export interface EventEncoder {
 }
 
 export interface WatchOptions extends Selection {
-  /** One object only; with its namespace, if it has one. */
+  /** A single object; with its namespace, if it is namespaced. */
   readonly name?: string;
-  /** `revision`: events after it. `state`: first an ADDED for every object of the newest state. */
+  /** `revision`: events after it. `state`: first a synthetic ADDED for every object of the newest state. */
   readonly start: { readonly kind: 'revision'; readonly revision: number } | { readonly kind: 'state' };
   readonly bookmarks: boolean;
   /** A bookmark marks the end of the synthetic events (`sendInitialEvents`). */
   readonly markInitialEnd: boolean;
 }
 
-/** Where a watcher's bytes go. */
+/** Output of a watcher. */
 export interface ByteSink {
-  /** One or many whole events. All bytes of one turn of the event loop come at once.
+  /** Writes one or more whole events. All bytes of one turn of the event loop arrive together.
    *  @param readers watchers that get this very buffer; default 1 */
   write(bytes: Buffer, readers?: number): void;
-  /** The watcher is over, for the server's reasons: history is lost, or the store is away. */
+  /** The server terminates the watch: history was lost, or the store is unavailable. */
   end(reason: 'expired' | 'unavailable'): void;
-  /** Asked between the pieces of a long start: resolves when the client has taken most of what was written;
-   *  `undefined`, or no such function: go on at once. */
+  /** Backpressure during a long initial state: resolves once the client has taken most of the written bytes;
+   *  `undefined`, or no such function: continue immediately. */
   drained?(): Promise<void> | undefined;
 }
 
 export interface ResourceCache {
   readonly storage: StorageInfo;
-  /** The newest revision up to which the cache has seen everything. */
+  /** The newest revision up to which the cache has applied everything. */
   readonly revision: number;
   get(key: string): CachedObject | undefined;
-  /** @throws CacheError `expired` if the revision is older than what is kept, `future` if it isn't there yet. */
+  /** @throws CacheError `expired` if the revision is older than the retained history, `future` if it has not
+   *  been reached. */
   list(options: ListOptions): ListPage | Promise<ListPage>;
   /** Nothing is written before this returns. @throws CacheError `expired`, `unavailable` */
   watch(options: WatchOptions, encoder: EventEncoder, sink: ByteSink): Watch;
-  /** Calls for every change, for parts of the server itself (controllers, authorizer, admission). First the state. */
+  /** Calls for every change, for subsystems of the server itself (controllers, authorizer, admission). First
+   *  for the state. */
   follow(listener: (change: CacheChange) => void): WatchHandle;
   readonly size: number;
 }
@@ -109,28 +114,30 @@ export interface WatchHandle {
 }
 
 export interface Watch extends WatchHandle {
-  /** Closes it in good order, when its time is up: writes what is due and, if asked for, a last bookmark. */
+  /** Ends the watch gracefully when it times out: writes pending events and, if requested, a last
+   *  bookmark. */
   finish(): void;
 }
 
-/** All resources of one store. */
+/** The watch cache of one store. */
 export interface Cache {
-  /** The cache of a storage; made when first asked for. `selectable` tells the fields that selectors may name. */
+  /** Returns the cache of a storage; created on first use. `selectable` returns the fields that selectors may
+   *  name. */
   resource(storage: StorageInfo, selectable?: SelectableFields): ResourceCache;
-  /** Tells of which object the bytes were made that are about to be stored under the store's key, so that they need
-   *  not be parsed. The object is never to be changed from then on. */
+  /** Registers the object that bytes about to be stored under the key were encoded from, so that they need
+   *  not be parsed. The object must never be modified from then on. */
   offer(key: string, stored: Buffer, object: ApiObject): void;
-  /** No longer kept (a removed custom resource). */
+  /** Stops caching a resource (a removed custom resource). */
   forget(storage: StorageInfo): void;
-  /** Everything up to this revision was applied. */
+  /** Everything up to this revision has been applied. */
   readonly revision: number;
-  /** Resolves when the cache has everything up to the revision. @throws CacheError `future` after the time-out. */
+  /** Resolves once the cache has applied the revision. @throws CacheError `future` after the timeout. */
   waitFor(revision: number, timeoutMs: number): Promise<void>;
-  /** Resolves when the cache has everything that the store had when asked. */
+  /** Resolves once the cache has applied everything that the store contained at the time of the call. */
   waitForNewest(): Promise<void>;
   /** Follows the store until the signal; resolves once the first state is loaded. */
   start(signal: AbortSignal): Promise<void>;
-  /** Whether the store is followed right now, for readiness. */
+  /** Whether the store is being followed right now, for readiness. */
   readonly synced: boolean;
 }
 

@@ -1,9 +1,9 @@
-/** The objects of one resource: the newest revision of each, in order, and their last changes. Changes come in from
- *  `cache.ts`, one by one and in the store's order; lists, watches and followers are served from here. */
+/** Cache of one resource: the newest revision of each object, in order, and its last changes. Changes arrive
+ *  from `cache.ts`, one by one and in the store's order; lists, watches and followers are served from
+ *  here. */
 import type { Timer } from '#api/kit/clock.ts';
 import { callListener, createListeners } from '#api/kit/listeners.ts';
 import type { ApiObject, StorageInfo } from '../resources/contract.ts';
-import { type ObjectContext, StoredObject } from './cached-object.ts';
 import {
   type CacheChange,
   type CachedObject,
@@ -14,27 +14,28 @@ import {
   type WatchHandle,
   type WatchOptions,
 } from './contract.ts';
-import { createFanOut, type FanOut } from './fan-out.ts';
-import { createHistory, type HeldBytes, type History } from './history.ts';
-import { createObjects, type Objects } from './objects.ts';
-import { pageOf } from './page.ts';
-import { compileSelection } from './selection.ts';
-import { createSnapshots, newestView, type Slot } from './snapshot.ts';
+import { pageOf } from './list/page.ts';
+import { type ObjectContext, StoredObject } from './state/cached-object.ts';
+import { createHistory, type HeldBytes, type History } from './state/history.ts';
+import { createObjects, type Objects } from './state/objects.ts';
+import { compileSelection } from './state/selection.ts';
+import { createSnapshots, newestView, type Slot } from './state/snapshot.ts';
+import { createFanOut, type FanOut } from './watch/fan-out.ts';
 
 export interface ResourceCacheDeps {
-  /** The newest revision that was applied, of any resource. */
+  /** The newest applied revision, of any resource. */
   readonly revision: () => number;
-  /** Whether a first state was loaded. */
+  /** Whether an initial state has been loaded. */
   readonly loaded: () => boolean;
-  /** Has `flush` called in a later turn of the event loop. */
+  /** Schedules `flush` for a later turn of the event loop. */
   readonly schedule: (fanOut: FanOut) => void;
   readonly setTimer: (fire: () => void, delayMs: number) => Timer;
   readonly random: () => number;
-  /** Told of a sink that threw. */
+  /** Called when a sink threw. */
   readonly onError: (error: unknown) => void;
-  /** Of the histories of all resources. */
+  /** Shared by the histories of all resources. */
   readonly held: HeldBytes;
-  /** A page of a state that history no longer reaches. @throws CacheError */
+  /** Reads a page of a state that history no longer reaches. @throws CacheError */
   readonly listPast: (options: ListOptions, revision: number) => Promise<ListPage>;
 }
 
@@ -44,17 +45,17 @@ export interface ResourceCacheOptions {
   readonly maxChanges: number;
 }
 
-/** A resource's cache with what feeds it. */
+/** A resource's cache with its inputs. */
 export interface FedResourceCache extends ResourceCache {
   readonly history: History;
   readonly context: ObjectContext;
-  /** `made`: the object that the bytes were made of, if known. */
+  /** `made`: the object that the bytes were encoded from, if known. */
   put(key: string, revision: number, json: Buffer, made?: ApiObject): void;
   remove(key: string, revision: number): void;
-  /** Puts or removes without telling watchers or history: the state is replaced. */
+  /** Puts or removes without history and watchers: the state is being replaced. */
   replace(key: string, revision: number, json: Buffer | undefined): void;
   all(): Iterable<CachedObject>;
-  /** Lets go of history and of what depends on it. */
+  /** Drops history and everything derived from it. */
   trim(drop: (history: History) => void): void;
   endWatchers(reason: 'expired' | 'unavailable'): void;
 }
@@ -63,7 +64,7 @@ function* eachOf(slots: Iterable<Slot>): Iterable<CachedObject> {
   for (const slot of slots) yield slot.current;
 }
 
-/** Those who are told of every change at once. */
+/** Followers, notified synchronously of every change. */
 interface Followers {
   notify(change: CacheChange): void;
   add(listener: (change: CacheChange) => void, state: Iterable<CachedObject>): WatchHandle;
@@ -74,7 +75,7 @@ function createFollowers(resource: string): Followers {
   return {
     notify: (change) => listeners.notify(change),
     add(listener, state) {
-      // An own function per follower, so that one listener may follow twice.
+      // A new function per follower, so that one listener may follow twice.
       const own = (change: CacheChange): void => listener(change);
       for (const current of state) callListener(resource, own, { type: 'ADDED', current });
       return { close: listeners.add(own) };
@@ -82,7 +83,7 @@ function createFollowers(resource: string): Followers {
   };
 }
 
-/** What a watch of the state begins with. */
+/** Initial events of a watch of the state. */
 function stateOf({ slots, byKey }: Objects, revision: number, watch: WatchOptions): readonly CachedObject[] {
   const { name, namespace = '' } = watch;
   if (name === undefined) return pageOf(newestView(slots), revision, watch).items;
@@ -122,12 +123,12 @@ export function createResourceCache(
       fanOut.offer(change);
     }
     followers.notify(change);
-    // Who looks into the past finds its bytes.
+    // Readers of the past need its bytes.
     previous?.drop();
   }
 
   function assertLoaded(): void {
-    if (!deps.loaded()) throw new CacheError('unavailable', 'the store was not read yet', newest());
+    if (!deps.loaded()) throw new CacheError('unavailable', 'the store has not been read yet', newest());
   }
 
   return {
@@ -145,9 +146,10 @@ export function createResourceCache(
       assertLoaded();
       const { revision = newest() } = request;
       if (revision > newest()) {
-        throw new CacheError('future', `revision ${revision} is not there yet`, newest());
+        throw new CacheError('future', `revision ${revision} has not been reached yet`, newest());
       }
-      if (revision < history.floor) return listPast(request, revision);
+      // What is older than is kept may still be the state of now, but tokens are to expire alike for every resource.
+      if (revision < Math.max(history.floor, history.aged)) return listPast(request, revision);
       return pageOf(snapshots.view(revision), revision, request);
     },
     watch(options, encoder, sink) {

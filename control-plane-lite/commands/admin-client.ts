@@ -1,20 +1,21 @@
-/** Requests to the running server, as its administrator: with the platconfig in its data directory. */
+/** Administrator's client of the running server, with the platconfig in its data directory. */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseJsonText } from '#api/codec/json-text.ts';
 import { messageOf } from '#api/kit/error-chain.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import { isMembers, type Members } from '../resources/view.ts';
 
-/** Says what is wrong and what to do; what a command ends with. */
+/** A failed command; the message names the problem and the fix. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
 export interface AdminClient extends AsyncDisposable {
   readonly vocabulary: Vocabulary;
-  /** The object of the answer; `undefined` if there is none (404).
-   *  @throws CommandError with the server's own words if it refuses */
+  /** Returns the object in the response; `undefined` on 404.
+   *  @throws CommandError with the server's message if it rejects the request */
   call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<Members | undefined>;
 }
 
@@ -25,7 +26,7 @@ interface Access {
   readonly key: string;
 }
 
-/** The member of a value at a path; list items by number. */
+/** Returns the member of a value at a path; list items by index. */
 export function memberAt(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>((found, step) => {
     if (Array.isArray(found))
@@ -45,7 +46,7 @@ async function readAccess(dataDir: string): Promise<Access> {
   const file = join(dataDir, 'admin.platconfig');
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw new CommandError(
-      `${file} can't be read: ${messageOf(cause)}; is the server started, and is its folder --data-dir ${dataDir}?`,
+      `${file} cannot be read: ${messageOf(cause)}; is the server running with --data-dir ${dataDir}?`,
       { cause },
     );
   });
@@ -53,7 +54,7 @@ async function readAccess(dataDir: string): Promise<Access> {
   try {
     config = JSON.parse(text);
   } catch (cause) {
-    throw new CommandError(`${file} is not as the server writes it`, { cause });
+    throw new CommandError(`${file} is not in the format that the server writes`, { cause });
   }
   return {
     url: textAt(config, 'clusters', 0, 'cluster', 'server'),
@@ -63,7 +64,7 @@ async function readAccess(dataDir: string): Promise<Access> {
   };
 }
 
-/** The words in which a server names its groups. */
+/** Detects the vocabulary of a server from its groups. */
 function vocabularyIn(groups: unknown): Vocabulary {
   const list = memberAt(groups, 'groups');
   const names = (Array.isArray(list) ? list : []).map((group: unknown) => textAt(group, 'name'));
@@ -73,7 +74,7 @@ function vocabularyIn(groups: unknown): Vocabulary {
 
 const TIMEOUT_MS = 30_000;
 
-/** @throws CommandError if there is no server, or no way in */
+/** @throws CommandError if the server is not running, or cannot be authenticated with */
 export async function connectAsAdmin(dataDir: string): Promise<AdminClient> {
   const { url, ...tls } = await readAccess(dataDir);
   const { Agent, request } = await import('undici');
@@ -84,18 +85,18 @@ export async function connectAsAdmin(dataDir: string): Promise<AdminClient> {
     path: string,
     body?: object,
   ): Promise<Members | undefined> {
-    const answer = await request(url + path, {
+    const response = await request(url + path, {
       method,
       dispatcher,
       signal: AbortSignal.timeout(TIMEOUT_MS),
       headers: { accept: 'application/json', 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     }).catch((cause: unknown) => {
-      throw new CommandError(`the server at ${url} does not answer: ${messageOf(cause)}`, { cause });
+      throw new CommandError(`the server at ${url} does not respond: ${messageOf(cause)}`, { cause });
     });
-    const value: unknown = await answer.body.json();
-    if (answer.statusCode === 404 && method === 'GET') return undefined;
-    if (answer.statusCode >= 300 || !isMembers(value)) throw new CommandError(textAt(value, 'message'));
+    const value = parseJsonText(await response.body.text());
+    if (response.statusCode === 404 && method === 'GET') return undefined;
+    if (response.statusCode >= 300 || !isMembers(value)) throw new CommandError(textAt(value, 'message'));
     return value;
   }
 

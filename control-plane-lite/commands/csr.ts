@@ -1,4 +1,5 @@
-/** `control-plane-lite csr list|approve|deny`: requests for certificates. Source: document 2, 3. */
+/** `control-plane-lite csr list|approve|deny`: certificate signing requests. Source: certificates, document 2
+ *  §3. */
 import { formatTime } from '#api/meta/time.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { certificateSigningRequest } from '../resources/groups/certificates/certificate-signing-request.ts';
@@ -20,7 +21,7 @@ export async function listRequests(client: AdminClient, nowMs: number): Promise<
   return formatTable([HEADINGS, ...rows]);
 }
 
-/** @throws CommandError with what the server says */
+/** @throws CommandError with the server's message */
 export async function decideRequest(
   client: AdminClient,
   name: string,
@@ -29,7 +30,8 @@ export async function decideRequest(
 ): Promise<string> {
   const one = `${path(client)}/${encodeURIComponent(name)}`;
   const request = await client.call('GET', one);
-  if (request === undefined) throw new CommandError(`there is no request named ${JSON.stringify(name)}`);
+  if (request === undefined)
+    throw new CommandError(`there is no certificate request named ${JSON.stringify(name)}`);
   const status = membersOf(request, 'status');
   const conditions: readonly unknown[] = Array.isArray(status['conditions']) ? status['conditions'] : [];
   const done = `certificate request ${name} ${type.toLowerCase()}`;

@@ -33,7 +33,7 @@ describe('parseServerCommand', () => {
     ['csr', 'approve'],
     ['csr', 'delete a'],
     ['csr', 'approve a --force'],
-  ])('refuses %s %s', (command, words) => {
+  ])('rejects %s %s', (command, words) => {
     const parse = (): object => parseServerCommand(command, words.split(' '));
     expect(parse).toThrow(expect.objectContaining({ name: 'ConfigError' }));
   });

@@ -1,4 +1,4 @@
-/** Commands that work through the running server: from their words to what they print. */
+/** Runs commands against the running server: from arguments to output. */
 import yargs from 'yargs';
 import { systemClock } from '#api/kit/clock.ts';
 import { DurationError, parseDurationMs } from '#api/meta/duration.ts';
@@ -31,11 +31,11 @@ function durationOf(text: string): number {
     if (!(error instanceof DurationError)) throw error;
   }
   throw new ConfigError([
-    `--ttl: ${JSON.stringify(text)} is no duration; right are 24h, 30m, and 0 for no end`,
+    `--ttl: ${JSON.stringify(text)} is not a duration; use 24h, 30m, or 0 for no expiry`,
   ]);
 }
 
-/** @throws ConfigError that says what is right */
+/** @throws ConfigError with the correct usage */
 export function parseServerCommand(command: ServerCommand, argv: readonly string[]): Words {
   const problems: string[] = [];
   const creates = command === 'token' && argv.includes('create');
@@ -64,7 +64,7 @@ export function parseServerCommand(command: ServerCommand, argv: readonly string
       : action === 'create'
         ? command === 'token' && names.length <= 1
         : (command === 'token' ? ['delete'] : ['approve', 'deny']).includes(action) && names.length > 0;
-  if (!fits) problems.push(`right is: control-plane-lite ${USAGES[command]}`);
+  if (!fits) problems.push(`usage: control-plane-lite ${USAGES[command]}`);
   if (problems.length > 0) throw new ConfigError(problems);
   return {
     dataDir: text('data-dir', SETTINGS.dataDir.default),

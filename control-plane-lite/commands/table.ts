@@ -1,6 +1,6 @@
-/** Rows as people read them. Pure. */
+/** Formats rows as a text table. Pure. */
 
-/** Columns as wide as their widest cell. */
+/** Pads columns to their widest cell. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows

@@ -1,4 +1,5 @@
-/** `control-plane-lite token create|list|delete`: the tokens that machines join with. Source: document 2, 5.9. */
+/** `control-plane-lite token create|list|delete`: bootstrap tokens, which nodes join with. Source: bootstrap
+ *  tokens, document 2 §5.9. */
 import { createHash, randomInt, X509Certificate } from 'node:crypto';
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import { formatTime } from '#api/meta/time.ts';
@@ -17,12 +18,12 @@ import { type AdminClient, CommandError, memberAt, textAt } from './admin-client
 import { formatTable } from './table.ts';
 
 export interface NewToken {
-  /** Empty: one is made. */
+  /** Empty: a token is generated. */
   readonly token: string;
-  /** 0: it never ends. */
+  /** 0: no expiry. */
   readonly ttlMs: number;
   readonly description: string;
-  /** Beside that of joining nodes. */
+  /** In addition to that of joining nodes. */
   readonly groups: readonly string[];
 }
 
@@ -34,13 +35,14 @@ const randomText = (length: number): string =>
 const secretsPath = ({ systemNamespace }: Vocabulary): string =>
   `/api/v1/namespaces/${systemNamespace}/secrets`;
 
-/** What names an authority's key: `sha256:` and the digest of its DER form. @throws Error if the PEM is none */
+/** Returns the hash of a CA's key: `sha256:` and the digest of its DER form. @throws Error if the PEM is
+ *  invalid */
 export function authorityHash(pem: string): string {
   const der = new X509Certificate(pem).publicKey.export({ type: 'spki', format: 'der' });
   return `sha256:${createHash('sha256').update(der).digest('hex')}`;
 }
 
-/** The Secret of a token. */
+/** Returns the Secret of a token. */
 export function tokenSecret(
   { token, ttlMs, description, groups }: NewToken,
   vocabulary: Vocabulary,
@@ -64,11 +66,11 @@ export function tokenSecret(
   };
 }
 
-/** A server that takes tokens says so a moment after it serves. */
+/** A server with bootstrap tokens enabled publishes cluster-info a moment after it starts to serve. */
 const CLUSTER_INFO_MS = 5000;
 const LOOK_EVERY_MS = 100;
 
-/** What the cluster tells machines of itself. @throws CommandError if it does not take any */
+/** Returns the ConfigMap cluster-info. @throws CommandError if the cluster does not publish it */
 async function readClusterInfo(client: AdminClient, clock: Clock): Promise<Members> {
   const path = `/api/v1/namespaces/${client.vocabulary.publicNamespace}/configmaps/cluster-info`;
   const deadline = clock.monotonic() + CLUSTER_INFO_MS;
@@ -76,18 +78,22 @@ async function readClusterInfo(client: AdminClient, clock: Clock): Promise<Membe
     const info = await client.call('GET', path);
     if (info !== undefined) return info;
     if (clock.monotonic() >= deadline) {
-      throw new CommandError('the server takes no tokens; start it with --enable-bootstrap-token-auth');
+      throw new CommandError(
+        'bootstrap tokens are disabled; start the server with --enable-bootstrap-token-auth',
+      );
     }
     await sleep(clock, LOOK_EVERY_MS);
   }
 }
 
-/** The line by which a machine joins. @throws CommandError */
+/** Returns the command line by which a node joins. @throws CommandError */
 export async function createToken(client: AdminClient, wanted: NewToken, clock: Clock): Promise<string> {
   const { vocabulary } = client;
   const token = wanted.token === '' ? `${randomText(6)}.${randomText(16)}` : wanted.token;
   if (!BOOTSTRAP_TOKEN.test(token)) {
-    throw new CommandError('the token is none: right are six characters, a dot and sixteen, of a-z and 0-9');
+    throw new CommandError(
+      'invalid token: use six characters, a dot and sixteen characters, all of a-z and 0-9',
+    );
   }
   const bad = wanted.groups.find((group) => !isExtraGroup(group));
   if (bad !== undefined) {
@@ -100,7 +106,7 @@ export async function createToken(client: AdminClient, wanted: NewToken, clock: 
     secretsPath(vocabulary),
     tokenSecret({ ...wanted, token }, vocabulary, clock.now()),
   );
-  // `join` finds it out by itself; older ones do not.
+  // `join` detects the vocabulary by itself; older versions do not.
   const words = vocabulary.name === 'plat' ? '' : ` --vocabulary ${vocabulary.name}`;
   return `nodeagent join ${cluster.url}${words} --token ${token} --ca-cert-hash ${cluster.hash}`;
 }
@@ -111,11 +117,13 @@ function clusterOf(content: string): { readonly url: string; readonly hash: stri
     const authority = Buffer.from(textAt(cluster, 'certificate-authority-data'), 'base64').toString();
     return { url: textAt(cluster, 'server'), hash: authorityHash(authority) };
   } catch (cause) {
-    throw new CommandError('the ConfigMap cluster-info is not as the server writes it', { cause });
+    throw new CommandError('the ConfigMap cluster-info is not in the format that the server writes', {
+      cause,
+    });
   }
 }
 
-/** The tokens as a table, without what is secret of them. */
+/** Returns the tokens as a table, without their secrets. */
 export async function listTokens(client: AdminClient): Promise<string> {
   const { vocabulary } = client;
   const path = `${secretsPath(vocabulary)}?fieldSelector=type=${vocabulary.secretTypeBootstrapToken}`;
@@ -143,10 +151,10 @@ function row({
   return [id, expires, usages.join(','), description, extraGroups.join(',')];
 }
 
-/** `idOrToken`: its six characters, or the whole. @throws CommandError */
+/** `idOrToken`: its six-character ID, or the whole token. @throws CommandError */
 export async function deleteToken(client: AdminClient, idOrToken: string): Promise<string> {
   const [id = ''] = idOrToken.split('.');
-  if (!/^[a-z0-9]{6}$/.test(id)) throw new CommandError(`${JSON.stringify(id)} is no id of a token`);
+  if (!/^[a-z0-9]{6}$/.test(id)) throw new CommandError(`${JSON.stringify(id)} is not a token ID`);
   await client.call('DELETE', `${secretsPath(client.vocabulary)}/${BOOTSTRAP_SECRET_PREFIX}${id}`);
   return `token ${id} deleted`;
 }

@@ -1,4 +1,4 @@
-/** From the command line to the configuration; every fault is told at once, each with its flag. */
+/** Parses the command line to the configuration; reports every error at once, each with its flag. */
 import yargs, { type Argv, type Options } from 'yargs';
 import { suggestion } from '#api/kit/suggest.ts';
 import { DurationError, parseDurationMs } from '#api/meta/duration.ts';
@@ -40,11 +40,11 @@ function option(setting: Setting): Options {
   };
 }
 
-/** Gates as they were set. @throws nothing: what can't be read is told by `gateFaults` */
+/** Returns the gates that were set. Never throws: `gateFaults` reports invalid ones */
 export const gateSettings = (words: readonly string[]): GateSettings =>
   Object.fromEntries(words.map((word) => [word.split('=')[0] ?? '', word.endsWith('=true')]));
 
-/** What the user has set without effect: at most two lines. */
+/** Returns warnings about settings without effect: at most two lines. */
 export const configWarnings = ({ featureGates }: ServerConfig): readonly string[] =>
   noEffectWarnings(gatesSetInVain(gateSettings(featureGates), 'control-plane-lite'));
 
@@ -58,7 +58,7 @@ function gateFaults(words: readonly string[]): readonly string[] {
   return checkGates(gateSettings(words)).map((error) => `--feature-gates: ${formatFieldError(error)}`);
 }
 
-/** Settings that only make sense together. */
+/** Checks settings that only make sense together. */
 function crossFaults(config: ServerConfig): readonly string[] {
   const faults: string[] = [];
   const both = (a: string, b: string, first: string, second: string): void => {
@@ -108,7 +108,9 @@ function readText(setting: Setting, given: string): Read {
         return value < 0 ? { problem: `${name}: must not be negative` } : { value };
       } catch (thrown) {
         if (!(thrown instanceof DurationError)) throw thrown;
-        return { problem: `${name}: ${JSON.stringify(given)} is no duration; right are 30s, 5m, 1h30m` };
+        return {
+          problem: `${name}: ${JSON.stringify(given)} is not a duration; use a value such as 30s, 5m or 1h30m`,
+        };
       }
     case 'string':
       return checkChoices(name, setting.choices, [given]) ?? { value: given };
@@ -143,7 +145,7 @@ function read(setting: Setting, given: unknown): Read {
   return setting.type === 'boolean' ? { value: given === true } : readText(setting, String(given));
 }
 
-/** The parser, for `--help` as well. */
+/** Creates the parser, also used for `--help`. */
 export function createParser(argv: readonly string[]): Argv {
   return yargs([...argv])
     .scriptName('control-plane-lite')
@@ -166,7 +168,7 @@ export function createParser(argv: readonly string[]): Argv {
 
 const FLAGS: readonly string[] = entries.flatMap(([, { flag, aliases = [] }]) => [flag, ...aliases]);
 
-/** The parser's words for what nobody knows, with what was probably meant. */
+/** Rewords the parser's message about an unknown argument, with a suggestion. */
 export function describeProblem(
   message: string,
   argv: readonly string[],
@@ -176,8 +178,8 @@ export function describeProblem(
   if (unknown === undefined) return [message];
   return unknown.split(', ').map((word) => {
     const isFlag = argv.some((given) => given === `--${word}` || given.startsWith(`--${word}=`));
-    if (isFlag) return `--${word}: there is no such flag${suggestion(word, flags, '--')}`;
-    return `${JSON.stringify(word)}: there is no such command${suggestion(word, COMMAND_NAMES)}`;
+    if (isFlag) return `--${word}: unknown flag${suggestion(word, flags, '--')}`;
+    return `${JSON.stringify(word)}: unknown command${suggestion(word, COMMAND_NAMES)}`;
   });
 }
 
@@ -190,12 +192,12 @@ function negated(word: string): string {
   return known ? `--${match?.[1] ?? ''}=false` : word;
 }
 
-/** Anonymous clients under AlwaysAllow could do everything; that has to be requested. */
+/** Anonymous clients under AlwaysAllow would have full access; that has to be requested explicitly. */
 function anonymousDefault({ authorizationMode: modes }: Readonly<Record<string, unknown>>): boolean {
   return !(Array.isArray(modes) && modes.includes('AlwaysAllow'));
 }
 
-/** @throws ConfigError with every fault */
+/** @throws ConfigError with every error */
 export function parseConfig(argv: readonly string[]): ServerConfig {
   const problems: string[] = [];
   const parsed = createParser(argv.map(negated))

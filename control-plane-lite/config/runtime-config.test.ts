@@ -41,7 +41,7 @@ describe('selectServed', () => {
     expect(there.filter((name) => !found.has(name))).toEqual([]);
     expect(gone.filter((name) => found.has(name))).toEqual([]);
   });
-  test.each(['batch/v1=maybe', '=true', 'batch/v9', 'a=b=c'])('refuses %s', (text) => {
+  test.each(['batch/v1=maybe', '=true', 'batch/v9', 'a=b=c'])('rejects %s', (text) => {
     expect(() => served(text)).toThrow(/--runtime-config/);
   });
 });

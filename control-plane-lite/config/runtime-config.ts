@@ -1,4 +1,5 @@
-/** `--runtime-config`: which versions and resources are served. Source: document 1, 9.2. Pure. */
+/** `--runtime-config`: enables and disables API versions and resources. Pure. Source: API enablement,
+ *  document 1 §9.2. */
 import type { Resource } from '../resources/contract.ts';
 import { ConfigError } from './parse.ts';
 
@@ -12,7 +13,7 @@ function parseSwitch(text: string): Switch | string {
   const [key = '', value = 'true', ...rest] = text.split('=');
   const name = `--runtime-config: ${JSON.stringify(text)}`;
   if (rest.length > 0 || key === '') return `${name} is not <key>[=<value>]`;
-  if (value !== 'true' && value !== 'false') return `${name}: the value is neither true nor false`;
+  if (value !== 'true' && value !== 'false') return `${name}: the value is not a boolean`;
   return { key, on: value === 'true' };
 }
 
@@ -26,7 +27,7 @@ const STAGES: Readonly<Record<string, RegExp>> = {
 const groupVersionOf = ({ info }: Resource): string =>
   info.group === '' ? info.version : `${info.group}/${info.version}`;
 
-/** How closely a switch speaks of a resource; undefined if not at all. */
+/** Returns how specifically a switch matches a resource; undefined if it doesn't. */
 function closeness({ key }: Switch, resource: Resource): number | undefined {
   const stage = STAGES[key];
   if (stage !== undefined) return stage.test(resource.info.version) ? (key === 'api/all' ? 0 : 1) : undefined;
@@ -36,12 +37,12 @@ function closeness({ key }: Switch, resource: Resource): number | undefined {
   return own === `${groupVersion}/${resource.info.plural}` ? 3 : undefined;
 }
 
-/** A version that is only spoken to other servers (images are judged in it): it may be switched on, and has nothing to
- *  be served. */
+/** Versions that are only sent to other servers (ImageReview): they may be enabled, and nothing is served for
+ *  them. */
 const SPOKEN_ONLY = /^imagepolicy\.[a-z0-9.]+\/v1alpha1$/;
 
-/** The resources that are served: all, but for what is switched off. The closest switch decides.
- *  @throws ConfigError for a switch that can't be read or speaks of nothing */
+/** Returns the served resources: all except the disabled ones. The most specific switch decides.
+ *  @throws ConfigError for a switch that is invalid or matches nothing */
 export function selectServed(resources: readonly Resource[], given: readonly string[]): readonly Resource[] {
   const parsed = given.map(parseSwitch);
   const problems = parsed.filter((each) => typeof each === 'string');
@@ -51,7 +52,7 @@ export function selectServed(resources: readonly Resource[], given: readonly str
       STAGES[each.key] !== undefined ||
       SPOKEN_ONLY.test(each.key) ||
       resources.some((resource) => closeness(each, resource) !== undefined);
-    // Switching off what isn't there does no harm.
+    // Disabling an unknown resource does no harm.
     if (!speaks && each.on) problems.push(`--runtime-config: no API is called ${each.key}`);
   }
   if (problems.length > 0) throw new ConfigError(problems);

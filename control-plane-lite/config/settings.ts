@@ -1,5 +1,5 @@
-/** Every setting of the server, once: its flag, type, default and help. The command line, `--help` and the checks
- *  come from this table. */
+/** Table of all settings of the server: flag, type, default and help. The command line, `--help` and the
+ *  validation are derived from it. */
 import { effectiveGates } from '#api/schema/gate-effects.ts';
 import { ADMISSION_PLUGINS } from '../admission/names.ts';
 
@@ -33,7 +33,7 @@ export type Setting =
   | (Common & {
       readonly type: 'boolean';
       readonly default: boolean;
-      /** What `--help` shows where the default depends on other settings. */
+      /** Text that `--help` shows if the default depends on other settings. */
       readonly defaultText?: string;
     })
   | (Common & {
@@ -46,10 +46,10 @@ export type Setting =
   | (Common & { readonly type: 'duration'; readonly default: string });
 
 const MAX = 1_000_000;
-/** The longest time that fits into a number of pods' fields. */
+/** Longest time that fits into the int32 fields of pods, in seconds. */
 const MAX_SECONDS = 2 ** 31 - 1;
 
-/** The settings that can have a value of this type. */
+/** Settings that can have a value of this type. */
 type SettingOf<V> = Extract<
   Setting,
   {
@@ -133,7 +133,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     type: 'string',
     default: '/var/lib/control-plane-lite',
     group: 'Storage',
-    help: 'folder for the store, certificates and the administrator’s platconfig',
+    help: 'directory for the store, certificates and the administrator’s platconfig',
   },
   vocabulary: {
     flag: 'vocabulary',
@@ -141,7 +141,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     default: 'plat',
     choices: ['plat', 'kubernetes'],
     group: 'API',
-    help: 'words that API groups, labels and the like are spelled with',
+    help: 'naming scheme of API groups, label keys and other identifiers',
   },
   bindAddress: {
     flag: 'bind-address',
@@ -157,63 +157,63 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     min: 0,
     max: 65_535,
     group: 'Serving',
-    help: 'port for TLS; 0 takes a free one',
+    help: 'port for TLS; 0 selects a free one',
   },
   advertiseAddress: {
     flag: 'advertise-address',
     type: 'string',
     default: '',
     group: 'Serving',
-    help: 'address that clients are told; default: the bind address, or the first of the machine',
+    help: 'address advertised to clients; default: the bind address, or the first address of the machine',
   },
   certSANs: {
     flag: 'cert-sans',
     type: 'list',
     default: [],
     group: 'Serving',
-    help: 'further names and addresses for the certificate that is made',
+    help: 'additional names and addresses for the generated certificate',
   },
   tlsCertFile: {
     flag: 'tls-cert-file',
     type: 'string',
     default: '',
     group: 'Serving',
-    help: 'certificate to serve instead of one that is made',
+    help: 'serving certificate, used instead of a generated one',
   },
   tlsPrivateKeyFile: {
     flag: 'tls-private-key-file',
     type: 'string',
     default: '',
     group: 'Serving',
-    help: 'its key',
+    help: 'client key for etcd',
   },
   requestTimeout: {
     flag: 'request-timeout',
     type: 'duration',
     default: '1m',
     group: 'Serving',
-    help: 'longest time for a request that is no watch',
+    help: 'maximum duration of a request other than a watch',
   },
   livezGracePeriod: {
     flag: 'livez-grace-period',
     type: 'duration',
     default: '0s',
     group: 'Serving',
-    help: 'time to start up during which liveness does not fail',
+    help: 'startup time during which liveness does not fail',
   },
   shutdownDelayDuration: {
     flag: 'shutdown-delay-duration',
     type: 'duration',
     default: '0s',
     group: 'Serving',
-    help: 'time between failing readiness and taking no more connections',
+    help: 'time between failing readiness and closing the listener',
   },
   etcdServers: {
     flag: 'etcd-servers',
     type: 'list',
     default: [],
     group: 'Storage',
-    help: 'etcd endpoints; without them the store is embedded',
+    help: 'etcd endpoints; default: the embedded store',
   },
   etcdCafile: {
     flag: 'etcd-cafile',
@@ -229,13 +229,19 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     group: 'Storage',
     help: 'client certificate for etcd',
   },
-  etcdKeyfile: { flag: 'etcd-keyfile', type: 'string', default: '', group: 'Storage', help: 'its key' },
+  etcdKeyfile: {
+    flag: 'etcd-keyfile',
+    type: 'string',
+    default: '',
+    group: 'Storage',
+    help: 'client key for etcd',
+  },
   etcdPrefix: {
     flag: 'etcd-prefix',
     type: 'string',
     default: '',
     group: 'Storage',
-    help: 'stands before every key in etcd',
+    help: 'prefix of every key in etcd',
   },
   etcdCompactionInterval: {
     flag: 'compaction-interval',
@@ -243,21 +249,21 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     type: 'duration',
     default: '5m',
     group: 'Storage',
-    help: 'history that is kept for watches and pages',
+    help: 'history retained for watches and paged lists',
   },
   eventTtl: {
     flag: 'event-ttl',
     type: 'duration',
     default: '1h',
     group: 'Storage',
-    help: 'time that events are kept',
+    help: 'retention time of events',
   },
   clientCaFile: {
     flag: 'client-ca-file',
     type: 'string',
     default: '',
     group: 'Authentication',
-    help: 'CAs of client certificates, beside the server’s own',
+    help: 'CAs of client certificates, in addition to the server’s own',
   },
   tokenAuthFile: {
     flag: 'token-auth-file',
@@ -272,56 +278,56 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     default: true,
     defaultText: 'true; false if --authorization-mode includes AlwaysAllow',
     group: 'Authentication',
-    help: 'let in requests without credentials, as system:anonymous',
+    help: 'authenticate requests without credentials as system:anonymous',
   },
   enableBootstrapTokenAuth: {
     flag: 'enable-bootstrap-token-auth',
     type: 'boolean',
     default: false,
     group: 'Authentication',
-    help: 'let in machines with a bootstrap token, by which they become nodes, and sign cluster-info for them',
+    help: 'authenticate bootstrap tokens, which nodes join with, and sign cluster-info for them',
   },
   apiAudiences: {
     flag: 'api-audiences',
     type: 'list',
     default: [],
     group: 'Authentication',
-    help: 'what the server is called as the receiver of tokens; default: the issuer',
+    help: 'audiences that identify this server in tokens; default: the issuer',
   },
   serviceAccountIssuer: {
     flag: 'service-account-issuer',
     type: 'list',
     default: [],
     group: 'Authentication',
-    help: 'issuer of tokens; those of further ones are taken as well; default: https:// and the API service’s name',
+    help: 'issuer of tokens; tokens of additional issuers are accepted as well; default: https:// and the API service’s name',
   },
   serviceAccountKeyFile: {
     flag: 'service-account-key-file',
     type: 'list',
     default: [],
     group: 'Authentication',
-    help: 'keys whose tokens are taken, beside the signing key',
+    help: 'keys that verify tokens, in addition to the signing key',
   },
   serviceAccountSigningKeyFile: {
     flag: 'service-account-signing-key-file',
     type: 'string',
     default: '',
     group: 'Authentication',
-    help: 'key that signs tokens, the same for servers that share an etcd; default: one that is made',
+    help: 'key that signs tokens, the same for servers that share an etcd; default: a generated key',
   },
   rootCaFile: {
     flag: 'root-ca-file',
     type: 'string',
     default: '',
     group: 'Authentication',
-    help: 'authority that pods are told to trust; default: the server’s own',
+    help: 'CA published to pods as root CA; default: the server’s own',
   },
   clusterSigningDuration: {
     flag: 'cluster-signing-duration',
     type: 'duration',
     default: '8760h',
     group: 'Authentication',
-    help: 'longest time that certificates are signed for; requests may ask for less',
+    help: 'maximum duration of signed certificates; requests may ask for less',
   },
   authorizationMode: {
     flag: 'authorization-mode',
@@ -329,7 +335,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     default: ['Node', 'RBAC'],
     choices: ['AlwaysAllow', 'AlwaysDeny', 'Node', 'RBAC'],
     group: 'Authorization',
-    help: 'asked in this order',
+    help: 'authorizers, in the order in which they are consulted',
   },
   enableAdmissionPlugins: {
     flag: 'enable-admission-plugins',
@@ -337,7 +343,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     default: [],
     choices: ADMISSION_PLUGINS.map(({ name }) => name),
     group: 'Authorization',
-    help: 'plugins that look at changes, beside those that do unless disabled; their order does not matter',
+    help: 'admission plugins to enable in addition to the default ones; their order does not matter',
   },
   disableAdmissionPlugins: {
     flag: 'disable-admission-plugins',
@@ -345,14 +351,14 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     default: [],
     choices: ADMISSION_PLUGINS.map(({ name }) => name),
     group: 'Authorization',
-    help: 'plugins that look at nothing',
+    help: 'admission plugins to disable',
   },
   admissionControlConfigFile: {
     flag: 'admission-control-config-file',
     type: 'string',
     default: '',
     group: 'Authorization',
-    help: 'settings of plugins, each in this file or in one that it names',
+    help: 'admission plugin settings, inline or in files that this file references',
   },
   defaultNotReadyTolerationSeconds: {
     flag: 'default-not-ready-toleration-seconds',
@@ -361,7 +367,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     min: 0,
     max: MAX_SECONDS,
     group: 'Nodes',
-    help: 'time that pods which say nothing of it stay on a node that is not ready',
+    help: 'toleration of not-ready nodes, in seconds, added to pods that do not set their own',
   },
   defaultUnreachableTolerationSeconds: {
     flag: 'default-unreachable-toleration-seconds',
@@ -370,28 +376,28 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     min: 0,
     max: MAX_SECONDS,
     group: 'Nodes',
-    help: 'time that pods which say nothing of it stay on a node that is out of reach',
+    help: 'toleration of unreachable nodes, in seconds, added to pods that do not set their own',
   },
   runtimeConfig: {
     flag: 'runtime-config',
     type: 'list',
     default: [],
     group: 'API',
-    help: 'group/version or group/version/resource to serve or not: batch/v1=false, api/all=true',
+    help: 'API versions or resources to enable or disable: batch/v1=false, api/all=true',
   },
   serviceClusterIpRange: {
     flag: 'service-cluster-ip-range',
     type: 'list',
     default: ['10.0.0.0/24'],
     group: 'API',
-    help: 'addresses of services; one range, or one of each family',
+    help: 'IP range of services; one range, or one per IP family',
   },
   serviceNodePortRange: {
     flag: 'service-node-port-range',
     type: 'string',
     default: '30000-32767',
     group: 'API',
-    help: 'node ports of services',
+    help: 'port range of node ports',
   },
   maxConnectionsPerAddress: {
     flag: 'max-connections-per-address',
@@ -400,7 +406,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     min: 1,
     max: MAX,
     group: 'Limits',
-    help: 'connections of one client address, of 10000 in all; more for clients that come through a proxy',
+    help: 'maximum connections per client address, of 10000 in total; raise it for clients behind a proxy',
   },
   maxRequestsInflight: {
     flag: 'max-requests-inflight',
@@ -409,7 +415,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     min: 1,
     max: MAX,
     group: 'Limits',
-    help: 'reading requests at a time',
+    help: 'maximum read-only requests in flight',
   },
   maxMutatingRequestsInflight: {
     flag: 'max-mutating-requests-inflight',
@@ -418,7 +424,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     min: 1,
     max: MAX,
     group: 'Limits',
-    help: 'writing requests at a time',
+    help: 'maximum mutating requests in flight',
   },
   auditLogPath: {
     flag: 'audit-log-path',
@@ -432,7 +438,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     type: 'string',
     default: '',
     group: 'Audit',
-    help: 'what is recorded',
+    help: 'audit policy that selects the recorded requests',
   },
   auditLogMaxsize: {
     flag: 'audit-log-maxsize',
@@ -466,7 +472,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     type: 'boolean',
     default: true,
     group: 'API',
-    help: 'reach servers of APIServices at their endpoints instead of at the addresses of their services',
+    help: 'route to the endpoints of aggregated servers instead of their cluster IPs',
   },
   controllers: {
     flag: 'controllers',
@@ -480,21 +486,21 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     type: 'boolean',
     default: true,
     group: 'Other',
-    help: 'give pods their nodes; --no-scheduler leaves it to another program',
+    help: 'run the built-in scheduler; --no-scheduler leaves scheduling to another program',
   },
   nodeMonitorGracePeriod: {
     flag: 'node-monitor-grace-period',
     type: 'duration',
     default: '40s',
     group: 'Nodes',
-    help: 'how long a node may be silent before it is lost',
+    help: 'time without a heartbeat after which a node is marked unhealthy',
   },
   nodeStartupGracePeriod: {
     flag: 'node-startup-grace-period',
     type: 'duration',
     default: '1m',
     group: 'Nodes',
-    help: 'the same for a node that has not yet said how it is',
+    help: 'the same for a node that has not reported its status yet',
   },
   terminatedPodGcThreshold: {
     flag: 'terminated-pod-gc-threshold',
@@ -503,35 +509,35 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     min: 0,
     max: MAX,
     group: 'Nodes',
-    help: 'pods at their end that may stay; 0: any number',
+    help: 'terminated pods retained before garbage collection; 0: unlimited',
   },
   nodeagentClientCertificate: {
     flag: 'nodeagent-client-certificate',
     type: 'string',
     default: '',
     group: 'Nodes',
-    help: 'certificate by which the server proves itself to node agents; default: one that is made',
+    help: 'client certificate for connections to node agents; default: a generated one',
   },
   nodeagentClientKey: {
     flag: 'nodeagent-client-key',
     type: 'string',
     default: '',
     group: 'Nodes',
-    help: 'its key',
+    help: 'client key for etcd',
   },
   nodeagentCertificateAuthority: {
     flag: 'nodeagent-certificate-authority',
     type: 'string',
     default: '',
     group: 'Nodes',
-    help: 'CAs of the certificates of node agents, which are then checked for the address; default: the CA of the signer of this server, and in the name of the node',
+    help: 'CAs of the serving certificates of node agents, which are then verified against the address; default: the signer of this server, verified against the node name',
   },
   nodeagentSkipTlsVerify: {
     flag: 'nodeagent-skip-tls-verify',
     type: 'boolean',
     default: false,
     group: 'Nodes',
-    help: 'do not check the certificates of node agents: for agents that sign their own',
+    help: 'do not verify the certificates of node agents, for agents with self-signed ones',
   },
   nodeagentPreferredAddressTypes: {
     flag: 'nodeagent-preferred-address-types',
@@ -539,7 +545,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     default: ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'],
     choices: ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'],
     group: 'Nodes',
-    help: 'addresses of nodes by which their agents are reached, the best first',
+    help: 'node address types used to reach node agents, in order of preference',
   },
   nodeagentPort: {
     flag: 'nodeagent-port',
@@ -548,14 +554,14 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     min: 1,
     max: 65_535,
     group: 'Nodes',
-    help: 'port of the agent of a node that tells none',
+    help: 'agent port of nodes that report none',
   },
   nodeagentTimeout: {
     flag: 'nodeagent-timeout',
     type: 'duration',
     default: '5s',
     group: 'Nodes',
-    help: 'longest time to connect to the agent of a node',
+    help: 'timeout for connecting to a node agent',
   },
   featureGates: {
     flag: 'feature-gates',
@@ -571,6 +577,6 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     min: 0,
     max: 10,
     group: 'Other',
-    help: 'how much is logged: 4 shows decisions, 6 every detail',
+    help: 'log verbosity: 4 shows decisions, 6 every detail',
   },
 };

@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
+import { finish } from '#api/kit/steps.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { type Ask, content, failure, PROTOBUF, pods, protobuf, requestOf } from './content.fixture.ts';
 
@@ -38,6 +39,32 @@ describe('a body', () => {
     });
   });
 
+  test('that is large is read as others are, with turns in between', async () => {
+    const args = Array.from({ length: 100_000 }, () => 'a');
+    const large = { ...pod, spec: { containers: [{ name: 'c', image: 'i', args }] } };
+    let turns = 0;
+    const counting = setImmediate(function count() {
+      turns += 1;
+      setImmediate(count).unref();
+    });
+    const object = await read({ body: JSON.stringify(large) });
+    clearImmediate(counting);
+    expect(object).toMatchObject({ spec: { containers: [{ name: 'c', imagePullPolicy: 'Always', args }] } });
+    expect(turns).toBeGreaterThan(10);
+  });
+
+  test.each([
+    ['JSON', 'application/json'],
+    ['JSON called YAML', 'application/yaml'],
+  ])('of a client that is gone is not read to its end, as %s', async (_name, type) => {
+    const body = `{"a":[${'{},'.repeat(100_000)}1]}`;
+    const gone = new AbortController();
+    const request = { ...requestOf({ body, type }), signal: gone.signal };
+    const reading = content.readObject(request, target, 'Warn');
+    gone.abort(new Error('gone'));
+    await expect(reading).rejects.toThrow('gone');
+  });
+
   const faulty =
     '{"kind":"Pod","metadata":{"name":"a","name":"b"},"spec":{"nope":1,"containers":[{"imag":"x"}]}}';
   const texts = [
@@ -46,7 +73,7 @@ describe('a body', () => {
     'unknown field "spec.nope"',
   ];
 
-  it('is warned of what nobody reads, if it likes', async () => {
+  it('gets warnings about unknown fields on request', async () => {
     const warnings: string[] = [];
     expect(await read({ body: faulty }, 'Warn', warnings)).toMatchObject({ metadata: { name: 'b' } });
     expect(warnings).toEqual(texts);
@@ -54,7 +81,7 @@ describe('a body', () => {
     expect(warnings).toHaveLength(3);
   });
 
-  it('is refused for it, if it likes', async () => {
+  it('is rejected for them on request', async () => {
     expect(await failure(() => read({ body: faulty }, 'Strict'))).toBe(
       `400 Pod in version "v1" cannot be handled as a Pod: strict decoding error: ${texts.join(', ')}`,
     );
@@ -108,8 +135,9 @@ describe('a body', () => {
     expect((await failure(() => read(ask))).slice(0, expected.length)).toBe(expected);
   });
 
-  it('is checked again after a patch, whose fault it then is', async () => {
-    const check = (value: unknown): ApiObject => content.checkObject(requestOf({}), value, target, 'Strict');
+  it('is checked again after a patch, which then is at fault', async () => {
+    const check = (value: unknown): ApiObject =>
+      finish(content.checkObject(requestOf({}), value, target, 'Strict', {}));
     expect(check(pod)).toMatchObject({ spec: { restartPolicy: 'Always' } });
     expect(await failure(() => check({ ...pod, spec: 1 }))).toBe(
       '422 Pod "a" is invalid: patch: Invalid value: spec: Invalid value: 1: must be an object, not a number',

@@ -1,13 +1,14 @@
-/** What the tests of content share: resources, cached objects, requests. */
-import { type ApiProtobuf, createApiProtobuf } from '#api/codec/api-protobuf.ts';
+/** Shared test data of content: resources, cached objects, requests. */
+
 import { StatusError } from '#api/meta/status-error.ts';
+import { type ApiProtobuf, createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { CachedObject } from '../cache/contract.ts';
 import type { Content } from '../endpoints/content.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
+import { createBuiltinSchema } from '../resources/builtin-schema.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { builtinFacts } from '../resources/facts.ts';
-import { createBuiltinSchema } from './builtin-schema.ts';
 import { createContent } from './content.ts';
 
 const { plat } = VOCABULARIES;

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
-import { unwrapMessage, watchFrames } from '#api/codec/api-protobuf/envelope.ts';
 import { parseYaml } from '#api/codec/yaml.ts';
 import { StatusError } from '#api/meta/status-error.ts';
+import { unwrapMessage, watchFrames } from '#api/protobuf/envelope.ts';
 import { META_PACKAGE } from '#api/schema/registry.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { ApiResponse } from '../http/contract.ts';
@@ -354,7 +354,7 @@ describe('what is no object of a resource', () => {
     expect(await failure(() => content.plain(requestOf({ accept: PROTOBUF }), 200, widget))).toMatch(/^406/);
   });
 
-  it('tells of a failure even to clients that accept nothing', () => {
+  it('reports a failure even to clients that accept nothing', () => {
     const encode = createStatusEncoder({ vocabulary: plat, protobuf, now });
     const failed = new StatusError('NotAcceptable', 'no').toStatus();
     expect(encode(failed, 'text/html').contentType).toBe('application/json');

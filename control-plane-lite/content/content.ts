@@ -1,14 +1,15 @@
-/** What the endpoints need of content: bodies as objects, and objects as answers in the form that a client takes.
- *  Source: document 1, 4.5 and 4.7. */
+/** Content layer of the endpoints: decodes bodies to objects, and encodes objects as responses in a format
+ *  that the client accepts. Source: watch events and media types, document 1 §4.5 and §4.7. */
 
-import { type ApiProtobuf, createApiProtobuf } from '#api/codec/api-protobuf.ts';
 import { StatusError } from '#api/meta/status-error.ts';
+import { type ApiProtobuf, createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
+import type { StoredForm } from '../cache/contract.ts';
 import type { Content } from '../endpoints/content.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
+import { finishSteps, isLarge, yieldToEventLoop } from '../kit/yield.ts';
 import { isVirtual } from '../resources/builtin.ts';
 import type { Resource } from '../resources/contract.ts';
-import { betweenTurns, isLarge, yieldToEventLoop } from '../verbs/yield.ts';
 import { createDeferredForm } from './deferred-watch.ts';
 import { type EncodeDeps, encodeObject, type Showing } from './encode.ts';
 import { encodeList } from './encode-list.ts';
@@ -24,7 +25,7 @@ import {
   readObjectValue,
   readPatchedValue,
 } from './read-body.ts';
-import { plainSource, type Source, sourceOf, takesTime } from './source.ts';
+import { isStoredForm, plainSource, type Source, sourceOf, takesTime } from './source.ts';
 import { parseIncludeObject } from './table.ts';
 import { createWatchForms } from './watch-encoder.ts';
 import { createYamlReader, type YamlReader } from './yaml-reader.ts';
@@ -37,7 +38,7 @@ export interface ContentDeps {
   readonly yaml?: YamlReader;
 }
 
-/** Operations have no rows: nothing of them is ever listed. */
+/** Connect kinds have no table rows: they are never listed. */
 const offerOf = ({ schema, info }: Resource): Offer => ({
   protobuf: schema.typeRef === undefined ? 'metadata' : 'all',
   transforms: true,
@@ -60,7 +61,7 @@ const reading = (
   ...(words === undefined ? {} : { words }),
 });
 
-/** What a resource's objects look like to the client of a request.
+/** Returns the negotiated representation of a resource's objects.
  *  @throws StatusError NotAcceptable, BadRequest */
 function showingOf(
   { headers, query }: ApiRequest,
@@ -74,15 +75,15 @@ function showingOf(
   return { resource, shape, pretty, include };
 }
 
-/** The form that the audit log gets beside the client's; `undefined`: none, or the very same. */
-function jsonOfAnswer({ wantsJson }: ApiRequest, showing: Showing): Showing | undefined {
+/** Returns the format for the audit log besides the client's; `undefined`: none, or the very same. */
+function jsonOfResponse({ wantsJson }: ApiRequest, showing: Showing): Showing | undefined {
   const { shape } = showing;
   if (wantsJson !== true || shape.mediaType === 'json') return undefined;
   return { ...showing, shape: { ...shape, mediaType: 'json' }, pretty: false };
 }
 
-/** `json`: the same for the audit log. */
-function answer(
+/** `json`: the same response for the audit log. */
+function respond(
   status: number,
   contentType: string,
   body: readonly Buffer[],
@@ -91,27 +92,57 @@ function answer(
   return { kind: 'bytes', status, contentType, body, ...(json === undefined ? {} : { json }) };
 }
 
+/** A turn of others; nothing more is read for a client that is gone, or once its time is up. */
+const turnOf = (request: ApiRequest) => async (): Promise<void> => {
+  await yieldToEventLoop();
+  request.signal.throwIfAborted();
+};
+
+/** Stored bytes are shown as they are, or as they are on another thread; for all else the object is needed. */
+async function loadFor(
+  request: ApiRequest,
+  resource: Resource,
+  stored: StoredForm,
+  vocabulary: Vocabulary,
+): Promise<void> {
+  const { shape } = showingOf(request, resource, vocabulary);
+  const isShownAsStored = shape.as === 'object' && shape.mediaType !== 'protobuf' && isStoredForm(resource);
+  if (!isShownAsStored) await stored.load?.(yieldToEventLoop);
+  await yieldToEventLoop();
+}
+
+/** An object as the answer to a request, in the form that the client takes.
+ *  @throws StatusError NotAcceptable */
+function show(
+  deps: EncodeDeps,
+  request: ApiRequest,
+  resource: Resource,
+  status: number,
+  source: Source,
+): BytesResponse | Promise<BytesResponse> {
+  const showing = showingOf(request, resource, deps.vocabulary);
+  if (showing.shape.as === 'PartialObjectMetadataList') {
+    throw new StatusError(
+      'NotAcceptable',
+      'you requested PartialObjectMetadataList, but the requested object is not a list',
+    );
+  }
+  const more = jsonOfResponse(request, showing);
+  const json = more === undefined ? undefined : encodeObject(source, more, deps);
+  const body = encodeObject(source, showing, deps);
+  const type = contentTypeOf(showing.shape.mediaType, deps.vocabulary);
+  if (!(body instanceof Promise) && !(json instanceof Promise)) return respond(status, type, body, json);
+  return Promise.all([body, json]).then((made) => respond(status, type, ...made));
+}
+
 export function createContent(given: ContentDeps): Content {
   const { vocabulary, now } = given;
-  const deps: EncodeDeps = { vocabulary, now, protobuf: given.protobuf ?? createApiProtobuf(vocabulary) };
-  const readers: BodyReaders = { protobuf: deps.protobuf, yaml: given.yaml ?? createYamlReader() };
+  const yaml = given.yaml ?? createYamlReader();
+  const protobuf = given.protobuf ?? createApiProtobuf(vocabulary);
+  const deps: EncodeDeps = { vocabulary, now, protobuf, writer: yaml };
+  const readers: BodyReaders = { protobuf, yaml };
   const watchForm = createWatchForms(deps);
   const encodePlain = createPlainEncoder(deps);
-
-  const typeOf = ({ shape }: Showing): string => contentTypeOf(shape.mediaType, vocabulary);
-
-  function show(request: ApiRequest, resource: Resource, status: number, source: Source): BytesResponse {
-    const showing = showingOf(request, resource, vocabulary);
-    if (showing.shape.as === 'PartialObjectMetadataList') {
-      throw new StatusError(
-        'NotAcceptable',
-        'you requested PartialObjectMetadataList, but the requested object is not a list',
-      );
-    }
-    const more = jsonOfAnswer(request, showing);
-    const json = more === undefined ? undefined : encodeObject(source, more, deps);
-    return answer(status, typeOf(showing), encodeObject(source, showing, deps), json);
-  }
 
   return {
     async readObject(request, target, validation, words) {
@@ -121,13 +152,16 @@ export function createContent(given: ContentDeps): Content {
         vocabulary,
       );
       const body = await request.readBody();
-      const { value, duplicates } = await parseBody(body, format, target, readers);
+      const turn = turnOf(request);
+      const { value, duplicates } = await parseBody(body, format, target, { ...readers, turn });
       if (format !== 'json') request.noteBody?.(value);
-      const read = () => readObjectValue(value, target, reading(request, validation, duplicates, words));
-      return isLarge(body) ? betweenTurns(read) : read();
+      const inSlices = isLarge(body);
+      if (inSlices) await turn();
+      const options = reading(request, validation, duplicates, words);
+      return finishSteps(readObjectValue(value, target, options, inSlices), inSlices, turn);
     },
-    checkObject: (request, value, target, validation, words, known) =>
-      readPatchedValue(value, target, reading(request, validation, [], words), known),
+    checkObject: (request, value, target, validation, { words, known, inSlices }) =>
+      readPatchedValue(value, target, reading(request, validation, [], words), known, inSlices),
     async readOptions(request, kind) {
       const body = await request.readBody();
       if (body.length === 0) return undefined;
@@ -140,8 +174,9 @@ export function createContent(given: ContentDeps): Content {
       const isCustom = resource !== undefined && resource.schema.typeRef === undefined;
       const type = patchTypeOf(request.headers['content-type'], isCustom);
       const body = await request.readBody();
-      const { value, duplicates } = await parsePatch(body, type, 'Patch', readers);
-      if (isLarge(body)) await yieldToEventLoop();
+      const turn = turnOf(request);
+      const { value, duplicates } = await parsePatch(body, type, 'Patch', { ...readers, turn });
+      if (isLarge(body)) await turn();
       if (type === 'apply') request.noteBody?.(value);
       checkDuplicates(reading(request, validation, duplicates, undefined));
       return { type, value };
@@ -151,24 +186,30 @@ export function createContent(given: ContentDeps): Content {
     },
     async object(request, resource, status, { stored, object }) {
       const source = stored === undefined ? plainSource(object) : await sourceOf(resource, stored);
-      if (stored !== undefined && isLarge(stored.json)) await yieldToEventLoop();
-      return show(request, resource, status, source);
+      if (stored !== undefined && isLarge(stored.json)) await loadFor(request, resource, stored, vocabulary);
+      return show(deps, request, resource, status, source);
     },
     async cached(request, resource, entry) {
+      if (isLarge(entry.json)) await loadFor(request, resource, entry, vocabulary);
       const source = sourceOf(resource, entry);
-      return show(request, resource, 200, source instanceof Promise ? await source : source);
+      return show(deps, request, resource, 200, source instanceof Promise ? await source : source);
     },
     plain: (request, status, object) => ({ kind: 'bytes', status, ...encodePlain(request, object) }),
     async list(request, resource, page) {
       const showing = showingOf(request, resource, vocabulary);
-      const more = jsonOfAnswer(request, showing);
+      const more = jsonOfResponse(request, showing);
       const json = more === undefined ? undefined : await encodeList(page, more, deps);
-      return answer(200, typeOf(showing), await encodeList(page, showing, deps), json);
+      return respond(
+        200,
+        contentTypeOf(showing.shape.mediaType, vocabulary),
+        await encodeList(page, showing, deps),
+        json,
+      );
     },
     watching(request, resource) {
       const showing = showingOf(request, resource, vocabulary, true);
       const contentType = contentTypeOf(showing.shape.mediaType, vocabulary, true);
-      // Lines are events: no line breaks in them.
+      // A line is an event, so it must not contain line breaks.
       const form = watchForm({ ...showing, pretty: false });
       return { ...(takesTime(resource) ? createDeferredForm(resource, form) : form), contentType };
     },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { cachedOf, content, maps, objectOf, requestOf, resourceOf } from './content.fixture.ts';
 
-/** A resource as custom ones are: no built-in type, converted elsewhere. */
+/** A resource like custom ones: no built-in type, converted by a webhook. */
 const converted = (fromStorage: (object: ApiObject) => Promise<ApiObject>): Resource => {
   const { typeRef: _built, ...schema } = maps.schema;
   return resourceOf('ConfigMap', {
@@ -32,8 +32,8 @@ async function watch(
   return { events, ends };
 }
 
-describe('a watch of what is converted elsewhere', () => {
-  it('tells events in order, converted', async () => {
+describe('a watch with asynchronous conversion', () => {
+  it('delivers events in order, converted', async () => {
     let waits = 4;
     const { events, ends } = await watch(
       converted(async (object) => {

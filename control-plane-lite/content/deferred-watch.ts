@@ -1,5 +1,5 @@
-/** A watch of objects whose conversion has to be waited for: the cache makes events of the stored objects, and on
- *  their way to the client each gets the form that was asked for, in order, one after the other. */
+/** Watch with asynchronous conversion: the cache creates events of the stored objects, and on their way to
+ *  the client each is converted to the requested version, in order. */
 
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { StatusError } from '#api/meta/status-error.ts';
@@ -10,7 +10,7 @@ import { jsonEvent, type WatchForm } from './watch-encoder.ts';
 
 const NEWLINE = 0x0a;
 
-/** One event as the cache's encoder makes it: a line of JSON. */
+/** An event in the cache encoder's format: a line of JSON. */
 type StoredEvent =
   | { readonly type: WatchEventType; readonly object: ApiObject }
   | { readonly type: 'BOOKMARK'; readonly revision: number; readonly initialEnd: boolean };
@@ -29,7 +29,7 @@ export interface DeferredForm extends WatchForm {
   pass(sink: ByteSink): ByteSink;
 }
 
-/** `form` is what the client asked for. */
+/** `form` is the client's requested format. */
 export function createDeferredForm(resource: Resource, form: WatchForm): DeferredForm {
   const roundSize = resource.conversion?.manyFromStorage === undefined ? 1 : MAX_ROUND;
 
@@ -54,9 +54,10 @@ export function createDeferredForm(resource: Resource, form: WatchForm): Deferre
   };
 }
 
-/** Bytes of events that wait for their conversion. More of them end the watch, which may begin anew. */
+/** Maximum bytes of events that wait for their conversion. Beyond it the watch ends, and the client may
+ *  restart it. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
-/** Events that are converted together. */
+/** Number of events converted per batch. */
 const MAX_ROUND = 500;
 
 function createConvertingSink(
@@ -94,7 +95,8 @@ function createConvertingSink(
   return {
     write(bytes) {
       waiting += bytes.length;
-      if (waiting > MAX_WAITING_BYTES && !failed) fail(new Error('conversion is slower than what changes'));
+      if (waiting > MAX_WAITING_BYTES && !failed)
+        fail(new Error('conversion is slower than the rate of changes'));
       work = work
         .then(() => pass(bytes))
         .catch(fail)
@@ -105,7 +107,7 @@ function createConvertingSink(
     end(reason) {
       work = finish(work, reason);
     },
-    // A long start goes on when what came of it is on its way.
+    // A long initial state continues once its converted events are on their way.
     drained: () => work.then(() => sink.drained?.()),
   };
 }

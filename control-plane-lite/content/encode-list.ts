@@ -1,18 +1,18 @@
-/** Lists built from the bytes of their items, in pieces that the connection writes as they are. Whatever has to be
- *  made item by item is made in turns, so that a long list doesn't hold up others.
- *  Deviation: items keep their `kind` and `apiVersion`, which upstream's lists of built-in kinds leave out. */
+/** Encodes lists from the bytes of their items, in chunks that the connection writes unchanged. Work per item
+ *  is done in turns, so that a long list doesn't block others.
+ *  Deviation: items keep their `kind` and `apiVersion`, which upstream's lists of built-in kinds omit. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { parseJsonText } from '#api/codec/json-text.ts';
+import { formatYaml } from '#api/codec/yaml.ts';
+import { StatusError } from '#api/meta/status-error.ts';
 import {
   ENVELOPE_TAIL,
   envelopeHead,
   type TypeMeta,
   varintLength,
   writeVarint,
-} from '#api/codec/api-protobuf/envelope.ts';
-import { parseJsonText } from '#api/codec/json-text.ts';
-import { formatYaml } from '#api/codec/yaml.ts';
-import { StatusError } from '#api/meta/status-error.ts';
+} from '#api/protobuf/envelope.ts';
 import { META_PACKAGE } from '#api/schema/registry.ts';
 import type { CachedObject } from '../cache/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
@@ -25,12 +25,12 @@ import { columnsJson, rowJson, TABLE_TAIL, tableHead } from './table.ts';
 export interface Page {
   readonly items: readonly CachedObject[];
   readonly revision: number;
-  /** Token of the next page; empty: there is none. */
+  /** Token of the next page; empty if there is none. */
   readonly continue: string;
   readonly remaining?: number;
 }
 
-/** Items that are converted together. */
+/** Number of items converted per batch. */
 const ROUND = 500;
 /** Work between two turns of the event loop. */
 const TURN_MS = 8;
@@ -47,18 +47,19 @@ function listMetadata(page: Page): Record<string, unknown> {
   };
 }
 
-/** Does the work for every item, and gives others a turn in between. */
+/** Processes every item, and yields to the event loop in between. */
 async function eachInTurns(
   page: Page,
   { resource }: Showing,
-  work: (source: Source, index: number) => void,
+  work: (source: Source, index: number) => void | Promise<void>,
 ): Promise<void> {
   const { items } = page;
   let turnStart = performance.now();
   for (let start = 0; start < items.length; start += ROUND) {
     const sources = await sourcesOf(resource, items.slice(start, start + ROUND));
     for (const [at, source] of sources.entries()) {
-      work(source, start + at);
+      const waiting = work(source, start + at);
+      if (waiting !== undefined) await waiting;
       if (performance.now() - turnStart < TURN_MS) continue;
       await nextTurn();
       turnStart = performance.now();
@@ -66,7 +67,7 @@ async function eachInTurns(
   }
 }
 
-/** What the list says that it is. */
+/** The kind and version of the list. */
 function listMeta({ resource, shape }: Showing, { vocabulary }: EncodeDeps): TypeMeta {
   if (shape.as === 'object') return { kind: resource.info.listKind, apiVersion: apiVersionOf(resource.info) };
   return { kind: 'PartialObjectMetadataList', apiVersion: metaApiVersion(vocabulary, shape) };
@@ -75,7 +76,7 @@ function listMeta({ resource, shape }: Showing, { vocabulary }: EncodeDeps): Typ
 const headText = ({ kind, apiVersion }: TypeMeta, metadata: object): string =>
   `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(metadata)},"items":[`;
 
-/** Stored bytes one after the other: nothing is parsed, copied or waited for. */
+/** Concatenates stored bytes: nothing is parsed, copied or waited for. */
 function storedList(page: Page, head: string): readonly Buffer[] {
   const pieces: Buffer[] = [Buffer.from(head)];
   for (const { json } of page.items) {
@@ -100,9 +101,6 @@ async function jsonList(page: Page, showing: Showing, deps: EncodeDeps): Promise
   return pieces;
 }
 
-/** Lines but the first, and but empty ones, moved to the right. */
-const indented = (text: string, indent: string): string => text.replaceAll(/\n(?=[^\n])/g, `\n${indent}`);
-
 /** JSON with line breaks, or YAML: item by item. */
 async function textList(page: Page, showing: Showing, deps: EncodeDeps): Promise<readonly Buffer[]> {
   const yaml = showing.shape.mediaType === 'yaml';
@@ -119,16 +117,17 @@ async function textList(page: Page, showing: Showing, deps: EncodeDeps): Promise
     pieces.push(Buffer.from(`${text},\n  "items": [`));
   }
   await eachInTurns(page, showing, (source, index) => {
-    const text = itemText(source, showing, deps);
-    if (yaml) pieces.push(Buffer.from(`- ${indented(text, '  ')}`));
-    else pieces.push(Buffer.from(`${index === 0 ? '' : ','}\n    ${indented(text, '    ')}`));
+    const head = yaml ? '- ' : `${index === 0 ? '' : ','}\n    `;
+    const text = itemText(source, showing, deps, yaml ? '  ' : '    ');
+    if (!(text instanceof Promise)) return void pieces.push(Buffer.from(head), text);
+    return text.then((made) => void pieces.push(Buffer.from(head), made));
   });
   const end = page.items.length === 0 ? ']\n}\n' : '\n  ]\n}\n';
   pieces.push(Buffer.from(yaml ? formatYaml({ kind: meta.kind, metadata }) : end));
   return pieces;
 }
 
-/** A field of bytes: its tag and its length. */
+/** Returns the header of a bytes field: its tag and its length. */
 function fieldHead(tag: number, length: number): Buffer {
   const head = Buffer.allocUnsafe(1 + varintLength(length));
   head[0] = tag;
@@ -139,7 +138,7 @@ function fieldHead(tag: number, length: number): Buffer {
 async function protobufList(page: Page, showing: Showing, deps: EncodeDeps): Promise<readonly Buffer[]> {
   const { resource, shape } = showing;
   const { protobuf } = deps;
-  // The older list of metadata has its two fields the other way round.
+  // The older list of metadata has its two fields in reverse order.
   const swapped = shape.as !== 'object' && shape.metaVersion === 'v1beta1';
   const itemTag = swapped ? METADATA_TAG : ITEM_TAG;
   const metadata = protobuf.encodeMessage(LIST_META, listMetadata(page));
@@ -173,8 +172,8 @@ async function tableList(page: Page, showing: Showing, deps: EncodeDeps): Promis
   ];
 }
 
-/** A page of a list, in pieces.
- *  @throws StatusError NotAcceptable if the metadata of one object is asked for */
+/** Encodes a page of a list, in chunks.
+ *  @throws StatusError NotAcceptable if the metadata of a single object is requested */
 export async function encodeList(page: Page, showing: Showing, deps: EncodeDeps): Promise<readonly Buffer[]> {
   const { shape, pretty } = showing;
   if (shape.as === 'PartialObjectMetadata') {

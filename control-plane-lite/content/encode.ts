@@ -1,49 +1,58 @@
-/** Single objects in the form that a client takes. */
+/** Encodes single objects in a format that the client accepts. */
 
-import { ENVELOPE_TAIL, envelopeHead, type TypeMeta } from '#api/codec/api-protobuf/envelope.ts';
-import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
-import { parseJsonText } from '#api/codec/json-text.ts';
-import { formatYaml } from '#api/codec/yaml.ts';
+import type { ApiProtobuf } from '#api/protobuf/api-protobuf.ts';
+import { ENVELOPE_TAIL, envelopeHead, type TypeMeta } from '#api/protobuf/envelope.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
+import { isLarge, LARGE_BYTES } from '../kit/yield.ts';
 import type { Resource } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
-import type { MediaType, Shape } from './negotiation.ts';
+import type { Shape } from './negotiation.ts';
 import { metaApiVersion, PARTIAL_KIND, partialJson, partialMessage, partialObject } from './partial.ts';
 import type { Source } from './source.ts';
 import { columnsJson, type IncludeObject, type TableOptions, tableOf } from './table.ts';
+import { formText, formValue, indented } from './text-forms.ts';
+import type { TextWriter } from './yaml-reader.ts';
 
 export interface EncodeDeps {
   readonly vocabulary: Vocabulary;
   readonly protobuf: ApiProtobuf;
   readonly now: () => number;
+  /** For large texts. */
+  readonly writer: TextWriter;
 }
 
-/** How the objects of one answer are shown. */
+/** Representation of the objects of one response. */
 export interface Showing {
   readonly resource: Resource;
   readonly shape: Shape;
-  /** For people: with line breaks. */
+  /** Pretty-printed, with line breaks. */
   readonly pretty: boolean;
   readonly include: IncludeObject;
 }
 
-export const prettyJson = (value: unknown): string => JSON.stringify(value, null, 2);
+const LINE_END = Buffer.from('\n');
 
-/** JSON text to be read by people, or as another text form. */
-export function reform(json: Buffer, mediaType: MediaType, pretty: boolean): Buffer {
-  if (mediaType === 'json' && !pretty) return json;
-  const value: unknown = parseJsonText(json.toString('utf8'));
-  return Buffer.from(mediaType === 'yaml' ? formatYaml(value) : `${prettyJson(value)}\n`);
+/** Converts JSON text to pretty-printed JSON or to YAML. */
+function reform(
+  json: Buffer,
+  { shape: { mediaType }, pretty }: Showing,
+  writer: TextWriter,
+): readonly Buffer[] | Promise<readonly Buffer[]> {
+  if (mediaType === 'json' && !pretty) return [json];
+  const form = mediaType === 'yaml' ? 'yaml' : 'pretty';
+  const end = form === 'yaml' ? [] : [LINE_END];
+  if (isLarge(json)) return writer.write(json, form).then((text) => [text, ...end]);
+  return [Buffer.from(formText(json.toString('utf8'), form)), ...end];
 }
 
-/** The object's own message, without an envelope; remembered. */
+/** Returns the object's own protobuf message, without an envelope; cached. */
 export function messageOf(source: Source, { schema }: Resource, protobuf: ApiProtobuf): Buffer {
   const { typeRef } = schema;
-  if (typeRef === undefined) throw new Error('a kind without a protobuf form was to be sent as protobuf');
+  if (typeRef === undefined) throw new Error('cannot encode a kind without a protobuf form as protobuf');
   return source.form('protobuf', () => protobuf.encodeMessage(typeRef, source.object()));
 }
 
-/** What the envelope says, and the message in it. */
+/** Returns the kind and version for the envelope, and the message in it. */
 export function enveloped(
   source: Source,
   { resource, shape }: Showing,
@@ -68,7 +77,7 @@ export function tableOptions({ resource, shape, include }: Showing, deps: Encode
   };
 }
 
-/** JSON of the object as the shape has it. */
+/** Returns the JSON of the object in its representation. */
 function jsonOf(source: Source, showing: Showing, deps: EncodeDeps): Buffer {
   const { resource, shape } = showing;
   if (shape.as === 'object') return source.json();
@@ -76,22 +85,33 @@ function jsonOf(source: Source, showing: Showing, deps: EncodeDeps): Buffer {
   return partialJson(source, metaApiVersion(deps.vocabulary, shape));
 }
 
-/** An object, in pieces. */
-export function encodeObject(source: Source, showing: Showing, deps: EncodeDeps): readonly Buffer[] {
-  const { shape, pretty } = showing;
+/** Encodes an object, in chunks. */
+export function encodeObject(
+  source: Source,
+  showing: Showing,
+  deps: EncodeDeps,
+): readonly Buffer[] | Promise<readonly Buffer[]> {
+  const { shape } = showing;
   if (shape.mediaType === 'protobuf') {
     const [meta, message] = enveloped(source, showing, deps);
     return [envelopeHead(meta, message.length), message, ENVELOPE_TAIL];
   }
-  return [reform(jsonOf(source, showing, deps), shape.mediaType, pretty)];
+  return reform(jsonOf(source, showing, deps), showing, deps.writer);
 }
 
-/** The object itself as text for people, as an item of a list is: remembered only where it is cheap to keep. */
-export function itemText(source: Source, showing: Showing, deps: EncodeDeps): string {
+/** Returns the object as text for a list item: cached only if retaining it is cheap. */
+export function itemText(
+  source: Source,
+  showing: Showing,
+  { vocabulary, writer }: EncodeDeps,
+  indent: string,
+): Buffer | Promise<Buffer> {
   const { shape } = showing;
-  const object =
-    shape.as === 'object'
-      ? source.object()
-      : partialObject(source.object(), metaApiVersion(deps.vocabulary, shape));
-  return shape.mediaType === 'yaml' ? formatYaml(object) : prettyJson(object);
+  const form = shape.mediaType === 'yaml' ? 'yaml' : 'pretty';
+  if (shape.as !== 'object') {
+    const partial = partialObject(source.object(), metaApiVersion(vocabulary, shape));
+    return Buffer.from(indented(formValue(partial, form), indent));
+  }
+  if (source.bytes() >= LARGE_BYTES) return writer.write(source.json(), form, indent);
+  return Buffer.from(indented(formValue(source.object(), form), indent));
 }

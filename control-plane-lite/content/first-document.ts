@@ -1,7 +1,7 @@
-/** The first document of a YAML text that has content. */
+/** Extracts the first document with content from a YAML text. */
 import { type YamlDocument, yamlSteps } from '#api/codec/yaml.ts';
 
-/** Yields `undefined` between steps, and the document at last, if there is one.
+/** Yields `undefined` between steps, and finally the document, if there is one.
  *  @throws SyntaxFault */
 export function* firstDocument(text: string): Generator<YamlDocument | undefined, void> {
   for (const step of yamlSteps(text)) {

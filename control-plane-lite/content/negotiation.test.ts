@@ -88,7 +88,7 @@ describe('negotiate', () => {
     expect(() => negotiate(kubernetes.protobufContentType, ALL, plat)).toThrow(StatusError);
   });
 
-  it('knows upstream’s group of tables in either vocabulary, and answers in the words of the question', () => {
+  it('knows upstream’s group of tables in either vocabulary, and responds in that of the request', () => {
     const { apiGroupDomain } = kubernetes;
     const table = `application/json;as=Table;v=v1;g=meta.${apiGroupDomain}`;
     expect(negotiate(table, ALL, plat)).toMatchObject({ as: 'Table', metaDomain: apiGroupDomain });
@@ -97,7 +97,7 @@ describe('negotiate', () => {
     expect(() => negotiate(TABLE, ALL, kubernetes)).toThrow(StatusError);
   });
 
-  it('answers or refuses whatever the header', () => {
+  it('accepts or rejects any header', () => {
     const part = fc.constantFrom(
       'application/json',
       '*/*',
@@ -148,7 +148,7 @@ describe('bodyFormat', () => {
     expect(bodyFormat(contentType, ALL, plat)).toBe(expected);
   });
 
-  it('refuses what it does not know', () => {
+  it('rejects unknown formats', () => {
     expect(() => bodyFormat('text/html', PLAIN, plat)).toThrow(
       'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml',
     );

@@ -1,37 +1,37 @@
-/** Which form an answer gets and which form a body has, from what the client's headers say. Pure.
- *  Source: document 1, 4.7; RFC 9110, 12.5.1. */
+/** Content negotiation: the format of a response and of a body, from the client's headers. Pure.
+ *  Source: media types, document 1 §4.7; RFC 9110 §12.5.1. */
 import { StatusError } from '#api/meta/status-error.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 
 export type MediaType = 'json' | 'yaml' | 'protobuf';
 export type Representation = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
 
-/** The form of an answer. */
+/** The format of a response. */
 export interface Shape {
   readonly mediaType: MediaType;
   readonly as: Representation;
-  /** Version of the group that Table and the others are of. */
+  /** Version of the group of Table and PartialObjectMetadata. */
   readonly metaVersion: 'v1' | 'v1beta1';
-  /** Domain of that group where the client spells it in upstream's words and the server does not. */
+  /** Domain of that group, if the client uses upstream's name and the server does not. */
   readonly metaDomain?: string;
-  /** Asked for as a parameter of the media type. */
+  /** Parameters of the requested media type. */
   readonly pretty: boolean;
 }
 
-/** What there is to choose from; JSON and YAML always. */
+/** The available formats, in addition to JSON and YAML. */
 export interface Offer {
   /** `metadata`: only for PartialObjectMetadata and lists of it. */
   readonly protobuf: 'all' | 'metadata' | 'none';
-  /** Whether there are other representations than the object itself. */
+  /** Whether there are representations besides the object itself. */
   readonly transforms: boolean;
-  /** Whether a Table is one of them. Default true. */
+  /** Whether Table is one of them. Default true. */
   readonly tables?: boolean;
 }
 
 const JSON_TYPE = 'application/json';
 const YAML_TYPE = 'application/yaml';
 const PLAIN_JSON: Shape = { mediaType: 'json', as: 'object', metaVersion: 'v1', pretty: false };
-/** More than any client has a use for. */
+/** Maximum number of ranges; more than any client needs. */
 const MAX_CLAUSES = 64;
 
 /** One range of an Accept header. */
@@ -48,7 +48,7 @@ const unquoted = (text: string): string =>
 function parseClause(text: string): Clause | undefined {
   const [range = '', ...rest] = text.split(';');
   const [type = '', subtype = '', ...more] = range.trim().toLowerCase().split('/');
-  // A lone star is what some old clients send for anything.
+  // Some old clients send a lone asterisk for `*/*`.
   if (type === '*' && subtype === '') return { type, subtype: '*', quality: 1, parameters: new Map() };
   if (type === '' || subtype === '' || more.length > 0) return undefined;
   const parameters = new Map<string, string>();
@@ -65,7 +65,7 @@ function parseClause(text: string): Clause | undefined {
 
 const wildcards = ({ type, subtype }: Clause): number => (type === '*' ? 1 : 0) + (subtype === '*' ? 1 : 0);
 
-/** What a client accepts, the best first; of equals the more exact, then the earlier. */
+/** Returns the accepted ranges, the best first; of equals the more specific, then the earlier. */
 export function parseAccept(header: string): readonly Clause[] {
   const clauses = header.split(',', MAX_CLAUSES).flatMap((text) => parseClause(text) ?? []);
   return clauses.toSorted(
@@ -73,7 +73,7 @@ export function parseAccept(header: string): readonly Clause[] {
   );
 }
 
-/** The media types of an offer, the first preferred. */
+/** Returns the available media types, the preferred one first. */
 function mediaTypes(
   { protobuf }: Offer,
   { protobufContentType }: Vocabulary,
@@ -91,10 +91,11 @@ const REPRESENTATIONS: readonly Representation[] = [
   'PartialObjectMetadataList',
 ];
 
-/** Upstream's words for what comes with objects of any group, which are no group's own: stock clients know no others. */
+/** Upstream's group of Table and PartialObjectMetadata, which belong to objects of any group: upstream
+ *  clients know no other name. */
 const UPSTREAM = VOCABULARIES.kubernetes;
 
-/** The representation that parameters ask for; `undefined` if there is none such. */
+/** Returns the representation that parameters request; `undefined` for an unknown one. */
 function representationOf(
   { parameters }: Clause,
   { transforms, tables = true }: Offer,
@@ -121,7 +122,7 @@ function isServed(mediaType: MediaType, as: Representation, offer: Offer): boole
   return as !== 'Table' && (offer.protobuf === 'all' || as !== 'object');
 }
 
-/** The form that an answer gets.
+/** Returns the format of a response.
  *  @throws StatusError NotAcceptable */
 export function negotiate(
   accept: string | undefined,
@@ -145,7 +146,7 @@ export function negotiate(
   throw notAcceptable(offer, vocabulary);
 }
 
-/** Whether a range of an Accept header covers a media type. */
+/** Reports whether a range of an Accept header matches a media type. */
 export function matches({ type, subtype }: Clause, name: string): boolean {
   if (type === '*') return subtype === '*';
   return subtype === '*' ? name.startsWith(`${type}/`) : name === `${type}/${subtype}`;
@@ -156,30 +157,31 @@ const namesOf = (offer: Offer, vocabulary: Vocabulary): string =>
     .map(([, name]) => name)
     .join(', ');
 
-export function notAcceptable(offer: Offer, vocabulary: Vocabulary): StatusError {
+function notAcceptable(offer: Offer, vocabulary: Vocabulary): StatusError {
   const names = namesOf(offer, vocabulary);
   return new StatusError('NotAcceptable', `only the following media types are accepted: ${names}`);
 }
 
-/** The `Content-Type` of an answer; that of a watch says so, but for JSON. */
+/** Returns the `Content-Type` of a response; that of a watch has a parameter, except for JSON. */
 export function contentTypeOf(mediaType: MediaType, vocabulary: Vocabulary, watch = false): string {
   if (mediaType === 'json') return JSON_TYPE;
   const name = mediaType === 'yaml' ? YAML_TYPE : vocabulary.protobufContentType;
   return watch ? `${name};stream=watch` : name;
 }
 
-/** Whether the reader is a person: the client says so, or is a browser or a common command line tool. */
+/** Reports whether the output should be human-readable: the client requests it, or is a browser or a common
+ *  command line tool. */
 export function wantsPretty(query: URLSearchParams, userAgent: string | undefined): boolean {
   const asked = query.get('pretty');
   if (asked !== null && asked !== '') return /^(?:1|t|T|true|TRUE|True)$/.test(asked);
   return userAgent !== undefined && /^(?:curl|Wget|Mozilla\/5\.0)/.test(userAgent);
 }
 
-/** The media type without its parameters, in lower case. */
+/** Returns the media type without its parameters, in lower case. */
 export const bareMediaType = (contentType: string | undefined): string =>
   (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 
-/** The form of a body; JSON if the client does not say.
+/** Returns the format of a body; JSON by default.
  *  @throws StatusError UnsupportedMediaType */
 export function bodyFormat(contentType: string | undefined, offer: Offer, vocabulary: Vocabulary): MediaType {
   if (contentType === JSON_TYPE) return 'json';
@@ -187,7 +189,7 @@ export function bodyFormat(contentType: string | undefined, offer: Offer, vocabu
   if (name === '') return 'json';
   const found = mediaTypes(offer, vocabulary).find(([, known]) => known === name);
   if (found !== undefined) return found[0];
-  // The messages are the same ones.
+  // All of these use the same messages.
   if (name === UPSTREAM.protobufContentType && offer.protobuf !== 'none') return 'protobuf';
   throw unsupportedMediaType(namesOf(offer, vocabulary));
 }

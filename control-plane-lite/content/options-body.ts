@@ -1,11 +1,11 @@
-/** Bodies that are options of a request, such as DeleteOptions. */
+/** Decodes request bodies that contain options, such as DeleteOptions. */
 import { formatFieldError } from '#api/meta/field-error.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { decode } from '#api/schema/decode.ts';
 import { META_PACKAGE } from '#api/schema/registry.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 
-/** Options of a kind that all groups share; they may say to be of any group's version, or of none.
+/** Decodes options of a kind that all groups share; their `apiVersion` may be that of any group, or absent.
  *  @throws StatusError BadRequest */
 export function readOptionsValue(
   value: unknown,

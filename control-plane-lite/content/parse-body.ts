@@ -1,27 +1,34 @@
-/** From the bytes of a body to a value, by strict parsers with limits. Knows no types but those of protobuf. */
-import type { TypeMeta } from '#api/codec/api-protobuf/envelope.ts';
-import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
+/** Parses the bytes of a body to a value, with strict, limited parsers. Knows no types except those of
+ *  protobuf. */
+
+import type { JsonValue } from '#api/codec/json.ts';
 import { parseJsonBytes } from '#api/codec/json-bytes.ts';
+import { parseJsonInTurns } from '#api/codec/json-slices.ts';
 import { SyntaxFault } from '#api/codec/limits.ts';
 import { ProtobufError } from '#api/codec/protobuf/error.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { StatusError } from '#api/meta/status-error.ts';
+import type { ApiProtobuf } from '#api/protobuf/api-protobuf.ts';
+import type { TypeMeta } from '#api/protobuf/envelope.ts';
+import { isLarge, yieldToEventLoop } from '../kit/yield.ts';
 import type { MediaType } from './negotiation.ts';
 import type { YamlReader } from './yaml-reader.ts';
 
-/** What bodies are read with that are no JSON. */
+/** Parsers of formats other than JSON. */
 export interface BodyReaders {
+  /** Is waited for between two slices of a large body; what it throws ends the reading. */
+  readonly turn?: () => Promise<void>;
   readonly protobuf: ApiProtobuf;
   readonly yaml: YamlReader;
 }
 
 export interface ParsedBody {
   readonly value: unknown;
-  /** Keys that an object has twice; the last one counts. */
+  /** Duplicate keys of an object; the last value counts. */
   readonly duplicates: readonly FieldError[];
 }
 
-/** Shown of a body that cannot be read, to tell whose it was. */
+/** Number of bytes of an unreadable body that error messages show. */
 const SUMMARY_BYTES = 30;
 
 function summaryOf(body: Buffer): string {
@@ -30,7 +37,7 @@ function summaryOf(body: Buffer): string {
   return `${start.toString(body[0] === 0x7b ? 'utf8' : 'hex')}${body.length > SUMMARY_BYTES ? ' ...' : ''}`;
 }
 
-/** The body is no object at all. */
+/** The error of a body that is not an object. */
 export function unrecognized(kind: string, detail: string, body: Buffer, cause?: unknown): StatusError {
   return new StatusError(
     'BadRequest',
@@ -39,25 +46,47 @@ export function unrecognized(kind: string, detail: string, body: Buffer, cause?:
   );
 }
 
-function parseAsJson(body: Buffer, kind: string): ParsedBody {
+const parsed = ({ value, errors }: JsonValue): ParsedBody => ({ value, duplicates: errors });
+
+function noJson(error: unknown, body: Buffer, kind: string): unknown {
+  if (!(error instanceof SyntaxFault)) return error;
+  const what = body.length === 0 ? 'unexpected end of JSON input' : error.message;
+  const place = `line ${error.line}, column ${error.column}`;
+  return unrecognized(kind, `couldn't get version/kind; json parse error: ${what} at ${place}`, body, error);
+}
+
+function parseAsJson(
+  body: Buffer,
+  kind: string,
+  turn: BodyReaders['turn'],
+): ParsedBody | Promise<ParsedBody> {
+  if (isLarge(body)) return parseLargeJson(body, kind, turn);
   try {
-    const { value, errors } = parseJsonBytes(body);
-    return { value, duplicates: errors };
+    return parsed(parseJsonBytes(body));
   } catch (error) {
-    if (!(error instanceof SyntaxFault)) throw error;
-    const what = body.length === 0 ? 'unexpected end of JSON input' : error.message;
-    const place = `line ${error.line}, column ${error.column}`;
-    throw unrecognized(kind, `couldn't get version/kind; json parse error: ${what} at ${place}`, body, error);
+    throw noJson(error, body, kind);
+  }
+}
+
+async function parseLargeJson(
+  body: Buffer,
+  kind: string,
+  turn: BodyReaders['turn'] = yieldToEventLoop,
+): Promise<ParsedBody> {
+  try {
+    return parsed(await parseJsonInTurns(body, turn));
+  } catch (error) {
+    throw noJson(error, body, kind);
   }
 }
 
 const OPENING_BRACE = 0x7b;
 
-async function parseAsYaml(body: Buffer, kind: string, yaml: YamlReader): Promise<ParsedBody> {
-  // Most of what is called YAML is JSON, which is read much faster.
+async function parseAsYaml(body: Buffer, kind: string, { yaml, turn }: BodyReaders): Promise<ParsedBody> {
+  // Most bodies sent as YAML are JSON, which is parsed much faster.
   if (body[0] === OPENING_BRACE) {
     try {
-      return parseAsJson(body, kind);
+      return await parseAsJson(body, kind, turn);
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
     }
@@ -83,21 +112,21 @@ function parseAsProtobuf(body: Buffer, assumed: TypeMeta, protobuf: ApiProtobuf)
   }
 }
 
-/** Reads a body. `assumed` is what it should be: for errors, and for protobuf that does not say what it is.
+/** Parses a body. `assumed` is the expected kind: for errors, and for protobuf without a kind of its own.
  *  @throws StatusError BadRequest */
 export function parseBody(
   body: Buffer,
   format: MediaType,
   assumed: TypeMeta,
-  { protobuf, yaml }: BodyReaders,
+  readers: BodyReaders,
 ): ParsedBody | Promise<ParsedBody> {
   switch (format) {
     case 'json':
-      return parseAsJson(body, assumed.kind);
+      return parseAsJson(body, assumed.kind, readers.turn);
     case 'yaml':
-      return parseAsYaml(body, assumed.kind, yaml);
+      return parseAsYaml(body, assumed.kind, readers);
     case 'protobuf':
-      return parseAsProtobuf(body, assumed, protobuf);
+      return parseAsProtobuf(body, assumed, readers.protobuf);
     default:
       return format satisfies never;
   }

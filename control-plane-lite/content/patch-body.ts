@@ -1,4 +1,4 @@
-/** Bodies of PATCH: which kind of patch, and its value. Source: document 1, 4.2. */
+/** Bodies of PATCH: the patch type and its value. Source: patches, document 1 §4.2. */
 import { StatusError } from '#api/meta/status-error.ts';
 import { bareMediaType, unsupportedMediaType } from './negotiation.ts';
 import { type BodyReaders, type ParsedBody, parseBody } from './parse-body.ts';
@@ -12,7 +12,7 @@ const PATCH_TYPES: ReadonlyMap<string, PatchType> = new Map<string, PatchType>([
   ['application/apply-patch+yaml', 'apply'],
 ]);
 
-/** `isCustom`: nothing is known of how the lists of the kind merge in a strategic merge patch.
+/** `isCustom`: the merge keys of the kind's lists are unknown, so strategic merge patches are not supported.
  *  @throws StatusError UnsupportedMediaType */
 export function patchTypeOf(contentType: string | undefined, isCustom: boolean): PatchType {
   const type = PATCH_TYPES.get(bareMediaType(contentType));

@@ -1,19 +1,24 @@
-/** Answers that are no objects of a resource: a Status, a Scale, a review, discovery documents. They have one
- *  representation only, whatever else the client asks for. */
-import type { TypeMeta } from '#api/codec/api-protobuf/envelope.ts';
+/** Responses that are not objects of a resource: a Status, a Scale, a review, discovery documents. They have
+ *  a single representation, whatever else the client requests. */
+
 import { formatYaml } from '#api/codec/yaml.ts';
 import { StatusError } from '#api/meta/status-error.ts';
+import type { TypeMeta } from '#api/protobuf/envelope.ts';
 import type { ApiRequest } from '../http/contract.ts';
-import type { EncodeStatus } from '../http/status-response.ts';
-import { type EncodeDeps, prettyJson } from './encode.ts';
+import type { EncodeStatus } from '../http/response/status-response.ts';
+import type { EncodeDeps } from './encode.ts';
 import { contentTypeOf, type MediaType, negotiate, type Offer, wantsPretty } from './negotiation.ts';
+import { prettyJson } from './text-forms.ts';
 
-export interface PlainAnswer {
+export interface PlainResponse {
   readonly contentType: string;
   readonly body: Buffer;
-  /** The same as JSON, where it is something else and wanted. */
+  /** The same as JSON, if the format differs and the audit log needs it. */
   readonly json?: Buffer;
 }
+
+/** Nothing of these is large. */
+type PlainDeps = Omit<EncodeDeps, 'writer'>;
 
 type Reader = Pick<ApiRequest, 'headers' | 'query' | 'wantsJson'>;
 
@@ -30,11 +35,11 @@ function textOf(object: object, mediaType: MediaType, pretty: boolean): string {
   return pretty ? `${prettyJson(object)}\n` : JSON.stringify(object);
 }
 
-/** @throws StatusError NotAcceptable, at each call */
+/** @throws StatusError NotAcceptable, on each call */
 export function createPlainEncoder({
   vocabulary,
   protobuf,
-}: EncodeDeps): (request: Reader, object: object) => PlainAnswer {
+}: PlainDeps): (request: Reader, object: object) => PlainResponse {
   return ({ headers, query, wantsJson }, object) => {
     const typed = isTyped(object) && protobuf.typeRefOf(object) !== undefined ? object : undefined;
     const offer: Offer = { protobuf: typed === undefined ? 'none' : 'all', transforms: true };
@@ -49,8 +54,8 @@ export function createPlainEncoder({
   };
 }
 
-/** Failures in the form that the client accepts, in JSON if it accepts none. */
-export function createStatusEncoder(deps: EncodeDeps): EncodeStatus {
+/** Encodes failures in a format that the client accepts, in JSON if there is none. */
+export function createStatusEncoder(deps: PlainDeps): EncodeStatus {
   const encode = createPlainEncoder(deps);
   const query = new URLSearchParams();
   return (status, accept) => {

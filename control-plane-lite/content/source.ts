@@ -1,34 +1,37 @@
-/** An object that is about to be shown, in the version that the client asked for: cached bytes where they are what
- *  is wanted, made and remembered where they are not. */
+/** Source of an object in the version that the client requested: cached bytes if they match, otherwise
+ *  converted and cached. */
 import { copyJson } from '#api/codec/copy-json.ts';
 import type { CachedObject, StoredForm } from '../cache/contract.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 
 export interface Source {
+  /** About as many as its JSON has; 0 for an object that is nowhere cached. */
+  bytes(): number;
   /** JSON of the whole object. */
   json(): Buffer;
-  /** Never to be changed. */
+  /** Never to be modified. */
   object(): ApiObject;
-  /** Bytes made once and remembered, where that is possible. */
+  /** Returns bytes that are encoded once and cached, if possible. */
   form(name: string, make: () => Buffer): Buffer;
 }
 
-/** An object that is nowhere cached, such as the result of a dry run. */
+/** An object that is not in the cache, such as the result of a dry run. */
 export function plainSource(object: ApiObject): Source {
   return {
+    bytes: () => 0,
     json: () => Buffer.from(JSON.stringify(object)),
     object: () => object,
     form: (_, make) => make(),
   };
 }
 
-/** Whether stored bytes are what clients of the resource get. */
+/** Reports whether clients of the resource get the stored bytes unchanged. */
 export const isStoredForm = (resource: Resource): boolean =>
   resource.stored === undefined && resource.conversion === undefined;
 
-/** The stored object in the resource's version. */
-export function convertObject(resource: Resource, stored: ApiObject): ApiObject | Promise<ApiObject> {
+/** Returns the stored object in the resource's version. */
+function convertObject(resource: Resource, stored: ApiObject): ApiObject | Promise<ApiObject> {
   const { conversion, info, schema } = resource;
   const apiVersion = apiVersionOf(info);
   const stamp = (object: ApiObject): ApiObject => ({ ...object, kind: info.kind, apiVersion });
@@ -38,7 +41,7 @@ export function convertObject(resource: Resource, stored: ApiObject): ApiObject 
   return converted instanceof Promise ? converted.then(complete) : complete(converted);
 }
 
-/** Converted when it is first needed, which it isn't where its bytes are remembered. */
+/** Converted on first use, which is skipped if its bytes are cached. */
 function convertedSource(cached: StoredForm, resource: Resource): Source {
   const id = resource.conversion?.id ?? apiVersionOf(resource.info);
   let object: ApiObject | undefined;
@@ -47,32 +50,36 @@ function convertedSource(cached: StoredForm, resource: Resource): Source {
     object ??= convertNow(resource, cached.object());
     return object;
   };
-  return { json: () => form('json', () => Buffer.from(JSON.stringify(made()))), object: made, form };
+  // JSON of what was written just now is made at each look.
+  const bytes = (): number => cached.json.length;
+  return { bytes, json: () => form('json', () => Buffer.from(JSON.stringify(made()))), object: made, form };
 }
 
-/** @throws Error a mistake in the program: a conversion that has to be waited for says so */
+/** @throws Error on a bug: the conversion is asynchronous */
 function convertNow(resource: Resource, stored: ApiObject): ApiObject {
   const converted = convertObject(resource, stored);
-  if (converted instanceof Promise) throw new Error(`${resource.info.plural} cannot be converted at once`);
+  if (converted instanceof Promise)
+    throw new Error(`${resource.info.plural} cannot be converted synchronously`);
   return converted;
 }
 
-/** Whether objects are converted elsewhere and have to be waited for. */
+/** Reports whether objects are converted asynchronously (by a webhook). */
 export const takesTime = ({ conversion }: Resource): boolean => conversion?.takesTime === true;
 
-/** A cached object as the resource shows it, where nobody has to be waited for: not for what takes time. */
+/** Returns a cached object in the resource's version; only for synchronous conversions. */
 export const sourceNow = (resource: Resource, cached: StoredForm): Source =>
   isStoredForm(resource) ? storedSource(cached) : convertedSource(cached, resource);
 
-/** A cached object as the resource shows it; a promise only where its conversion needs one (a webhook). */
+/** Returns a cached object in the resource's version; a promise only if its conversion is asynchronous (a
+ *  webhook). */
 export function sourceOf(resource: Resource, cached: StoredForm): Source | Promise<Source> {
   if (!takesTime(resource)) return sourceNow(resource, cached);
-  // Another answer may come next time: nothing of it is remembered.
+  // The result may differ next time, so nothing of it is cached.
   const object = convertObject(resource, cached.object());
   return object instanceof Promise ? object.then(plainSource) : plainSource(object);
 }
 
-/** Objects of a page as the resource shows them, in their order; several are converted together where they can be. */
+/** Returns the objects of a page in the resource's version, in order; converted as one batch if possible. */
 export async function sourcesOf(
   resource: Resource,
   items: readonly CachedObject[],
@@ -85,7 +92,7 @@ export async function sourcesOf(
   return converted.map(plainSource);
 }
 
-/** Stored objects in the resource's version, together where they can be, else one after the other. */
+/** Converts stored objects to the resource's version, as one batch if possible, else one after the other. */
 export async function convertObjects(
   resource: Resource,
   stored: readonly ApiObject[],
@@ -98,6 +105,7 @@ export async function convertObjects(
 }
 
 const storedSource = (cached: StoredForm): Source => ({
+  bytes: () => cached.json.length,
   json: () => cached.json,
   object: () => cached.object(),
   form: (name, make) => cached.form(name, make),

@@ -1,4 +1,4 @@
-/** Objects as rows of a table for people. Source: document 1, 2.4; columns: api-resources.json. */
+/** Table representation of objects. Source: tables, document 1 §2.4; columns: api-resources.json. */
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cell, ColumnDefinition, Resource } from '../resources/contract.ts';
@@ -6,7 +6,7 @@ import { defaultColumns } from '../resources/facts.ts';
 import { partialJson } from './partial.ts';
 import type { Source } from './source.ts';
 
-/** What comes along with each row. */
+/** The object included with each row. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
 
 /** @throws StatusError BadRequest */
@@ -26,7 +26,7 @@ export interface TableOptions {
   readonly nowMs: number;
 }
 
-/** All members are always there. */
+/** All members are always present. */
 const columnOf = ({ name, type, format, description, priority }: ColumnDefinition): object => ({
   name,
   type,
@@ -35,7 +35,7 @@ const columnOf = ({ name, type, format, description, priority }: ColumnDefinitio
   priority: priority ?? 0,
 });
 
-/** JSON of the column definitions. A kind that has no rows of its own has the default columns. */
+/** Returns the JSON of the column definitions. A kind without rows of its own has the default columns. */
 export function columnsJson({ info, strategy }: Resource): string {
   return JSON.stringify((strategy.row === undefined ? defaultColumns() : info.columns).map(columnOf));
 }
@@ -54,7 +54,7 @@ function rowObject(source: Source, { include, apiVersion }: TableOptions): Buffe
   return include === 'Object' ? source.json() : partialJson(source, apiVersion);
 }
 
-/** JSON of a row, in pieces. */
+/** Returns the JSON of a row, in chunks. */
 export function rowJson(source: Source, options: TableOptions): readonly Buffer[] {
   const cells = Buffer.from(`{"cells":${JSON.stringify(cellsOf(source, options))},"object":`);
   return [cells, rowObject(source, options), CLOSE];
@@ -62,13 +62,13 @@ export function rowJson(source: Source, options: TableOptions): readonly Buffer[
 
 const CLOSE = Buffer.from('}');
 
-/** JSON of a table up to its first row. */
+/** Returns the JSON of a table up to its first row. */
 export const tableHead = (apiVersion: string, metadata: object, columns: string): string =>
   `{"kind":"Table","apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(metadata)},"columnDefinitions":${columns},"rows":[`;
 
 export const TABLE_TAIL = ']}';
 
-/** A table of one object. */
+/** Returns a table of one object. */
 export function tableOf(source: Source, options: TableOptions, columns: string): Buffer {
   const { resourceVersion = '' } = source.object().metadata;
   return Buffer.concat([

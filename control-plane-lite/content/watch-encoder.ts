@@ -1,18 +1,19 @@
-/** The bytes of watch events. Encoders of equal `id` make equal bytes, so that the cache makes them once for all.
- *  Source: document 1, 2.3, 4.5 and 6. */
+/** Encodes watch events. Encoders of equal `id` produce equal bytes, so that the cache encodes them once for
+ *  all watchers. Source: watch events, document 1 §2.3, §4.5 and §6. */
 
-import { ENVELOPE_TAIL, envelopeHead, watchFrame, wrapMessage } from '#api/codec/api-protobuf/envelope.ts';
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { formatYaml } from '#api/codec/yaml.ts';
+import { ENVELOPE_TAIL, envelopeHead, watchFrame, wrapMessage } from '#api/protobuf/envelope.ts';
 import type { EventEncoder, WatchEventType } from '../cache/contract.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
-import { type EncodeDeps, enveloped, prettyJson, type Showing, tableOptions } from './encode.ts';
+import { type EncodeDeps, enveloped, type Showing, tableOptions } from './encode.ts';
 import { metaApiVersion, PARTIAL_KIND, PARTIAL_TYPE, partialJson } from './partial.ts';
 import { type Source, sourceNow } from './source.ts';
 import { columnsJson, TABLE_TAIL, tableHead, tableOf } from './table.ts';
+import { prettyJson } from './text-forms.ts';
 
-/** Everything of an event but its object. */
+/** The parts of an event around its object. */
 type EventType = WatchEventType | 'BOOKMARK' | 'ERROR';
 
 const headOf = (type: EventType): Buffer => Buffer.from(`{"type":"${type}","object":`);
@@ -26,7 +27,7 @@ const HEADS: Readonly<Record<EventType, Buffer>> = {
 const CLOSING_BRACE = 0x7d;
 const NEWLINE = 0x0a;
 
-/** `{"type":"ADDED","object":…}` and a line feed, around the object's bytes. */
+/** Wraps the object's bytes in `{"type":"ADDED","object":…}` and a line feed. */
 export function jsonEvent(type: EventType, object: Buffer): Buffer {
   const head = HEADS[type];
   const event = Buffer.allocUnsafe(head.length + object.length + 2);
@@ -37,21 +38,21 @@ export function jsonEvent(type: EventType, object: Buffer): Buffer {
   return event;
 }
 
-/** An encoder, and what the endpoint itself has to say. */
+/** An encoder, with the events of the endpoint itself. */
 export interface WatchForm {
   readonly encoder: EventEncoder;
-  /** An event of an object that is in the client's version already. */
+  /** Returns an event of an object that is already in the client's version. */
   event(type: WatchEventType, source: Source): Buffer;
   /** Bytes of an ERROR event. */
   error(status: object): Buffer;
-  /** Whether messages are no text. */
+  /** Whether messages are binary. */
   readonly binary: boolean;
 }
 
 /** The annotation of the bookmark after the last synthetic event. */
 const initialEndKey = (domain: string): string => `${domain}/initial-events-end`;
 
-/** Makes encoders; `unique` numbers those that have a state of their own. */
+/** Creates encoders; `unique` numbers those with a state of their own. */
 export function createWatchForms(deps: EncodeDeps): (showing: Showing) => WatchForm {
   let unique = 0;
   return (showing) => {
@@ -71,7 +72,7 @@ function idOf({ resource, shape, include, pretty }: Showing, own: string): strin
   return `${group} ${apiVersionOf(resource.info)} ${plural} ${conversion} ${form}${own}`;
 }
 
-/** Where a bookmark is: an object that has nothing else. */
+/** Returns the object of a bookmark: only the revision and the annotation. */
 function bookmarkObject(
   meta: { readonly kind: string; readonly apiVersion: string },
   revision: number,
@@ -94,7 +95,7 @@ function shownMeta(
   return { kind: PARTIAL_KIND, apiVersion: metaApiVersion(vocabulary, shape) };
 }
 
-/** JSON of what stands in the events of a text watch. */
+/** Returns the JSON of the objects in a text watch. */
 interface TextObjects {
   of(source: Source): Buffer;
   bookmark(revision: number, initialEnd: boolean): Buffer;
@@ -110,7 +111,7 @@ function plainObjects(showing: Showing, deps: EncodeDeps): TextObjects {
   };
 }
 
-/** The first table of a watch says what the columns are; the later ones leave them out. */
+/** The first table of a watch contains the column definitions; the later ones omit them. */
 function tableObjects(showing: Showing, deps: EncodeDeps): TextObjects {
   const { resource, shape } = showing;
   const apiVersion = metaApiVersion(deps.vocabulary, shape);
@@ -126,7 +127,7 @@ function tableObjects(showing: Showing, deps: EncodeDeps): TextObjects {
       const { metadata } = bookmarkObject({ kind: '', apiVersion: '' }, revision, initialEnd, deps);
       const row = { cells: [], object: { kind: PARTIAL_KIND, apiVersion, metadata } };
       const head = tableHead(apiVersion, { resourceVersion: String(revision) }, nextColumns());
-      // Nothing to print, but where it ends the initial events somebody has to be told.
+      // No rows, but the end of the initial events has to be reported.
       return Buffer.from(`${head}${initialEnd ? JSON.stringify(row) : ''}${TABLE_TAIL}`);
     },
   };
@@ -156,7 +157,7 @@ function protobufForm(showing: Showing, deps: EncodeDeps): WatchForm {
   const { resource, shape } = showing;
   const { protobuf } = deps;
   const typeRef = shape.as === 'object' ? resource.schema.typeRef : PARTIAL_TYPE;
-  if (typeRef === undefined) throw new Error('a kind without a protobuf form was to be watched as protobuf');
+  if (typeRef === undefined) throw new Error('cannot watch a kind without a protobuf form as protobuf');
   const event = (type: WatchEventType, source: Source): Buffer => {
     const [meta, message] = enveloped(source, showing, deps);
     return watchFrame(type, Buffer.concat([envelopeHead(meta, message.length), message, ENVELOPE_TAIL]));

@@ -4,7 +4,7 @@ import { createFakeClock } from '#api/kit/clock.ts';
 import { createYamlReader } from './yaml-reader.ts';
 
 const body = (text: string): Buffer => Buffer.from(text);
-/** Larger than what is read without the thread. */
+/** Larger than texts that are parsed without the thread. */
 const large = (count: number): string =>
   Array.from({ length: count }, (_, index) => `k${index}: ${index}\n`).join('');
 
@@ -51,5 +51,34 @@ describe('createYamlReader', () => {
     await reader.read(body(large(1000)));
     await clock.advance(1000);
     expect((await reader.read(body(large(1000))))?.errors).toEqual([]);
+  });
+
+  test.each([
+    ['yaml', '', 'a: 1\nb:\n  - x\nc: |\n  1\n\n  2\n'],
+    ['yaml', '  ', 'a: 1\n  b:\n    - x\n  c: |\n    1\n\n    2\n'],
+    [
+      'pretty',
+      '    ',
+      '{\n      "a": 1,\n      "b": [\n        "x"\n      ],\n      "c": "1\\n\\n2\\n"\n    }',
+    ],
+  ] as const)('writes %s with lines after %j on the thread', async (form, indent, text) => {
+    const json = body('{"a":1,"b":["x"],"c":"1\\n\\n2\\n"}');
+    expect((await createYamlReader().write(json, form, indent)).toString()).toBe(text);
+  });
+
+  test('writes nothing that takes too long', async () => {
+    const clock = createFakeClock();
+    const slow = createYamlReader({ clock, longestMs: 1000 }).write(
+      body(`[${'{},'.repeat(500_000)}1]`),
+      'yaml',
+    );
+    const late = clock.advance(1000);
+    await expect(slow).rejects.toThrow('takes too long');
+    await late;
+  });
+
+  test('reads what becomes a large value', async () => {
+    const { value } = (await createYamlReader().read(body(large(40_000)))) ?? {};
+    expect(Object.keys(value ?? {})).toHaveLength(40_000);
   });
 });

@@ -1,33 +1,55 @@
-/** Reads YAML without holding up others: a small text in steps between the turns of the event loop, a large one on a
- *  thread of its own, because the library that reads YAML is slow and does the last part in one piece. The thread is
- *  there only while it is used. */
+/** YAML reader that does not block the event loop: parses a small text in steps between turns, a large one on
+ *  a thread of its own, because the YAML library is slow and does its last part in one piece. The thread
+ *  exists only while it is used. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { parseJsonInTurns } from '#api/codec/json-slices.ts';
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { SyntaxFault } from '#api/codec/limits.ts';
 import type { YamlDocument } from '#api/codec/yaml.ts';
 import { type Clock, systemClock, type Timer } from '#api/kit/clock.ts';
+import { LARGE_BYTES } from '../kit/yield.ts';
 import { firstDocument } from './first-document.ts';
 
-export interface YamlReader {
+/** Text for people. */
+export type TextForm = 'yaml' | 'pretty';
+
+/** Writes large JSON texts in other forms. */
+export interface TextWriter {
+  /** `indent`: before every line but the first. */
+  write(json: Buffer, form: TextForm, indent?: string): Promise<Buffer>;
+}
+
+export interface YamlReader extends TextWriter {
   /** The first document that has content.
    *  @throws SyntaxFault, also for a text that takes too long to read */
   read(body: Buffer): Promise<YamlDocument | undefined>;
 }
 
 export interface YamlReaderOptions {
-  /** Larger texts go to the thread; 4 KiB unless given. */
+  /** Larger texts go to the thread, in bytes; 4 KiB unless given. */
   readonly threadBytes?: number;
-  /** Longest time for one text there; 10 s unless given. */
+  /** Timeout for one text in the thread, in ms; 10 s unless given. */
   readonly longestMs?: number;
-  /** Without work for so long the thread ends; 10 s unless given. */
+  /** Idle time after which the thread ends, in ms; 10 s unless given. */
   readonly idleMs?: number;
   readonly clock?: Clock;
 }
 
+/** The thread's reply to a text. */
+export type TextTask =
+  | { readonly kind: 'read'; readonly bytes: Uint8Array }
+  | {
+      readonly kind: 'write';
+      readonly bytes: Uint8Array;
+      readonly form: TextForm;
+      readonly indent: string;
+    };
+
 /** What the thread says to a text. */
-export type YamlAnswer =
+export type YamlReply =
+  | { readonly kind: 'written'; readonly bytes: Uint8Array }
   | { readonly kind: 'nothing' }
   | { readonly kind: 'document'; readonly document: Omit<YamlDocument, 'value'>; readonly json?: string }
   | { readonly kind: 'fault'; readonly message: string; readonly line: number; readonly column: number };
@@ -47,20 +69,30 @@ async function readHere(body: Buffer): Promise<YamlDocument | undefined> {
   return undefined;
 }
 
-function documentOf(answer: YamlAnswer): YamlDocument | undefined {
-  switch (answer.kind) {
+/** The converted text may be longer than the original. */
+const ANY_LENGTH = { maxBytes: Number.POSITIVE_INFINITY };
+
+async function documentOf(reply: YamlReply): Promise<YamlDocument | undefined> {
+  switch (reply.kind) {
+    case 'written':
+      throw new Error('the thread wrote a text instead of reading it');
     case 'nothing':
       return undefined;
     case 'fault':
-      throw new SyntaxFault(answer.message, answer.line, answer.column);
+      throw new SyntaxFault(reply.message, reply.line, reply.column);
     case 'document':
-      return answer.json === undefined
-        ? answer.document
-        : { ...answer.document, value: parseJsonText(answer.json) };
+      return reply.json === undefined
+        ? reply.document
+        : { ...reply.document, value: await valueOf(reply.json) };
     default:
-      return answer satisfies never;
+      return reply satisfies never;
   }
 }
+
+const valueOf = async (json: string): Promise<unknown> =>
+  json.length < LARGE_BYTES
+    ? parseJsonText(json)
+    : (await parseJsonInTurns(Buffer.from(json), () => nextTurn(), ANY_LENGTH)).value;
 
 /** Sources run as they are; a bundle has the thread's program as a file beside it. */
 const programOf = (url: string): URL =>
@@ -70,8 +102,8 @@ const isTooLarge = (error: Error): boolean => 'code' in error && error.code === 
 const tooMuch = (cause: Error): Error => new SyntaxFault('takes too much memory to read', 1, 1, cause);
 
 interface Task {
-  readonly body: Buffer;
-  readonly resolve: (answer: YamlAnswer) => void;
+  readonly task: TextTask;
+  readonly resolve: (respond: YamlReply) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -90,31 +122,31 @@ export function createYamlReader(options: YamlReaderOptions = {}): YamlReader {
     const task = current;
     current = undefined;
     if (task === undefined) return;
-    task.reject(fault ?? new Error('the thread that reads YAML ended'));
+    task.reject(fault ?? new Error('the YAML reader thread exited'));
     next();
   }
 
   function start(): Worker {
     const started = new Worker(programOf(import.meta.url), {
       name: 'yaml',
-      // The program's own options may be about its main file, such as `--eval`.
+      // The program's own options may concern its main file, such as `--eval`.
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MIB },
     });
-    // Nobody waits for the thread alone.
+    // The thread alone does not keep the process alive.
     started.unref();
     const isOurs = (act: () => void): void => void (worker === started && act());
-    started.on('message', (answer: YamlAnswer) => isOurs(() => settle(answer)));
+    started.on('message', (reply: YamlReply) => isOurs(() => settle(reply)));
     started.on('error', (error: Error) => isOurs(() => end(isTooLarge(error) ? tooMuch(error) : error)));
     started.on('exit', () => isOurs(() => end()));
     return started;
   }
 
-  function settle(answer: YamlAnswer): void {
+  function settle(reply: YamlReply): void {
     timer?.cancel();
     const task = current;
     current = undefined;
-    task?.resolve(answer);
+    task?.resolve(reply);
     next();
   }
 
@@ -127,18 +159,26 @@ export function createYamlReader(options: YamlReaderOptions = {}): YamlReader {
     }
     timer?.cancel();
     worker ??= start();
-    worker.postMessage(current.body, []);
+    worker.postMessage(current.task, []);
     timer = clock.setTimer(() => end(new SyntaxFault('takes too long to read', 1, 1)), longestMs);
   }
+
+  const answerTo = (task: TextTask): Promise<YamlReply> =>
+    new Promise((resolve, reject) => {
+      waiting.push({ task, resolve, reject });
+      next();
+    });
 
   return {
     async read(body) {
       if (body.length <= threadBytes) return readHere(body);
-      const answer = await new Promise<YamlAnswer>((resolve, reject) => {
-        waiting.push({ body, resolve, reject });
-        next();
-      });
-      return documentOf(answer);
+      return documentOf(await answerTo({ kind: 'read', bytes: body }));
+    },
+    async write(json, form, indent = '') {
+      const respond = await answerTo({ kind: 'write', bytes: json, form, indent });
+      if (respond.kind !== 'written') throw new Error('a text was to be written, not read');
+      const { buffer, byteOffset, byteLength } = respond.bytes;
+      return Buffer.from(buffer, byteOffset, byteLength);
     },
   };
 }

@@ -1,20 +1,22 @@
-/** Program of the thread that reads large YAML texts: a text in, its first document with content out. */
+/** Program of the thread that parses large YAML texts: a text in, its first document with content out. */
+
 import { Buffer } from 'node:buffer';
 import { parentPort } from 'node:worker_threads';
 import { SyntaxFault } from '#api/codec/limits.ts';
 import { firstDocument } from './first-document.ts';
-import type { YamlAnswer } from './yaml-reader.ts';
+import { formText, indented } from './text-forms.ts';
+import type { TextTask, YamlReply } from './yaml-reader.ts';
 
-/** Nobody reads more. */
+/** Number of reported duplicates; the caller shows no more. */
 const MAX_ERRORS = 100;
 
-function answer(text: string): YamlAnswer {
+function readDocument(text: string): YamlReply {
   try {
     for (const document of firstDocument(text)) {
       if (document === undefined) continue;
       const { value, errors, ...rest } = document;
-      const told = { ...rest, errors: errors.slice(0, MAX_ERRORS) };
-      return { kind: 'document', document: told, json: JSON.stringify(value) };
+      const reported = { ...rest, errors: errors.slice(0, MAX_ERRORS) };
+      return { kind: 'document', document: reported, json: JSON.stringify(value) };
     }
     return { kind: 'nothing' };
   } catch (thrown) {
@@ -24,6 +26,12 @@ function answer(text: string): YamlAnswer {
   }
 }
 
-parentPort?.on('message', (bytes: Uint8Array) => {
-  parentPort?.postMessage(answer(Buffer.from(bytes).toString('utf8')), []);
+function replyTo(task: TextTask): YamlReply {
+  const text = Buffer.from(task.bytes).toString('utf8');
+  if (task.kind === 'read') return readDocument(text);
+  return { kind: 'written', bytes: Buffer.from(indented(formText(text, task.form), task.indent)) };
+}
+
+parentPort?.on('message', (task: TextTask) => {
+  parentPort?.postMessage(replyTo(task), []);
 });

@@ -1,19 +1,19 @@
-/** Writes into cluster roles with an aggregation rule the rules of the roles that it selects.
- *  Source: rbac.authorization/v1; upstream's cluster role aggregation. */
+/** Cluster role aggregation: writes the rules of the selected roles into cluster roles with an aggregation
+ *  rule. Source: rbac.authorization/v1; upstream's cluster role aggregation. */
 import { isDeepStrictEqual } from 'node:util';
+import type { ClusterRole } from '#api/gen/rbac-authorization-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { ClusterRole } from '#api/schema/gen/rbac-authorization-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { aggregatedRules } from '../authz/aggregated-rules.ts';
 import type { Cache } from '../cache/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import { typed } from '../resources/view.ts';
 import type { Verbs } from '../verbs/contract.ts';
-import { controllerCaller } from './caller.ts';
-import { unlessGone } from './unless-gone.ts';
+import { controllerCaller } from '../verbs/controller-caller.ts';
+import { unlessGone } from '../verbs/unless-gone.ts';
 
 export interface RoleAggregationDeps {
   readonly registry: Pick<ResourceRegistry, 'find'>;
@@ -26,7 +26,7 @@ export interface RoleAggregationDeps {
 
 const MANAGER = 'clusterrole-aggregation-controller';
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runRoleAggregation(deps: RoleAggregationDeps, signal: AbortSignal): Promise<void> {
   const group = `rbac.authorization.${deps.vocabulary.apiGroupDomain}`;
   const resource = deps.registry.find(group, 'v1', 'clusterroles');
@@ -46,7 +46,7 @@ export async function runRoleAggregation(deps: RoleAggregationDeps, signal: Abor
       deps.verbs.update(
         { resource, namespace: '', name },
         (live) => {
-          if (live === undefined) throw new StatusError('NotFound', `${name} is gone`);
+          if (live === undefined) throw new StatusError('NotFound', `${name} no longer exists`);
           const current = aggregatedRules(typed<ClusterRole>(live), all);
           if (current !== undefined) live['rules'] = structuredClone(current);
           return live;
@@ -62,7 +62,7 @@ export async function runRoleAggregation(deps: RoleAggregationDeps, signal: Abor
     work,
     concurrency: 1,
     onError: (name, err) =>
-      deps.log.warn({ err, clusterRole: name }, 'Cluster role could not be put together; it is tried again'),
+      deps.log.warn({ err, clusterRole: name }, 'Failed to aggregate cluster role; retrying'),
   });
   const following = roles.follow(({ type, current }) => {
     const aggregates =

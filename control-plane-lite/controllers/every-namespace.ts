@@ -1,4 +1,5 @@
-/** Keeps an object in every namespace: makes it where it is missing, puts it right where it is not as it should be. */
+/** Reconciles one object in every namespace: creates it where it is missing and corrects it where it
+ *  differs. */
 import { copyJson } from '#api/codec/copy-json.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
@@ -8,7 +9,7 @@ import type { Cache } from '../cache/contract.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Verbs } from '../verbs/contract.ts';
-import { controllerCaller } from './caller.ts';
+import { controllerCaller } from '../verbs/controller-caller.ts';
 
 export interface EveryNamespaceDeps {
   readonly registry: ResourceRegistry;
@@ -23,16 +24,16 @@ export interface KeptObject {
   /** Of the core group. */
   readonly plural: string;
   readonly name: string;
-  /** A new object, but for its name and namespace. */
+  /** A new object without its name and namespace. */
   readonly make: () => ApiObject;
-  /** Puts an object right, in place; says whether it had to. Absent: whatever is there is right. */
+  /** Corrects an object in place and reports whether it changed. Absent: any existing object is accepted. */
   readonly repair?: (draft: ApiObject) => boolean;
 }
 
-/** Namespaces at work at a time: many are made at once only in tests. */
+/** Namespaces processed at a time; only tests create many at once. */
 const CONCURRENCY = 16;
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function keepInEveryNamespace(
   deps: EveryNamespaceDeps,
   kept: KeptObject,
@@ -56,7 +57,7 @@ export async function keepInEveryNamespace(
     onError: (namespace, err) =>
       deps.log.warn(
         { err, namespace, object: kept.name },
-        'What every namespace has could not be made; it is tried again',
+        'Failed to reconcile per-namespace object; retrying',
       ),
   });
   const following = [
@@ -97,7 +98,7 @@ async function put(
       controllerCaller(manager, signal),
     );
   } catch (thrown) {
-    // The namespace has begun to go: nothing comes into it any more.
+    // The namespace is terminating and accepts no new objects.
     if (!(thrown instanceof StatusError && ['NotFound', 'Forbidden'].includes(thrown.reason))) throw thrown;
   }
 }

@@ -1,4 +1,4 @@
-/** Removes objects of kinds that are kept only for a time, such as events. */
+/** Deletes objects of kinds with a limited lifetime, such as events. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
@@ -6,9 +6,9 @@ import type { Cache } from '../cache/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Verbs } from '../verbs/contract.ts';
-import { controllerCaller } from './caller.ts';
+import { controllerCaller } from '../verbs/controller-caller.ts';
+import { unlessGone } from '../verbs/unless-gone.ts';
 import { followAll, isCollectable } from './follow-all.ts';
-import { unlessGone } from './unless-gone.ts';
 
 export interface ExpiryDeps {
   readonly registry: ResourceRegistry;
@@ -18,7 +18,7 @@ export interface ExpiryDeps {
   readonly log: Logger;
 }
 
-/** Time between two looks, in ms: objects may stay that much longer. */
+/** Interval between two runs, in ms: objects may live that much longer. */
 const LOOK_MS = 30_000;
 
 interface Kept {
@@ -31,7 +31,7 @@ interface Kept {
 
 const ttlOf = ({ strategy }: Resource): number | undefined => strategy.ttlSeconds;
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runExpiry(deps: ExpiryDeps, signal: AbortSignal): Promise<void> {
   const { clock } = deps;
   const caller = controllerCaller('expiry', signal);
@@ -66,8 +66,7 @@ export async function runExpiry(deps: ExpiryDeps, signal: AbortSignal): Promise<
   const queue = createWorkQueue({
     clock,
     work: look,
-    onError: (_, err) =>
-      deps.log.warn({ err }, 'Objects past their time could not be removed; it is tried again'),
+    onError: (_, err) => deps.log.warn({ err }, 'Failed to delete expired objects; retrying'),
   });
   queue.addAfter('look', LOOK_MS);
   await queue.run(signal);

@@ -1,4 +1,4 @@
-/** Follows every resource that is served, those that come later included. */
+/** Follows every served resource, including those that are added later. */
 import type { Cache, CacheChange, WatchHandle } from '../cache/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';

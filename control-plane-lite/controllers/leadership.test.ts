@@ -1,9 +1,11 @@
-/** Who leads, and when another one does. */
+/** Leader election: who leads, and when leadership changes. */
+
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import type { Lease } from '#api/gen/coordination-v1.ts';
 import { createFakeClock, type FakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Lease } from '#api/schema/gen/coordination-v1.ts';
+import { createWaits } from '#api/kit/waits.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
 import type { Verbs } from '../verbs/contract.ts';
@@ -15,13 +17,16 @@ interface Shared {
   readonly spec: () => NonNullable<Lease['spec']>;
   /** Servers that can't reach the store. */
   readonly cut: Set<string>;
-  /** Servers that get no answer from it. */
+  /** Servers that get no response from it. */
   readonly hung: Set<string>;
+  /** What the servers wait on. */
+  readonly waits: ReturnType<typeof createWaits>;
   readonly begin: (identity: string) => { readonly leads: () => boolean; readonly end: () => Promise<void> };
 }
 
 function share(): Shared {
   const clock = createFakeClock();
+  const waits = createWaits({ clock, log: silentLogger });
   const cut = new Set<string>();
   const hung = new Set<string>();
   let lease: ApiObject | undefined;
@@ -40,12 +45,13 @@ function share(): Shared {
     clock,
     cut,
     hung,
+    waits,
     spec: () => (lease === undefined ? {} : (typed<Lease>(lease).spec ?? {})),
     begin(identity) {
       const stop = new AbortController();
       let leads = false;
       const running = runAsLeader(
-        { leases, verbs: verbsOf(identity), clock, log: silentLogger },
+        { leases, verbs: verbsOf(identity), clock, log: silentLogger, waits },
         { namespace: 'system', name: 'the-work', identity },
         (signal) => {
           leads = true;
@@ -69,7 +75,7 @@ function share(): Shared {
   };
 }
 
-/** Time passes, and everybody has his turn in it. */
+/** Advances the clock in steps, with a turn for each server in every step. */
 async function pass(clock: FakeClock, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 500) {
     await clock.advance(500);
@@ -91,6 +97,19 @@ describe('runAsLeader', () => {
     await pass(clock, 3000);
     expect(second.leads()).toBe(true);
     expect(spec()).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
+    await second.end();
+  });
+
+  test('one that does not lead shows who does, until it leads', async () => {
+    const { begin, clock, waits } = share();
+    const first = begin('a');
+    await pass(clock, 1000);
+    const second = begin('b');
+    await pass(clock, 8000);
+    expect(waits.lasting()).toMatchObject([{ what: 'lease system/the-work', why: 'the lease is held by a' }]);
+    await first.end();
+    await pass(clock, 3000);
+    expect([second.leads(), waits.lasting()]).toEqual([true, []]);
     await second.end();
   });
 

@@ -1,40 +1,46 @@
-/** Has one of several servers on a store do a work: the one that holds a Lease. The holder renews it; when it does not
- *  for a while, another takes it. Whoever can't renew in time stops first.
- *  Source: upstream's leader election, release 1.24. */
+/** Leader election: of several servers on one store, only the holder of a Lease runs a task. The holder
+ *  renews the Lease; once it has not been renewed for a while, another server acquires it. A leader that
+ *  cannot renew in time stops before that. Source: upstream's leader election, release 1.24. */
+
+import type { Lease } from '#api/gen/coordination-v1.ts';
 import { type Clock, sleep } from '#api/kit/clock.ts';
+import { messageOf } from '#api/kit/error-chain.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { NO_RESPONSE, type Wait, type Waits } from '#api/kit/waits.ts';
 import { formatMicroTime } from '#api/meta/time.ts';
-import type { Lease } from '#api/schema/gen/coordination-v1.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { membersOf, typed } from '../resources/view.ts';
 import type { Verbs } from '../verbs/contract.ts';
-import { controllerCaller } from './caller.ts';
+import { controllerCaller } from '../verbs/controller-caller.ts';
 
 export interface LeadershipDeps {
   readonly leases: Resource;
   readonly verbs: Pick<Verbs, 'update'>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Shows that another one holds the lease. */
+  readonly waits?: Pick<Waits, 'begin'> | undefined;
 }
 
 export interface LeadershipOptions {
   readonly namespace: string;
   readonly name: string;
-  /** Of this server; no other's. */
+  /** Unique identity of this server. */
   readonly identity: string;
 }
 
-/** Until a Lease that is not renewed is free; until its holder stops if it can't renew; between two tries. In ms. */
+/** Lease duration; renew deadline of the holder; retry period. In ms. */
 const LEASE_MS = 15_000;
 const RENEW_MS = 10_000;
 const RETRY_MS = 2000;
 
-/** Another one holds it. */
+/** Another server holds the Lease. */
 class HeldError extends Error {
   override readonly name = 'HeldError';
 }
 
-/** What was seen of the holder, and when by our own clock: the clocks of others may differ. */
+/** Last observed holder, and the time of the observation by our own clock: clocks of other servers may
+ *  differ. */
 interface Seen {
   readonly holder: string;
   readonly renewed: string;
@@ -42,9 +48,9 @@ interface Seen {
 }
 
 interface Claim {
-  /** Takes the Lease or renews it. @throws HeldError, or what the store says */
+  /** Acquires or renews the Lease. @throws HeldError, or errors of the store */
   take(signal: AbortSignal): Promise<void>;
-  /** Gives it up, so that others need not wait. */
+  /** Releases it, so that other servers need not wait for its expiry. */
   giveUp(): Promise<void>;
 }
 
@@ -99,7 +105,7 @@ function createClaim(deps: LeadershipDeps, { namespace, name, identity }: Leader
     giveUp: () =>
       change((live) => {
         if (live === undefined || typed<Lease>(live).spec?.holderIdentity !== identity) {
-          throw new HeldError('the lease is not ours');
+          throw new HeldError('the lease is held by another server');
         }
         membersOf(live, 'spec')['holderIdentity'] = '';
         return live;
@@ -107,7 +113,8 @@ function createClaim(deps: LeadershipDeps, { namespace, name, identity }: Leader
   };
 }
 
-/** Rejects when the work takes too long: a store that hangs must not make a leader of one who can't renew. */
+/** Rejects when the work takes too long: with an unresponsive store, a server that cannot renew must not stay
+ *  leader. */
 async function inTime(
   clock: Clock,
   limitMs: number,
@@ -117,7 +124,7 @@ async function inTime(
   const over = new AbortController();
   const end = Promise.withResolvers<never>();
   const timer = clock.setTimer(() => {
-    const late = new Error(`the lease could not be renewed within ${limitMs} ms`);
+    const late = new Error(`failed to renew the lease within ${limitMs} ms`);
     end.reject(late);
     over.abort(late);
   }, limitMs);
@@ -128,7 +135,8 @@ async function inTime(
   }
 }
 
-/** Renews until the signal fires or it was not possible in time. `takenMs`: when it was about to be taken. */
+/** Renews until the signal is aborted or the deadline has passed. `takenMs`: time just before the
+ *  acquisition. */
 async function keep(
   claim: Claim,
   { clock, log }: LeadershipDeps,
@@ -145,15 +153,15 @@ async function keep(
       renewedMs = startedMs;
     } catch (err) {
       if (err instanceof HeldError || clock.monotonic() - renewedMs >= RENEW_MS) {
-        log.warn({ err }, 'Leadership was lost');
+        log.warn({ err }, 'Leadership lost');
         return;
       }
     }
   }
 }
 
-/** Has the work done whenever this server leads, until the signal fires. The work's own signal fires when it must
- *  stop. */
+/** Runs the task whenever this server leads, until the signal is aborted. The task's own signal is aborted
+ *  when it must stop. */
 export async function runAsLeader(
   deps: LeadershipDeps,
   options: LeadershipOptions,
@@ -162,23 +170,30 @@ export async function runAsLeader(
 ): Promise<void> {
   const { clock, log } = deps;
   const claim = createClaim(deps, options);
+  const what = `lease ${options.namespace}/${options.name}`;
+  let wait: Wait | undefined;
   while (!signal.aborted) {
+    wait ??= deps.waits?.begin(what, NO_RESPONSE);
     const takenMs = clock.monotonic();
     const leads = await claim.take(signal).then(
       () => true,
       (err: unknown) => {
-        if (!(err instanceof HeldError)) log.debug({ err }, 'Leadership was not found out');
+        wait?.because(messageOf(err));
+        if (!(err instanceof HeldError)) log.debug({ err }, 'Failed to acquire leadership');
         return false;
       },
     );
     if (leads) {
+      wait?.end();
+      wait = undefined;
       const leading = new AbortController();
       const working = work(AbortSignal.any([signal, leading.signal]));
       await Promise.race([keep(claim, deps, takenMs, signal), working]);
-      leading.abort(new Error('this server leads no more'));
+      leading.abort(new Error('this server is no longer the leader'));
       await working;
       await claim.giveUp().catch(() => undefined);
     }
     await sleep(clock, RETRY_MS, signal).catch(() => undefined);
   }
+  wait?.end();
 }

@@ -1,17 +1,17 @@
-/** The resources that a definition stands for: one for each version that is served. Source: apiextensions/v1. */
+/** Resources of a definition: one for each served version. Source: apiextensions/v1. */
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionNames,
   CustomResourceDefinitionVersion,
-} from '#api/schema/gen/apiextensions-v1.ts';
+} from '#api/gen/apiextensions-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Resource, ResourceInfo, StorageInfo, SubresourceInfo } from '../resources/contract.ts';
-import { type ConvertElsewhere, customConversion } from './conversion.ts';
+import { type ConvertElsewhere, customConversion } from './conversion/conversion.ts';
 import { type CustomTable, customTable } from './custom-rows.ts';
 import { customScale } from './custom-scale.ts';
-import { type CustomSchema, createCustomSchema } from './custom-schema.ts';
 import { customParts, customStrategy } from './custom-strategy.ts';
 import { completeNames, holds, servedNames, storagePrefix, storageVersion } from './definition.ts';
+import { type CustomSchema, createCustomSchema } from './schema/custom-schema.ts';
 
 export interface CustomResourceOptions {
   /** Of every version. */
@@ -74,7 +74,7 @@ function infoOf(
 /** Changes of a definition that let old objects differ from what its schemas say now. Deletion counts as a change. */
 function isOutdated({ metadata }: CustomResourceDefinition): boolean {
   const deletion = metadata?.deletionTimestamp === undefined ? 0 : 1;
-  return (metadata?.generation ?? 1) - deletion > 1;
+  return (metadata?.generation ?? 1) > 1 + deletion;
 }
 
 function deprecationOf(

@@ -1,7 +1,8 @@
 /** Table rows of custom resources: the columns of the definition, each with the path of its value. Pure.
  *  Source: apiextensions/v1, additionalPrinterColumns. */
+
+import type { CustomResourceColumnDefinition } from '#api/gen/apiextensions-v1.ts';
 import { findFirst, type JsonPath, parseJsonPath } from '#api/meta/json-path.ts';
-import type { CustomResourceColumnDefinition } from '#api/schema/gen/apiextensions-v1.ts';
 import type { ApiObject, Cell, ColumnDefinition, Strategy } from '../resources/contract.ts';
 import { formatAge } from '../resources/rows.ts';
 
@@ -25,7 +26,7 @@ const AGE: CustomResourceColumnDefinition = {
   jsonPath: '.metadata.creationTimestamp',
 };
 
-/** Texts longer than any terminal is wide serve nobody. */
+/** Longer strings than any terminal is wide are useless. */
 const LONGEST_TEXT = 4096;
 
 function textCell(value: unknown): string {
@@ -48,9 +49,10 @@ export function cellOf(type: string, value: unknown, nowMs: number): Cell {
     case 'date':
       return dateCell(value, nowMs);
     case 'integer':
+      if (typeof value === 'bigint') return value;
       return typeof value === 'number' ? Math.trunc(value) : null;
     case 'number':
-      return typeof value === 'number' ? value : null;
+      return typeof value === 'number' || typeof value === 'bigint' ? value : null;
     case 'boolean':
       return typeof value === 'boolean' ? value : null;
     default:

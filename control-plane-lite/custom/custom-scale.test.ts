@@ -37,6 +37,17 @@ describe('customScale', () => {
     });
   });
 
+  test.each<readonly [number | bigint, number]>([
+    [2 ** 31 - 1, 2 ** 31 - 1],
+    [2 ** 31, -(2 ** 31)],
+    [2n ** 53n + 1n, 1],
+    [2n ** 63n - 1n, -1],
+    [-(2n ** 63n), 0],
+  ])('shows what 32 bits hold of %s', (there, shown) => {
+    const given = object({ spec: { size: { wanted: 1 } }, status: { there } });
+    expect(scale.scaleOf(given)).toMatchObject({ status: { replicas: shown } });
+  });
+
   test('cannot show what is not there', () => {
     expect(() => scale.scaleOf(object({ spec: { size: { wanted: 'three' } } }))).toThrow('.spec.size.wanted');
   });

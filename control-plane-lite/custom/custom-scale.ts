@@ -1,9 +1,11 @@
 /** The scale subresource of custom resources: paths of the definition say where the numbers are. Pure.
  *  Source: apiextensions/v1, CustomResourceSubresourceScale; autoscaling/v1 Scale. */
+
+import type { CustomResourceSubresourceScale } from '#api/gen/apiextensions-v1.ts';
+import type { Scale } from '#api/gen/autoscaling-v1.ts';
+import { isWhole } from '#api/kit/int64.ts';
 import { findFirst, type JsonPath, parseJsonPath } from '#api/meta/json-path.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { CustomResourceSubresourceScale } from '#api/schema/gen/apiextensions-v1.ts';
-import type { Scale } from '#api/schema/gen/autoscaling-v1.ts';
 import type { ApiObject, ScaleAccess } from '../resources/contract.ts';
 import { type Members, membersOf, typed } from '../resources/view.ts';
 
@@ -17,7 +19,9 @@ function metadataOf({ metadata }: ApiObject): ApiObject['metadata'] {
 
 function integerAt(object: ApiObject, path: JsonPath): number | undefined {
   const value = findFirst(path, object);
-  return typeof value === 'number' && Number.isInteger(value) ? value : undefined;
+  if (!isWhole(value)) return undefined;
+  // A Scale has 32 bits: those that fit, as upstream.
+  return typeof value === 'bigint' ? Number(BigInt.asIntN(32, value)) : value | 0;
 }
 
 /** Names of the members that a simple path such as `.spec.replicas` leads through. */

@@ -1,10 +1,11 @@
-/** What creation and change mean for the objects of a definition. Source: document 1, 2.1; apiextensions/v1. */
+/** Create and update strategy of custom objects. Source: object lifecycle, document 1 §2.1;
+ *  apiextensions/v1. */
 import { isDeepStrictEqual } from 'node:util';
 import { methodNotSupported } from '#api/meta/status-errors.ts';
 import type { ApiObject, PartStrategy, ResourceInfo, Strategy } from '../resources/contract.ts';
 import { keepAllBut } from '../resources/generic.ts';
 import type { CustomTable } from './custom-rows.ts';
-import type { CustomSchema } from './custom-schema.ts';
+import type { CustomSchema } from './schema/custom-schema.ts';
 
 export interface CustomStrategyOptions {
   readonly info: ResourceInfo;

@@ -1,9 +1,9 @@
-/** A custom resource definition as the rest of this room reads it. Pure. Source: apiextensions/v1. */
+/** A CustomResourceDefinition, parsed for this folder. Pure. Source: apiextensions/v1. */
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionNames,
   CustomResourceDefinitionVersion,
-} from '#api/schema/gen/apiextensions-v1.ts';
+} from '#api/gen/apiextensions-v1.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
 

@@ -1,4 +1,4 @@
-/** Schemas and objects of people who mean no good: whatever they write is told as a fault, or does no harm. */
+/** Malicious schemas and objects: every one is reported as a validation error or harmless. */
 import {
   type Arbitrary,
   array,
@@ -16,9 +16,9 @@ import {
 import { describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { ApiObject } from '../resources/contract.ts';
-import { createCustomSchema } from './custom-schema.ts';
-import { readJsonSchema } from './json-schema.ts';
-import { schemaFaults } from './structural-schema.ts';
+import { createCustomSchema } from './schema/custom-schema.ts';
+import { readJsonSchema } from './schema/json-schema.ts';
+import { schemaFaults } from './schema/structural-schema.ts';
 
 const vocabulary = VOCABULARIES.plat;
 const prefix = vocabulary.schemaExtensionPrefix;

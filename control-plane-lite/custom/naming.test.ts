@@ -1,8 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type {
-  CustomResourceDefinition,
-  CustomResourceDefinitionNames,
-} from '#api/schema/gen/apiextensions-v1.ts';
+import type { CustomResourceDefinition, CustomResourceDefinitionNames } from '#api/gen/apiextensions-v1.ts';
 import { completeNames } from './definition.ts';
 import { decideNames, isContested, takenNames } from './naming.ts';
 

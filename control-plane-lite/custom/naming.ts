@@ -1,11 +1,11 @@
-/** Which of a definition's names it gets: no two definitions of a group share one, nor does one share it with the
- *  platform. Every API server decides by itself and comes to the same result. Pure.
- *  Source: apiextensions/v1, conditions NamesAccepted and Established; upstream's naming controller. */
+/** Name acceptance of definitions: no two definitions of a group share a name, nor does one share a name with
+ *  a built-in resource. Every API server decides by itself with the same result. Pure. Source:
+ *  apiextensions/v1, conditions NamesAccepted and Established; upstream's naming controller. */
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionCondition,
   CustomResourceDefinitionNames,
-} from '#api/schema/gen/apiextensions-v1.ts';
+} from '#api/gen/apiextensions-v1.ts';
 import type { ResourceInfo } from '../resources/contract.ts';
 import { completeNames, holds } from './definition.ts';
 

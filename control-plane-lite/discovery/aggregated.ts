@@ -1,6 +1,6 @@
-/** Discovery in one piece: all groups, versions and resources in a single list, for clients that ask for it.
+/** Aggregated discovery: all groups, versions and resources in a single list, for clients that request it.
  *  Pure. Source: apidiscovery v2 and v2beta1, whose JSON is the same. */
-import type { APIResource } from '#api/schema/gen/meta-v1.ts';
+import type { APIResource } from '#api/gen/meta-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { type Clause, matches, parseAccept } from '../content/negotiation.ts';
 import type { ServedGroup, ServedVersion } from './groups.ts';

@@ -1,6 +1,7 @@
-/** Resources as discovery lists them. Pure. Source: facts README, api-resources; document 1, 4.1. */
+/** Resources as listed by discovery. Pure. Source: facts README, api-resources; discovery, document 1
+ *  §4.1. */
 import { createHash } from 'node:crypto';
-import type { APIResource } from '#api/schema/gen/meta-v1.ts';
+import type { APIResource } from '#api/gen/meta-v1.ts';
 import type { Resource, SubresourceInfo } from '../resources/contract.ts';
 
 /** Bytes of a hash that tell stored versions apart. */

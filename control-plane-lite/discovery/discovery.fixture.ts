@@ -33,7 +33,7 @@ export function customResource({ group, version, plural, kind }: CustomNames): R
     },
     schema: {
       decode: () => {
-        throw new Error('nothing is decoded here');
+        throw new Error('decoding is not supported by this fixture');
       },
       applyDefaults: () => undefined,
       model: UNTYPED,

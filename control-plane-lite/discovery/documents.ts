@@ -1,11 +1,12 @@
-/** What `/api`, `/apis` and the paths below them answer. Pure. Source: document 1, 4.1; meta/v1 of the facts. */
+/** Documents of `/api`, `/apis` and the paths below them. Pure. Source: discovery, document 1 §4.1; meta/v1
+ *  of the facts. */
 import type {
   APIGroup,
   APIGroupList,
   APIResourceList,
   APIVersions,
   GroupVersionForDiscovery,
-} from '#api/schema/gen/meta-v1.ts';
+} from '#api/gen/meta-v1.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import type { ServedGroup, ServedVersion } from './groups.ts';
 

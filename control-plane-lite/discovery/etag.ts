@@ -1,5 +1,5 @@
-/** Answers that clients keep and ask about again: whether theirs is still the current one. Pure.
- *  Source: RFC 9110, 8.8.3 and 13.1.2. */
+/** Conditional requests: decides whether a client's cached response is still current. Pure. Source: RFC 9110,
+ *  8.8.3 and 13.1.2. */
 import { createHash } from 'node:crypto';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
 
@@ -12,8 +12,7 @@ export interface Kept {
 }
 
 /** The entity tag of a body. */
-export const etagOf = (body: Buffer | string): string =>
-  `"${createHash('sha256').update(body).digest('hex')}"`;
+const etagOf = (body: Buffer | string): string => `"${createHash('sha256').update(body).digest('hex')}"`;
 
 export const kept = (contentType: string, body: Buffer): Kept => ({ contentType, body, etag: etagOf(body) });
 
@@ -37,7 +36,7 @@ export function answerKept(
     status: current ? 304 : 200,
     contentType,
     body: current ? [] : body,
-    // The type decides what a client has kept, so it is told again with a 304.
+    // The media type decides which response a client has cached, so a 304 repeats it.
     headers: { ETag: etag, Vary: 'Accept', ...(current ? {} : more) },
   };
 }

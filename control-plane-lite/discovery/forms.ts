@@ -1,6 +1,7 @@
-/** Documents of discovery in the forms that clients take. */
-import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
+/** Discovery documents in the representations that clients accept. */
+
 import { formatYaml } from '#api/codec/yaml.ts';
+import type { ApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { contentTypeOf, type MediaType, negotiate, type Offer, wantsPretty } from '../content/negotiation.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';

@@ -1,5 +1,5 @@
-/** The order of API groups: where a short name could mean resources of several groups, clients take the one of the
- *  group that comes first. Pure. Source: the priorities that upstream registers its groups with. */
+/** Order of API groups: clients resolve an ambiguous short name to the first group that has it. Pure. Source:
+ *  the priorities that upstream registers its groups with. */
 import type { Vocabulary } from '#api/vocabulary.ts';
 
 /** Groups by their names without the domain. */
@@ -24,6 +24,8 @@ const PRIORITIES: Readonly<Record<string, number>> = {
   node: 16_300,
   discovery: 16_200,
   'flowcontrol.apiserver': 16_100,
+  // Low, as upstream's metrics server has it: `pods` and `nodes` are those of the core group.
+  metrics: 100,
 };
 
 /** Groups of custom resources. */

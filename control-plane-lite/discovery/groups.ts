@@ -1,6 +1,6 @@
-/** The API groups that are served, with their versions in the order in which clients should prefer them: those of
- *  the registry, and those that other servers answer for. Pure. */
-import type { APIResource } from '#api/schema/gen/meta-v1.ts';
+/** Served API groups with their versions in order of preference: those of the registry, and those of
+ *  aggregated servers. Pure. */
+import type { APIResource } from '#api/gen/meta-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Handler } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
@@ -17,13 +17,14 @@ export interface ExtraGroup {
   readonly priority?: number;
   /** Resources of its versions, as that server lists them; a version without is shown as stale. */
   readonly resources?: Readonly<Record<string, readonly APIResource[]>>;
-  /** Brings a request below `/apis/<group>/<version>` to that server. Default: only what is known here is told. */
+  /** Forwards a request below `/apis/<group>/<version>` to that server. Default: only local knowledge is
+   *  served. */
   readonly forward?: Handler;
 }
 
 export interface ServedVersion {
   readonly version: string;
-  /** `undefined`: another server knows them, and hasn't told. */
+  /** `undefined`: an aggregated server has them, and has not reported them. */
   readonly resources: readonly APIResource[] | undefined;
   readonly forward?: Handler;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createApiProtobuf } from '#api/codec/api-protobuf.ts';
+import { createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';
 import type { ApiRequest, ApiResponse, BytesResponse } from '../http/contract.ts';
 import { builtinResources } from '../resources/builtin.ts';
@@ -249,7 +249,7 @@ describe('the whole list', () => {
 });
 
 describe('groups of other servers', () => {
-  const extra: ExtraGroup = { group: 'metrics.example.com', versions: ['v1beta1'], priority: 100 };
+  const extra: ExtraGroup = { group: 'metrics.example.com', versions: ['v1beta1'], priority: 50 };
 
   it('come last when their priority is low, as stale where nothing is known of them', () => {
     const site = createSite();

@@ -1,6 +1,7 @@
-/** `/`, `/api`, `/apis`, what is below them up to a group's version, and `/version`. */
-import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
+/** Routes `/`, `/api`, `/apis`, the paths below them up to a group version, and `/version`. */
+
 import { StatusError } from '#api/meta/status-error.ts';
+import type { ApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiRequest, ApiResponse, Handler, PathRoute } from '../http/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';

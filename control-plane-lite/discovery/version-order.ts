@@ -1,4 +1,4 @@
-/** The order of an API group's versions: the one that clients should use comes first. Pure. */
+/** Order of an API group's versions: the preferred one comes first. Pure. */
 
 interface Parsed {
   /** 3: stable, 2: beta, 1: alpha, 0: no version of the usual form. */

@@ -1,5 +1,5 @@
-/** `/version`: which release of the API this is, and what runs it. Source: version of the facts. */
-import type { Info } from '#api/schema/gen/version.ts';
+/** Route `/version`: the release of the API, and the platform of the server. Source: version of the facts. */
+import type { Info } from '#api/gen/version.ts';
 
 /** The release of the API whose behaviour the server has. */
 export const API_RELEASE = { major: '1', minor: '24', patch: '17' } as const;

@@ -1,11 +1,14 @@
-/** `serviceaccounts/<name>/token`: a token for the account, for a time, perhaps bound to a pod or a secret.
- *  Nothing of it is stored. Source: document 2, 5.2; upstream's TokenRequest, release 1.24. */
+/** `serviceaccounts/<name>/token`: issues a time-limited token for the account, optionally bound to a pod or
+ *  a secret. Stores nothing. Source: service account tokens, document 2 §5.2; upstream's TokenRequest,
+ *  release 1.24. */
+
+import type { BoundObjectReference, TokenRequest } from '#api/gen/authentication-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
+import type { Int64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid, notFound } from '#api/meta/status-errors.ts';
 import { formatTime } from '#api/meta/time.ts';
-import type { BoundObjectReference, TokenRequest } from '#api/schema/gen/authentication-v1.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { createFaults } from '#api/schema/validation/faults.ts';
 import type { BoundObject } from '../authn/service-account/claims.ts';
 import type { TokenIssuer } from '../authn/service-account/issuer.ts';
@@ -18,7 +21,7 @@ import { parseWriteQuery } from './query.ts';
 
 export interface AccountTokenEndpoint {
   readonly issuer: TokenIssuer;
-  /** The body. */
+  /** The request body. */
   readonly target: BodyTarget;
 }
 
@@ -27,7 +30,7 @@ const MAX_SECONDS = 2 ** 32;
 const DEFAULT_SECONDS = 3600;
 const PLURALS = { Pod: 'pods', Secret: 'secrets' } as const;
 
-/** @throws StatusError NotFound without the account or what the token is to be bound to; Invalid, Conflict */
+/** @throws StatusError NotFound without the account or the bound object; Invalid, Conflict */
 export async function accountTokenEndpoint(
   deps: EndpointDeps,
   request: ApiRequest,
@@ -53,7 +56,7 @@ export async function accountTokenEndpoint(
   const bound = boundObjectRef === undefined ? undefined : boundTo(deps, namespace, name, boundObjectRef);
   const subject = { namespace, account: { name, uid: account.metadata.uid ?? '' }, bound };
   const nowMs = deps.clock.now();
-  const { token, expiresMs } = issuer.issue(subject, audiences, nowMs, expirationSeconds);
+  const { token, expiresMs } = issuer.issue(subject, audiences, nowMs, Number(expirationSeconds));
   return deps.content.plain(request, 201, {
     ...body,
     metadata: { name, namespace, creationTimestamp: formatTime(nowMs) },
@@ -67,14 +70,14 @@ const subjectOf = ({ apiVersion, kind }: BodyTarget): { group: string; name: str
   name: kind,
 });
 
-/** The newest state of an object. @throws StatusError NotFound */
+/** Returns the newest state of an object. @throws StatusError NotFound */
 function existing({ cache }: EndpointDeps, resource: Resource, namespace: string, name: string): ApiObject {
   const object = cache.resource(resource.storage).get(`${namespace}/${name}`)?.object();
   if (object === undefined) throw notFound({ group: resource.info.group, name: resource.info.plural }, name);
   return object;
 }
 
-function faultsOf(seconds: number, reference: BoundObjectReference | undefined): readonly FieldError[] {
+function faultsOf(seconds: Int64, reference: BoundObjectReference | undefined): readonly FieldError[] {
   const faults = createFaults();
   const path = 'spec.expirationSeconds';
   if (seconds < MIN_SECONDS) faults.invalid(path, seconds, 'may not specify a duration less than 10 minutes');
@@ -91,7 +94,8 @@ function kindOf({ apiVersion, kind }: BoundObjectReference): BoundObject['kind']
   return apiVersion === 'v1' && (kind === 'Pod' || kind === 'Secret') ? kind : undefined;
 }
 
-/** @throws StatusError NotFound; Conflict if another object is meant; BadRequest for the pod of another account */
+/** @throws StatusError NotFound; Conflict if the UID differs; BadRequest for a pod that runs with another
+ *  account */
 function boundTo(
   deps: EndpointDeps,
   namespace: string,

@@ -6,7 +6,7 @@ import { callerOf, type EndpointDeps, refOf } from './deps.ts';
 import { parseWriteQuery } from './query.ts';
 import { targetOf } from './write.ts';
 
-/** @throws StatusError Conflict if the pod has a node already */
+/** @throws StatusError Conflict if the pod already has a node */
 export async function bindingEndpoint(
   deps: EndpointDeps,
   request: ApiRequest,

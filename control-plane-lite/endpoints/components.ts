@@ -1,11 +1,11 @@
-/** `componentstatuses`: the parts of a control plane and whether they work, found out when somebody asks. */
+/** `componentstatuses`: the health of the control plane's components, determined on request. */
 import { asError } from '#api/kit/clock.ts';
 import { describeError } from '#api/kit/error-chain.ts';
 import { notFound } from '#api/meta/status-errors.ts';
-import { StoredObject } from '../cache/cached-object.ts';
-import { createKeeper } from '../cache/keeper.ts';
-import { decideList } from '../cache/list-semantics.ts';
-import { compileSelection } from '../cache/selection.ts';
+import { decideList } from '../cache/list/list-semantics.ts';
+import { StoredObject } from '../cache/state/cached-object.ts';
+import { createLruBudget } from '../cache/state/lru-budget.ts';
+import { compileSelection } from '../cache/state/selection.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 import { resourceSubject } from '../verbs/deps.ts';
@@ -14,9 +14,9 @@ import { parseSelectors } from './query.ts';
 import { checkFields, stateRequest } from './read.ts';
 
 export interface Component {
-  /** As upstream names it. */
+  /** Upstream's name of the component. */
   readonly name: string;
-  /** What there is to say of one that works. @throws Error that says what is wrong */
+  /** Returns the message of a healthy component. @throws Error with the reason if it is unhealthy */
   check(): string | Promise<string>;
 }
 
@@ -35,7 +35,7 @@ async function statusOf(component: Component): Promise<StoredObject> {
   const metadata = { name: component.name, creationTimestamp: null };
   const conditions = [await conditionOf(component)];
   const object = { kind: 'ComponentStatus', apiVersion: 'v1', metadata, conditions };
-  const context = { selectable: {}, parsed: createKeeper(0), forms: createKeeper(0) };
+  const context = { selectable: {}, parsed: createLruBudget(0), forms: createLruBudget(0) };
   return new StoredObject(component.name, 0, Buffer.from(JSON.stringify(object)), context);
 }
 

@@ -1,21 +1,21 @@
-/** The options of a connection to a pod, a node or a service: an object that is read from the request's query and shown to
- *  admission, which may change it; the connection is made with what it says then. Pure.
- *  Source: upstream's PodExecOptions and its like; document 2, 2.6 (operation CONNECT). */
+/** Options of a connect subresource of a pod, a node or a service: an object parsed from the request's query
+ *  and passed through admission, which may change it; the connection uses the result. Pure.
+ *  Source: upstream's PodExecOptions and its siblings; operation CONNECT, document 2 §2.6. */
 import { StatusError } from '#api/meta/status-error.ts';
 import { type JsonField, jsonFields } from '#api/schema/registry.ts';
 import type { ApiObject } from '../resources/contract.ts';
 
-/** What a connection is asked for. */
+/** The parsed options of a connect request. */
 export interface Asked {
   readonly query: URLSearchParams;
-  /** What follows the subresource in the path, decoded; empty, or from a slash on. */
+  /** Path after the subresource, decoded; empty or starting with a slash. */
   readonly path: string;
 }
 
-/** The member that has the rest of the path. */
+/** The field that contains the rest of the path. */
 const PATH = 'path';
 
-/** Upstream's reading of a switch in a query: there, and not said to be off. */
+/** Upstream's conversion of a boolean query parameter: true if present and not an explicit false. */
 export function isOn(query: URLSearchParams, key: string): boolean {
   const value = query.get(key);
   return value !== null && value !== '0' && value.toLowerCase() !== 'false';
@@ -32,7 +32,7 @@ function numbersOf(query: URLSearchParams, key: string): readonly number[] {
   throw new StatusError('BadRequest', `${key}: ${JSON.stringify(bad)} is not a whole number`);
 }
 
-/** The value of a field; `undefined` where the request leaves it out.
+/** Returns the value of a field; `undefined` if the request omits it.
  *  @throws StatusError BadRequest */
 function valueOf({ json, type }: JsonField, { query, path }: Asked): unknown {
   if (json === PATH) return path === '' ? undefined : path;
@@ -52,8 +52,8 @@ function valueOf({ json, type }: JsonField, { query, path }: Asked): unknown {
   }
 }
 
-/** The options of a kind such as `PodExecOptions` as an object.
- *  @throws StatusError BadRequest if the query has a value that is none of its field */
+/** Returns the options of a kind such as `PodExecOptions` as an object.
+ *  @throws StatusError BadRequest if the query has an invalid value */
 export function connectOptions(kind: string, asked: Asked): ApiObject {
   const options: ApiObject = { apiVersion: 'v1', kind, metadata: {} };
   for (const field of fieldsOf(kind)) {
@@ -63,7 +63,7 @@ export function connectOptions(kind: string, asked: Asked): ApiObject {
   return options;
 }
 
-/** What the options ask for. */
+/** Returns the connect request that the options describe. */
 export function askedBy(options: ApiObject): Asked {
   const query = new URLSearchParams();
   for (const { json } of fieldsOf(options.kind)) {

@@ -1,4 +1,6 @@
-/** What the endpoints need of content: bodies as values, and objects as responses in the form that a client accepts. */
+/** Content interface of the endpoints: request bodies as values, and objects as responses in a format that
+ *  the client accepts. */
+import type { Steps } from '#api/kit/steps.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import type { ByteSink, CachedObject, EventEncoder } from '../cache/contract.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
@@ -6,12 +8,12 @@ import type { ApiObject, ObjectSchema, Resource } from '../resources/contract.ts
 import type { Outcome } from '../verbs/contract.ts';
 import type { FieldValidation } from './query.ts';
 
-/** What a body is to be. */
+/** The expected kind of a body. */
 export interface BodyTarget {
   readonly schema: ObjectSchema;
   readonly apiVersion: string;
   readonly kind: string;
-  /** Other versions whose objects look the same. */
+  /** Other versions with the same object format. */
   readonly aliases?: readonly string[];
 }
 
@@ -23,7 +25,7 @@ export interface PatchBody {
 export interface PageToShow {
   readonly items: readonly CachedObject[];
   readonly revision: number;
-  /** Token of the next page; empty: there is none. */
+  /** Token of the next page; empty if there is none. */
   readonly continue: string;
   readonly remaining?: number;
 }
@@ -34,9 +36,17 @@ export interface Watching {
   readonly binary: boolean;
   /** Bytes of an ERROR event. */
   error(status: object): Buffer;
-  /** Where the encoder's bytes have to pass on their way to the client: they are not what it asked for until what
-   *  takes its time (a conversion by a webhook) is done. */
+  /** Present if the encoder's bytes need asynchronous processing (a conversion by a webhook) on their way to
+   *  the client. */
   pass?(sink: ByteSink): ByteSink;
+}
+
+export interface CheckTerms {
+  readonly words?: FieldError[];
+  /** An object that was checked; what the value has from it may be taken as it is. */
+  readonly known?: ApiObject | undefined;
+  /** The value may be large: steps are to be short. */
+  readonly inSlices?: boolean;
 }
 
 export interface Content {
@@ -45,25 +55,25 @@ export interface Content {
     request: ApiRequest,
     target: BodyTarget,
     validation: FieldValidation,
-    /** Takes faults that leave the object readable, to be told along with others; else they are thrown. */
+    /** Collects decoding faults that leave the object readable, to be reported with validation errors;
+     *  otherwise they are thrown. */
     words?: FieldError[],
   ): Promise<ApiObject>;
-  /** A value that was made here (patched), checked as a body is. `known`: an object that was; what the value has from
-   *  it may be taken as it is. */
+  /** Checks a value produced by the server (by a patch) like a body. `known`: an object checked before; parts
+   *  that the value shares with it are not checked again. */
   checkObject(
     request: ApiRequest,
     value: unknown,
     target: BodyTarget,
     validation: FieldValidation,
-    words?: FieldError[],
-    known?: ApiObject,
-  ): ApiObject;
+    terms: CheckTerms,
+  ): Steps<ApiObject>;
   /** The body as options of this kind; `undefined` if it is empty. */
   readOptions(request: ApiRequest, kind: string): Promise<Readonly<Record<string, unknown>> | undefined>;
-  /** `resource`: what is patched, if not all kinds of patches are for it.
+  /** `resource`: the patched resource, if it does not accept all kinds of patches.
    *  @throws StatusError UnsupportedMediaType, BadRequest */
   readPatch(request: ApiRequest, validation: FieldValidation, resource?: Resource): Promise<PatchBody>;
-  /** @throws StatusError NotAcceptable, before anything is done */
+  /** @throws StatusError NotAcceptable, before any change */
   checkAccept(request: ApiRequest, resource: Resource): void;
   object(request: ApiRequest, resource: Resource, status: number, outcome: Outcome): Promise<ApiResponse>;
   cached(request: ApiRequest, resource: Resource, entry: CachedObject): Promise<ApiResponse>;

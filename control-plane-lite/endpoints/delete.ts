@@ -1,10 +1,10 @@
-/** delete and deletecollection. Source: document 1, 3; document 3, 4.2. */
+/** delete and deletecollection. Source: deletion, document 1 §3; document 3 §4.2. */
 import { invalid } from '#api/meta/status-errors.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 import type { DeleteRequest, Deletion, Preconditions } from '../verbs/contract.ts';
 import { callerOf, type EndpointDeps, refOf } from './deps.ts';
-import { booleanParameter, integerParameter, parseDryRun, parseSelectors } from './query.ts';
+import { booleanParameter, integerParameter, limitParameter, parseDryRun, parseSelectors } from './query.ts';
 import { checkFields } from './read.ts';
 
 const POLICIES = ['Orphan', 'Background', 'Foreground'] as const;
@@ -32,13 +32,13 @@ function preconditionsOf(value: unknown): Preconditions | undefined {
   return { ...(isText(uid) ? { uid } : {}), ...(isText(resourceVersion) ? { resourceVersion } : {}) };
 }
 
-/** The deprecated way to say how dependents fare. */
+/** The deprecated option for dependents (`orphanDependents`). */
 function orphanPolicy(orphan: unknown): Policy | undefined {
   if (orphan === undefined) return undefined;
   return orphan === true ? 'Orphan' : 'Background';
 }
 
-/** Options of the body, else of the query. @throws StatusError BadRequest, Invalid */
+/** Returns the options of the body, else of the query. @throws StatusError BadRequest, Invalid */
 async function deleteRequestOf(deps: EndpointDeps, request: ApiRequest): Promise<DeleteRequest> {
   const { query } = request;
   const body = (await deps.content.readOptions(request, 'DeleteOptions')) ?? {};
@@ -47,7 +47,9 @@ async function deleteRequestOf(deps: EndpointDeps, request: ApiRequest): Promise
     : [];
   const seconds = body['gracePeriodSeconds'];
   const gracePeriodSeconds =
-    typeof seconds === 'number' ? seconds : integerParameter(query, 'gracePeriodSeconds');
+    typeof seconds === 'number' || typeof seconds === 'bigint'
+      ? seconds
+      : integerParameter(query, 'gracePeriodSeconds');
   const policy = isText(body['propagationPolicy'])
     ? body['propagationPolicy']
     : (query.get('propagationPolicy') ?? '');
@@ -85,7 +87,7 @@ const statusOf = (resource: Resource, { object }: Deletion): object => {
   };
 };
 
-/** 200 with the object where the kind shows it or it is still there, else with a Status. */
+/** 200 with the object if the kind returns it or it still exists, else with a Status. */
 export async function deleteEndpoint(
   deps: EndpointDeps,
   request: ApiRequest,
@@ -110,7 +112,7 @@ export async function deleteCollectionEndpoint(
   const selectors = parseSelectors(request.query);
   checkFields(resource, selectors.fields);
   const { namespace } = request.info;
-  const limit = integerParameter(request.query, 'limit') ?? 0;
+  const limit = limitParameter(request.query) ?? 0;
   const selection = {
     ...selectors,
     ...(namespace === '' ? {} : { namespace }),

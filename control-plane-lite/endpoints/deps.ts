@@ -1,4 +1,4 @@
-/** What the endpoints are handed. */
+/** Dependencies of the endpoints. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Authorizer } from '../authz/contract.ts';
@@ -18,15 +18,15 @@ export interface EndpointDeps {
   readonly authorizer: Authorizer;
   readonly clock: Clock;
   readonly vocabulary: Vocabulary;
-  /** Answers for a resource that is not of this server (aggregated), before it is looked for here. */
+  /** Handles resources of aggregated servers; consulted before this server's own. */
   readonly delegate?: (request: ApiRequest) => Handler | undefined;
-  /** Pass-through subresources: `pods/exec`, `nodes/proxy`… */
+  /** Connect subresources: `pods/exec`, `nodes/proxy`… */
   readonly connect?: (request: ApiRequest, resource: Resource) => ConnectHandler | undefined;
 }
 
 export type ConnectHandler = (request: ApiRequest, asked: Asked) => ApiResponse | Promise<ApiResponse>;
 
-/** A class for its getter: the signal is made when first asked for, which it seldom is. */
+/** A class for its getter: the signal is created on first use, which is rare. */
 class RequestCaller implements Caller {
   readonly #request: ApiRequest;
   readonly user: UserInfo;
@@ -51,7 +51,7 @@ class RequestCaller implements Caller {
 
 export const callerOf = (request: ApiRequest): Caller => new RequestCaller(request);
 
-/** The path of a namespace has a namespace, to be authorized by; the object has none. */
+/** The path of a namespace contains a namespace for authorization; the object itself has none. */
 export const refOf = ({ info }: ApiRequest, resource: Resource): ObjectRef => ({
   resource,
   namespace: resource.info.namespaced ? info.namespace : '',

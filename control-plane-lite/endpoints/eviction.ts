@@ -1,21 +1,25 @@
-/** Evicts a pod: deletes it if the disruption budgets that cover it allow one more disruption.
+/** Eviction subresource: deletes a pod if the disruption budgets that cover it allow one more disruption.
  *  Source: policy/v1 Eviction; upstream's eviction subresource. */
+
+import { copyJson } from '#api/codec/copy-json.ts';
+import type { PodDisruptionBudget } from '#api/gen/policy-v1.ts';
 import { matchesLabels, selectorRequirements } from '#api/meta/selectors.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { tooManyRequests } from '#api/meta/status-errors.ts';
 import { formatTime } from '#api/meta/time.ts';
-import type { PodDisruptionBudget } from '#api/schema/gen/policy-v1.ts';
+import { SERVER } from '../authn/users.ts';
 import type { CachedObject } from '../cache/contract.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { disrupts, readEviction } from '../resources/core/pod-eviction.ts';
 import { membersOf, typed } from '../resources/view.ts';
+import type { Caller } from '../verbs/contract.ts';
 import { type BodyTarget } from './content.ts';
 import { callerOf, type EndpointDeps, refOf } from './deps.ts';
 import { parseWriteQuery } from './query.ts';
 import { findObject } from './read.ts';
 
-/** More pods than this are not remembered as being disrupted by one budget. */
+/** Maximum number of disrupted pods recorded in a budget. */
 const MAX_DISRUPTED = 2000;
 
 export async function evictionEndpoint(
@@ -27,7 +31,7 @@ export async function evictionEndpoint(
 ): Promise<ApiResponse> {
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'CreateOptions');
   const eviction = await deps.content.readObject(request, target, query.fieldValidation);
-  // Its versions look the same; admission is asked in the one that the subresource has.
+  // Its versions have the same format; admission sees the version of the subresource.
   eviction.apiVersion = target.apiVersion;
   const dryRun = readEviction(eviction, request.info.name).dryRun || query.dryRun;
   await deps.verbs.admit(
@@ -61,7 +65,7 @@ function covers(entry: CachedObject, pod: ApiObject): boolean {
   return selector !== undefined && matchesLabels(selectorRequirements(selector), pod.metadata.labels ?? {});
 }
 
-/** @throws StatusError TooManyRequests if the budget doesn't allow it, InternalError if there are several */
+/** @throws StatusError TooManyRequests if the budget doesn't allow it, InternalError if several budgets match */
 async function askBudget(
   deps: EndpointDeps,
   request: ApiRequest,
@@ -79,18 +83,24 @@ async function askBudget(
       'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
     );
   }
+  // Upstream's server looks at the budget alone then.
+  if (dryRun) return void spend(copyJson(budget.object()), pod, deps.clock.now());
+  // The server spends the budget: the client that evicts may have no right to budgets.
+  const { signal } = request;
+  const server: Caller = { user: SERVER, signal, warn: () => undefined, annotate: () => undefined };
+  const fieldManager = `${deps.vocabulary.componentPrefix}-apiserver`;
   await deps.verbs.update(
     { resource: budgets, namespace, name: budget.name },
     (live) => {
       if (live === undefined) throw new StatusError('NotFound', 'the disruption budget is gone');
       return spend(live, pod, deps.clock.now());
     },
-    { dryRun, fieldManager: 'eviction', allowCreate: false, subresource: 'status' },
-    callerOf(request),
+    { dryRun: false, fieldManager, allowCreate: false, subresource: 'status' },
+    server,
   );
 }
 
-/** The budget with one disruption less. */
+/** Returns the budget with one disruption less. */
 function spend(draft: ApiObject, pod: ApiObject, nowMs: number): ApiObject {
   const { status, metadata } = typed<PodDisruptionBudget>(draft);
   const name = metadata?.name ?? '';
@@ -101,7 +111,7 @@ function spend(draft: ApiObject, pod: ApiObject, nowMs: number): ApiObject {
   const disrupted = status?.disruptedPods ?? {};
   if (allowed < 0) throw new StatusError('Forbidden', `The disruption budget ${name} is negative`);
   if (Object.keys(disrupted).length > MAX_DISRUPTED) {
-    throw new StatusError('Forbidden', `The disruption budget ${name} has too many evictions under way`);
+    throw new StatusError('Forbidden', `The disruption budget ${name} has too many evictions in flight`);
   }
   if (allowed === 0) {
     throw refuse(

@@ -29,7 +29,7 @@ describe('booleanParameter', () => {
   ])('%s is %s', (text, expected) => {
     expect(booleanParameter(query(text), 'watch')).toBe(expected);
   });
-  test('refuses other words', () => {
+  test('rejects other words', () => {
     expect(reasonOf(() => booleanParameter(query('watch=maybe'), 'watch'))).toBe('BadRequest');
   });
 });
@@ -44,7 +44,7 @@ describe('integerParameter', () => {
   ])('%s is %s', (text, expected) => {
     expect(integerParameter(query(text), 'limit')).toBe(expected);
   });
-  test.each(['1.5', '0x10', '1e3', 'x', '99999999999999999999', ' 1'])('refuses %s', (text) => {
+  test.each(['1.5', '0x10', '1e3', 'x', '99999999999999999999', ' 1'])('rejects %s', (text) => {
     expect(reasonOf(() => integerParameter(query(`limit=${text}`), 'limit'))).toBe('BadRequest');
   });
 });
@@ -57,7 +57,7 @@ describe('parseDryRun', () => {
   ])('%j is %s (4.8)', (values, expected) => {
     expect(parseDryRun(values, 'CreateOptions')).toBe(expected);
   });
-  test('refuses other values', () => {
+  test('rejects other values', () => {
     expect(reasonOf(() => parseDryRun(['Server'], 'CreateOptions'))).toBe('Invalid');
   });
 });
@@ -74,7 +74,7 @@ describe('parseFieldManager', () => {
   ])('is the product of user agent %s otherwise', (agent, expected) => {
     expect(parseFieldManager(query(''), agent, 'PatchOptions')).toBe(expected);
   });
-  test.each(['x'.repeat(129), 'a%00b', 'a%0Ab'])('refuses %s', (text) => {
+  test.each(['x'.repeat(129), 'a%00b', 'a%0Ab'])('rejects %s', (text) => {
     expect(reasonOf(() => parseFieldManager(query(`fieldManager=${text}`), 'c', 'PatchOptions'))).toBe(
       'Invalid',
     );
@@ -82,7 +82,7 @@ describe('parseFieldManager', () => {
 });
 
 describe('parseFieldValidation', () => {
-  test('warns unless told otherwise', () => {
+  test('warns by default', () => {
     expect(parseFieldValidation(query(''), 'CreateOptions')).toBe('Warn');
     expect(parseFieldValidation(query('fieldValidation=Strict'), 'CreateOptions')).toBe('Strict');
     expect(reasonOf(() => parseFieldValidation(query('fieldValidation=strict'), 'CreateOptions'))).toBe(

@@ -1,5 +1,7 @@
-/** Query parameters of resource requests as values. Every fault is a StatusError that names the parameter.
- *  Source: document 1, 4.3 and 4.8. Pure. */
+/** Parses the query parameters of resource requests. Every error is a StatusError that names the parameter.
+ *  Pure. Source: query parameters, document 1 §4.3 and §4.8. */
+
+import { type Int64, int64Of, parseInt64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { type FieldRequirement, parseFieldSelector } from '#api/meta/field-selectors.ts';
 import { parseLabelSelector, type Requirement, SelectorError } from '#api/meta/selectors.ts';
@@ -28,24 +30,30 @@ export function booleanParameter(query: URLSearchParams, name: string): boolean 
   const text = query.get(name);
   if (text === null || text === 'false' || text === '0' || text === 'False' || text === 'FALSE') return false;
   if (text === '' || text === 'true' || text === '1' || text === 'True' || text === 'TRUE') return true;
-  throw new StatusError(
-    'BadRequest',
-    `query parameter ${name}: ${JSON.stringify(text)} is neither true nor false`,
-  );
+  throw new StatusError('BadRequest', `query parameter ${name}: ${JSON.stringify(text)} is not a boolean`);
 }
 
-/** A whole number, or undefined where the parameter is absent or empty. @throws StatusError BadRequest */
-export function integerParameter(query: URLSearchParams, name: string): number | undefined {
+/** Returns an integer, or undefined if the parameter is absent or empty. @throws StatusError BadRequest */
+export function integerParameter(query: URLSearchParams, name: string): Int64 | undefined {
   const text = query.get(name);
   if (text === null || text === '') return undefined;
-  const value = Number(text);
-  if (!/^-?\d{1,18}$/.test(text) || !Number.isSafeInteger(value)) {
+  const value = parseInt64(text);
+  if (value === undefined) {
     throw new StatusError(
       'BadRequest',
       `query parameter ${name}: ${JSON.stringify(text)} is not a whole number`,
     );
   }
-  return value;
+  return int64Of(value);
+}
+
+/** Larger than any list. */
+const LARGEST_LIMIT = 2 ** 31 - 1;
+
+/** Returns the page size; 0 and below: unlimited. @throws StatusError BadRequest */
+export function limitParameter(query: URLSearchParams): number | undefined {
+  const limit = integerParameter(query, 'limit');
+  return limit === undefined ? undefined : Number(limit > LARGEST_LIMIT ? LARGEST_LIMIT : limit);
 }
 
 /** `All` is a dry run; a bare parameter allows side effects. @throws StatusError Invalid */
@@ -62,7 +70,7 @@ export function parseDryRun(values: readonly string[], kind: string): boolean {
   return values.includes('All');
 }
 
-/** Who a client says it is for managedFields, or what its user agent says.
+/** Returns the field manager: the client's parameter, else derived from its user agent.
  *  @throws StatusError Invalid */
 export function parseFieldManager(
   query: URLSearchParams,
@@ -100,7 +108,8 @@ export function parseFieldValidation(query: URLSearchParams, kind: string): Fiel
   });
 }
 
-/** What every write may say. `kind` is the options' kind, such as `CreateOptions`, for errors. */
+/** Returns the options common to all writes. `kind` is the options' kind, such as `CreateOptions`, for
+ *  errors. */
 export function parseWriteQuery(
   query: URLSearchParams,
   userAgent: string | undefined,

@@ -1,28 +1,28 @@
-/** get and list. Source: document 1, 4.3 to 4.6. */
+/** get and list. Source: reads and paging, document 1 §4.3 to §4.6. */
 import { StatusError } from '#api/meta/status-error.ts';
 import { notFound } from '#api/meta/status-errors.ts';
-import { decodeContinue, encodeContinue } from '../cache/continue-token.ts';
 import { type CachedObject, CacheError, type ListPage, type ResourceCache } from '../cache/contract.ts';
-import { statusOf } from '../cache/list-errors.ts';
+import { decodeContinue, encodeContinue } from '../cache/list/continue-token.ts';
+import { statusOf } from '../cache/list/list-errors.ts';
 import {
   decideGet,
   decideList,
   type Freshness,
   type ListDecision,
   type StateRequest,
-} from '../cache/list-semantics.ts';
+} from '../cache/list/list-semantics.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 import { resourceSubject } from '../verbs/deps.ts';
 import type { EndpointDeps } from './deps.ts';
-import { booleanParameter, integerParameter, parseSelectors } from './query.ts';
+import { booleanParameter, limitParameter, parseSelectors } from './query.ts';
 
-/** Longest wait for a revision that is not there yet. */
+/** Longest wait for a revision that the cache has not reached, in ms. */
 const REVISION_WAIT_MS = 3000;
 
-/** What the query says of the state to be shown. @throws StatusError BadRequest */
+/** Returns the state that the query requests. @throws StatusError BadRequest */
 export const stateRequest = (query: URLSearchParams): StateRequest => {
-  const limit = integerParameter(query, 'limit');
+  const limit = limitParameter(query);
   return {
     resourceVersion: query.get('resourceVersion') ?? '',
     resourceVersionMatch: query.get('resourceVersionMatch') ?? '',
@@ -134,13 +134,13 @@ async function pageOf(
   }
 }
 
-/** A token for the rest of a list as it is now, of one whose state is gone. */
+/** Returns a token for the rest of the list at its current state, for a list whose state has expired. */
 function restToken(query: URLSearchParams, domain: string): string {
   const { after } = decodeContinue(query.get('continue') ?? '', domain);
   return encodeContinue({ after }, domain);
 }
 
-/** @throws StatusError BadRequest if a field selector names a field that the kind doesn't offer */
+/** @throws StatusError BadRequest if a field selector names a field that the kind does not support */
 export function checkFields(
   { strategy, stored }: Resource,
   fields: readonly { readonly field: string }[],

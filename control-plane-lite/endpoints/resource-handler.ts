@@ -1,4 +1,4 @@
-/** Which endpoint answers a request for a resource. Source: document 1, 4.1 and 4.2. */
+/** Router of resource requests to endpoints. Source: resource paths and verbs, document 1 §4.1 and §4.2. */
 import { StatusError } from '#api/meta/status-error.ts';
 import { methodNotSupported } from '#api/meta/status-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
@@ -14,20 +14,24 @@ import { type ConnectHandler, callerOf, type EndpointDeps, refOf } from './deps.
 import { evictionEndpoint } from './eviction.ts';
 import { getEndpoint, listEndpoint } from './read.ts';
 import { REVIEWS, type ReviewDeps, reviewEndpoint } from './reviews.ts';
-import { type ScaleMapping, scaleEndpoint } from './scale.ts';
+import { scaleEndpoint } from './scale.ts';
+import { type ScaleMapping } from './scale-mapping.ts';
+import { getUsage, listUsage, type UsageDeps } from './usage.ts';
 import { watchEndpoint } from './watch.ts';
 import { createEndpoint, patchEndpoint, updateEndpoint } from './write.ts';
 
 export interface ResourceHandlerDeps extends EndpointDeps {
   readonly reviews: ReviewDeps;
-  /** How a resource is scaled; `undefined` if it isn't. */
+  /** Returns how a resource is scaled; `undefined` if it isn't. */
   readonly scale: (resource: Resource) => ScaleMapping | undefined;
   readonly accountToken: AccountTokenEndpoint;
-  /** Options of a connection. */
+  /** Parses the options of a connection. */
   readonly connectSchema: (kind: string) => ObjectSchema;
-  /** What `componentstatuses` shows. */
+  /** Source of `componentstatuses`. */
   readonly components: readonly Component[];
-  /** The eviction's body. */
+  /** Source of the metrics API. */
+  readonly collector: UsageDeps['collector'];
+  /** Parses the eviction's body. */
   readonly evictionSchema: Parameters<typeof evictionEndpoint>[3];
 }
 
@@ -49,15 +53,22 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   deletecollection: deleteCollectionEndpoint,
 };
 
-/** Endpoints of what is found out when somebody asks. */
+/** Endpoints of resources that are computed on request. */
 const COMPONENT_ENDPOINTS: Readonly<Record<string, ResourceEndpoint>> = {
   get: getComponent,
   list: listComponents,
 };
 
-const isComponents = ({ info }: Resource): boolean => info.group === '' && info.kind === 'ComponentStatus';
+const USAGE_ENDPOINTS: Readonly<Record<string, ResourceEndpoint>> = { get: getUsage, list: listUsage };
 
-/** Endpoints of subresources that show their parent. */
+function endpointsOf({ info, schema }: Resource, domain: string): Readonly<Record<string, ResourceEndpoint>> {
+  if (info.group === '' && info.kind === 'ComponentStatus') return COMPONENT_ENDPOINTS;
+  // A CustomResourceDefinition may have added kinds to the group.
+  if (info.group === `metrics.${domain}` && schema.typeRef !== undefined) return USAGE_ENDPOINTS;
+  return ENDPOINTS;
+}
+
+/** Endpoints of subresources that return their parent. */
 const PART_ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   get: getEndpoint,
   update: updateEndpoint,
@@ -78,12 +89,12 @@ export function createResourceHandler(deps: ResourceHandlerDeps): Handler {
     checkScope(request, resource);
     if (info.subresource !== '') return subresource(deps, request, resource);
     if (resource.info.kind === 'Binding' && info.group === '') return bind(deps, request);
-    // A kind of a definition may have the name of a review.
+    // A custom kind may have the name of a review.
     const isOurs = resource.info.group !== '' && resource.schema.typeRef !== undefined;
     const review = isOurs ? REVIEWS[resource.info.kind] : undefined;
     if (review !== undefined && info.verb === 'create')
       return reviewEndpoint(deps, request, resource, review);
-    const endpoint = isComponents(resource) ? COMPONENT_ENDPOINTS[info.verb] : ENDPOINTS[info.verb];
+    const endpoint = endpointsOf(resource, deps.vocabulary.apiGroupDomain)[info.verb];
     if (endpoint === undefined || !resource.info.verbs.includes(info.verb)) {
       throw methodNotSupported(resourceSubject(resource), info.verb);
     }
@@ -91,7 +102,7 @@ export function createResourceHandler(deps: ResourceHandlerDeps): Handler {
   };
 }
 
-/** Source: document 1, 9.4; the metric is made of the annotations. */
+/** Source: deprecation warnings, document 1 §9.4; the metric is derived from the annotations. */
 function tellOfDeprecation(
   request: ApiRequest,
   { deprecation = '', removedRelease }: Resource,
@@ -102,18 +113,18 @@ function tellOfDeprecation(
   if (removedRelease !== undefined) request.annotate(`${apiGroupDomain}/removed-release`, removedRelease);
 }
 
-/** Verbs of objects, and of collections; a list may name the one object that its selector chooses. */
+/** Verbs of objects, and of collections; a list may name the single object that its selector matches. */
 const OF_OBJECTS: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'update', 'patch', 'delete']);
 const OF_COLLECTIONS: ReadonlySet<string> = new Set(['list', 'watch', 'create', 'deletecollection']);
-/** What can be done across namespaces. */
+/** Verbs that are allowed across namespaces. */
 const ACROSS: ReadonlySet<string> = new Set(['list', 'watch']);
 
-/** @throws StatusError NotFound if the path has a namespace where the resource has none, or none where it needs one;
- *  MethodNotAllowed if the verb is not one of what the path leads to */
+/** @throws StatusError NotFound if the path has a namespace but the resource is cluster-scoped, or lacks the
+ *  one that the resource needs; MethodNotAllowed if the path does not support the verb */
 function checkScope({ info }: ApiRequest, resource: Resource): void {
   const { namespaced } = resource.info;
   const { namespace, verb, name, subresource: part } = info;
-  // The path of a namespace itself has its name in both places.
+  // The path of a namespace itself contains its name in both places.
   if (!namespaced && namespace !== '' && info.resource !== 'namespaces') throw pathNotFound();
   const everywhere = namespaced && namespace === '';
   if (everywhere && name !== '' && !ACROSS.has(verb)) throw pathNotFound();
@@ -165,7 +176,7 @@ async function subresource(
   }
 }
 
-/** Passes a request through, once admission has seen what it asks for; what is only read (a log) is not its matter. */
+/** Forwards a connect request after admission; admission does not apply to reads (logs). */
 async function connect(
   deps: ResourceHandlerDeps,
   request: ApiRequest,
@@ -190,13 +201,13 @@ async function connect(
   return connected(request, askedBy(options));
 }
 
-/** What follows the subresource: empty, or from a slash on. */
+/** Returns the path after the subresource: empty or starting with a slash. */
 function pathBehind({ info: { rest, path } }: ApiRequest): string {
   if (rest !== '') return `/${rest}`;
   return path.endsWith('/') ? '/' : '';
 }
 
-/** A pass-through point with nothing behind it. */
+/** Handler of a connect subresource without a backend. */
 function notReachable({ info }: Resource, { name }: SubresourceInfo): StatusError {
-  return new StatusError('ServiceUnavailable', `no way to ${info.plural}/${name} is set up on this server`);
+  return new StatusError('ServiceUnavailable', `${info.plural}/${name} is not available on this server`);
 }

@@ -1,14 +1,15 @@
-/** Resources that are questions: who is this token, and may somebody do something. Nothing of them is stored.
- *  Source: document 1, 1 (virtual resource types); document 2, 2.1. */
-import { StatusError } from '#api/meta/status-error.ts';
-import { invalid } from '#api/meta/status-errors.ts';
-import type { TokenReview } from '#api/schema/gen/authentication-v1.ts';
+/** Review resources, which evaluate a request: TokenReview and the access reviews. Nothing is stored.
+ *  Source: virtual resource types, document 1 §1; reviews, document 2 §2.1. */
+
+import type { TokenReview } from '#api/gen/authentication-v1.ts';
 import type {
   NonResourceAttributes,
   ResourceAttributes,
   SelfSubjectRulesReview,
   SubjectAccessReview,
-} from '#api/schema/gen/authorization-v1.ts';
+} from '#api/gen/authorization-v1.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { invalid } from '#api/meta/status-errors.ts';
 import type { Authenticator } from '../authn/contract.ts';
 import type { AuthorizationAttributes, Authorizer } from '../authz/contract.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
@@ -35,11 +36,11 @@ export const REVIEWS: Readonly<Record<string, Review>> = {
   SelfSubjectRulesReview: reviewRules,
 };
 
-/** Kinds whose only fault is told as a bad request. */
+/** Kinds whose single validation error is reported as BadRequest. */
 const PLAINLY_REFUSED: ReadonlySet<string> = new Set(['TokenReview', 'SelfSubjectRulesReview']);
 const NO_GATES: ReadonlySet<string> = new Set();
 
-/** @throws StatusError Invalid or BadRequest if it is no sound question */
+/** @throws StatusError Invalid or BadRequest for an invalid review */
 function checkReview(
   { clock, vocabulary }: EndpointDeps,
   { user, info }: ApiRequest,
@@ -62,7 +63,7 @@ function checkReview(
   throw invalid(kindSubject(resource), object.metadata.name ?? '', faults);
 }
 
-/** Answers a question with the question and what is said to it. */
+/** Responds with the review and its status. */
 export async function reviewEndpoint(
   deps: EndpointDeps & { readonly reviews: ReviewDeps },
   request: ApiRequest,

@@ -1,14 +1,15 @@
-/** Server-side apply of a Scale: who sets the number of pods owns that one field of the object behind it.
- *  Source: document 1, 4.9; upstream's handling of scale. Pure. */
+/** Server-side apply of a Scale: the manager that sets the number of replicas owns that one field of the
+ *  scaled object. Pure. Source: server-side apply, document 1 §4.9; upstream's handling of scale. */
+import { finish } from '#api/kit/steps.ts';
 import { applyPatchObject } from '../apply/apply-patch.ts';
 import { fromScaleEntries, type ScaleMapping as OwnershipMapping, toScaleEntries } from '../apply/scale.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { isMembers } from '../resources/view.ts';
-import type { ScaleMapping } from './scale.ts';
+import type { ScaleMapping } from './scale-mapping.ts';
 
 const IDENTITY: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** Where a kind has its number of pods, found out by setting one. */
+/** Returns the path of a kind's replicas field, determined by setting one. */
 export function replicasPathOf(mapping: Pick<ScaleMapping, 'apply'>): readonly string[] {
   const probe: ApiObject = { apiVersion: '', kind: '', metadata: {} };
   mapping.apply(probe, { ...probe, spec: { replicas: 1 } });
@@ -24,7 +25,7 @@ export function replicasPathOf(mapping: Pick<ScaleMapping, 'apply'>): readonly s
 }
 
 export interface ScaleApplication {
-  /** What the client sent. */
+  /** The client's body. */
   readonly applied: unknown;
   readonly manager: string;
   readonly force: boolean;
@@ -32,7 +33,7 @@ export interface ScaleApplication {
   readonly owners: OwnershipMapping;
 }
 
-/** The Scale with what is applied, and in its managedFields who owns what of it; `undefined`: nothing changes.
+/** Returns the Scale with the applied values and its managedFields; `undefined` if nothing changes.
  *  @throws StatusError BadRequest, Conflict */
 export function applyToScale(
   live: ApiObject,
@@ -41,20 +42,23 @@ export function applyToScale(
 ): ApiObject | undefined {
   const scale = mapping.scaleOf(live);
   const managedFields = toScaleEntries(live.metadata.managedFields, owners);
-  const { object, changed } = applyPatchObject({
-    live: managedFields === undefined ? scale : { ...scale, metadata: { ...scale.metadata, managedFields } },
-    applied,
-    model: mapping.schema.model,
-    manager,
-    force,
-    nowMs,
-    apiVersion: owners.scaleVersion,
-    subresource: 'scale',
-  });
+  const { object, changed } = finish(
+    applyPatchObject({
+      live:
+        managedFields === undefined ? scale : { ...scale, metadata: { ...scale.metadata, managedFields } },
+      applied,
+      model: mapping.schema.model,
+      manager,
+      force,
+      nowMs,
+      apiVersion: owners.scaleVersion,
+      subresource: 'scale',
+    }),
+  );
   return changed ? object : undefined;
 }
 
-/** Gives the owners of a Scale the field of the object behind it. Changes the draft. */
+/** Transfers the ownership of a Scale's fields to the scaled object. Changes the draft. */
 export function passOwnersOn(draft: ApiObject, scale: ApiObject, owners: OwnershipMapping): void {
   const { metadata } = draft;
   const entries = fromScaleEntries(metadata.managedFields, scale.metadata.managedFields, owners);

@@ -1,7 +1,14 @@
-/** How the built-in kinds with a number of pods are scaled. */
-import type { ObjectSchema } from '../resources/contract.ts';
+/** Scale mappings of the built-in kinds. */
+import type { ApiObject, ObjectSchema } from '../resources/contract.ts';
 import { applyScale, scaleOf, validateScale } from '../resources/scale.ts';
-import type { ScaleMapping } from './scale.ts';
+
+/** How to read and set the replicas of a kind's objects. */
+export interface ScaleMapping {
+  readonly schema: ObjectSchema;
+  scaleOf(object: ApiObject): ApiObject;
+  faults(scale: ApiObject): ReturnType<typeof import('../resources/scale.ts')['validateScale']>;
+  apply(draft: ApiObject, scale: ApiObject): void;
+}
 
 export const createScaleMapping = (schema: ObjectSchema): ScaleMapping => ({
   schema,

@@ -1,5 +1,7 @@
-/** The scale subresource: how many pods, read and set without the rest of the object. Source: autoscaling/v1 Scale. */
+/** Scale subresource: reads and sets the replicas without the rest of the object. Source: autoscaling/v1
+ *  Scale. */
 
+import { finish } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid } from '#api/meta/status-errors.ts';
 import type { ScaleMapping as OwnershipMapping } from '../apply/scale.ts';
@@ -7,7 +9,7 @@ import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
-import type { ApiObject, ObjectSchema, Resource } from '../resources/contract.ts';
+import type { ApiObject, Resource } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import type { AdmissionView, Change } from '../verbs/contract.ts';
 import type { BodyTarget, PatchBody } from './content.ts';
@@ -15,15 +17,8 @@ import { callerOf, type EndpointDeps, refOf } from './deps.ts';
 import { parseWriteQuery } from './query.ts';
 import { findObject } from './read.ts';
 import { applyToScale, passOwnersOn, replicasPathOf } from './scale-apply.ts';
+import type { ScaleMapping } from './scale-mapping.ts';
 import { checkForce } from './write.ts';
-
-/** How a kind's objects show their number of pods and take a new one. */
-export interface ScaleMapping {
-  readonly schema: ObjectSchema;
-  scaleOf(object: ApiObject): ApiObject;
-  faults(scale: ApiObject): ReturnType<typeof import('../resources/scale.ts')['validateScale']>;
-  apply(draft: ApiObject, scale: ApiObject): void;
-}
 
 const SCALE_VERSION = 'autoscaling/v1';
 
@@ -60,7 +55,7 @@ export async function scaleEndpoint(
   return deps.content.plain(request, 200, mapping.scaleOf(object));
 }
 
-/** Admission sees the Scale, not what is scaled. */
+/** Admission sees the Scale, not the scaled object. */
 const viewOf = (mapping: ScaleMapping): AdmissionView => ({
   schema: mapping.schema,
   see: (object) => mapping.scaleOf(object),
@@ -91,7 +86,7 @@ async function readChange(
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'UpdateOptions');
   const { fieldValidation } = query;
   const check = (value: unknown): ApiObject =>
-    deps.content.checkObject(request, value, target(mapping), fieldValidation);
+    finish(deps.content.checkObject(request, value, target(mapping), fieldValidation, {}));
   const set = (live: ApiObject, scale: ApiObject): ApiObject => withScale(request, mapping, live, scale);
   if (request.info.verb === 'update') {
     const given = await deps.content.readObject(request, target(mapping), fieldValidation);
@@ -117,7 +112,7 @@ async function readChange(
   return { change, manage: 'apply' };
 }
 
-/** How ownership of a Scale is that of the object behind it, whatever the version in which it was written. */
+/** Maps the ownership of a Scale to that of the scaled object, in whatever version it was written. */
 function ownersOf({ registry }: EndpointDeps, resource: Resource, mappingOf: MappingOf): OwnershipMapping {
   const versions = registry.all().filter(({ storage }) => storage.prefix === resource.storage.prefix);
   const paths = versions.flatMap((version) => {
@@ -140,13 +135,13 @@ function patchScale(live: ApiObject, { type, value }: PatchBody, mapping: ScaleM
   const scale = mapping.scaleOf(live);
   switch (type) {
     case 'json':
-      return applyJsonPatch(scale, value);
+      return finish(applyJsonPatch(scale, value));
     case 'merge':
       return applyMergePatch(scale, value);
     case 'strategic':
       return applyStrategicMergePatch(scale, value, mapping.schema.model);
     case 'apply':
-      throw new Error('apply is no plain patch');
+      throw new Error('an apply patch cannot be handled as a plain patch');
     default:
       return type satisfies never;
   }

@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
+import { createCacheFixture, lineEncoder, PODS } from '../cache/cache.fixture.ts';
 import type { ApiRequest } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
-import { createCacheFixture, lineEncoder, PODS } from '../testing/cache-fixture.ts';
 import type { EndpointDeps } from './deps.ts';
 import { watchEndpoint } from './watch.ts';
 

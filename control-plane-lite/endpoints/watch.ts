@@ -1,14 +1,16 @@
-/** watch: a stream of changes, after the state or from a revision. Source: document 1, 4.5 and 4.6. */
+/** watch: a stream of changes, after the initial state or from a revision. Source: watch, document 1 §4.5 and
+ *  §4.6. */
+import { secondsInMs } from '#api/kit/int64.ts';
 import { type ByteSink, CacheError, type Watch, type WatchOptions } from '../cache/contract.ts';
-import { watchStatusOf } from '../cache/list-errors.ts';
-import { decideWatch, type WatchDecision } from '../cache/list-semantics.ts';
+import { watchStatusOf } from '../cache/list/list-errors.ts';
+import { decideWatch, type WatchDecision } from '../cache/list/list-semantics.ts';
 import type { ApiRequest, ApiResponse, StreamSink } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 import type { EndpointDeps } from './deps.ts';
 import { booleanParameter, integerParameter, parseSelectors } from './query.ts';
 import { cacheOf, checkFields, reach, stateRequest } from './read.ts';
 
-/** Shortest time-out of watches that ask for none; up to twice that, so that they don't all end together. */
+/** Minimum timeout of watches that request none; up to twice that, so that they don't all end together. */
 const WATCH_TIMEOUT_MS = 30 * 60_000;
 
 export async function watchEndpoint(
@@ -23,7 +25,7 @@ export async function watchEndpoint(
   const watching = deps.content.watching(request, resource);
   const selectors = parseSelectors(query);
   checkFields(resource, selectors.fields);
-  // The selector of a watch across namespaces may name an object, of which there is one in each of them.
+  // The selector of a watch across namespaces may name an object, which can exist in each of them.
   const across = resource.info.namespaced && info.namespace === '';
   const options: WatchOptions = {
     ...selectors,
@@ -33,7 +35,7 @@ export async function watchEndpoint(
     bookmarks,
     markInitialEnd: decision.kind === 'state' && decision.markInitialEnd,
   };
-  // Nobody would be told to end a watch whose client has left meanwhile.
+  // If the client has already left, nothing would stop the watch.
   request.signal.throwIfAborted();
   const relay = createRelay((reason) => watching.error(endStatus(reason, deps.cache.revision)));
   const handle = beginWatch(
@@ -55,12 +57,13 @@ export async function watchEndpoint(
     relay.end();
   }
   request.signal.addEventListener('abort', end, { once: true });
-  // What comes from now on has another form: the client begins anew.
+  // Later events have another format: the client must relist.
   resource.retired?.addEventListener('abort', end, { once: true });
   return {
     kind: 'stream',
     contentType: watching.contentType,
-    // How well something compresses tells of what stands beside it, which a stranger may have written to find out.
+    // Compressing a secret together with attacker-controlled data leaks it through the length (CRIME,
+    // BREACH).
     compressible: !isSecret(resource),
     webSocket: { binary: watching.binary },
     start(sink) {
@@ -74,13 +77,13 @@ const isSecret = ({ info }: Resource): boolean => info.group === '' && info.plur
 
 function timeoutOf(query: URLSearchParams): number {
   const seconds = integerParameter(query, 'timeoutSeconds') ?? 0;
-  return seconds > 0 ? seconds * 1000 : WATCH_TIMEOUT_MS * (1 + Math.random());
+  return seconds > 0 ? secondsInMs(seconds) : WATCH_TIMEOUT_MS * (1 + Math.random());
 }
 
 const OVER: Watch = { close: () => undefined, finish: () => undefined };
 
-/** Begins the watch. A revision that is too old is reported within the stream, as upstream does since it watches a
- *  cache: clients look for it there. Whatever else is in the way is reported in place of the stream.
+/** Starts the watch. An expired revision is reported within the stream, as upstream's watch cache does,
+ *  because clients expect it there. Any other error is thrown instead of starting the stream.
  *  @throws StatusError ServiceUnavailable */
 function beginWatch(begin: () => Watch, { cache }: EndpointDeps, onExpired: (status: object) => void): Watch {
   try {
@@ -98,11 +101,11 @@ interface Relay {
   readonly source: ByteSink;
   attach(sink: StreamSink): void;
   end(): void;
-  /** Ends with one last event. */
+  /** Ends with a final event. */
   fail(event: Buffer): void;
 }
 
-/** Holds what comes before the response has begun. */
+/** Buffers events that arrive before the response has started. */
 function createRelay(errorEvent: (reason: 'expired' | 'unavailable') => Buffer): Relay {
   const held: Buffer[] = [];
   let target: StreamSink | undefined;

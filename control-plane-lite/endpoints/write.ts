@@ -1,16 +1,18 @@
-/** create, update and patch. Source: document 1, 4.2, 4.8 and 4.9. */
+/** create, update and patch. Source: writes and patches, document 1 §4.2, §4.8 and §4.9. */
+
 import { copyJson } from '#api/codec/copy-json.ts';
+import type { Steps } from '#api/kit/steps.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { invalid } from '#api/meta/status-errors.ts';
 import { applyPatchObject } from '../apply/apply-patch.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
+import { finishSteps, LARGE_BYTES, yieldToEventLoop } from '../kit/yield.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import type { Change, PureChange } from '../verbs/contract.ts';
-import { LARGE_BYTES } from '../verbs/yield.ts';
 import type { BodyTarget, PatchBody } from './content.ts';
 import { callerOf, type EndpointDeps, refOf } from './deps.ts';
 import { booleanParameter, parseWriteQuery, type WriteQuery } from './query.ts';
@@ -21,9 +23,12 @@ export const targetOf = ({ schema, info }: Resource): BodyTarget => ({
   kind: info.kind,
 });
 
-/** Of a body that has been read. */
-const hasLargeBody = async (request: ApiRequest): Promise<boolean> =>
-  (await request.readBody()).length >= LARGE_BYTES;
+/** Derived from a parsed body. */
+function hasLargeBody(request: ApiRequest): boolean | Promise<boolean> {
+  const { 'content-length': length, 'content-encoding': encoding } = request.headers;
+  if (encoding === undefined && length !== undefined && Number(length) < LARGE_BYTES) return false;
+  return request.readBody().then((body) => body.length >= LARGE_BYTES);
+}
 
 export async function createEndpoint(
   deps: EndpointDeps,
@@ -40,7 +45,7 @@ export async function createEndpoint(
   return deps.content.object(request, resource, 201, outcome);
 }
 
-/** `subresource`: one that shows its parent, such as `status`. */
+/** `subresource`: one that returns its parent, such as `status`. */
 export async function updateEndpoint(
   deps: EndpointDeps,
   request: ApiRequest,
@@ -54,7 +59,7 @@ export async function updateEndpoint(
   const allowCreate = subresource === '' && (resource.stored ?? resource).strategy.createOnUpdate === true;
   const outcome = await deps.verbs.update(
     refOf(request, resource),
-    // Each attempt works on a copy of its own.
+    // Each attempt works on its own copy.
     () => copyJson(given),
     {
       ...query,
@@ -118,7 +123,7 @@ export function checkForce({ query }: ApiRequest, { type }: PatchBody): boolean 
 interface PatchTerms {
   readonly query: WriteQuery;
   readonly force: boolean;
-  /** Those of the last attempt, to be told with the ones of validation. */
+  /** Faults of the last attempt, reported with the validation errors. */
   readonly faults: FieldError[];
 }
 
@@ -130,19 +135,25 @@ function changeOf(
   { query, force, faults }: PatchTerms,
 ): Change | PureChange {
   const target = targetOf(resource);
-  const check = (value: unknown, known?: ApiObject): ApiObject =>
-    deps.content.checkObject(request, value, target, query.fieldValidation, faults, known);
+  const check = (value: unknown, inSlices: boolean, known?: ApiObject): Steps<ApiObject> =>
+    deps.content.checkObject(request, value, target, query.fieldValidation, {
+      words: faults,
+      known,
+      inSlices,
+    });
   if (patch.type !== 'apply') {
     return {
-      pure(live, known) {
+      *pure(live, known, isLarge) {
         faults.length = 0;
-        return check(patched(live, patch, resource), known);
+        const value = yield* patched(live, patch, resource);
+        yield;
+        return yield* check(value, isLarge, known);
       },
     };
   }
-  return (live) => {
+  return async (live, isLarge = false) => {
     faults.length = 0;
-    const { object, changed } = applyPatchObject({
+    const steps = applyPatchObject({
       live,
       applied: patch.value,
       model: resource.schema.model,
@@ -152,31 +163,34 @@ function changeOf(
       apiVersion: target.apiVersion,
       subresource: request.info.subresource,
       hasStatus: resource.info.subresources.has('status'),
+      statusHasMetadata: resource.parts['status']?.changesMetadata === true,
       canonical: (last) => resource.schema.decode(last).object,
     });
+    const { object, changed } = await finishSteps(steps, isLarge);
+    if (isLarge) await yieldToEventLoop();
     if (!changed && live !== undefined) return live;
     checkAppliedName(request, resource, object);
-    return check(object);
+    return finishSteps(check(object, isLarge), isLarge);
   };
 }
 
-/** An applied object may leave out where it goes to, but not say another place. The path of a namespace has its name
- *  where others have that of their namespace. */
+/** An applied object may omit its name and namespace, but not contradict the path. The path of a namespace
+ *  has its name where others have that of their namespace. */
 function checkAppliedName({ info }: ApiRequest, resource: Resource, { metadata }: ApiObject): void {
   metadata.name ??= info.name;
   if (resource.info.namespaced) metadata.namespace ??= info.namespace;
 }
 
-function patched(live: ApiObject, { type, value }: PatchBody, resource: Resource): unknown {
+function* patched(live: ApiObject, { type, value }: PatchBody, resource: Resource): Steps<unknown> {
   switch (type) {
     case 'json':
-      return applyJsonPatch(live, value);
+      return yield* applyJsonPatch(live, value);
     case 'merge':
       return applyMergePatch(live, value);
     case 'strategic':
       return applyStrategicMergePatch(live, value, resource.schema.model);
     case 'apply':
-      throw new Error('apply is no plain patch');
+      throw new Error('an apply patch cannot be handled as a plain patch');
     default:
       return type satisfies never;
   }

@@ -1,11 +1,11 @@
-/** What a request takes, it gives back: however, wherever and over whatever protocol it ends. */
+/** A request releases everything that it acquires: however, wherever and over whatever protocol it ends. */
 import { expect, test } from 'vitest';
 import { sleep, systemClock } from '#api/kit/clock.ts';
 import { eventually } from '../../testing/wait.ts';
-import { createTestAuthority } from './testing/certificates.ts';
-import { type Held, type InterruptedServer, startInterruptedServer } from './testing/interrupted-server.ts';
-import { isAtOnce, type When } from './testing/interruptions.ts';
-import type { LeavingClient, Protocol, Sent } from './testing/leaving-client.ts';
+import { createTestAuthority } from './certificates.fixture.ts';
+import { type Held, type InterruptedServer, startInterruptedServer } from './interrupted-server.fixture.ts';
+import { isAtOnce, type When } from './interruptions.fixture.ts';
+import type { LeavingClient, Protocol, Sent } from './leaving-client.fixture.ts';
 
 const ca = createTestAuthority();
 const certificate = ca.issue('localhost');
@@ -13,11 +13,11 @@ const certificate = ca.issue('localhost');
 interface Kind {
   readonly sent: Sent;
   readonly protocols: readonly Protocol[];
-  /** Every slot is taken when it comes. */
+  /** Every slot is in use when it arrives. */
   readonly queued?: true;
-  /** Its answer never ends by itself. */
+  /** Its response never ends by itself. */
   readonly endless?: true;
-  /** Steps at which it is interrupted; default: every one that it reaches. */
+  /** Steps at which it is interrupted; default: all that it reaches. */
   readonly steps?: readonly string[];
 }
 
@@ -81,7 +81,7 @@ function casesOf(step: string): readonly Case[] {
   return [failing, { step, when: 'rejects', end: 'fails' }, ...ended];
 }
 
-/** True: what was done must end the request. */
+/** True: the interruption must end the request. */
 async function endIt(server: InterruptedServer, client: LeavingClient, how: Case['end']): Promise<boolean> {
   switch (how) {
     case 'leaves':
@@ -100,11 +100,11 @@ async function endIt(server: InterruptedServer, client: LeavingClient, how: Case
   }
 }
 
-/** Until an answer is over, or has begun and has no end of its own. */
-const isAnswered = (reached: readonly string[]): boolean =>
+/** Waits until a response is complete, or has started and does not end by itself. */
+const hasResponse = (reached: readonly string[]): boolean =>
   ['streamer', DRAIN, 'target.stream'].some((step) => reached.includes(step));
 
-/** @throws Error that says what did not happen */
+/** @throws Error that names the missing effect */
 async function soon<T>(promise: Promise<T>, what: string): Promise<T> {
   const stop = new AbortController();
   const late = sleep(systemClock, 5000, stop.signal).then((): never => {
@@ -119,9 +119,9 @@ async function soon<T>(promise: Promise<T>, what: string): Promise<T> {
 }
 
 interface Outcome {
-  /** What was done must end the request. */
+  /** The interruption must end the request. */
   readonly ended: boolean;
-  /** Steps that were begun after it. */
+  /** Steps that started after it. */
   readonly later: readonly string[];
 }
 
@@ -150,14 +150,17 @@ async function go(
   if (release !== undefined) {
     const waits = eventually(() => interruptions.reached.includes('inFlight.enter'), { intervalMs: 1 });
     await Promise.race([waits, happened]);
-    // What happens while a request waits for a slot happens before there is one.
+    // Interruptions while a request waits for a slot come before it has one.
     if (planned?.step === 'inFlight.enter' && planned.when !== 'after') await happened;
     release();
   }
   if (planned !== undefined) await soon(happened, `${planned.end}, ${planned.when} ${planned.step}`);
   else
-    await Promise.race([client.over, eventually(() => isAnswered(interruptions.reached), { intervalMs: 1 })]);
-  // What is left of a body, and the client's word that it closes a WebSocket, are waited for for a while.
+    await Promise.race([
+      client.over,
+      eventually(() => hasResponse(interruptions.reached), { intervalMs: 1 }),
+    ]);
+  // The rest of a body, and the close frame of a WebSocket, are waited for with a timeout.
   const lingers = holds !== undefined || (protocol === 'WebSocket' && planned?.step === 'streamer');
   if (ended && !lingers)
     await soon(client.over, `over once it ${planned?.end}, ${planned?.when} ${planned?.step}`);
@@ -166,7 +169,7 @@ async function go(
   return { ended, later: interruptions.reached.slice(count) };
 }
 
-/** What is held beside nothing; sockets of earlier tests may still have been closing. */
+/** Resources in use at idle; sockets of earlier tests may still have been closing. */
 const left = (server: InterruptedServer, sockets: number): Held =>
   Object.fromEntries(
     Object.entries(server.held())
@@ -180,24 +183,24 @@ async function expectNothing(server: InterruptedServer, sockets: number, after: 
   expect(left(server, sockets), `held after it ${after}`).toEqual({});
 }
 
-/** Steps of a request that nobody has begun to handle. */
+/** Steps of a request that is not being handled yet. */
 const BEFORE_HANDLER: ReadonlySet<string> = new Set([
-  'sideBySide',
+  'joinBatch',
   'authenticate',
   'impersonate',
   'inFlight.enter',
   'authorize',
 ]);
-/** What may be done for a request that has ended. */
+/** Steps allowed for a request that has ended. */
 const PARTING: ReadonlySet<string> = new Set(['audit.begin', 'encodeStatus']);
 
 const TABLE = Object.entries(KINDS).flatMap(([name, kind]) =>
   kind.protocols.map((protocol) => ({ name, protocol, kind })),
 );
 
-test.each(TABLE)('a $name over $protocol gives everything back', async ({ kind, protocol }) => {
+test.each(TABLE)('a $name over $protocol releases everything', async ({ kind, protocol }) => {
   await using server = await startInterruptedServer(certificate, ca.cert);
-  // Streams of HTTP/2 share a connection, which stays.
+  // HTTP/2 streams share a connection, which stays open.
   if (protocol === 'HTTP/2') await go(server, protocol, WARMING);
   const sockets = server.held()['sockets'] ?? 0;
   await go(server, protocol, kind);

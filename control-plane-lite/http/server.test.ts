@@ -6,9 +6,9 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { type Logger, silentLogger } from '#api/kit/logger.ts';
 import { StatusError } from '#api/meta/status-error.ts';
+import { createTestAuthority } from './certificates.fixture.ts';
 import type { ApiRequest, ApiResponse, Handler } from './contract.ts';
-import { createTestAuthority } from './testing/certificates.ts';
-import { jsonAnswer, startTestServer, type TestServer } from './testing/test-server.ts';
+import { jsonResponse, startTestServer, type TestServer } from './server.fixture.ts';
 
 const ca = createTestAuthority();
 const certificate = ca.issue('localhost');
@@ -121,7 +121,7 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
     expect([statusCode, await body.text()]).toEqual([404, '404 page not found\n']);
   });
 
-  test('tells the allowed methods', async () => {
+  test('reports the allowed methods', async () => {
     await using server = await startTls();
     const wrong = await request(`${server.url}/version`, { dispatcher, method: 'DELETE' });
     const options = await request(`${server.url}/version`, { dispatcher, method: 'OPTIONS' });
@@ -142,7 +142,7 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
     expect([statusCode, headers['content-length'], await body.text()]).toEqual([200, '14', '']);
   });
 
-  test('shows nothing of a fault of the server but its audit ID, and logs the rest', async () => {
+  test('shows only the audit ID of an internal error, and logs the rest', async () => {
     const logged: object[] = [];
     const log: Logger = { ...silentLogger, error: (fields) => void logged.push(fields) };
     const fault = new TypeError('secret detail');
@@ -194,7 +194,7 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
     await aborted;
   });
 
-  test('has its handler told when the client leaves', async () => {
+  test('notifies its handler when the client leaves', async () => {
     const reached = Promise.withResolvers<ApiRequest>();
     const gone = Promise.withResolvers<string>();
     await using server = await startTls({
@@ -212,7 +212,7 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
     expect(await gone.promise).toMatch(/closed the connection/);
   });
 
-  const bodies: Handler = async (asked) => jsonAnswer({ size: (await asked.readBody()).length });
+  const bodies: Handler = async (asked) => jsonResponse({ size: (await asked.readBody()).length });
   const post = (server: TestServer, body: Buffer, headers: Record<string, string> = {}) =>
     request(`${server.url}/api/v1/namespaces/n/pods`, { dispatcher, method: 'POST', body, headers });
 
@@ -246,7 +246,7 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
     expect(text).toContain(JSON.stringify(message).slice(1, -1));
   });
 
-  test('gets large answers whole, and compressed if it accepts that', async () => {
+  test('gets large responses whole, and compressed if it accepts that', async () => {
     const pieces = Array.from({ length: 3000 }, (_, index) => Buffer.from(`${index}`.padStart(100, '.')));
     await using server = await startTls({
       resources: () => ({ kind: 'bytes', status: 200, contentType: 'text/plain', body: pieces }),
@@ -262,7 +262,7 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
     expect(await refused.body.text()).toBe(whole);
   });
 
-  test('gets what is compressed as it is, kept as the answer says', async () => {
+  test('gets compressed bodies unchanged, with the Cache-Control of the response', async () => {
     const whole = randomBytes(200_000);
     await using server = await startTls({
       resources: () => ({
@@ -279,7 +279,7 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
     expect(gunzipSync(await readAll(body)).equals(whole)).toBe(true);
   });
 
-  test('is cut off when its client takes nothing of a large answer', async () => {
+  test('is cut off when its client reads nothing of a large response', async () => {
     const clock = createFakeClock();
     const block = Buffer.alloc(1024 * 1024, 'x');
     await using server = await startTls({
@@ -298,7 +298,7 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
     expect(server.server.activeRequests).toBe(0);
   });
 
-  test('is cut off when the server is told to hurry, even while it waits for it', async () => {
+  test('is cut off when the shutdown is hurried, even while it is being drained', async () => {
     const clock = createFakeClock();
     const begun = Promise.withResolvers<void>();
     await using server = await startTls({
@@ -322,7 +322,7 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
     expect(await answer).toBe('cut off');
   });
 
-  test('waits for a seat and is refused when that takes too long', async () => {
+  test('waits for a slot and is rejected when that takes too long', async () => {
     const clock = createFakeClock();
     const go = Promise.withResolvers<ApiResponse>();
     const first = Promise.withResolvers<void>();
@@ -340,7 +340,7 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
     const refused = await Promise.race([waiting, get(server, '/api/v1/pods')]);
     expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '1']);
     await refused.body.dump();
-    go.resolve(jsonAnswer({}));
+    go.resolve(jsonResponse({}));
     await Promise.all([running, waiting].map(async (each) => (await each).body.dump()));
   });
 });

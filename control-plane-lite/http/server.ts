@@ -1,45 +1,45 @@
-/** The HTTP side of the API server put together: listeners, pipeline, limits, metrics, orderly end. */
+/** HTTP server of the API server: listeners, pipeline, limits, metrics and graceful shutdown. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { UserInfo } from '../resources/contract.ts';
 import type { Auditor } from './audit/auditor.ts';
-import type { Authenticate } from './authentication.ts';
-import type { Authorize } from './authorization.ts';
-import type { BacklogLimits } from './backlog.ts';
-import { DEFAULT_BODY_LIMIT_BYTES } from './body.ts';
-import type { ApiRequest, Handler, PathRoute, RequestInfo } from './contract.ts';
-import { createInFlight, type InFlightOptions } from './in-flight.ts';
+import type { BacklogLimits } from './connection/backlog.ts';
+import { DEFAULT_BODY_LIMIT_BYTES } from './connection/body.ts';
 import {
   createListener,
   type ListenAddress,
   type ListenerOptions,
   type ServingCertificate,
-} from './listener.ts';
-import { createPipeline, type PipelineDeps } from './pipeline.ts';
-import { createRequestMetrics } from './request-metrics.ts';
-import { createRouter } from './router.ts';
-import { createSideBySide } from './side-by-side.ts';
-import { type EncodeStatus, encodeStatusAsJson } from './status-response.ts';
-import { createStreamer } from './stream.ts';
+} from './connection/listener.ts';
+import type { ApiRequest, Handler, PathRoute, RequestInfo } from './contract.ts';
+import { createInFlight, type InFlightOptions } from './limits/in-flight.ts';
+import { createRequestBatches } from './limits/request-batches.ts';
+import { createRequestMetrics } from './metrics/request-metrics.ts';
+import type { Authenticate } from './pipeline/authenticate.ts';
+import type { Authorize } from './pipeline/authorize.ts';
+import { createPipeline, type PipelineDeps } from './pipeline/pipeline.ts';
+import { createRouter } from './pipeline/router.ts';
+import { type EncodeStatus, encodeStatusAsJson } from './response/status-response.ts';
+import { createStreamer } from './response/stream.ts';
 
 export interface ApiServerDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly vocabulary: Vocabulary;
   readonly registry: MetricsRegistry;
-  /** All methods of authentication together. */
+  /** All authenticators combined. */
   readonly authenticate: Authenticate;
-  /** All modes of authorization together. */
+  /** All authorizers combined. */
   readonly authorize: Authorize;
-  /** Whom the request is made for, where its headers name somebody else. @throws StatusError Forbidden */
+  /** Returns the impersonated user if the headers name one. @throws StatusError Forbidden */
   readonly impersonate?: (request: ApiRequest) => UserInfo | Promise<UserInfo>;
-  /** Paths of no resource; a route with `below` answers for everything under it. */
+  /** Non-resource paths; a route with `below` handles everything under it. */
   readonly routes: readonly PathRoute[];
-  /** Everything below a group's version. */
+  /** Handles all resource paths, below a group and version. */
   readonly resources: Handler;
-  /** Whether a resource exists, so that metrics may name it. Default: none does. */
+  /** Reports whether a resource exists, so that metrics may use its name. Default: none does. */
   readonly isServed?: (info: RequestInfo) => boolean;
   /** Default: JSON, whatever the client accepts. */
   readonly encodeStatus?: EncodeStatus;
@@ -59,13 +59,13 @@ export interface ApiServer {
   /** Resolves with the port in use. */
   listen(address: ListenAddress): Promise<number>;
   setCertificate(certificate: ServingCertificate): void;
-  /** Takes no more connections, ends streams, waits for requests under way, and cuts what is left after the time, or
-   *  when `hurry` fires. */
+  /** Stops accepting connections, ends streams, waits for requests in flight, and destroys the rest after the
+   *  timeout or when `hurry` fires. */
   close(options?: { readonly drainMs?: number; readonly hurry?: AbortSignal }): Promise<void>;
   readonly activeRequests: number;
 }
 
-/** Everything that a request's way through the server is made of. */
+/** The parts of the request pipeline. */
 export function pipelineParts(deps: ApiServerDeps, options: ApiServerOptions): PipelineDeps {
   const { clock } = deps;
   const domain = deps.vocabulary.apiGroupDomain;
@@ -78,7 +78,7 @@ export function pipelineParts(deps: ApiServerDeps, options: ApiServerOptions): P
   });
   return {
     ...deps,
-    sideBySide: createSideBySide(setImmediate),
+    joinBatch: createRequestBatches(setImmediate),
     inFlight,
     metrics,
     router: createRouter(deps.routes),
@@ -97,7 +97,7 @@ export function createApiServer(deps: ApiServerDeps, options: ApiServerOptions):
   const listener = createListener(
     {
       serve: (exchange) => pipeline.serve(exchange),
-      onError: (err) => deps.log.warn({ err }, 'Connection could not be taken'),
+      onError: (err) => deps.log.warn({ err }, 'Failed to accept connection'),
     },
     options,
   );

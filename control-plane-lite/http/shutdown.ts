@@ -1,25 +1,26 @@
-/** The orderly end of the server: first it says that it isn't ready, so that nothing new is sent here; then it takes
- *  no more connections, ends its streams and waits for the requests under way. */
+/** Graceful shutdown of the server: first readiness fails, so that clients send nothing new here; then the
+ *  server stops accepting connections, ends its streams and waits for the requests in flight. */
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 
 export interface ShutdownDeps {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Makes readiness fail. */
+  /** Fails readiness. */
   beginShutdown(): void;
-  /** Ends the server. */
+  /** Stops the server. */
   close(options: { readonly drainMs: number; readonly hurry?: AbortSignal }): Promise<void>;
 }
 
 export interface ShutdownOptions {
-  /** `--shutdown-delay-duration`: between failing readiness and taking no more connections. Default 0. */
+  /** `--shutdown-delay-duration`: delay between failing readiness and closing the listener, in ms. Default 0. */
   readonly delayMs?: number;
-  /** For requests under way. Default 60 s. */
+  /** Timeout for requests in flight, in ms. Default 60 s. */
   readonly drainMs?: number;
 }
 
-/** Resolves when no request is left. A `hurry` signal ends the delay and the waiting for requests, whenever it fires. */
+/** Resolves once no request is left. A `hurry` signal skips the delay and the wait for requests, whenever it
+ *  fires. */
 export async function shutDown(
   deps: ShutdownDeps,
   options: ShutdownOptions = {},
@@ -27,7 +28,7 @@ export async function shutDown(
 ): Promise<void> {
   const { delayMs = 0, drainMs = 60_000 } = options;
   deps.beginShutdown();
-  deps.log.info({ delayMs, drainMs }, 'Shutdown begun');
+  deps.log.info({ delayMs, drainMs }, 'Shutdown started');
   try {
     if (delayMs > 0) await sleep(deps.clock, delayMs, hurry);
   } catch (error) {

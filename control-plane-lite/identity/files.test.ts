@@ -16,7 +16,7 @@ const optionsOf = (dir: string): IdentityOptions => ({
 });
 
 describe('loadIdentity', () => {
-  test('makes what is missing, for root alone, and keeps it', async () => {
+  test('generates missing files, for root alone, and reuses them', async () => {
     await using dir = await createTempDir('na-cpl-id-');
     const options = optionsOf(dir.path);
     const made = await loadIdentity(options);
@@ -26,7 +26,7 @@ describe('loadIdentity', () => {
     const front = new X509Certificate(made.requestHeader.certificate);
     expect(front.subject).toBe('CN=front-proxy-client');
     expect(front.checkIssued(new X509Certificate(made.requestHeaderAuthority.certificate))).toBe(true);
-    // Who proves itself by one authority is nobody by the other.
+    // Authentication by one CA grants nothing at the other.
     expect(front.verify(new X509Certificate(made.authority.certificate).publicKey)).toBe(false);
     const nodeClient = new X509Certificate(made.nodeClient.certificate);
     expect(nodeClient.subject).toBe('CN=server');
@@ -52,7 +52,7 @@ describe('loadIdentity', () => {
     expect(await loadIdentity(options)).toEqual(made);
   });
 
-  test('makes certificates anew for other names and before they run out, by the same authority', async () => {
+  test('renews certificates for other names and before they expire, with the same CA', async () => {
     await using dir = await createTempDir('na-cpl-id-');
     const options = optionsOf(dir.path);
     const first = await loadIdentity(options);
@@ -69,6 +69,6 @@ describe('loadIdentity', () => {
     const options = optionsOf(dir.path);
     await loadIdentity(options);
     await writeFile(join(options.dir, 'pki/apiserver.crt'), 'rubbish');
-    await expect(loadIdentity(options)).rejects.toThrow(/apiserver\.crt holds no certificate/);
+    await expect(loadIdentity(options)).rejects.toThrow(/apiserver\.crt contains no certificate/);
   });
 });

@@ -1,5 +1,6 @@
-/** The keys and certificates that a server makes for itself when nobody brings others: an authority, the serving
- *  certificate, and the administrator's way in. Kept in the data directory; private keys only for root. */
+/** Keys and certificates that a server generates unless they are configured: a CA, the serving certificate,
+ *  and the administrator's credentials. Stored in the data directory; private keys are readable by root
+ *  only. */
 import { X509Certificate } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,35 +14,35 @@ export interface IdentityOptions {
   /** Names and addresses by which clients reach the server. */
   readonly dnsNames: readonly string[];
   readonly ipAddresses: readonly string[];
-  /** Who this server is to the agents of nodes. */
+  /** User name of this server towards node agents. */
   readonly nodeClientName: string;
   readonly nowMs: number;
 }
 
 export interface ServerIdentity {
   readonly authority: Identity;
-  /** Signs the serving certificates of node agents, and nothing else: no client believes it about this server. */
+  /** Signs the serving certificates of node agents, and nothing else: no client trusts it for this server. */
   readonly nodeServingAuthority: Identity;
   readonly serving: Identity;
-  /** Of an administrator. */
+  /** Client certificate of an administrator. */
   readonly admin: Identity;
-  /** Of an authority of its own, whose certificates prove that request headers tell who asks. */
+  /** Front-proxy CA: its certificates authenticate the request headers that name the user. */
   readonly requestHeaderAuthority: Identity;
-  /** By which this server proves itself to extension servers. */
+  /** Client certificate of this server towards extension servers. */
   readonly requestHeader: Identity;
-  /** By which it proves itself to the agents of nodes. */
+  /** Client certificate of this server towards node agents. */
   readonly nodeClient: Identity;
 }
 
-/** Common name of the certificate by which the server proves itself to extension servers. */
+/** Common name of this server's client certificate towards extension servers. */
 export const REQUEST_HEADER_NAME = 'front-proxy-client';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const AUTHORITY_MS = 10 * 365 * DAY_MS;
 const CERTIFICATE_MS = 365 * DAY_MS;
-/** Made anew when no more than this is left. */
+/** Certificates are renewed when no more than this is left, in ms. */
 const RENEW_MS = 30 * DAY_MS;
-/** Clocks of clients may be behind ours. */
+/** Tolerance for clients whose clocks are behind, in ms. */
 const BACKDATE_MS = 60 * 60 * 1000;
 
 const CA = 'ca';
@@ -51,8 +52,8 @@ const REQUEST_HEADER_CA = 'front-proxy-ca';
 const NODE_CLIENT = 'apiserver-node-client';
 const NODE_SERVING_CA = 'node-serving-ca';
 
-/** Loads what is there and makes what is missing, out of date, or for other names.
- *  @throws Error that names the file which can't be read or written */
+/** Loads existing files and generates those that are missing, expiring, or for other names.
+ *  @throws Error that names the unreadable or unwritable file */
 export async function loadIdentity(options: IdentityOptions): Promise<ServerIdentity> {
   const { dir, nowMs, dnsNames, ipAddresses } = options;
   await mkdir(join(dir, 'pki'), { recursive: true, mode: 0o700 });
@@ -113,14 +114,14 @@ export async function loadIdentity(options: IdentityOptions): Promise<ServerIden
   };
 }
 
-/** Of this authority, and not about to run out. */
+/** Reports whether the certificate is signed by this CA, and not about to expire. */
 function goodBy({ certificate: by }: Identity, nowMs: number): (certificate: X509Certificate) => boolean {
   const root = new X509Certificate(by);
   return (certificate) =>
     Date.parse(certificate.validTo) - nowMs > RENEW_MS && certificate.verify(root.publicKey);
 }
 
-/** Writes the file with which an administrator gets in; returns its path. */
+/** Writes the administrator's platconfig; returns its path. */
 export async function writeAdminPlatconfig(
   dir: string,
   { authority, admin }: ServerIdentity,
@@ -157,6 +158,6 @@ function parse(pem: string, file: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (cause) {
-    throw new Error(`${file} holds no certificate; remove it to have a new one made`, { cause });
+    throw new Error(`${file} contains no certificate; remove it to generate a new one`, { cause });
   }
 }

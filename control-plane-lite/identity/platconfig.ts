@@ -1,16 +1,17 @@
-/** A client configuration file for one server and one user. Source: clientconfig/v1; document 2, 5.8. Pure. */
+/** Client configuration file for one server and one user. Pure. Source: clientconfig/v1; client
+ *  configuration, document 2 §5.8. */
 import type { Identity } from '#api/pki/certificate.ts';
 
 export interface PlatconfigParts {
   readonly url: string;
-  /** PEM of the authority that signed the server's certificate. */
+  /** PEM of the CA that signed the server's certificate. */
   readonly authority: string;
   readonly client: Identity;
 }
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** JSON, which is YAML as well. */
+/** Returns JSON, which is YAML as well. */
 export function formatPlatconfig({ url, authority, client }: PlatconfigParts): string {
   const config = {
     apiVersion: 'v1',

@@ -2,7 +2,7 @@
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** The text of a file; `undefined` if there is none. */
+/** Returns the text of a file; `undefined` if it doesn't exist. */
 export async function readIfThere(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
@@ -12,7 +12,7 @@ export async function readIfThere(file: string): Promise<string | undefined> {
   }
 }
 
-/** Writes a file whole or not at all, and never readable for others. */
+/** Writes a file atomically, and never readable by others. */
 export async function writePrivate(file: string, text: string): Promise<void> {
   const temporary = `${file}.new`;
   {

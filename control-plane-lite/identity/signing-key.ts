@@ -1,10 +1,10 @@
-/** The key that signs the tokens of service accounts, made on the first start and kept in the data directory. */
+/** Signing key of service account tokens, generated on the first start and stored in the data directory. */
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readIfThere, writePrivate } from './private-files.ts';
 
-/** @throws Error that names the file which can't be read or written */
+/** @throws Error that names the unreadable or unwritable file */
 export async function loadSigningKey(dir: string): Promise<KeyObject> {
   await mkdir(join(dir, 'pki'), { recursive: true, mode: 0o700 });
   const file = join(dir, 'pki', 'service-account.key');
@@ -19,8 +19,11 @@ function parse(pem: string, file: string): KeyObject {
   try {
     return createPrivateKey(pem);
   } catch (cause) {
-    throw new Error(`${file} holds no private key; remove it to have a new one made, which ends all tokens`, {
-      cause,
-    });
+    throw new Error(
+      `${file} contains no private key; remove it to generate a new one, which invalidates all tokens`,
+      {
+        cause,
+      },
+    );
   }
 }

@@ -1,4 +1,4 @@
-/** Bodies that are kept compressed: most clients take them as they are. */
+/** Bodies stored compressed: most clients accept them as they are. */
 
 import { promisify } from 'node:util';
 import { createGzip, gunzip } from 'node:zlib';

@@ -1,5 +1,5 @@
-/** Everything that a document says of some resources: definitions and paths, one by one so that none of it need be
- *  held in memory as a whole. Pure. */
+/** Content of a document for some resources: definitions and paths, one by one, so that the document need not
+ *  be in memory as a whole. Pure. */
 import {
   META_PACKAGE,
   packageOf,

@@ -34,6 +34,24 @@ describe('a custom kind', () => {
     }
   });
 
+  test('describes what every object has in words that begin as upstream’s', () => {
+    const definitions = in2(described({ type: 'object', properties: { spec: { type: 'object' } } }));
+    const members = at(definitions, NAME, 'properties');
+    const meta = Object.keys(definitions).find((name) => name.endsWith('.ObjectMeta')) ?? '';
+    const texts = [
+      at(members, 'apiVersion'),
+      at(members, 'kind'),
+      at(members, 'metadata'),
+      at(definitions, meta, 'properties', 'creationTimestamp'),
+    ].map(({ description }) => description);
+    expect(texts).toEqual([
+      expect.stringMatching(/^APIVersion defines/),
+      expect.stringMatching(/^Kind /),
+      expect.stringMatching(/^Standard object's metadata/),
+      expect.stringMatching(/^CreationTimestamp is a timestamp/),
+    ]);
+  });
+
   test('has a list', () => {
     const definitions = in3(described({ type: 'object' }));
     expect(at(definitions, `${NAME}List`)).toMatchObject({

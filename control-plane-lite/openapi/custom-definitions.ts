@@ -1,8 +1,9 @@
-/** Schemas of custom resources as definitions: as they are for OpenAPI 3; without what OpenAPI 2 cannot say, and what
- *  its clients stumble over, for OpenAPI 2. Pure. */
+/** Schemas of custom resources as definitions: complete for OpenAPI 3; for OpenAPI 2 without what it cannot
+ *  express and what its clients cannot process. Pure. */
 import { META_PACKAGE } from '#api/schema/registry.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Resource } from '../resources/contract.ts';
+import { OBJECT_METADATA } from './describe.ts';
 import type { SchemaObject } from './dialect.ts';
 import { customDefinitionName, definitionName, type GroupVersionKind } from './names.ts';
 import { type SchemaContext, TYPE_META } from './type-definitions.ts';
@@ -109,7 +110,7 @@ function withEmbedded(schema: SchemaObject, context: SchemaContext): SchemaObjec
   const prefix = vocabulary.schemaExtensionPrefix;
   if (schema[`${prefix}embedded-resource`] !== true || isOpenIn2(schema, context)) return walked;
   const metaName = definitionName({ packageName: META_PACKAGE, typeName: 'ObjectMeta' }, vocabulary);
-  const metadata = dialect.ref(metaName, { description: 'Name, namespace, labels and the other facts.' });
+  const metadata = dialect.ref(metaName, { description: OBJECT_METADATA });
   const members = isObject(walked.properties) ? walked.properties : {};
   return { ...walked, properties: { ...members, ...TYPE_META, metadata } };
 }

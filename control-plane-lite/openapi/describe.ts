@@ -1,5 +1,5 @@
-/** Sentences about types and members: our own, hand-written ones where there are, else what a name alone and the
- *  tables tell. Pure. */
+/** Descriptions of types and fields: hand-written ones where available, otherwise derived from the name and
+ *  the type tables. Pure. */
 import type { JsonField, TypeName } from '#api/schema/registry.ts';
 import { memberTextOf, textOf } from './descriptions/table.ts';
 import { factsOf } from './member-facts.ts';
@@ -25,12 +25,16 @@ const ANYWHERE: ReadonlyMap<string, string> = new Map([
   ['conditions', 'What is so and what is not, by type.'],
 ]);
 
+/** It begins as upstream's does: tools and tests look for it. */
+export const OBJECT_METADATA =
+  "Standard object's metadata: name, namespace, labels and the other facts that every object has.";
+
 /** What follows from the name of a member that many types have. */
 function generic({ typeName }: TypeName, { json, type }: JsonField): string | undefined {
   if (json === 'metadata') {
     return type.endsWith('ListMeta')
-      ? 'Facts about the list: its resource version, and how to get the next page.'
-      : 'Name, namespace, labels and the other facts that every object has.';
+      ? 'Standard list metadata: its resource version, and how to get the next page.'
+      : OBJECT_METADATA;
   }
   const item = withoutEnd(typeName, 'List');
   if (json === 'items' && item !== undefined) return `The ${item} objects.`;

@@ -1,4 +1,4 @@
-/** Where schemas of OpenAPI 2 and OpenAPI 3 differ. Pure. */
+/** Differences between the schemas of OpenAPI 2 and OpenAPI 3. Pure. */
 
 export type SchemaObject = Readonly<Record<string, unknown>>;
 

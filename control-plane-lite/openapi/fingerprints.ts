@@ -1,5 +1,5 @@
-/** Hashes that change when what a document says of some resources may change, found without making the document.
- *  A resource is never changed in place: what was found out about it holds as long as it is there. */
+/** Fingerprints of a document's content for some resources, computed without building the document. A
+ *  resource is never changed in place, so that its fingerprint is valid as long as it exists. */
 import { createHash } from 'node:crypto';
 import type { Resource } from '../resources/contract.ts';
 import { createTurns } from './turns.ts';

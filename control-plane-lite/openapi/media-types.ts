@@ -1,4 +1,4 @@
-/** Types of bodies and meanings of answers, as the documents name them. Pure. */
+/** Media types and response descriptions in the documents. Pure. */
 import type { Vocabulary } from '#api/vocabulary.ts';
 
 /** What clients may ask for. */

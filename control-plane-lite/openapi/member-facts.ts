@@ -1,5 +1,5 @@
-/** What the tables tell of a member beside its type: its default, and the gate that it belongs to. Pure.
- *  Source: facts README, defaults and api-types. */
+/** Facts about a field from the tables besides its type: its default and its feature gate. Pure. Source:
+ *  facts README, defaults and api-types. */
 import { type DefaultRule, readDefaultRules } from '#api/schema/default-rules.ts';
 import {
   formatTypeName,

@@ -1,4 +1,4 @@
-/** Names of definitions, and the marks by which clients find the definition of a kind. Pure. */
+/** Names of definitions, and the extensions by which clients find the definition of a kind. Pure. */
 import { type TypeName, upstreamProtoPackage, wireApiVersion } from '#api/schema/registry.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 
@@ -33,7 +33,7 @@ export function definitionName({ packageName, typeName }: TypeName, vocabulary: 
 export const customDefinitionName = ({ group, version, kind }: GroupVersionKind): string =>
   `${reversed(group)}.${version}.${kind}`;
 
-export function splitApiVersion(apiVersion: string): Omit<GroupVersionKind, 'kind'> {
+function splitApiVersion(apiVersion: string): Omit<GroupVersionKind, 'kind'> {
   const slash = apiVersion.indexOf('/');
   return { group: apiVersion.slice(0, Math.max(slash, 0)), version: apiVersion.slice(slash + 1) };
 }

@@ -29,7 +29,7 @@ export function* objectsIn(value: unknown): Generator<Json> {
 /** A document as its readers have it. */
 export const documentOf = (outline: Outline): Json => {
   const parsed: unknown = JSON.parse([...jsonPieces(outline)].join(''));
-  if (!isJson(parsed)) throw new Error('a document is no object');
+  if (!isJson(parsed)) throw new Error('a document is not an object');
   return parsed;
 };
 

@@ -1,5 +1,5 @@
-/** What can be done with a resource, path by path, in neither dialect of OpenAPI yet. Pure.
- *  Source: document 1, 4.1 and 4.2. */
+/** Operations of a resource by path, independent of the OpenAPI version. Pure. Source: verbs and paths,
+ *  document 1 §4.1 and §4.2. */
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Resource, ResourceInfo, SubresourceInfo } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';

@@ -1,6 +1,6 @@
-/** What other servers say of their groups' versions, taken out of their documents of OpenAPI 2 and put beside ours.
- *  Nothing in it is believed: what refers to nothing, or is none of theirs, is left out. Pure.
- *  Source: upstream's aggregator of OpenAPI, release 1.24. */
+/** Group versions of aggregated servers, extracted from their OpenAPI 2 documents and merged with ours.
+ *  Nothing in them is trusted: dangling references and foreign paths are left out. Pure. Source: upstream's
+ *  aggregator of OpenAPI, release 1.24. */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { isMembers } from '../resources/view.ts';

@@ -1,4 +1,4 @@
-/** Parameters of requests. Data. Source: document 1, 4.2 to 4.9. */
+/** Parameters of requests. Data. Source: query parameters, document 1 §4.2 to §4.9. */
 
 export interface Parameter {
   readonly name: string;

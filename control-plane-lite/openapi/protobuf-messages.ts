@@ -1,5 +1,5 @@
-/** Messages of the protobuf form of OpenAPI 2, which older command-line tools ask for: which member of the document
- *  goes into which field. Data and small writers. Source: the numbers of gnostic's OpenAPIv2.proto. */
+/** Protobuf encoding of OpenAPI 2, which older command-line tools request: the field number of each member.
+ *  Data and small writers. Source: the numbers of gnostic's OpenAPIv2.proto. */
 import type { Writer } from '#api/codec/protobuf/writer.ts';
 
 /** Writes a field with its tag, or nothing if the value isn't of the field's kind. */
@@ -40,15 +40,15 @@ const flag: WriteField = (writer, field, value) => {
 };
 
 const whole: WriteField = (writer, field, value) => {
-  if (typeof value !== 'number' || !Number.isSafeInteger(value)) return;
+  if (typeof value !== 'bigint' && (typeof value !== 'number' || !Number.isSafeInteger(value))) return;
   tag(writer, field, VARINT);
-  writer.safeInt64(value);
+  writer.int64(BigInt(value));
 };
 
 const double: WriteField = (writer, field, value) => {
-  if (typeof value !== 'number') return;
+  if (typeof value !== 'number' && typeof value !== 'bigint') return;
   tag(writer, field, FIXED_64);
-  writer.double(value);
+  writer.double(Number(value));
 };
 
 /** Any value, as a text of YAML; JSON is YAML. */

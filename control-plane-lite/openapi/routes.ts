@@ -1,20 +1,10 @@
-/** `/openapi/v2`, and `/openapi/v3` with what is below it. Many servers are never asked for them: what makes the
- *  documents is loaded with the first request. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Vocabulary } from '#api/vocabulary.ts';
-import type { PathRoute } from '../http/contract.ts';
-import type { ResourceRegistry } from '../resources/registry.ts';
-import type { Answers } from './answers.ts';
-import type { OtherDocuments } from './others.ts';
+/** Routes `/openapi/v2`, and `/openapi/v3` with the paths below it. Many servers never receive such a
+ *  request: the code that builds the documents is loaded with the first one. */
 
-export interface OpenApiDeps {
-  readonly vocabulary: Vocabulary;
-  readonly registry: Pick<ResourceRegistry, 'all' | 'generation'>;
-  /** Name and version of the program: clients ask again for what another one described. */
-  readonly product: string;
-  /** What other servers say of themselves. */
-  readonly others?: OtherDocuments;
-}
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { PathRoute } from '../http/contract.ts';
+import type { OpenApiDeps } from './deps.ts';
+import type { Answers } from './responses.ts';
 
 export function createOpenApiRoutes(deps: OpenApiDeps): readonly PathRoute[] {
   let loading: Promise<Answers> | undefined;
@@ -22,7 +12,7 @@ export function createOpenApiRoutes(deps: OpenApiDeps): readonly PathRoute[] {
     // In two turns: all of it at once would hold others up.
     await import('./documents.ts');
     await nextTurn();
-    const { createAnswers } = await import('./answers.ts');
+    const { createAnswers } = await import('./responses.ts');
     return createAnswers(deps);
   }
   const answers = (): Promise<Answers> => {

@@ -1,8 +1,8 @@
-/** Documents that were asked for, compressed. Each is made once for what it describes, and dropped when that
+/** Cache of compressed documents. Each is built once for its content, and dropped when the content
  *  changes. */
 
 import { isCurrent } from '../discovery/etag.ts';
-import { acceptsGzip } from '../http/accept-encoding.ts';
+import { acceptsGzip } from '../http/connection/accept-encoding.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
 import { compress, decompress } from './compress.ts';
 

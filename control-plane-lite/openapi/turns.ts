@@ -1,4 +1,4 @@
-/** Long work in short turns, so that nobody else has to wait for it. */
+/** Splits long computations into short turns that yield to the event loop. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 const TURN_MS = 5;

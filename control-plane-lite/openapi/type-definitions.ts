@@ -80,7 +80,7 @@ function referred(type: string, packageName: string): TypeName | undefined {
 }
 
 /** Definitions that the one of this type refers to. */
-export function referredTypes(name: TypeName): readonly TypeName[] {
+function referredTypes(name: TypeName): readonly TypeName[] {
   const shape = shapeOf(`${name.packageName}.${name.typeName}`, '');
   if (shape.kind === 'scalar' || typeOf(name).jsonForm !== undefined) return [];
   return jsonFields(name).flatMap((field) => referred(field.type, field.packageName) ?? []);

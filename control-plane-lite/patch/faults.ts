@@ -1,13 +1,13 @@
-/** How patches fail: in the words and with the codes that clients of the field know. */
+/** Errors of patches, with upstream's messages and status codes. */
 import { StatusError } from '#api/meta/status-error.ts';
 
-/** The patch itself makes no sense, whatever it is applied to. */
+/** The patch itself is malformed, whatever object it is applied to. */
 export function malformed(message: string): StatusError {
   return new StatusError('BadRequest', message);
 }
 
-/** The patch doesn't fit the object. The detail stands behind upstream's text alone: clients would print a cause
- *  without a field in its place. */
+/** The patch doesn't fit the object. The detail follows upstream's text in the message only: clients would
+ *  print a cause without a field instead of it. */
 export function unprocessable(detail: string): StatusError {
   return new StatusError(
     'Invalid',
@@ -19,7 +19,7 @@ export function tooLarge(detail: string): StatusError {
   return new StatusError('RequestEntityTooLarge', `Request entity is too large: ${detail}`);
 }
 
-/** Strategic merge patch needs a built-in type. */
+/** Strategic merge patch requires a built-in type. */
 export function strategicMergeUnsupported(): StatusError {
   const accepted = 'application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml';
   return new StatusError(

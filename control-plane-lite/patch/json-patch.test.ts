@@ -1,9 +1,17 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { copyJson } from '#api/codec/copy-json.ts';
+import { finish } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import { applyJsonPatch, MAX_COPY_GROWTH, MAX_OPERATIONS, parseJsonPatch } from './json-patch.ts';
+import {
+  MAX_COPY_GROWTH,
+  MAX_OPERATIONS,
+  parseJsonPatch,
+  applyJsonPatch as stepsOfPatch,
+} from './json-patch.ts';
 import { formatPointer, parsePointer } from './json-pointer.ts';
+
+const applyJsonPatch = (document: unknown, patch: unknown): unknown => finish(stepsOfPatch(document, patch));
 
 function failure(work: () => unknown): { reason: string; code: number; message: string } {
   try {
@@ -17,7 +25,7 @@ function failure(work: () => unknown): { reason: string; code: number; message: 
 }
 
 describe('applyJsonPatch', () => {
-  // RFC 6902, sections 4 and appendix A.
+  // RFC 6902 §4 and appendix A.
   test.each<[string, unknown, unknown, unknown]>([
     ['adds a member', { a: 1 }, [{ op: 'add', path: '/b', value: 2 }], { a: 1, b: 2 }],
     ['replaces a member that add finds', { a: 1 }, [{ op: 'add', path: '/a', value: 2 }], { a: 2 }],
@@ -93,7 +101,7 @@ describe('applyJsonPatch', () => {
     ['a move into itself', { a: { b: 1 } }, [{ op: 'move', from: '/a', path: '/a/b' }]],
     ['a copy of nothing', {}, [{ op: 'copy', from: '/a', path: '/b' }]],
     ['an inherited member', {}, [{ op: 'copy', from: '/constructor', path: '/b' }]],
-  ])('refuses %s as Invalid', (_, document, patch) => {
+  ])('rejects %s as Invalid', (_, document, patch) => {
     const { reason, code, message } = failure(() => applyJsonPatch(document, patch));
     expect([reason, code]).toEqual(['Invalid', 422]);
     expect(message).toMatch(/^the server rejected our request due to an error in our request: ./);
@@ -109,11 +117,11 @@ describe('applyJsonPatch', () => {
     ['a lone tilde', [{ op: 'remove', path: '/a~2' }]],
     ['add without value', [{ op: 'add', path: '/a' }]],
     ['move without from', [{ op: 'move', path: '/a' }]],
-  ])('refuses %s as BadRequest', (_, patch) => {
+  ])('rejects %s as BadRequest', (_, patch) => {
     expect(failure(() => applyJsonPatch({ a: 1 }, patch))).toMatchObject({ reason: 'BadRequest', code: 400 });
   });
 
-  test('refuses more than 10,000 operations', () => {
+  test('rejects more than 10,000 operations', () => {
     const operations = (count: number): unknown[] =>
       Array.from({ length: count }, () => ({ op: 'test', path: '', value: 1 }));
     expect(parseJsonPatch(operations(MAX_OPERATIONS))).toHaveLength(10_000);

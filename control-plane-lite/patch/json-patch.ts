@@ -1,27 +1,31 @@
-/** JSON Patch (RFC 6902), with bounds on what a short patch may make of a document. Pure. */
+/** JSON Patch (RFC 6902), with bounds on the growth that a short patch can cause. Pure. */
 
 import { copyJson } from '#api/codec/copy-json.ts';
 import { setMember } from '#api/codec/set-member.ts';
+import type { Steps } from '#api/kit/steps.ts';
 import { malformed, tooLarge, unprocessable } from './faults.ts';
 import { formatPointer, PointerError, parseIndex, parsePointer } from './json-pointer.ts';
 import { isObject, type JsonObject, own, sameJson } from './json-value.ts';
 
 export const MAX_OPERATIONS = 10_000;
-/** What copy operations may add to the document, all together, in characters of its JSON. */
+/** Maximum growth of the document by all copy operations together, in characters of its JSON. */
 export const MAX_COPY_GROWTH: number = 3 * 1024 * 1024;
+/** Maximum nesting that a patch may create, the same as for parsing a document. */
+const OPERATIONS_AT_A_TIME = 500;
 /** Nesting that a patch may make, as deep as a document may be read. */
-export const MAX_PATCHED_DEPTH = 100;
+const MAX_PATCHED_DEPTH = 100;
 
 type Pointer = readonly string[];
 
-/** One operation, read. */
+/** A parsed operation. */
 export type JsonPatchOperation =
   | { readonly op: 'add' | 'replace' | 'test'; readonly path: Pointer; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: Pointer }
   | { readonly op: 'move' | 'copy'; readonly path: Pointer; readonly from: Pointer };
 
-/** Reads a patch as it came in the request.
- *  @throws StatusError BadRequest if it is malformed, RequestEntityTooLarge if it has more than 10,000 operations */
+/** Parses a patch from a request.
+ *  @throws StatusError BadRequest if it is malformed, RequestEntityTooLarge if it has more than 10,000
+ *  operations */
 export function parseJsonPatch(patch: unknown): readonly JsonPatchOperation[] {
   if (!Array.isArray(patch)) throw malformed('a JSON patch must be a list of operations');
   if (patch.length > MAX_OPERATIONS) {
@@ -68,18 +72,24 @@ function pointerOf(operation: JsonObject, name: string): Pointer {
   return parsePointer(text);
 }
 
-/** The document after all operations; neither it nor the patch is changed, and nothing is shared with them.
- *  @throws StatusError BadRequest, RequestEntityTooLarge; Invalid if a test fails or a path isn't there */
-export function applyJsonPatch(document: unknown, patch: unknown): unknown {
+/** Returns the document after all operations; neither it nor the patch is modified, and nothing is shared
+ *  with them.
+ *  @throws StatusError BadRequest, RequestEntityTooLarge; Invalid if a test fails or a path doesn't exist */
+export function* applyJsonPatch(document: unknown, patch: unknown): Steps<unknown> {
   const operations = parseJsonPatch(patch);
+  yield;
   const state: State = { root: copyJson(document), growth: 0 };
-  for (const operation of operations) applyOperation(state, operation);
+  for (const [index, operation] of operations.entries()) {
+    // Others set a member, or work on what the patch itself has.
+    if (operation.op === 'copy' || index % OPERATIONS_AT_A_TIME === 0) yield;
+    applyOperation(state, operation);
+  }
   return state.root;
 }
 
 interface State {
   root: unknown;
-  /** Characters that copy operations have added. */
+  /** Characters added by copy operations. */
   growth: number;
 }
 
@@ -127,7 +137,7 @@ function copy(state: State, from: Pointer, path: Pointer): void {
   add(state, path, copyJson(value));
 }
 
-/** @throws StatusError Invalid if nothing is there */
+/** @throws StatusError Invalid if the path doesn't exist */
 function valueAt(root: unknown, path: Pointer): unknown {
   let value = root;
   for (const [index, token] of path.entries()) {
@@ -159,7 +169,7 @@ function isDeeper(value: unknown, levels: number): boolean {
   return Object.values(value).some((child) => isDeeper(child, levels - 1));
 }
 
-/** The list or object that holds what the path leads to, and the last token of the path. */
+/** Returns the list or object that contains the target of the path, and the last token of the path. */
 function holderOf(root: unknown, path: Pointer): { readonly holder: unknown; readonly token: string } {
   return { holder: valueAt(root, path.slice(0, -1)), token: path.at(-1) ?? '' };
 }
@@ -179,7 +189,7 @@ function add(state: State, path: Pointer, value: unknown): void {
   else throw missing(path);
 }
 
-/** @returns what was there */
+/** @returns the previous value */
 function remove(state: State, path: Pointer): unknown {
   const value = valueAt(state.root, path);
   if (path.length === 0) {
@@ -192,7 +202,8 @@ function remove(state: State, path: Pointer): unknown {
   return value;
 }
 
-/** Makes members that are not there, as upstream does: stock clients replace annotations that an object may lack. */
+/** Creates missing parents, as upstream does: upstream clients replace annotations that an object may
+ *  lack. */
 function replace(state: State, path: Pointer, value: unknown): void {
   checkDepth(path, value);
   if (path.length === 0) {

@@ -1,12 +1,12 @@
 /** JSON pointers (RFC 6901). Pure. */
 
-/** A text that is no pointer. */
+/** An invalid pointer. */
 export class PointerError extends Error {
   override readonly name = 'PointerError';
   readonly reason = 'InvalidPointer';
 }
 
-/** `/a~1b/0` → `['a/b', '0']`; the empty text is the whole document.
+/** Parses `/a~1b/0` → `['a/b', '0']`; the empty text is the whole document.
  *  @throws PointerError */
 export function parsePointer(text: string): readonly string[] {
   if (text === '') return [];
@@ -24,12 +24,12 @@ function unescapeToken(token: string): string {
 const LONGEST_SHOWN = 100;
 const show = (text: string): string => JSON.stringify(text.slice(0, LONGEST_SHOWN));
 
-/** `['a/b', '0']` → `/a~1b/0` */
+/** Formats `['a/b', '0']` → `/a~1b/0` */
 export function formatPointer(tokens: readonly string[]): string {
   return tokens.map((token) => `/${token.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** An index as RFC 6901 writes it; `undefined` for any other token. */
+/** Returns an index in the notation of RFC 6901; `undefined` for any other token. */
 export function parseIndex(token: string): number | undefined {
   return /^(?:0|[1-9]\d{0,9})$/.test(token) ? Number(token) : undefined;
 }

@@ -1,5 +1,5 @@
-/** Plain JSON values as patches and apply see them. Members named like those of every object (`constructor`,
- *  `__proto__`) are ordinary members here: nothing is read from a prototype and none is ever set. Pure. */
+/** Plain JSON values for patches and apply. Members named like inherited ones (`constructor`, `__proto__`)
+ *  are ordinary members here: nothing is read from a prototype and none is ever set. Pure. */
 
 export type JsonObject = Record<string, unknown>;
 
@@ -8,15 +8,15 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The member itself, never an inherited one. What objects inherit are functions, which JSON doesn't have, and
- *  `__proto__`: telling by that is faster than asking whose the member is. */
+/** Returns the own member, never an inherited one. Inherited members are functions, which JSON doesn't have,
+ *  and `__proto__`: checking for these is faster than `hasOwn`. */
 export function own(object: Readonly<JsonObject>, name: string): unknown {
   const value = object[name];
   if (typeof value === 'function') return undefined;
   return name !== '__proto__' || Object.hasOwn(object, name) ? value : undefined;
 }
 
-/** The same value; the order of members doesn't matter. */
+/** Reports whether the values are equal; the order of members doesn't matter. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

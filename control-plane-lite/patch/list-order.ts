@@ -1,6 +1,6 @@
-/** The order of a list after a strategic merge patch: items that the patch names stand in the patch's order, items
- *  that only the server has keep theirs and stand between them where they stood before.
- *  Source: upstream's rules for `$setElementOrder`. Pure. */
+/** Order of a list after a strategic merge patch: items in the patch follow the patch's order, items that
+ *  only the server has keep theirs and their position relative to the others. Pure.
+ *  Source: upstream's rules for `$setElementOrder`. */
 import { malformed } from './faults.ts';
 import { isObject, own } from './json-value.ts';
 
@@ -9,14 +9,14 @@ export interface ListMerge {
   readonly mergeKey?: string | undefined;
 }
 
-/** What tells an item from the others. */
+/** Returns the key that identifies an item. */
 function keyOf(item: unknown, { mergeKey }: ListMerge): unknown {
   return mergeKey !== undefined && isObject(item) ? own(item, mergeKey) : item;
 }
 
 type Places = ReadonlyMap<unknown, number>;
 
-/** First place of every key. */
+/** Returns the first index of every key. */
 export function placesOf(items: readonly unknown[], how: ListMerge): Map<unknown, number> {
   const places = new Map<unknown, number>();
   for (const [index, item] of items.entries()) {
@@ -26,7 +26,7 @@ export function placesOf(items: readonly unknown[], how: ListMerge): Map<unknown
   return places;
 }
 
-/** @throws StatusError BadRequest if the items of the patch aren't all in the order list, one after the other */
+/** @throws StatusError BadRequest if the items of the patch aren't all in the order list, in its order */
 export function validateOrder(items: readonly unknown[], order: readonly unknown[], how: ListMerge): void {
   let next = 0;
   for (const entry of order) {
@@ -37,9 +37,9 @@ export function validateOrder(items: readonly unknown[], order: readonly unknown
   throw malformed(`invalid patch format of setElementOrder list: ${detail}`);
 }
 
-/** The merged list in order.
- *  @param order what the patch says: its order list, or the items of the patch itself
- *  @param before the list as the server had it */
+/** Returns the merged list in order.
+ *  @param order the patch's order list, or the items of the patch itself
+ *  @param before the server's list before the patch */
 export function orderList(
   merged: readonly unknown[],
   order: readonly unknown[],
@@ -56,7 +56,8 @@ export function orderList(
   return interleave(others, named, (item) => place(had, item));
 }
 
-/** Both lists in their order; one of the first goes before one of the second only if it stood before it already. */
+/** Merges both lists in their orders; an item of the first precedes one of the second only if it did so
+ *  before. */
 function interleave(
   others: readonly unknown[],
   named: readonly unknown[],

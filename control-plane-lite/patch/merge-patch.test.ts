@@ -5,7 +5,7 @@ import { setMember } from '#api/codec/set-member.ts';
 import { isObject, type JsonObject, sameJson } from './json-value.ts';
 import { applyMergePatch } from './merge-patch.ts';
 
-/** The merge patch that makes `after` of `before`, for values without null. */
+/** Returns the merge patch from `before` to `after`, for values without null. */
 function diff(before: JsonObject, after: JsonObject): JsonObject {
   const patch: JsonObject = {};
   for (const name of Object.keys(before)) if (!Object.hasOwn(after, name)) setMember(patch, name, null);
@@ -49,7 +49,7 @@ describe('applyMergePatch', () => {
     expect(applyMergePatch(document, patch)).toEqual(result);
   });
 
-  test.each([[null], [[]], ['a'], [1]])('refuses %j', (patch) => {
+  test.each([[null], [[]], ['a'], [1]])('rejects %j', (patch) => {
     expect(() => applyMergePatch({}, patch)).toThrow(
       expect.objectContaining({ reason: 'BadRequest', code: 400 }),
     );

@@ -5,9 +5,9 @@ import { setMember } from '#api/codec/set-member.ts';
 import { malformed } from './faults.ts';
 import { isObject, type JsonObject, own } from './json-value.ts';
 
-/** The document with the patch's members set and those that are null in the patch removed. Shares what is the same
+/** Returns the document with the patch's members set and its null members removed. Shares unchanged parts
  *  with the document, nothing with the patch.
- *  @throws StatusError BadRequest if the patch is no object, for then the result would be none */
+ *  @throws StatusError BadRequest if the patch is not an object, since the result would not be one either */
 export function applyMergePatch(document: Readonly<JsonObject>, patch: unknown): JsonObject {
   if (!isObject(patch)) throw malformed('a merge patch must be a JSON object');
   return mergeObject(document, patch);

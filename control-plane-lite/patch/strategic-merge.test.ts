@@ -12,7 +12,7 @@ const budget = typeModelOf('policy/v1.PodDisruptionBudget', VOCABULARIES.plat);
 
 type Row = readonly [string, JsonObject, JsonObject, JsonObject];
 
-/** The patched document, provided that neither it nor the patch was changed. */
+/** Returns the patched document, after verifying that neither it nor the patch was modified. */
 function patched(model: typeof pod, document: JsonObject, patch: JsonObject): JsonObject {
   const before = copyJson([document, patch]);
   const result = applyStrategicMergePatch(document, patch, model);
@@ -109,7 +109,8 @@ describe('lists', () => {
       containers({ name: 'a', image: '2' }),
       containers({ name: 'a', image: '2' }, { name: 'b' }),
     ],
-    // Upstream's order: what the patch names goes before what only the server has, unless that stood before it.
+    // Upstream's order: items of the patch precede items that only the server has, unless those came before
+    // them.
     [
       'put new items of the patch in front',
       containers({ name: 'a' }),
@@ -344,7 +345,7 @@ const objectOf = ({ containers: list, finalizers: set, tolerations, labels }: Pa
   },
 });
 
-/** The patch that a client would send to make the second of the first. */
+/** Returns the patch that a client would send to get from the first to the second. */
 function twoWay(before: Part, after: Part): JsonObject {
   const changed = [...after.containers].filter(([name, image]) => before.containers.get(name) !== image);
   const gone = [...before.containers.keys()].filter((name) => !after.containers.has(name));

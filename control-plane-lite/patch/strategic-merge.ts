@@ -1,8 +1,8 @@
-/** Strategic merge patch: merge patch that knows which lists are sets or have keyed items, and that takes orders
- *  in members whose names start with `$`. Source: upstream's strategic merge patch of 1.24. Pure.
+/** Strategic merge patch: a merge patch that knows which lists are sets or have keyed items, and that accepts
+ *  directives in members whose names start with `$`. Pure. Source: upstream's strategic merge patch of 1.24.
  *
- *  Deviation: directives are carried out, not stored, where the document has nothing at that place yet, and
- *  `$patch: merge` asks for what happens anyway. */
+ *  Deviation: directives are executed, not stored, if the document has no value at their place yet, and
+ *  `$patch: merge` requests the default behaviour. */
 
 import { copyJson } from '#api/codec/copy-json.ts';
 import { setMember } from '#api/codec/set-member.ts';
@@ -16,7 +16,7 @@ const RETAIN_KEYS = '$retainKeys';
 const DELETE_PREFIX = '$deleteFromPrimitiveList/';
 const ORDER_PREFIX = '$setElementOrder/';
 
-/** The document after the patch. Shares what is the same with the document, nothing with the patch.
+/** Returns the document after the patch. Shares unchanged parts with the document, nothing with the patch.
  *  @throws StatusError BadRequest if the patch is malformed, Invalid if it doesn't fit the document,
  *  UnsupportedMediaType if the type of the object isn't known (custom resources) */
 export function applyStrategicMergePatch(
@@ -58,8 +58,8 @@ function mergeObject(
   }
 }
 
-/** The document without what `$retainKeys` doesn't name.
- *  @throws StatusError BadRequest if the patch sets what it doesn't retain */
+/** Removes the members that `$retainKeys` doesn't name.
+ *  @throws StatusError BadRequest if the patch sets a member that it doesn't retain */
 function retained(document: Readonly<JsonObject>, patch: JsonObject): Readonly<JsonObject> {
   const keys = own(patch, RETAIN_KEYS);
   if (keys === undefined) return document;
@@ -80,21 +80,37 @@ function mergeMembers(
   patch: JsonObject,
   node: TypeNode | undefined,
 ): JsonObject {
-  const merged: JsonObject = { ...document };
-  for (const name of patchedNames(patch)) mergeMember(merged, name, patch, memberOf(node, name));
+  const merged = node?.kind === 'struct' ? { ...document } : copyOfMap(document);
+  const { names, hasOrders } = patchedNames(patch);
+  for (const name of names) mergeMember(merged, name, patch, memberOf(node, name), hasOrders);
   return merged;
 }
 
+/** Returns the members that the patch changes or orders, or deletes items from. */
+function copyOfMap(document: Readonly<JsonObject>): JsonObject {
+  const copy: JsonObject = {};
+  for (const name in document) setMember(copy, name, document[name]);
+  return copy;
+}
+
+interface PatchedNames {
+  readonly names: ReadonlySet<string>;
+  /** Whether the patch says anything of the order or the items of a list beside its members. */
+  readonly hasOrders: boolean;
+}
+
 /** Members that the patch changes or orders, or takes items from. */
-function patchedNames(patch: JsonObject): ReadonlySet<string> {
+function patchedNames(patch: JsonObject): PatchedNames {
   const names = new Set<string>();
+  let hasOrders = false;
   for (const key in patch) {
     if (key === PATCH || key === RETAIN_KEYS) continue;
+    if (key.startsWith('$')) hasOrders = true;
     if (key.startsWith(DELETE_PREFIX)) names.add(key.slice(DELETE_PREFIX.length));
     else if (key.startsWith(ORDER_PREFIX)) names.add(key.slice(ORDER_PREFIX.length));
     else names.add(key);
   }
-  return names;
+  return { names, hasOrders };
 }
 
 function mergeMember(
@@ -102,10 +118,12 @@ function mergeMember(
   name: string,
   patch: JsonObject,
   member: MemberNode | undefined,
+  hasOrders: boolean,
 ): void {
   const change = own(patch, name);
-  const order = listOf(own(patch, ORDER_PREFIX + name), 'setElementOrder list');
-  const deleted = listOf(own(patch, DELETE_PREFIX + name), 'primitive list');
+  const beside = (prefix: string): unknown => (hasOrders ? own(patch, prefix + name) : undefined);
+  const order = listOf(beside(ORDER_PREFIX), 'setElementOrder list');
+  const deleted = listOf(beside(DELETE_PREFIX), 'primitive list');
   if (change === null) delete merged[name];
   else if (change !== undefined || order !== undefined) {
     const value = own(merged, name);
@@ -147,7 +165,7 @@ interface TypedListMerge extends ListMerge {
   readonly element: TypeNode | undefined;
 }
 
-/** `undefined`: a patch replaces the list. */
+/** Returns `undefined` if a patch replaces the list. */
 function listMergeOf(member: MemberNode | undefined): TypedListMerge | undefined {
   if (strategyOf(member) !== 'merge') return undefined;
   const element = member?.node.kind === 'list' ? member.node.element : undefined;
@@ -173,7 +191,7 @@ function mergeOrdered(
   return Array.isArray(merged) ? orderList(merged, order, list, key) : merged;
 }
 
-/** @throws StatusError Invalid if items don't have the type's merge key, BadRequest for a directive that isn't one */
+/** @throws StatusError Invalid if items lack the type's merge key, BadRequest for an unknown directive */
 function mergeList(list: readonly unknown[], change: readonly unknown[], how: TypedListMerge): unknown[] {
   const isKeyed = [...list, ...change].some(isObject);
   const merged = isKeyed ? mergeItems(list, change, how) : [...new Set([...list, ...change])];

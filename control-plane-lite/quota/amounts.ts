@@ -23,12 +23,8 @@ export const readAmounts = (texts: Readonly<Record<string, string>> = {}): Amoun
 export const writeAmounts = (amounts: Amounts): Record<string, string> =>
   Object.fromEntries([...amounts].map(([name, amount]) => [name, formatQuantity(amount)]));
 
-/** Of two lists, what either has, joined where both do. */
-export function joinAmounts(
-  a: Amounts,
-  b: Amounts,
-  join: (left: Quantity, right: Quantity) => Quantity,
-): Amounts {
+/** Merges two lists; combines amounts that both have. */
+function joinAmounts(a: Amounts, b: Amounts, join: (left: Quantity, right: Quantity) => Quantity): Amounts {
   const joined = new Map(a);
   for (const [name, amount] of b) joined.set(name, join(joined.get(name) ?? NONE, amount));
   return joined;
@@ -39,7 +35,7 @@ export const addAmounts = (a: Amounts, b: Amounts): Amounts => joinAmounts(a, b,
 export const largestAmounts = (a: Amounts, b: Amounts): Amounts =>
   joinAmounts(a, b, (left, right) => (compareQuantities(left, right) < 0 ? right : left));
 
-/** What `a` has more than `b`. */
+/** Returns the amounts by which `a` exceeds `b`. */
 export const increaseOf = (a: Amounts, b: Amounts): Amounts =>
   new Map(
     [...a].flatMap(([name, amount]) => {
@@ -51,7 +47,7 @@ export const increaseOf = (a: Amounts, b: Amounts): Amounts =>
 export const onlyNamed = (amounts: Amounts, names: { has(name: string): boolean }): Amounts =>
   new Map([...amounts].filter(([name]) => names.has(name)));
 
-/** For people: `cpu=1,pods=2`. */
+/** Formats amounts for messages: `cpu=1,pods=2`. */
 export const formatAmounts = (amounts: Amounts): string =>
   Object.entries(writeAmounts(amounts))
     .toSorted(([a], [b]) => (a < b ? -1 : 1))

@@ -61,7 +61,7 @@ test('growth is pending until the object is stored anew', () => {
   expect(pending.of('ns', 'q', 9)).toEqual([]);
 });
 
-test('what was refused, withdrawn or never came is not pending', () => {
+test('rejected, withdrawn and lost charges are not pending', () => {
   const { pending, pass } = createWorld();
   const refused = pending.add('ns', charge('ns/a'));
   refused.promise('q', 1);

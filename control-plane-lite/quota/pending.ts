@@ -1,11 +1,12 @@
-/** What admission has charged quotas for and nobody can count yet, for it is still being stored. Whoever counts adds
- *  it: without, a count in between would give away what is already promised. */
+/** Pending quota charges: charged by admission, but not countable yet because the object is still being
+ *  stored. The quota controller adds them: otherwise a count in between would release what has already been
+ *  granted. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { CacheChange, ResourceCache } from '../cache/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 import type { Amounts } from './amounts.ts';
 
-/** Longer than anything takes between admission and the store; what is not there by then never will be. */
+/** Longer than any request takes from admission to the store; an object not stored by then never will be. */
 export const PENDING_MS = 30_000;
 
 export interface PendingCharge {
@@ -17,17 +18,17 @@ export interface PendingCharge {
   readonly delta: Amounts;
 }
 
-/** One charge while it is made. */
+/** One charge in progress. */
 export interface PendingEntry {
-  /** The quota is about to be charged in a change of this revision; absent: it is not, after all. */
+  /** The quota is about to be charged by an update of this revision; absent: it is not charged after all. */
   readonly promise: (quota: string, ofRevision: number | undefined) => void;
-  /** Nothing comes of it. */
+  /** The charge has failed. */
   readonly withdraw: () => void;
 }
 
 export interface PendingCharges {
   add(namespace: string, charge: PendingCharge): PendingEntry;
-  /** What a quota of this revision was charged for and is not stored yet. */
+  /** Returns the charges to a quota of this revision whose objects are not stored yet. */
   of(namespace: string, quota: string, revision: number): readonly PendingCharge[];
 }
 
@@ -40,7 +41,7 @@ interface Entry {
   readonly charge: PendingCharge;
   readonly namespace: string;
   readonly sinceMs: number;
-  /** The revision before the charge, by the names of quotas. */
+  /** The revision before the charge, by quota name. */
   readonly promised: Map<string, number>;
 }
 
@@ -48,7 +49,7 @@ interface Entry {
 type ByKey = Map<string, Set<Entry>>;
 
 export function createPendingCharges({ clock, cache }: PendingDeps): PendingCharges {
-  /** In the order in which they came. */
+  /** In order of arrival. */
   const byNamespace = new Map<string, Set<Entry>>();
   // Caches of custom resources come and go with their definitions.
   const byCache = new WeakMap<object, ByKey>();

@@ -1,33 +1,36 @@
-/** What a pod uses of a quota, and which scopes it is in. Pure. Source: upstream's pod evaluator, release 1.24. */
+/** Quota usage and scopes of a pod. Pure. Source: upstream's pod evaluator, release 1.24. */
+
+import type { Container, Pod, PodAffinityTerm, ResourceQuotaSpec } from '#api/gen/core-v1.ts';
+import { secondsInMs } from '#api/kit/int64.ts';
 import type { Quantity } from '#api/meta/quantity.ts';
 import { parseTime } from '#api/meta/time.ts';
-import type { Container, Pod, PodAffinityTerm, ResourceQuotaSpec } from '#api/schema/gen/core-v1.ts';
 import { type Amounts, addAmounts, countOf, largestAmounts, NONE, readAmounts } from './amounts.ts';
 
 const STANDARD: readonly string[] = ['cpu', 'memory', 'ephemeral-storage'];
 const HUGE_PAGES = 'hugepages-';
 
-/** Containers run side by side, init containers one after the other before them. */
+/** Containers run in parallel, init containers one after the other before them. */
 function sumOf({ spec }: Pod, part: 'requests' | 'limits'): Amounts {
   const read = ({ resources }: Container): Amounts => readAmounts(resources?.[part]);
   const together = (spec?.containers ?? []).map(read).reduce(addAmounts, new Map());
   const most = (spec?.initContainers ?? []).map(read).reduce(largestAmounts, together);
   const overhead = readAmounts(spec?.overhead);
   if (part === 'requests') return addAmounts(most, overhead);
-  // What has no limit gets none by what it costs beside.
+  // Overhead adds no limit to a pod that has none.
   return addAmounts(most, new Map([...overhead].filter(([name]) => (most.get(name) ?? NONE).nanos > 0n)));
 }
 
-/** Whether it still takes room: it runs, or may. */
+/** Reports whether the pod still uses resources: it runs, or may run. */
 export function isCounted({ metadata = {}, status }: Pod, nowMs: number): boolean {
   if (status?.phase === 'Failed' || status?.phase === 'Succeeded') return false;
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined) return true;
-  // Its agent has not answered in time: what it had is free for others.
-  return nowMs <= parseTime(deletionTimestamp) + deletionGracePeriodSeconds * 1000;
+  // Its agent has not responded in time: its resources are free for others.
+  return nowMs <= parseTime(deletionTimestamp) + secondsInMs(deletionGracePeriodSeconds);
 }
 
-/** By the names that quotas have for them; without the count of all pods, which ended ones are in too. */
+/** Returns the usage by quota resource name; without the object count of pods, which includes terminated
+ *  ones. */
 export function podUsage(pod: Pod, nowMs: number): Amounts {
   const usage = new Map<string, Quantity>();
   if (!isCounted(pod, nowMs)) return usage;
@@ -43,7 +46,7 @@ export function podUsage(pod: Pod, nowMs: number): Amounts {
   return usage;
 }
 
-/** Containers that don't say what a quota needs to know, as `cpu for: a,b`; empty: none. */
+/** Returns the containers that lack an amount required by a quota, as `cpu for: a,b`; empty: none. */
 export function missingAmounts({ spec }: Pod, limited: { has(name: string): boolean }): readonly string[] {
   const needed = ['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory'].filter(
     (name) => limited.has(name),
@@ -113,12 +116,13 @@ function isInScope(pod: Pod, requirement: Requirement): boolean {
   }
 }
 
-/** The scopes of a quota, however they are given. */
+/** Returns the scopes of a quota, from either field. */
 const scopesOf = ({ scopes = [], scopeSelector }: ResourceQuotaSpec): readonly Requirement[] => [
   ...scopes.map((scopeName) => ({ scopeName, operator: 'Exists' as const })),
   ...(scopeSelector?.matchExpressions ?? []),
 ];
 
-/** Only pods are in scopes: nothing else counts for a quota that has any. `pod` absent: it is something else. */
+/** Reports whether the object matches the scopes. Only pods have scopes: a quota with scopes counts nothing
+ *  else. `pod` absent: another kind. */
 export const isInScopes = (spec: ResourceQuotaSpec, pod: Pod | undefined): boolean =>
   scopesOf(spec).every((scope) => pod !== undefined && isInScope(pod, scope));

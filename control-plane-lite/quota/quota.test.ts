@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Pod, ResourceQuotaSpec } from '#api/schema/gen/core-v1.ts';
+import type { Pod, ResourceQuotaSpec } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { quotaStatus } from '../controllers/resourcequota/decide.ts';
 import type { ApiObject } from '../resources/contract.ts';
@@ -54,7 +54,7 @@ describe('podUsage', () => {
   });
 });
 
-test('missingAmounts tells which containers say too little', () => {
+test('missingAmounts names the containers without an amount', () => {
   const object = podOf({ containers: [container('a', { cpu: '1' }), container('b')] });
   const limited = new Set(['requests.cpu', 'limits.memory', 'pods']);
   expect(missingAmounts(asPod(object), limited)).toEqual(['limits.memory for: a,b', 'requests.cpu for: b']);
@@ -150,7 +150,7 @@ describe('usageOf', () => {
   });
 });
 
-test('increaseOf tells only what is more', () => {
+test('increaseOf returns only increases', () => {
   const [now, before] = [readAmounts({ a: '3', b: '1', c: '2' }), readAmounts({ a: '1', b: '2', c: '2' })];
   expect(formatAmounts(increaseOf(now, before))).toBe('a=2');
 });

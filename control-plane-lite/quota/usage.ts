@@ -1,13 +1,14 @@
-/** What an object uses of the quotas of its namespace. Pure. Source: upstream's quota evaluators, release 1.24. */
+/** Quota usage of an object. Pure. Source: upstream's quota evaluators, release 1.24. */
+
+import type { PersistentVolumeClaim, Pod, Service } from '#api/gen/core-v1.ts';
 import { compareQuantities, parseQuantity } from '#api/meta/quantity.ts';
-import type { PersistentVolumeClaim, Pod, Service } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, ResourceInfo } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
 import { type Amounts, countOf } from './amounts.ts';
 import { podUsage } from './pods.ts';
 
-/** Kinds that have a name of their own in quotas, beside `count/…`. */
+/** Kinds with a quota name of their own, besides `count/…`. */
 const NAMED: ReadonlySet<string> = new Set([
   'configmaps',
   'persistentvolumeclaims',
@@ -22,8 +23,7 @@ export type Words = Pick<Vocabulary, 'domain' | 'apiGroupDomain'>;
 type Kind = Pick<ResourceInfo, 'group' | 'plural'>;
 
 /** `count/deployments.apps`, `count/pods`. */
-export const countName = ({ group, plural }: Kind): string =>
-  `count/${plural}${group === '' ? '' : `.${group}`}`;
+const countName = ({ group, plural }: Kind): string => `count/${plural}${group === '' ? '' : `.${group}`}`;
 
 function serviceUsage({ spec }: Service): Amounts {
   const ports = spec?.ports ?? [];
@@ -57,7 +57,7 @@ function claimUsage(
   return new Map([['requests.storage', storage], ...ofClass]);
 }
 
-/** Under the names that quotas have for them. */
+/** Returns the usage by quota resource name. */
 export function usageOf(kind: Kind, object: ApiObject, words: Words, nowMs: number): Amounts {
   const own = kind.group === '' ? ownUsage(kind.plural, object, words, nowMs) : [];
   return new Map([[countName(kind), countOf(1)], ...own]);
@@ -73,7 +73,7 @@ function ownUsage(plural: string, object: ApiObject, words: Words, nowMs: number
   return count;
 }
 
-/** Whether the kind can use what a quota calls so. */
+/** Reports whether the kind can use the quota resource of this name. */
 export function concernsKind({ group, plural }: Kind, name: string, words: Words): boolean {
   if (name === countName({ group, plural })) return true;
   if (group !== '') return false;

@@ -1,8 +1,9 @@
-/** Puts the built-in resources together: names from the table, content from the schema, behaviour from the kinds. */
+/** Assembles the built-in resources: names from the table, content from the schema, behaviour from the
+ *  kinds. */
 import type { Vocabulary } from '#api/vocabulary.ts';
-import { createBuiltinSchema } from '../content/builtin-schema.ts';
+import { createBuiltinSchema } from './builtin-schema.ts';
 import type { KindEntry, KindTable, Resource, StorageInfo } from './contract.ts';
-import { apiVersionOf, type BuiltinFact, builtinFacts, wireGroup } from './facts.ts';
+import { apiVersionOf, type BuiltinFact, builtinFacts } from './facts.ts';
 import { deprecations, deprecationWarning, formatRelease } from './groups/deprecations.ts';
 
 export interface BuiltinDeps {
@@ -80,10 +81,4 @@ export function builtinResources(deps: BuiltinDeps): readonly Resource[] {
     return resource;
   }
   return facts.map(make);
-}
-
-/** Keys of a kind table that name no resource of the facts: slips of the pen. */
-export function unknownKinds(kinds: KindTable, vocabulary: Vocabulary): readonly string[] {
-  const known = new Set(builtinFacts(vocabulary).map(({ factKey }) => factKey));
-  return Object.keys(kinds).filter((key) => !known.has(key) && !known.has(wireGroup(key, vocabulary)));
 }

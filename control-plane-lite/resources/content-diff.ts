@@ -1,5 +1,5 @@
-/** What differs between two states of an object, as upstream's comparison sees it: an empty list is an absent one.
- *  Pure. */
+/** Differences between two states of an object with upstream's semantic equality: an empty list equals an
+ *  absent one. Pure. */
 import type { Faults } from '#api/schema/validation/faults.ts';
 import { own } from '../patch/json-value.ts';
 import { isMembers } from './view.ts';
@@ -22,7 +22,7 @@ export function sameContent(a: unknown, b: unknown): boolean {
   return true;
 }
 
-/** Paths, below `path`, of the smallest parts that differ; those of a list are told by index. At most `limit`. */
+/** Paths, below `path`, of the smallest parts that differ; list items are named by index. At most `limit`. */
 export function changedPaths(a: unknown, b: unknown, path: string, limit = 5): readonly string[] {
   const found: string[] = [];
   collect(a, b, path, found, limit);

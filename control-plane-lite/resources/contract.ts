@@ -1,9 +1,11 @@
-/** What the server knows of a resource type: its names and verbs (data), and its strategy: what this kind does
- *  differently from all others when it is created, changed, shown or deleted. One file per kind holds a strategy;
- *  `table.ts` lists them. Strategies decide; they do no I/O (but for `reserve`). */
+/** Resource type as the server knows it: names and verbs (data), and a strategy with the kind's own behaviour
+ *  on create, update, output and delete. One file per kind holds a strategy; `table.ts` lists them.
+ *  Strategies decide; they do no I/O (except `reserve`). */
 
+import type { ObjectMeta } from '#api/gen/meta-v1.ts';
+import type { Int64 } from '#api/kit/int64.ts';
+import type { Steps } from '#api/kit/steps.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import type { ObjectMeta } from '#api/schema/gen/meta-v1.ts';
 import type { TypeModel } from '#api/schema/type-model.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 
@@ -40,7 +42,7 @@ export interface StrategyContext {
 /** What deletion of an object takes. */
 export interface DeletionPlan {
   /** Seconds until it may be removed; 0 removes it now if nothing else holds it. */
-  readonly graceSeconds: number;
+  readonly graceSeconds: Int64;
 }
 
 /** Frees what was reserved for an object that then wasn't stored. */
@@ -88,7 +90,7 @@ export interface Strategy {
    *  `undefined`: deletion isn't graceful. */
   readonly planDeletion?: (
     object: ApiObject,
-    requested: number | undefined,
+    requested: Int64 | undefined,
     context: StrategyContext,
   ) => DeletionPlan;
   /** Something of its own keeps a deleted object alive beside metadata.finalizers (a namespace's spec.finalizers).
@@ -124,10 +126,12 @@ export interface Strategy {
   readonly ttlSeconds?: number;
 }
 
-export type Cell = string | number | boolean | null | readonly Cell[];
+export type Cell = string | number | bigint | boolean | null | readonly Cell[];
 
 /** A subresource that shows or changes part of its parent: `status`, `approval`, `ephemeralcontainers`… */
 export interface PartStrategy {
+  /** Whether it changes metadata beside its own member. Default: it does not. */
+  readonly changesMetadata?: boolean;
   /** Keeps everything of `old` that is not of this part. Changes the draft. */
   readonly prepareForUpdate: (draft: ApiObject, old: ApiObject, context: StrategyContext) => void;
   readonly validateUpdate?: (
@@ -185,6 +189,8 @@ export interface ObjectSchema {
    *  The result is a fresh draft with canonical values; it has its defaults. `known`: an object that was such a
    *  result; what the value has from it may stand in the new one as it is, but for its metadata. */
   decode(value: unknown, known?: ApiObject): DecodedObject;
+  /** The same of a large value, in short steps. */
+  decodeInSteps?(value: unknown, known?: ApiObject): Steps<DecodedObject>;
   /** Defaults alone, for what was merged. Changes the draft. */
   applyDefaults(draft: ApiObject): void;
   /** The object with the empty members that the decoder would have given it and without those that it would have

@@ -1,5 +1,5 @@
-/** The resources of the platform as the fact table names them, in the vocabulary that the server speaks.
- *  Source: schema/data/api-resources.json. Pure. */
+/** Built-in resources of the fact table in the server's vocabulary. Source: schema/data/api-resources.json.
+ *  Pure. */
 import { readResourceTable } from '#api/schema/resource-facts.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { ColumnDefinition, ResourceInfo, SubresourceInfo } from './contract.ts';

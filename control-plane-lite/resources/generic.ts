@@ -1,10 +1,13 @@
-/** What creation and change mean for objects of every kind: metadata, status apart from spec, generation.
- *  Strategies add what their kind does differently. Pure; changes only the draft. Source: document 1, 2.1. */
+/** Create and update behaviour of every kind: metadata, status apart from spec, generation. Strategies add
+ *  what is specific to their kind. Pure; changes only the draft. Source: object lifecycle, document 1
+ *  §2.1. */
+
 import { isDeepStrictEqual } from 'node:util';
 import { copyJson } from '#api/codec/copy-json.ts';
+import { nextInt64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { formatTime } from '#api/meta/time.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { boundedFaults, createFaults } from '#api/schema/validation/faults.ts';
 import { validateMetadata } from '#api/schema/validation/metadata.ts';
 import type { ApiObject, Resource, StrategyContext } from './contract.ts';
 
@@ -53,11 +56,11 @@ export function validateCreate(
   context: StrategyContext,
 ): readonly FieldError[] {
   const { strategy } = resource;
-  return [
-    ...metadataFaults(resource, object),
-    ...(strategy.validate?.(object, context) ?? []),
-    ...(strategy.validateCreate?.(object, context) ?? []),
-  ];
+  return boundedFaults([
+    () => metadataFaults(resource, object),
+    () => strategy.validate?.(object, context) ?? [],
+    () => strategy.validateCreate?.(object, context) ?? [],
+  ]);
 }
 
 function metadataFaults({ info, strategy }: Resource, object: ApiObject): readonly FieldError[] {
@@ -123,7 +126,7 @@ export function keepAllBut(draft: ApiObject, old: ApiObject, part: string): void
 function raiseGeneration(resource: Resource, draft: ApiObject, old: ApiObject): void {
   if (!countsGeneration(resource, draft)) return;
   const differs = resource.strategy.generationChanged ?? ((a, b) => !isDeepStrictEqual(a['spec'], b['spec']));
-  if (differs(draft, old)) draft.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  if (differs(draft, old)) draft.metadata.generation = nextInt64(old.metadata.generation ?? 0);
 }
 
 const IMMUTABLE = 'field is immutable';
@@ -136,17 +139,18 @@ export function validateUpdate(
   context: StrategyContext,
   subresource: string,
 ): readonly FieldError[] {
-  const common = [...metadataFaults(resource, object), ...metadataChangeFaults(object, old)];
-  if (MADE_BY_US.has(subresource)) return common;
+  const common = [() => metadataFaults(resource, object), () => metadataChangeFaults(object, old)];
+  if (MADE_BY_US.has(subresource)) return boundedFaults(common);
   if (!isWhole(subresource)) {
-    return [...common, ...(resource.parts[subresource]?.validateUpdate?.(object, old, context) ?? [])];
+    const part = resource.parts[subresource];
+    return boundedFaults([...common, () => part?.validateUpdate?.(object, old, context) ?? []]);
   }
   const { strategy } = resource;
-  return [
+  return boundedFaults([
     ...common,
-    ...(strategy.validate?.(object, context, old) ?? []),
-    ...(strategy.validateUpdate?.(object, old, context) ?? []),
-  ];
+    () => strategy.validate?.(object, context, old) ?? [],
+    () => strategy.validateUpdate?.(object, old, context) ?? [],
+  ]);
 }
 
 function metadataChangeFaults(object: ApiObject, old: ApiObject): readonly FieldError[] {

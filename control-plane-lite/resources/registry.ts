@@ -1,4 +1,5 @@
-/** The resources that are served right now: built-in ones, and those of custom resource definitions that come and go. */
+/** Registry of the served resources: built-in ones, and those of CustomResourceDefinitions, which may change
+ *  at any time. */
 import { createListeners } from '#api/kit/listeners.ts';
 import type { Resource } from './contract.ts';
 import { apiVersionOf } from './facts.ts';

@@ -1,8 +1,9 @@
-/** Texts of Table cells that many kinds share, as the field's command line shows them. Pure. */
+/** Shared formats of Table cells, as upstream prints them. Pure. */
+
+import type { LabelSelector } from '#api/gen/meta-v1.ts';
 import type { LabelSet } from '#api/meta/labels.ts';
 import { formatSelector, SelectorError } from '#api/meta/selectors.ts';
 import { parseTime } from '#api/meta/time.ts';
-import type { LabelSelector } from '#api/schema/gen/meta-v1.ts';
 
 /** What stands for a list, map or name that is empty. */
 export const NONE = '<none>';

@@ -1,10 +1,11 @@
-/** The `scale` part: how many pods an object shall have, in one shape for every kind that has pods by number.
- *  Pure. Source: autoscaling/v1 Scale. */
+/** The `scale` subresource: the desired number of pods, in one shape for every kind with replicas. Pure.
+ *  Source: autoscaling/v1 Scale. */
+
+import type { Scale } from '#api/gen/autoscaling-v1.ts';
+import type { ReplicationController } from '#api/gen/core-v1.ts';
+import type { LabelSelector } from '#api/gen/meta-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { formatSelector } from '#api/meta/selectors.ts';
-import type { Scale } from '#api/schema/gen/autoscaling-v1.ts';
-import type { ReplicationController } from '#api/schema/gen/core-v1.ts';
-import type { LabelSelector } from '#api/schema/gen/meta-v1.ts';
 import { createFaults } from '#api/schema/validation/faults.ts';
 import type { ApiObject } from './contract.ts';
 import { membersOf, typed } from './view.ts';

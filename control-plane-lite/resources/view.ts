@@ -1,4 +1,4 @@
-/** Objects under the types of their kinds. Strategies read through these views and write through the draft. */
+/** Typed views of objects. Strategies read through views and write through the draft. */
 import type { ApiObject, Draft } from './contract.ts';
 
 /** The object as its kind's type has it: `typed<Pod>(object)`. Words that differ between the vocabularies are those

@@ -1,16 +1,16 @@
-/** One try to find a node for a pod, and what comes of it. */
+/** One scheduling attempt for a pod, and its outcome. */
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import type { Binder } from './binder.ts';
 import type { WakeEvent } from './filters/filter.ts';
 import { type FitFailure, findNode } from './find-node.ts';
-import type { Fleet } from './fleet.ts';
+import type { Fleet } from './fleet/fleet.ts';
+import type { NodeInfo, PodInfo, PodShape } from './fleet/model.ts';
 import { formatFailure, NO_NODES } from './messages.ts';
-import type { NodeInfo, PodInfo, PodShape } from './model.ts';
 import { type Budget, decidePreemption, type Victims } from './preempt.ts';
-import type { Preempt } from './preemptor.ts';
 import type { SchedulingQueue } from './queue.ts';
-import type { Reporter } from './reporter.ts';
+import type { Binder } from './write/binder.ts';
+import type { Preempt } from './write/preemptor.ts';
+import type { Reporter } from './write/reporter.ts';
 
 export interface AttemptDeps {
   readonly fleet: Fleet;
@@ -25,18 +25,19 @@ export interface AttemptDeps {
 }
 
 export interface Attempts {
-  /** Tries to find a node for a pod that was taken from the queue. */
+  /** Tries to find a node for a pod that was popped from the queue. */
   readonly run: (pod: PodInfo) => void;
-  /** What was found out before may not hold any more. */
+  /** Invalidates cached results, which may no longer hold. */
   fleetChanged(): void;
 }
 
-/** Nodes register soon after their server starts: pods are told only after this, in ms, that there are none. */
+/** Nodes register soon after their server starts: only after this time, in ms, are pods reported as having no
+ *  nodes. */
 const NO_NODES_AFTER_MS = 3000;
 
 const NODE_ADDED: ReadonlySet<WakeEvent> = new Set(['nodeAdded']);
 
-/** What was told of the last pods that failed. Many of the same shape fail one after the other. */
+/** Cached report of the last failed pods. Often many pods of the same shape fail one after the other. */
 interface Known {
   readonly message: string;
   readonly wokenBy: ReadonlySet<WakeEvent>;
@@ -56,7 +57,7 @@ export function createAttempts(deps: AttemptDeps): Attempts {
     binder.bind(pod, node.name);
   }
 
-  /** Pods of lower priority that were promised the node look for another. */
+  /** Pods of lower priority that were nominated to the node must find another. */
   function clearNominations(pod: PodInfo, { node }: Victims): void {
     for (const other of fleet.nominated(node.name)) {
       if (other.shape.priority >= pod.shape.priority) continue;
@@ -119,7 +120,7 @@ export function createAttempts(deps: AttemptDeps): Attempts {
         decide(pod);
       } catch (thrown) {
         const err = asError(thrown);
-        deps.log.error({ err, pod: pod.key }, 'Pod could not be decided on');
+        deps.log.error({ err, pod: pod.key }, 'Failed to schedule pod');
         queue.giveBack(pod.key, undefined);
         reporter.report(pod, { reason: 'SchedulerError', message: err.message });
       }

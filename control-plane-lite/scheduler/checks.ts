@@ -1,8 +1,8 @@
-/** Asks all filters about a pod: prepared once, then for node after node. */
+/** Runs all filters for a pod: prepared once, then evaluated node by node. */
 import type { Filter, NodeCheck } from './filters/filter.ts';
 import { FILTERS } from './filters/table.ts';
-import type { Fleet, FleetView } from './fleet.ts';
-import type { NodeInfo, PodInfo, Refusal } from './model.ts';
+import type { Fleet, FleetView } from './fleet/fleet.ts';
+import type { NodeInfo, PodInfo, Refusal } from './fleet/model.ts';
 
 export interface FailedCheck {
   readonly filter: Filter;
@@ -10,11 +10,11 @@ export interface FailedCheck {
 }
 
 export interface Checks {
-  /** Set where no node will do. */
+  /** Set if no node is feasible. */
   readonly none: FailedCheck | undefined;
-  /** The first filter that refuses the node as it is. */
+  /** The first filter that rejects the node in its current state. */
   ask(node: NodeInfo): FailedCheck | undefined;
-  /** The same checks after pods came or went. */
+  /** The same checks after pods were added or removed. */
   again(fleet: FleetView): Checks;
 }
 
@@ -58,8 +58,8 @@ const refused = (pod: PodInfo, none: FailedCheck, filters: readonly Filter[]): C
 export const prepareChecks = (pod: PodInfo, fleet: FleetView, filters: readonly Filter[] = FILTERS): Checks =>
   prepare(pod, fleet, filters, []);
 
-/** Asks about a node as it would be with these pods on it as well. */
-export function askWith(
+/** Checks a node as if these pods ran on it as well. */
+function askWith(
   checks: Checks,
   node: NodeInfo,
   pods: readonly PodInfo[],
@@ -73,8 +73,8 @@ export function askWith(
   }
 }
 
-/** Asks about a node on which room is kept for other pods, with and without them: they may never come.
- *  Source: upstream's filters with nominated pods. */
+/** Checks a node with nominated pods both with and without them: they may never be bound. Source: upstream's
+ *  filters with nominated pods. */
 export function askNode(checks: Checks, pod: PodInfo, node: NodeInfo, fleet: Fleet): FailedCheck | undefined {
   let others: PodInfo[] | undefined;
   for (const other of fleet.nominated(node.name)) {

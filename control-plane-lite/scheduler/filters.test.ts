@@ -1,6 +1,6 @@
 /** Each filter: which pods it refuses on which nodes, and what it says. */
 import { describe, expect, test } from 'vitest';
-import type { Node } from '#api/schema/gen/core-v1.ts';
+import type { Node } from '#api/gen/core-v1.ts';
 import { findNode } from './find-node.ts';
 import { formatFailure } from './messages.ts';
 import { fleetOf, HOST, nodeObject, type PodOptions, pod, WORDS, ZONE } from './scheduler.fixture.ts';
@@ -9,7 +9,7 @@ const taint = (key: string, effect: 'NoSchedule' | 'NoExecute' | 'PreferNoSchedu
   spec: { taints: [{ key, value, effect }] },
 });
 
-/** What users are told, or the node's name. */
+/** The message for users, or the node's name. */
 function place(
   options: PodOptions,
   nodes: readonly Node[],
@@ -28,7 +28,22 @@ const n1 = nodeObject('n1');
 const port = (hostPort: number, hostIP = '', protocol: 'TCP' | 'UDP' = 'TCP'): PodOptions => ({
   containers: [{ name: 'c', ports: [{ containerPort: 80, hostPort, hostIP, protocol }] }],
 });
+const vast = nodeObject('n1', { allocatable: { memory: '9007199254740993' } });
+const most = nodeObject('n1', { allocatable: { memory: '9223372036854775807' } });
 const gpu = { containers: [{ name: 'c', resources: { requests: { 'vendor.example/gpu': '2' } } }] };
+
+test('what pods use is what those use that are left, however much others did', () => {
+  const fleet = fleetOf([most]);
+  const [small, huge] = [pod('small', { memory: '3' }), pod('huge', { memory: '9223372036854775804' })];
+  fleet.addPod(huge, 'n1');
+  fleet.addPod(small, 'n1');
+  const full = findNode(pod('new', { memory: '1' }), fleet, { random: () => 0, start: 0 });
+  expect(full.kind).not.toBe('node');
+  fleet.removePod(huge.key);
+  const kindOf = (memory: string): string =>
+    findNode(pod('new', { memory }), fleet, { random: () => 0, start: 0 }).kind;
+  expect([kindOf('9223372036854775804'), kindOf('9223372036854775805')]).toEqual(['node', full.kind]);
+});
 
 describe('findNode takes', () => {
   test.each<[string, PodOptions, Node, PodOptions?]>([
@@ -36,6 +51,8 @@ describe('findNode takes', () => {
     ['what just fits', { cpu: '4', memory: '8Gi' }, n1],
     ['what fits beside others', { cpu: '3' }, n1, { cpu: '1' }],
     ['extended resources', gpu, nodeObject('n1', { allocatable: { 'vendor.example/gpu': '2' } })],
+    ['the last byte of very many', { memory: '1' }, vast, { memory: '9007199254740992' }],
+    ['all of the most that there is', { memory: '9223372036854775807' }, most],
     ['another port', port(80), n1, port(81)],
     ['the same port of another protocol', port(80), n1, port(80, '', 'UDP')],
     ['the same port of another address', port(80, '10.0.0.1'), n1, port(80, '10.0.0.2')],
@@ -95,6 +112,20 @@ describe('findNode refuses', () => {
   test.each<[string, PodOptions, Node, PodOptions | undefined, string]>([
     ['too much CPU', { cpu: '4001m' }, n1, undefined, 'Insufficient cpu'],
     ['too much beside others', { memory: '5Gi' }, n1, { memory: '4Gi' }, 'Insufficient memory'],
+    [
+      'a byte more than very many',
+      { memory: '2' },
+      vast,
+      { memory: '9007199254740992' },
+      'Insufficient memory',
+    ],
+    [
+      'a byte beside the most',
+      { memory: '1' },
+      most,
+      { memory: '9223372036854775807' },
+      'Insufficient memory',
+    ],
     ['extended resources that are not there', gpu, n1, undefined, 'Insufficient vendor.example/gpu'],
     ['one pod too many', {}, nodeObject('n1', { allocatable: { pods: '1' } }), {}, 'Too many pods'],
     [

@@ -1,9 +1,9 @@
-/** Finds the node for a pod: those that will do, and the best of them. Pure but for the fleet, which is as before
- *  when it returns. Source: upstream's scheduling cycle, release 1.24. */
+/** Finds the node for a pod: filters, then scores. Pure except for the fleet, which is unchanged on return.
+ *  Source: upstream's scheduling cycle, release 1.24. */
 import { askNode, prepareChecks } from './checks.ts';
 import type { WakeEvent } from './filters/filter.ts';
-import type { Fleet } from './fleet.ts';
-import type { NodeInfo, PodInfo, Refusal } from './model.ts';
+import type { Fleet } from './fleet/fleet.ts';
+import type { NodeInfo, PodInfo, Refusal } from './fleet/model.ts';
 import { SCORERS } from './scores/table.ts';
 
 export interface SearchOptions {
@@ -13,7 +13,7 @@ export interface SearchOptions {
   readonly start: number;
 }
 
-/** Why no node took the pod. */
+/** Reasons why no node is feasible. */
 export interface FitFailure {
   readonly refusals: ReadonlyMap<NodeInfo, Refusal>;
   readonly total: number;
@@ -25,7 +25,7 @@ export type Decision =
   | { readonly kind: 'node'; readonly node: NodeInfo; readonly looked: number }
   | { readonly kind: 'none'; readonly failure: FitFailure; readonly looked: number };
 
-/** Below this all nodes are looked at. */
+/** With fewer nodes, all are checked. */
 const FEW_NODES = 100;
 
 /** How many nodes that will do are enough: of large fleets a part, which gets smaller as they get larger. */

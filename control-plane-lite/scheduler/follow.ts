@@ -1,14 +1,16 @@
-/** Keeps fleet and queue in line with the nodes and pods of the cache, and says what happened that may help pods. */
+/** Updates fleet and queue from the nodes and pods of the cache, and reports events that may make pods
+ *  schedulable. */
+
+import type { Node, Pod } from '#api/gen/core-v1.ts';
 import { asError } from '#api/kit/clock.ts';
-import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
 import type { CacheChange, CachedObject, ResourceCache, WatchHandle } from '../cache/contract.ts';
 import { typed } from '../resources/view.ts';
-import { SCHEDULER_NAME } from './event-writer.ts';
 import type { WakeEvent } from './filters/filter.ts';
-import type { Fleet } from './fleet.ts';
-import { type NodeFacts, nodeChanges, readNode } from './node-facts.ts';
-import { hasEnded, type ReadPod } from './pod-info.ts';
+import type { Fleet } from './fleet/fleet.ts';
+import { type NodeFacts, nodeChanges, readNode } from './fleet/node-facts.ts';
+import { hasEnded, type ReadPod } from './fleet/pod-info.ts';
 import type { SchedulingQueue } from './queue.ts';
+import { SCHEDULER_NAME } from './write/event-writer.ts';
 
 export interface FollowDeps {
   readonly nodes: ResourceCache;
@@ -16,32 +18,32 @@ export interface FollowDeps {
   readonly fleet: Fleet;
   readonly queue: SchedulingQueue;
   readonly readPod: ReadPod;
-  /** The fleet is another than before; events say what of it may help pods. */
+  /** The fleet has changed; events say what may make pods schedulable. */
   readonly onChange: (...events: readonly WakeEvent[]) => void;
-  /** The pod needs nothing from us any more. */
+  /** The pod no longer needs scheduling. */
   readonly onDone: (key: string) => void;
-  /** Whether the pod is on its way to a node. */
+  /** Whether the pod is being bound. */
   readonly isBinding: (key: string) => boolean;
   /** An object could not be read. */
   readonly onError: (error: Error) => void;
-  /** Gives others their turn. */
+  /** Yields to the event loop. */
   readonly pause: () => Promise<void>;
 }
 
 export interface Following {
-  /** Resolves when the state is known. */
+  /** Resolves when the initial state has been read. */
   readonly loaded: Promise<void>;
   close(): void;
 }
 
-/** Objects that are read in one go, at the start. */
+/** Objects read per batch at the start. */
 const IN_A_GO = 50;
 
-/** Pods on nodes that are not there. Reading them waits until their nodes come. */
+/** Pods on unknown nodes. They are parsed once their nodes are added. */
 interface Strangers {
   put(key: string, nodeName: string): void;
   remove(key: string): void;
-  /** Takes out those of a node. */
+  /** Removes and returns those of a node. */
   take(nodeName: string): readonly string[];
 }
 
@@ -75,7 +77,7 @@ function createStrangers(): Strangers {
   };
 }
 
-/** What becomes of each pod. */
+/** Processes the changes of pods. */
 function createPodKeeper(deps: FollowDeps, strangers: Strangers): (change: CacheChange) => void {
   const { fleet, queue, readPod, onChange, onDone } = deps;
 
@@ -115,7 +117,7 @@ function createPodKeeper(deps: FollowDeps, strangers: Strangers): (change: Cache
     const { key } = current;
     const object = typed<Pod>(current.object());
     if (object.metadata?.deletionTimestamp !== undefined) return gone(key);
-    // What is said of it meanwhile comes with its binding, or with the next try.
+    // Changes meanwhile arrive with its binding, or with the next attempt.
     if (deps.isBinding(key) && queue.get(key)?.uid === object.metadata?.uid) return;
     const pod = readPod(object);
     const known = queue.get(key);
@@ -152,7 +154,7 @@ function createNodeKeeper(
           strangers.put(key, current.name);
         }
       }
-      // Spread and affinity are measured on the nodes that there are.
+      // Topology spread and affinity are relative to the existing nodes.
       onChange('podGone');
       return;
     }
@@ -176,7 +178,7 @@ export function followFleet(deps: FollowDeps): Following {
   const strangers = createStrangers();
   const onPod = createPodKeeper(deps, strangers);
   const onNode = createNodeKeeper(deps, strangers, onPod);
-  /** Changes that wait for the state to be read; absent once it was. */
+  /** Changes that wait until the initial state has been read; absent afterwards. */
   let early: (() => void)[] | undefined = [];
   const inTurn =
     (take: (change: CacheChange) => void) =>
@@ -195,7 +197,7 @@ export function followFleet(deps: FollowDeps): Following {
 
   async function load(): Promise<void> {
     const changes = early ?? [];
-    // It grows while it is worked on.
+    // The list grows during the iteration.
     for (let index = 0; index < changes.length; index += 1) {
       changes[index]?.();
       if (index % IN_A_GO === IN_A_GO - 1) await deps.pause();

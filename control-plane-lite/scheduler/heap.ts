@@ -2,7 +2,7 @@
 
 export interface Heap<T> {
   push(item: T): void;
-  /** Takes out the first. */
+  /** Removes and returns the first. */
   pop(): T | undefined;
 }
 

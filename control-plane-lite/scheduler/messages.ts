@@ -1,5 +1,5 @@
-/** What users are told of a pod that got no node. Pure. Source: upstream's messages, release 1.24. */
-import type { NodeInfo, Refusal } from './model.ts';
+/** Messages about unschedulable pods. Pure. Source: upstream's messages, release 1.24. */
+import type { NodeInfo, Refusal } from './fleet/model.ts';
 
 export const NO_NODES = 'no nodes available to schedule pods';
 

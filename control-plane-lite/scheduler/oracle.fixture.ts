@@ -1,6 +1,6 @@
-/** The hard rules once more, in the plainest way: from the objects themselves, for one node at a time, with nothing
- *  remembered. What the scheduler does is held against this. */
-import type { Node, Pod, PodAffinityTerm } from '#api/schema/gen/core-v1.ts';
+/** Reference implementation of the filters: from the objects themselves, one node at a time, without any
+ *  cache. The scheduler's results are compared with it. */
+import type { Node, Pod, PodAffinityTerm } from '#api/gen/core-v1.ts';
 import { HOST } from './scheduler.fixture.ts';
 
 export interface Placed {

@@ -1,7 +1,7 @@
-/** Who has to go, and where. */
+/** Choice of the preempted pods and of the node. */
 import { describe, expect, test } from 'vitest';
 import { findNode } from './find-node.ts';
-import type { Fleet } from './fleet.ts';
+import type { Fleet } from './fleet/fleet.ts';
 import { type Budget, decidePreemption } from './preempt.ts';
 import { fleetOf, nodeObject, type PodOptions, pod } from './scheduler.fixture.ts';
 

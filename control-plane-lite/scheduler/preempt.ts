@@ -1,19 +1,19 @@
-/** Makes room for a pod: which pods of lower priority would have to go, on the node where that costs least.
- *  Pure but for the fleet, which is as before when it returns.
- *  Source: upstream's default preemption, release 1.24. */
+/** Preemption: selects the node and the lower-priority pods whose eviction makes a pod schedulable at the
+ *  lowest cost. Pure except for the fleet, which is unchanged on return. Source: upstream's default
+ *  preemption, release 1.24. */
 import { askNode, type Checks, prepareChecks } from './checks.ts';
 import { lasting } from './filters/filter.ts';
 import type { FitFailure } from './find-node.ts';
-import type { Fleet } from './fleet.ts';
+import type { Fleet } from './fleet/fleet.ts';
+import type { NodeInfo, PodInfo, Refusal } from './fleet/model.ts';
 import { formatFailure } from './messages.ts';
-import type { NodeInfo, PodInfo, Refusal } from './model.ts';
 
 export interface Budget {
-  /** Whether the budget is about the pod. */
+  /** Whether the budget selects the pod. */
   readonly covers: (pod: PodInfo) => boolean;
-  /** Pods of it that may go. */
+  /** Remaining allowed disruptions. */
   readonly allowed: number;
-  /** Pods whose eviction is under way already, and counted. */
+  /** Pods whose eviction is in flight and already counted. */
   readonly isDisrupted: (podName: string) => boolean;
 }
 
@@ -21,29 +21,30 @@ export interface Victims {
   readonly node: NodeInfo;
   /** The most important first. */
   readonly pods: readonly PodInfo[];
-  /** How many of them go against a budget. */
+  /** Number of victims that violate a budget. */
   readonly violations: number;
 }
 
 export type Preemption =
   | { readonly kind: 'victims'; readonly victims: Victims }
-  /** None will help: `keep`, as room is being made already; else a node that was promised is so no longer. */
+  /** Preemption does not help: `keep` if victims are terminating already; else the pod's nomination is
+   *  withdrawn. */
   | { readonly kind: 'none'; readonly keep: boolean; readonly message: string };
 
-/** Nodes on which it works that are enough, and pods taken away for a look at most: it must not take long. */
+/** Number of candidate nodes that suffices, and maximum number of trial removals: preemption must be fast. */
 const MOST_CANDIDATES = 100;
 const MOST_MOVES = 10_000;
 
 const NOT_HELPFUL = lasting('Preemption is not helpful for scheduling');
 const NO_VICTIMS = lasting('No preemption victims found for incoming pod');
 
-/** The more important a pod is, the earlier it comes. */
+/** Orders pods by importance, the most important first. */
 function byImportance(a: PodInfo, b: PodInfo): number {
   const difference = b.shape.priority - a.shape.priority || a.startedMs - b.startedMs;
   return difference === 0 ? (a.key < b.key ? -1 : 1) : difference;
 }
 
-/** The pods that go against a budget if all of them go, and those that don't. */
+/** Splits pods by whether deleting all of them violates a budget. */
 function splitByBudgets(
   pods: readonly PodInfo[],
   budgets: readonly Budget[],
@@ -71,7 +72,7 @@ interface Trial {
   moves: number;
 }
 
-/** The fewest and least important pods of the node that must go; `undefined` if not even all of them would do. */
+/** The minimal set of victims on the node; `undefined` if not even deleting all of them suffices. */
 function selectVictims(trial: Trial, node: NodeInfo): Victims | undefined {
   const { pod, fleet, checks, budgets } = trial;
   const lower = [...node.pods.values()]
@@ -104,11 +105,11 @@ function selectVictims(trial: Trial, node: NodeInfo): Victims | undefined {
 
 const highest = ({ pods }: Victims): number => pods[0]?.shape.priority ?? Number.NEGATIVE_INFINITY;
 
-/** Moved up, so that more pods are always worse, whatever their priorities. */
+/** Offset so that more pods always cost more, whatever their priorities. */
 const sum = ({ pods }: Victims): number =>
   pods.reduce((total, { shape }) => total + shape.priority + 2 ** 31, 0);
 
-/** When the first of the most important victims started. */
+/** Earliest start of the most important victims. */
 function earliestStart(victims: Victims): number {
   const most = highest(victims);
   return victims.pods
@@ -123,12 +124,12 @@ function compareCosts(a: Victims, b: Victims): number {
     highest(a) - highest(b) ||
     sum(a) - sum(b) ||
     a.pods.length - b.pods.length ||
-    // What ran longest is disturbed last.
+    // Prefer victims that started latest.
     earliestStart(b) - earliestStart(a)
   );
 }
 
-/** Whether room is being made for the pod already. */
+/** Reports whether victims for the pod are terminating already. */
 function isWaiting(pod: PodInfo, fleet: Fleet, failure: FitFailure): boolean {
   const node = fleet.node(pod.nominatedNodeName);
   if (node === undefined || failure.refusals.get(node)?.resolvable === false) return false;
@@ -144,7 +145,7 @@ function noPreemption(failure: FitFailure, tried: ReadonlySet<NodeInfo>): Preemp
   return { kind: 'none', keep: false, message: `preemption: ${formatFailure(failure.total, refusals)}` };
 }
 
-/** `start`: with which of the nodes to begin. */
+/** `start`: index of the first node to try. */
 export function decidePreemption(
   pod: PodInfo,
   fleet: Fleet,

@@ -1,8 +1,8 @@
-/** Takes pods that are due, one after the other, in turns of the event loop that others don't notice. */
+/** Processes queued pods one by one in short slices of the event loop. */
 import type { Clock } from '#api/kit/clock.ts';
-import type { Binder } from './binder.ts';
-import type { PodInfo } from './model.ts';
+import type { PodInfo } from './fleet/model.ts';
 import type { SchedulingQueue } from './queue.ts';
+import type { Binder } from './write/binder.ts';
 
 export interface PumpDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
@@ -12,7 +12,7 @@ export interface PumpDeps {
   readonly binder: Pick<Binder, 'free'>;
   /** Decides on a pod. */
   readonly attempt: (pod: PodInfo) => void;
-  /** Tells the queue what happened since. */
+  /** Reports the events since then to the queue. */
   readonly tellNews: () => void;
 }
 

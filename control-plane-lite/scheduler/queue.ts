@@ -1,35 +1,35 @@
-/** Pods that wait for a node: those that are due, by priority and then by how long they wait; those that wait out
- *  their backoff; those for which nothing will do until something happens.
- *  Source: upstream's scheduling queue, release 1.24. */
+/** Scheduling queue: active pods by priority, then by waiting time; pods in backoff; and unschedulable pods
+ *  that wait for an event. Source: upstream's scheduling queue, release 1.24. */
 import type { Clock, Timer } from '#api/kit/clock.ts';
 import type { WakeEvent } from './filters/filter.ts';
+import type { PodInfo } from './fleet/model.ts';
 import { createHeap } from './heap.ts';
-import type { PodInfo } from './model.ts';
 
 /** A pod is tried again after one second, then two, and so on up to ten. */
 const FIRST_BACKOFF_MS = 1000;
 const LONGEST_BACKOFF_MS = 10_000;
 /** Backoffs end up to this much later than they might. */
 const BACKOFF_STEP_MS = 10;
-/** Nothing that was missed keeps a pod waiting longer than this. */
+/** Maximum time in the unschedulable set, in case an event was missed. */
 const LONGEST_WAIT_MS = 300_000;
 const LOOK_MS = 30_000;
 
 export interface SchedulingQueue {
-  /** Adds a pod, or changes what is known of it. `mayHelp`: the change may let it be scheduled. */
+  /** Adds or updates a pod. `mayHelp`: the change may make it schedulable. */
   put(pod: PodInfo, mayHelp: boolean): void;
-  /** The pod needs no node any more. */
+  /** The pod no longer needs a node. */
   remove(key: string): void;
-  /** The next pod that is due. It stays known, and is not due again until it is given back. */
+  /** Pops the next active pod. The queue still tracks it, but does not return it again until it is
+   *  requeued. */
   take(): PodInfo | undefined;
-  /** Gives back a pod that got no node: `wokenBy` says what may help; `undefined`: it failed for another reason and
-   *  is tried again after its backoff. */
+  /** Requeues an unschedulable pod: `wokenBy` names the events that may help; `undefined`: it failed for
+   *  another reason and is retried after its backoff. */
   giveBack(key: string, wokenBy: ReadonlySet<WakeEvent> | undefined): void;
-  /** Something happened that may help. */
+  /** Reports an event that may make pods schedulable. */
   wake(event: WakeEvent): void;
   /** What is known of a pod that waits. */
   get(key: string): PodInfo | undefined;
-  /** Pods that wait in any way. */
+  /** Number of waiting pods in all states. */
   readonly size: number;
   close(): void;
 }
@@ -40,12 +40,12 @@ interface Entry {
   /** For its place among pods of its priority. */
   order: number;
   state: 'due' | 'taken' | 'backoff' | 'stuck';
-  /** When it was tried last. */
+  /** Time of the last attempt. */
   triedMs: number;
   wokenBy: ReadonlySet<WakeEvent> | undefined;
 }
 
-/** A place in the heap; it no longer counts when its entry has another. */
+/** A heap entry; stale once the pod has a newer one. */
 interface Place {
   readonly entry: Entry;
   readonly priority: number;
@@ -100,7 +100,7 @@ function createBackoffs(clock: Clock, makeDue: (entry: Entry) => void) {
   };
 }
 
-/** Pods that are not due. */
+/** Pods in backoff and unschedulable pods. */
 function createWaiting(clock: Clock, makeDue: (entry: Entry) => void) {
   const stuck = new Set<Entry>();
   const backoffs = createBackoffs(clock, makeDue);
@@ -111,7 +111,7 @@ function createWaiting(clock: Clock, makeDue: (entry: Entry) => void) {
     backoffs.remove(entry);
   }
 
-  /** Due as soon as its backoff is over. */
+  /** Active as soon as its backoff is over. */
   function retry(entry: Entry): void {
     leave(entry);
     const endsMs = entry.triedMs + backoffMs(entry.attempts);
@@ -123,7 +123,7 @@ function createWaiting(clock: Clock, makeDue: (entry: Entry) => void) {
     backoffs.add(entry, endsMs);
   }
 
-  /** Whatever was overlooked gets another try. */
+  /** Retries pods whose event may have been missed. */
   function look(): void {
     looking = undefined;
     const nowMs = clock.monotonic();

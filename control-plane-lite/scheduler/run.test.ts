@@ -1,22 +1,24 @@
 /** The scheduler at work on a store in memory: what it writes, what it undoes, what it does not do. */
+
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import type { Event, Node, Pod } from '#api/gen/core-v1.ts';
 import { createFakeClock, type FakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
+import type { Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { Event, Node, Pod } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { createCache } from '../cache/cache.ts';
-import { controllerCaller } from '../controllers/caller.ts';
 import { builtinResources } from '../resources/builtin.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { coreKinds } from '../resources/core/table.ts';
 import { groupKinds } from '../resources/groups/table.ts';
 import { createResourceRegistry } from '../resources/registry.ts';
 import { typed } from '../resources/view.ts';
-import { createMemoryStore } from '../testing/memory-store.ts';
+import { createMemoryStore } from '../store/memory-store.fixture.ts';
 import { createAdmissionChain } from '../verbs/admit.ts';
 import type { UpdateOptions, Verbs } from '../verbs/contract.ts';
+import { controllerCaller } from '../verbs/controller-caller.ts';
 import { createVerbs } from '../verbs/verbs.ts';
 import { nodeObject, type PodOptions, podObject, seeded } from './scheduler.fixture.ts';
 import { runScheduler } from './scheduler.ts';
@@ -60,7 +62,7 @@ async function begin(): Promise<World> {
   const stop = new AbortController();
   await cache.start(stop.signal);
   const admission = createAdmissionChain([]);
-  const track = (): void => undefined;
+  function* track(): Steps<void> {}
   const verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates: new Set(), track });
   const updates: string[] = [];
   const hooks = new Map<string, () => Promise<void>>();
@@ -159,7 +161,7 @@ describe('runScheduler', () => {
     await world.until(() => conditionOf(world, 'p1') === 'the store is away');
     expect(nodeNameOf(world, 'p1')).toBeUndefined();
     world.before('binding', () => Promise.resolve());
-    // Room that was taken for a moment is free again, for whoever comes first.
+    // Capacity that was assumed for a moment is free again, for the next pod.
     await world.addPod('p2');
     await world.until(() => nodeNameOf(world, 'p2') === 'n1');
     await world.removePod('p2');

@@ -1,15 +1,15 @@
-/** Nodes and pods for tests of the scheduler, read as the real ones are. */
-import type { Node, Pod, PodSpec } from '#api/schema/gen/core-v1.ts';
-import type { ObjectMeta } from '#api/schema/gen/meta-v1.ts';
+/** Nodes and pods for tests of the scheduler, parsed like the real ones. */
+import type { Node, Pod, PodSpec } from '#api/gen/core-v1.ts';
+import type { ObjectMeta } from '#api/gen/meta-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { createFleet, type Fleet, type Surroundings } from './fleet.ts';
-import type { PodInfo, SchedulerWords } from './model.ts';
-import { readNode } from './node-facts.ts';
-import { createPodReader } from './pod-info.ts';
-import { NO_VOLUMES } from './volumes.ts';
-import { schedulerWords } from './words.ts';
+import { createFleet, type Fleet, type Surroundings } from './fleet/fleet.ts';
+import { schedulerLabelKeys } from './fleet/label-keys.ts';
+import type { PodInfo, SchedulerLabelKeys } from './fleet/model.ts';
+import { readNode } from './fleet/node-facts.ts';
+import { createPodReader } from './fleet/pod-info.ts';
+import { NO_VOLUMES } from './fleet/volumes.ts';
 
-export const WORDS: SchedulerWords = schedulerWords(VOCABULARIES.plat);
+export const WORDS: SchedulerLabelKeys = schedulerLabelKeys(VOCABULARIES.plat);
 export const ZONE: string = WORDS.zones[0] ?? '';
 export const HOST: string = WORDS.hostname;
 

@@ -1,12 +1,12 @@
 /** Properties of the scheduler's decisions, held against an oracle that knows only the objects. */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
+import type { Node, Pod } from '#api/gen/core-v1.ts';
 import { findNode } from './find-node.ts';
-import { type Fleet, type FleetView } from './fleet.ts';
-import { readNode } from './node-facts.ts';
+import { type Fleet, type FleetView } from './fleet/fleet.ts';
+import { readNode } from './fleet/node-facts.ts';
+import { createPodReader } from './fleet/pod-info.ts';
 import { mayRun, NODE_KEY, type Placed } from './oracle.fixture.ts';
-import { createPodReader } from './pod-info.ts';
 import { decidePreemption } from './preempt.ts';
 import { fleetOf, nodeObject, type PodOptions, podObject, seeded, WORDS, ZONE } from './scheduler.fixture.ts';
 

@@ -1,10 +1,11 @@
-/** The scheduler: takes pods that are due, one after the other, decides, and has others carry it out. Decisions are
- *  made on the fleet as it will be when all that was decided before is done.
- *  Source: upstream's scheduler, release 1.24. */
+/** The scheduler: processes queued pods one by one, decides, and hands the decisions to the writers.
+ *  Decisions assume that all earlier decisions have been carried out. Source: upstream's scheduler, release
+ *  1.24. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cache, ResourceCache } from '../cache/contract.ts';
 import type { Resource } from '../resources/contract.ts';
@@ -12,19 +13,19 @@ import type { ResourceRegistry } from '../resources/registry.ts';
 import { typed } from '../resources/view.ts';
 import type { Verbs } from '../verbs/contract.ts';
 import { createAttempts } from './attempt.ts';
-import { createBinder } from './binder.ts';
-import { createEventWriter } from './event-writer.ts';
 import type { WakeEvent } from './filters/filter.ts';
-import { createFleet, type Fleet } from './fleet.ts';
+import { createFleet, type Fleet } from './fleet/fleet.ts';
+import type { PodInfo } from './fleet/model.ts';
+import { createPodReader, type ReadPod } from './fleet/pod-info.ts';
 import { followFleet } from './follow.ts';
-import type { PodInfo } from './model.ts';
-import { createPodReader, type ReadPod } from './pod-info.ts';
-import { createPreemptor } from './preemptor.ts';
 import { pump } from './pump.ts';
 import { createSchedulingQueue, type SchedulingQueue } from './queue.ts';
-import { createReporter, type Reporter } from './reporter.ts';
 import { createSurroundings } from './surroundings.ts';
-import { createVolumeBinder } from './volume-binder.ts';
+import { createBinder } from './write/binder.ts';
+import { createEventWriter } from './write/event-writer.ts';
+import { createPreemptor } from './write/preemptor.ts';
+import { createReporter, type Reporter } from './write/reporter.ts';
+import { createVolumeBinder } from './write/volume-binder.ts';
 
 export interface SchedulerDeps {
   readonly registry: Pick<ResourceRegistry, 'find'>;
@@ -42,7 +43,7 @@ export interface SchedulerDeps {
 }
 
 export interface SchedulerOptions {
-  /** Tells this server from others, in events. */
+  /** Identifies this server in events. */
   readonly instance: string;
 }
 
@@ -74,7 +75,7 @@ function undoOf(parts: {
   };
 }
 
-/** What happened since the last look; told to the queue once, however often it happened. */
+/** Events since the last cycle; reported to the queue once, however often they occurred. */
 function createNews(queue: SchedulingQueue): { add(event: WakeEvent): void; tell(): void } {
   const events = new Set<WakeEvent>();
   return {
@@ -100,7 +101,7 @@ function resourcesOf({ registry }: SchedulerDeps): SchedulerResources | undefine
   return { pods, nodes, bindings };
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runScheduler(
   deps: SchedulerDeps,
   { instance }: SchedulerOptions,
@@ -157,7 +158,7 @@ export async function runScheduler(
   const loop = createLoop({
     clock,
     step: () => pump({ clock, pause, queue, binder, attempt: attempts.run, tellNews }, signal),
-    onError: (err) => log.error({ err }, 'Scheduling failed; it goes on'),
+    onError: (err) => log.error({ err }, 'Scheduling cycle failed'),
   });
   started = true;
   const following = followFleet({
@@ -169,7 +170,7 @@ export async function runScheduler(
     onChange: changed,
     onDone: (key) => reporter.forget(key),
     isBinding: (key) => binder.isBinding(key),
-    onError: (err) => log.warn({ err }, 'Node or pod could not be read for scheduling'),
+    onError: (err) => log.warn({ err }, 'Failed to read node or pod for scheduling'),
     pause,
   });
   await following.loaded;

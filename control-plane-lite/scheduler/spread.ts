@@ -1,7 +1,7 @@
-/** Counts for the spread of pods. Pure. */
+/** Counts for topology spread. Pure. */
 import { matchesLabels, type Requirement } from '#api/meta/selectors.ts';
-import type { FleetView } from './fleet.ts';
-import type { NodeInfo } from './model.ts';
+import type { FleetView } from './fleet/fleet.ts';
+import type { NodeInfo } from './fleet/model.ts';
 
 const NONE: ReadonlyMap<NodeInfo, number> = new Map();
 

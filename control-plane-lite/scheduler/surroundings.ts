@@ -1,24 +1,25 @@
-/** What decisions depend on beside nodes and pods, read from the cache: namespaces, services, owners, volumes. */
-import { migratedPluginsAnnotation } from '#api/meta/csi-migration.ts';
-import { matchesLabels, type Requirement, selectorRequirements } from '#api/meta/selectors.ts';
-import type { ReplicaSet } from '#api/schema/gen/apps-v1.ts';
+/** Cached objects besides nodes and pods that decisions depend on: namespaces, services, owners, volumes. */
+
+import type { ReplicaSet } from '#api/gen/apps-v1.ts';
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
   ReplicationController,
   Service,
-} from '#api/schema/gen/core-v1.ts';
-import type { PodDisruptionBudget } from '#api/schema/gen/policy-v1.ts';
-import type { CSINode, StorageClass } from '#api/schema/gen/storage-v1.ts';
+} from '#api/gen/core-v1.ts';
+import type { PodDisruptionBudget } from '#api/gen/policy-v1.ts';
+import type { CSINode, StorageClass } from '#api/gen/storage-v1.ts';
+import { migratedPluginsAnnotation } from '#api/meta/csi-migration.ts';
+import { matchesLabels, type Requirement, selectorRequirements } from '#api/meta/selectors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cache, CachedObject, WatchHandle } from '../cache/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import { typed } from '../resources/view.ts';
-import type { Surroundings } from './fleet.ts';
-import type { OwnerRef, PodShape } from './model.ts';
+import type { Surroundings } from './fleet/fleet.ts';
+import { schedulerLabelKeys } from './fleet/label-keys.ts';
+import type { OwnerRef, PodShape } from './fleet/model.ts';
+import { NO_LIMITS, NO_PLUGINS, type Volumes } from './fleet/volumes.ts';
 import type { Budget } from './preempt.ts';
-import { NO_LIMITS, NO_PLUGINS, type Volumes } from './volumes.ts';
-import { schedulerWords } from './words.ts';
 
 export interface SurroundingsDeps {
   readonly registry: Pick<ResourceRegistry, 'find'>;
@@ -188,7 +189,7 @@ export function createSurroundings(deps: SurroundingsDeps): LiveSurroundings {
     },
   };
   return {
-    words: schedulerWords(vocabulary),
+    words: schedulerLabelKeys(vocabulary),
     volumes: view,
     namespaceLabels: (name) => (namespaces && cache.resource(namespaces.storage).get(name)?.labels) ?? {},
     spreadSelector: (shape) => spread.of(shape),

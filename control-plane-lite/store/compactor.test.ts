@@ -68,7 +68,7 @@ describe('createCompactor', () => {
     await setup.end();
   });
 
-  test('keeps as long as it is told', async () => {
+  test('retains history for the configured time', async () => {
     const setup = start({ keepMs: 2 * MINUTE, intervalMs: MINUTE });
     await passMinutes(setup, 4);
     expect(setup.compacted).toEqual([10, 20]);

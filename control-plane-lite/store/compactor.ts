@@ -1,24 +1,25 @@
-/** Has the store forget what is older than some minutes. Each server does it for itself: where several share a store,
- *  they agree closely enough, and a store takes no harm from being told twice. */
+/** Compacts the store's history periodically. Each server does it on its own: servers that share a store
+ *  agree closely enough, and compacting twice does no harm. */
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
 
 export interface CompactorDeps {
   readonly currentRevision: () => Promise<number>;
   readonly compact: (revision: number) => Promise<void>;
   readonly clock: Clock;
-  /** Told of a round that failed; the next one makes up for it. */
+  /** Called when a round failed; the next one makes up for it. */
   readonly onError: (error: Error) => void;
 }
 
 export interface CompactorOptions {
-  /** How long states and events are held at least, in ms; 5 minutes unless given. */
+  /** Minimum retention of states and events, in ms; 5 minutes unless given. */
   readonly keepMs?: number;
-  /** Time between two rounds, in ms: what is held can be so much older. A minute, or `keepMs` if that is less. */
+  /** Time between two rounds, in ms, by which retention may be exceeded. A minute, or `keepMs` if that is
+   *  less. */
   readonly intervalMs?: number;
 }
 
 export interface Compactor {
-  /** Goes on until the signal, and then resolves. */
+  /** Runs until the signal, and then resolves. */
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -36,7 +37,7 @@ export function createCompactor(deps: CompactorDeps, options: CompactorOptions =
   let compacted = 0;
 
   async function round(): Promise<void> {
-    // Before the question: the revision is then at most as new as the time says.
+    // Read the time before the query: the revision is then at most as new as the time.
     const nowMs = clock.monotonic();
     const revision = await deps.currentRevision();
     samples = [...samples, { atMs: nowMs, revision }];

@@ -1,4 +1,4 @@
-/** What holds for every store, whatever it keeps things in: run by a test of each implementation. */
+/** Conformance suite of all store implementations. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { COMPACTION_CASES } from './conformance/compaction.ts';
 import { RANGE_CASES } from './conformance/ranges.ts';
@@ -7,7 +7,7 @@ import { WRITE_CASES } from './conformance/writes.ts';
 import type { Store } from './contract.ts';
 
 export interface StoreSubject {
-  /** A store without any keys. */
+  /** An empty store. */
   readonly open: () => Promise<Store>;
   /** Seed of the random tests; a fixed one unless given. */
   readonly seed?: number;

@@ -1,11 +1,11 @@
-/** The revisioned store that everything is kept in. A counter rises with every successful write; the value it then
- *  has is the revision of what was written, and of nothing else. Implementations: `embedded/` (SQLite), `etcd/`. One conformance
- *  suite holds for all. Keys are paths such as `/registry/pods/default/web`, values are opaque bytes.
+/** Contract of the revisioned store. A counter rises with every successful write; its value then is the
+ *  revision of that write, and of no other. Implementations: `embedded/` (SQLite), `etcd/`. One conformance
+ *  suite applies to all. Keys are paths such as `/registry/pods/default/web`, values are opaque bytes.
  *
- *  Promises made:
- *  - A write that was answered is on stable storage, and nothing of a write that failed is.
- *  - Writes of one store are in one order, and every watch sees exactly that order, without gap or duplicate.
- *  - An embedded store has given a write's event to every watch before it answers the write. */
+ *  Guarantees:
+ *  - An acknowledged write is on stable storage, and nothing of a failed write is.
+ *  - The writes of a store have one order, and every watch sees exactly that order, without gap or duplicate.
+ *  - An embedded store delivers the event of a write to every watch before it acknowledges the write. */
 
 export interface StoredItem {
   readonly key: string;
@@ -15,28 +15,28 @@ export interface StoredItem {
 }
 
 export interface RangeOptions {
-  /** The state as it was at this revision; default: the newest. */
+  /** The revision to read; default: the newest. */
   readonly revision?: number;
-  /** Only keys after this one. */
+  /** Only keys after this one (exclusive). */
   readonly after?: string;
   readonly limit?: number;
 }
 
 export interface RangeResult {
-  /** The revision that the answer shows: that asked for, else the newest. */
+  /** The revision that the result shows: the requested one, else the newest. */
   readonly revision: number;
   /** In order of the keys' bytes. */
   readonly items: readonly StoredItem[];
-  /** Whether `limit` cut something off. */
+  /** Whether `limit` truncated the result. */
   readonly more: boolean;
 }
 
-/** What must be there for a write to happen: nothing, or an item of exactly this revision. */
+/** Precondition of a write: the key is absent, or its item has exactly this revision. */
 export type Expected = 'absent' | number;
 
 export type WriteResult =
   | { readonly ok: true; readonly revision: number }
-  /** The expectation did not hold; `current` is what is there instead. */
+  /** The precondition failed; `current` is the current item, if any. */
   | { readonly ok: false; readonly current: StoredItem | undefined };
 
 export type StoreEvent =
@@ -44,47 +44,47 @@ export type StoreEvent =
   | { readonly type: 'delete'; readonly key: string; readonly revision: number };
 
 export interface WatchSink {
-  /** Events in order; all of one commit at once. */
+  /** Events in order; all events of one commit at once. */
   onEvents(events: readonly StoreEvent[]): void;
-  /** Everything up to this revision was given, whether or not there were events. */
+  /** Everything up to this revision was delivered, whether or not there were events. */
   onProgress(revision: number): void;
-  /** The watch is over: `compacted` if history no longer reaches back, else a failure of the connection.
-   *  Whoever watches starts anew. Not called after `close`. */
+  /** The watch has ended: `compacted` if history no longer reaches back, else a connection failure. The
+   *  watcher has to start again. Not called after `close`. */
   onEnd(error: StoreError): void;
 }
 
 export interface StoreWatch {
-  /** Asks for `onProgress` with the newest revision. */
+  /** Requests `onProgress` with the newest revision. */
   requestProgress(): void;
   close(): void;
 }
 
 export interface Store {
-  /** Whether others write to it, too: what its watches have told may be behind. */
+  /** Whether other processes write to it too, so that its watches may lag. */
   readonly isShared: boolean;
-  /** By how much the counter rises with a write while there is no other. */
+  /** Increment of the counter per write while there are no other writes. */
   readonly revisionStep: number;
-  /** The newest revision; for a distributed store agreed on by its quorum. */
+  /** Returns the newest revision; a distributed store has it confirmed by its quorum. */
   currentRevision(): Promise<number>;
   get(key: string): Promise<StoredItem | undefined>;
-  /** @throws StoreError `compacted` or `future` if the revision asked for isn't held. */
+  /** @throws StoreError `compacted` or `future` if the revision is not available. */
   range(prefix: string, options?: RangeOptions): Promise<RangeResult>;
   put(key: string, value: Buffer, expected: Expected): Promise<WriteResult>;
-  /** Answers with the revision of the deletion itself. */
+  /** Returns the revision of the deletion itself. */
   delete(key: string, expected: number): Promise<WriteResult>;
-  /** Every event of keys with the prefix after the revision. */
+  /** Delivers every event of keys with the prefix after the revision. */
   watch(prefix: string, afterRevision: number, sink: WatchSink): StoreWatch;
-  /** Forgets what was overwritten or deleted at or before the revision; the newest values stay. */
+  /** Drops values overwritten or deleted at or before the revision; the newest values stay. */
   compact(revision: number): Promise<void>;
   close(): Promise<void>;
 }
 
 export type StoreErrorReason =
-  /** The revision asked for was compacted away. */
+  /** The requested revision was compacted. */
   | 'compacted'
-  /** The revision asked for isn't there yet. */
+  /** The requested revision has not been reached yet. */
   | 'future'
-  /** No space left, or the disk is read-only: writes fail, reads go on. */
+  /** No space left, or the disk is read-only: writes fail, reads still work. */
   | 'noSpace'
   | 'readOnly'
   | 'tooLarge'
@@ -95,7 +95,7 @@ export type StoreErrorReason =
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly reason: StoreErrorReason;
-  /** Oldest revision held, where the reason is `compacted`; newest where it is `future`. */
+  /** Oldest available revision if the reason is `compacted`; newest if it is `future`. */
   readonly revision: number | undefined;
 
   constructor(

@@ -1,15 +1,15 @@
-/** A store's failure as it crosses between threads. */
+/** Serializes a store's failure for another thread. */
 import { StoreError, type StoreErrorReason } from './contract.ts';
 
 export interface PlainStoreError {
   readonly reason: StoreErrorReason;
   readonly message: string;
   readonly revision: number | undefined;
-  /** What the cause said of itself. */
+  /** Message of the cause. */
   readonly cause: string | undefined;
 }
 
-/** What a store throws is a StoreError; anything else is a fault of its own, and makes it `unavailable`. */
+/** A store throws StoreErrors; anything else is a bug of its own, and makes it `unavailable`. */
 export function toPlainError(thrown: unknown): PlainStoreError {
   if (!(thrown instanceof StoreError)) {
     return { reason: 'unavailable', message: String(thrown), revision: undefined, cause: undefined };

@@ -1,4 +1,4 @@
-/** Questions for what is stored, as they cross between threads. */
+/** Read requests in the form in which they cross between threads. */
 
 export type ReadRequest =
   | { readonly kind: 'get'; readonly id: number; readonly key: string }

@@ -37,7 +37,7 @@ describe('packRecords', () => {
     expect(packed.buffer.byteLength).toBe(packed.length);
   });
 
-  test('an empty value is no deletion', () => {
+  test('an empty value is not a deletion', () => {
     const [empty, deletion] = readAll(
       packRecords([
         { key: '/a', value: Buffer.alloc(0), number: 1 },

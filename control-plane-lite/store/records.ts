@@ -1,5 +1,6 @@
-/** Keys and values packed into one piece of memory, which crosses between threads at the cost of one copy,
- *  however many they are. A record: u32 length of the key, u32 length of the value, f64 number, key, value. */
+/** Packed records: keys and values in one piece of memory, which crosses between threads at the cost of one
+ *  copy, however many they are. A record: u32 length of the key, u32 length of the value, f64 number, key,
+ *  value. */
 import { Buffer } from 'node:buffer';
 import type { StoredItem, StoreEvent } from './contract.ts';
 
@@ -7,14 +8,14 @@ export interface PackableRecord {
   readonly key: string;
   /** Absent: a deletion. */
   readonly value: Uint8Array | undefined;
-  /** A revision, or what a write expects. */
+  /** A revision, or the expected revision of a write. */
   readonly number: number;
 }
 
 const HEADER_BYTES = 16;
 const NO_VALUE = 0xff_ff_ff_ff;
 
-/** Memory that isn't shared with other buffers, so that it can be handed to another thread. */
+/** Allocates memory that isn't shared with other buffers, so that it can be transferred to another thread. */
 export type PackedRecords = Buffer<ArrayBuffer>;
 
 export function packRecords(records: readonly PackableRecord[]): PackedRecords {
@@ -38,13 +39,13 @@ export function packRecords(records: readonly PackableRecord[]): PackedRecords {
   return packed;
 }
 
-/** Goes through packed records; what it shows lies in the packed memory itself. */
+/** Iterates over packed records; returned bytes are views of the packed memory. */
 export class RecordReader {
   private readonly packed: Buffer;
   private at = 0;
   private keyAt = 0;
   private keyEnd = 0;
-  /** The number of the record that `next` went to. */
+  /** The number of the record that `next` moved to. */
   number = 0;
   value: Buffer | undefined = undefined;
 
@@ -52,7 +53,7 @@ export class RecordReader {
     this.packed = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
   }
 
-  /** Goes to the next record; false if there is none. */
+  /** Moves to the next record; returns false at the end. */
   next(): boolean {
     const { packed, at } = this;
     if (at >= packed.length) return false;
@@ -74,13 +75,13 @@ export class RecordReader {
   }
 }
 
-/** The reader's next record as an item; its value lies in the packed memory. */
+/** Returns the reader's next record as an item; its value is a view of the packed memory. */
 export function readItem(reader: RecordReader): StoredItem | undefined {
   if (!reader.next() || reader.value === undefined) return undefined;
   return { key: reader.key(), value: reader.value, revision: reader.number };
 }
 
-/** The reader's next record as an event; its value lies in the packed memory. */
+/** Returns the reader's next record as an event; its value is a view of the packed memory. */
 export function readEvent(reader: RecordReader): StoreEvent | undefined {
   return reader.next() ? toEvent(reader.key(), reader.value, reader.number) : undefined;
 }

@@ -1,15 +1,15 @@
-/** Starts the thread that does a store's work. */
+/** Starts the thread of a store. */
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 import { StoreError } from './contract.ts';
 import { fromPlainError, type PlainStoreError } from './plain-error.ts';
 import type { PackedRecords } from './records.ts';
 
-/** It is under way, or has done what it was started for. */
+/** It has started, or has completed its task. */
 export interface Ready {
   readonly kind: 'ready';
 }
 
-/** It could not begin, and ends. */
+/** It failed to start, and exits. */
 export interface Refusal {
   readonly kind: 'refused';
   readonly error: PlainStoreError;
@@ -19,32 +19,33 @@ interface Outgoing {
   readonly writes: PackedRecords | undefined;
 }
 
-/** @typeParam Out what is sent to it */
+/** @typeParam Out messages sent to it */
 export interface Thread<Word, Out> {
-  /** Its first word: resolves once the thread is under way, or has done what it was started for.
+  /** Its first message: resolves once the thread has started, or has completed its task.
    *  @throws StoreError */
   readonly ready: Promise<Word>;
-  /** What is sent before the thread is ready waits for it. The memory of writes is handed over, and gone here. */
+  /** Messages sent before the thread is ready wait for it. The memory of writes is transferred, and detached
+   *  here. */
   readonly post: (message: Out) => void;
   readonly end: () => Promise<void>;
 }
 
 export interface ThreadOptions {
   readonly program: URL;
-  /** What it is called among the process's threads. */
+  /** Its name among the process's threads. */
   readonly name: string;
   readonly data: unknown;
   readonly limits?: ResourceLimits;
 }
 
-/** @typeParam In what it sends when it is ready */
+/** @typeParam In its message when it is ready */
 export interface ThreadListener<In> {
   readonly onMessage: (message: In) => void;
-  /** The thread ended by itself after it was ready, which it never should. */
+  /** The thread exited unexpectedly after it was ready. */
   readonly onEnd: (error: StoreError) => void;
 }
 
-/** Starts it in the background; `ready` tells when it is there, or why it is not. */
+/** Starts it in the background; `ready` resolves once it has started, or rejects with the reason. */
 export function startThread<Word extends Ready, In extends { readonly kind: string }, Out extends Outgoing>(
   { program, name, data, limits }: ThreadOptions,
   listener: ThreadListener<In>,
@@ -52,7 +53,7 @@ export function startThread<Word extends Ready, In extends { readonly kind: stri
   const worker = new Worker(program, {
     workerData: data,
     name,
-    // The program's own options may be about its main file, such as `--eval`.
+    // The program's own options may concern its main file, such as `--eval`.
     execArgv: [],
     ...(limits === undefined ? {} : { resourceLimits: limits }),
   });
@@ -67,7 +68,7 @@ export function startThread<Word extends Ready, In extends { readonly kind: stri
     worker.on('exit', () => {
       if (ending) return;
       const detail = failure === undefined ? '' : `: ${failure.message}`;
-      const error = new StoreError('unavailable', `the store's thread ended${detail}`, { cause: failure });
+      const error = new StoreError('unavailable', `the store thread exited${detail}`, { cause: failure });
       reject(error);
       if (isUnderWay) listener.onEnd(error);
     });
@@ -77,7 +78,7 @@ export function startThread<Word extends Ready, In extends { readonly kind: stri
         resolve(message);
       } else if (isRefusal(message)) {
         ending = true;
-        // Not before the thread is gone, and with it what it had open: whoever is refused may open it himself.
+        // Only once the thread has exited and closed its files: the caller may then open them itself.
         worker.once('exit', () => reject(fromPlainError(message.error)));
         void worker.terminate();
       } else {

@@ -1,4 +1,4 @@
-/** Runs the admission plugins over one change: all that mutate, later all that validate. */
+/** Runs the admission plugins on one change: first all mutating ones, later all validating ones. */
 import type { AdmissionPlugin, AdmissionRequest, Operation } from '../admission/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 
@@ -9,15 +9,15 @@ export interface AdmissionChain {
 
 type Step = (request: AdmissionRequest) => void | Promise<void>;
 
-/** What one operation on one resource goes through. */
+/** The admission steps of one operation on one resource. */
 interface Steps {
   readonly mutate: readonly Step[];
   readonly validate: readonly Step[];
 }
 
-/** Plugins are asked in the order given. The first refusal ends the request. */
+/** Calls plugins in the given order. The first rejection ends the request. */
 export function createAdmissionChain(plugins: readonly AdmissionPlugin[]): AdmissionChain {
-  // Resources come and go with their definitions: the steps are kept for as long as the resource is.
+  // Resources come and go with their definitions: the steps are cached as long as the resource exists.
   const known = new WeakMap<Resource, Map<Operation, Steps>>();
 
   function stepsOf({ resource, operation }: AdmissionRequest): Steps {
@@ -40,8 +40,8 @@ export function createAdmissionChain(plugins: readonly AdmissionPlugin[]): Admis
 
   async function take(steps: readonly Step[], request: AdmissionRequest): Promise<void> {
     for (const step of steps) {
-      const answer = step(request);
-      if (answer instanceof Promise) await answer;
+      const admitted = step(request);
+      if (admitted instanceof Promise) await admitted;
     }
   }
 

@@ -1,8 +1,8 @@
-/** Writes on a store that others write to as well, by a server that has not been told of it yet. */
+/** Writes to a store with other writers, by a server whose cache has not seen their writes yet. */
 import { describe, expect, test } from 'vitest';
 import type { ApiObject } from '../resources/contract.ts';
 import { StoreError } from '../store/contract.ts';
-import { createMemoryStore, type MemoryStore } from '../testing/memory-store.ts';
+import { createMemoryStore, type MemoryStore } from '../store/memory-store.fixture.ts';
 import type { Outcome, UpdateOptions } from './contract.ts';
 import { caller, configMap, createFixture, type Fixture, options } from './verbs.fixture.ts';
 
@@ -12,10 +12,10 @@ interface TwoServers extends AsyncDisposable {
   readonly ours: Fixture;
   readonly theirs: Fixture;
   readonly memory: MemoryStore;
-  /** Questions for the newest revision since the last time. */
+  /** Number of queries for the newest revision since the last time. */
   readonly questions: () => number;
   readonly puts: () => number;
-  /** What the store does with the next put; undefined: what it is asked. */
+  /** Overrides the store's next put; undefined: none. */
   failNextPut(error: StoreError): void;
 }
 
@@ -86,7 +86,7 @@ const set = (
 const remove = ({ verbs, ref }: Fixture, uid?: string): Promise<Outcome> =>
   verbs.delete(ref, { dryRun: false, ...(uid === undefined ? {} : { preconditions: { uid } }) }, caller);
 
-/** Our server is told of what comes now when the work is under way. */
+/** Our server receives the following events while the operation is in flight. */
 async function unknowing<T>(
   { memory }: TwoServers,
   before: () => Promise<unknown>,
@@ -102,7 +102,7 @@ async function unknowing<T>(
 }
 
 describe('a write on a shared store', () => {
-  test('begins with what is known, and asks for nothing', async () => {
+  test('starts with the cached state, and queries nothing', async () => {
     await using servers = await createServers();
     expect(dataOf((await set(servers.ours, { b: '2' })).object)).toEqual({ a: '1', b: '2' });
     expect(servers.questions()).toBe(0);
@@ -110,7 +110,7 @@ describe('a write on a shared store', () => {
     expect(servers.questions()).toBe(0);
   });
 
-  test('works on what another server made of it', async () => {
+  test('works on the object that another server wrote', async () => {
     await using servers = await createServers();
     const { object } = await unknowing(
       servers,
@@ -137,7 +137,7 @@ describe('a write on a shared store', () => {
     expect(servers.puts()).toBe(puts);
   });
 
-  test('is refused only if the newest state refuses it', async () => {
+  test('is rejected only if the newest state rejects it', async () => {
     await using servers = await createServers();
     let resourceVersion = '';
     const { object } = await unknowing(
@@ -176,7 +176,7 @@ describe('a write on a shared store', () => {
     expect((await theirs.verbs.get(theirs.ref)).json.toString()).not.toContain(uid);
   });
 
-  test('is not made again if its answer is lost', async () => {
+  test('is not repeated if its response is lost', async () => {
     await using servers = await createServers();
     const puts = servers.puts();
     servers.failNextPut(new StoreError('unavailable', 'the answer is lost'));

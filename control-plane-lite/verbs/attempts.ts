@@ -1,27 +1,27 @@
-/** Has a write tried until nobody else was faster.
- *  Source: document 1, 4.2; optimistic concurrency as upstream's registry has it. */
+/** Retries a write until it no longer conflicts with concurrent writers.
+ *  Source: conflicts, document 1 §4.2; optimistic concurrency as in upstream's registry. */
 import { objectModified } from '#api/meta/status-errors.ts';
 import type { ObjectRef } from './contract.ts';
 import { cacheKey, cacheOf, resourceSubject, type VerbDeps } from './deps.ts';
 import { type Attempt, type Live, liveOf } from './live.ts';
 
-/** What is known of an attempt that failed. */
+/** State of a failed attempt. */
 export interface Tried {
-  /** It came as far as asking the store to write, on condition that the live object is still the one it has. */
+  /** The attempt reached the store with a conditional write on the live object it had read. */
   wrote: boolean;
 }
 
 type Try<T> = (live: Live | undefined, tried: Tried) => Promise<Attempt<T>>;
 
 export interface AttemptOptions {
-  /** Nothing is asked of the store. */
+  /** The store is not involved. */
   readonly dryRun: boolean;
 }
 
-/** Others may be faster this often before the client is told to try again. */
+/** Maximum number of conflicts before the client gets one. */
 const MAX_ATTEMPTS = 64;
 
-/** @throws what an attempt throws; StatusError Conflict if others were faster too often */
+/** @throws any error of an attempt; StatusError Conflict after too many conflicts */
 export async function tryUntilDone<T>(
   deps: VerbDeps,
   ref: ObjectRef,
@@ -46,10 +46,10 @@ async function newestOf(deps: VerbDeps, ref: ObjectRef): Promise<Live | undefine
   return cached(deps, ref);
 }
 
-/** Tries with what the cache has. It may be behind a store that others write to, but a write on condition can't be
- *  fooled by that, and the question for the newest state, which takes as long as the write, is saved. What ends before
- *  the write is only believed if nothing has changed.
- *  @returns undefined if it is to be tried with the newest state */
+/** Attempts the write with the cached state. The cache may lag behind a store with other writers, but a
+ *  conditional write detects that, and the query for the newest state, which takes as long as the write, is
+ *  saved. An outcome before the write is only trusted if the cache was current.
+ *  @returns undefined if the write has to be retried with the newest state */
 async function tryCached<T>(
   deps: VerbDeps,
   ref: ObjectRef,
@@ -68,7 +68,7 @@ async function tryCached<T>(
   } catch (thrown) {
     if (tried.wrote) throw thrown;
     await cache.waitForNewest();
-    // What others wrote may be what it was refused for, even if it is not this object.
+    // A concurrent write may have caused the rejection, even if it was not to this object.
     if (cache.revision === revision) throw thrown;
     return undefined;
   }

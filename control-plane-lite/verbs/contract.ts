@@ -1,12 +1,15 @@
-/** What can be done with resources, apart from HTTP: the endpoints call it for clients, controllers call it
+/** Operations on resources, independent of HTTP: endpoints call them for clients, controllers call them
  *  directly. Every failure is a StatusError. */
+
+import type { Int64 } from '#api/kit/int64.ts';
+import type { Steps } from '#api/kit/steps.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import type { FieldRequirement } from '#api/meta/field-selectors.ts';
 import type { Requirement } from '#api/meta/selectors.ts';
 import type { CachedObject, StoredForm } from '../cache/contract.ts';
 import type { ApiObject, ObjectSchema, Resource, UserInfo } from '../resources/contract.ts';
 
-/** On whose behalf, and how. */
+/** The user of an operation and its options. */
 export interface Caller {
   readonly user: UserInfo;
   readonly signal: AbortSignal;
@@ -14,7 +17,7 @@ export interface Caller {
   annotate(key: string, value: string): void;
 }
 
-/** Which object: `namespace` is empty for resources without. */
+/** Identifies an object: `namespace` is empty for cluster-scoped resources. */
 export interface ObjectRef {
   readonly resource: Resource;
   readonly namespace: string;
@@ -25,12 +28,12 @@ export interface WriteOptions {
   readonly dryRun: boolean;
   /** Name for managedFields. */
   readonly fieldManager: string;
-  /** Faults of decoding that depend on `fieldValidation` are the caller's matter. */
+  /** The caller handles decoding faults that depend on `fieldValidation`. */
   readonly subresource?: string;
-  /** Faults that were found when the object was read, to be told with those of validation. A change may set them
-   *  anew each time it is called. */
+  /** Faults found while decoding the object, reported with the validation errors. A change may set them anew
+   *  on each call. */
   readonly faults?: readonly FieldError[];
-  /** The body has `LARGE_BYTES` or more: each step on its object takes a turn of the event loop of its own. */
+  /** The body has `LARGE_BYTES` or more: each step on its object runs in a turn of the event loop of its own. */
   readonly isLarge?: boolean;
 }
 
@@ -41,41 +44,42 @@ export interface Preconditions {
 
 export interface DeleteRequest {
   readonly dryRun: boolean;
-  readonly gracePeriodSeconds?: number;
+  readonly gracePeriodSeconds?: Int64;
   readonly preconditions?: Preconditions;
   readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
-  /** Admission has seen the request in another form: an eviction. */
+  /** Admission has already seen the request in another form: an eviction. */
   readonly admitted?: boolean;
 }
 
-/** An object in the version asked for, as stored or (in a dry run) as it would be. */
+/** An object in the requested version, as stored or, in a dry run, as it would be stored. */
 export interface Outcome {
   readonly object: ApiObject;
-  /** Bytes of the stored object, where it was stored in this very version. */
+  /** Bytes of the stored object, if it was stored in this very version. */
   readonly stored?: StoredForm;
   readonly created?: boolean;
 }
 
 export interface Deletion extends Outcome {
-  /** False: the object is there still, being deleted. */
+  /** False: the object still exists and is being deleted. */
   readonly removed: boolean;
 }
 
-/** Makes the new object of the live one; called again if the live one changed meanwhile. A deep copy of the live
- *  object is handed in, to be changed and returned. `undefined` in: nothing is there (only where the caller may create). */
-export type Change = (live: ApiObject | undefined) => ApiObject | Promise<ApiObject>;
+/** Returns the new object for the live one; called again if the live one changed meanwhile. Receives a deep
+ *  copy of the live object, to be changed and returned; `undefined` if the object does not exist (only for
+ *  callers that may create). */
+export type Change = (live: ApiObject | undefined, isLarge?: boolean) => ApiObject | Promise<ApiObject>;
 
-/** A change that leaves the live object as it is, and of what it doesn't change gives the very members. */
+/** A change that leaves the live object as it is and shares all unchanged members with it. */
 export interface PureChange {
-  /** `known`: the live object if its members need not be read again, for nobody but this process made them. */
-  readonly pure: (live: ApiObject, known: ApiObject | undefined) => ApiObject;
+  /** `known`: the live object if its members need no new check, because only this process created them. */
+  readonly pure: (live: ApiObject, known: ApiObject | undefined, isLarge: boolean) => Steps<ApiObject>;
 }
 
 export interface Selection {
   readonly namespace?: string;
   readonly labels: readonly Requirement[];
   readonly fields: readonly FieldRequirement[];
-  /** At most so many of them, in the order of their names. */
+  /** Maximum number of objects, in the order of their names. */
   readonly limit?: number;
 }
 
@@ -83,7 +87,7 @@ export interface Verbs {
   /** The newest state. */
   get(ref: ObjectRef): Promise<CachedObject>;
   create(ref: ObjectRef, object: ApiObject, options: WriteOptions, caller: Caller): Promise<Outcome>;
-  /** Reads, changes and writes until no one else was faster. */
+  /** Reads, changes and writes, retrying on conflicts. */
   update(
     ref: ObjectRef,
     change: Change | PureChange,
@@ -91,8 +95,9 @@ export interface Verbs {
     caller: Caller,
   ): Promise<Outcome>;
   delete(ref: ObjectRef, request: DeleteRequest, caller: Caller): Promise<Deletion>;
-  /** Has admission look at what is not stored as it is: an eviction, a token, a connection. Changes the draft.
-   *  @throws StatusError if admission refuses it */
+  /** Runs admission on a request whose object is not stored as it is: an eviction, a token, a connection.
+   *  Changes the draft.
+   *  @throws StatusError if admission rejects it */
   admit(ref: ObjectRef, draft: ApiObject, options: AdmitOptions, caller: Caller): Promise<void>;
   deleteCollection(
     resource: Resource,
@@ -106,7 +111,7 @@ export interface AdmitOptions {
   readonly dryRun: boolean;
   readonly operation: 'CREATE' | 'CONNECT';
   readonly subresource: string;
-  /** Reads the draft, where it is none of the resource. */
+  /** Parses the draft if it is not an object of the resource. */
   readonly schema?: ObjectSchema;
 }
 
@@ -114,16 +119,16 @@ export interface AdmitOptions {
 export interface AdmissionView {
   readonly schema: ObjectSchema;
   see(object: ApiObject): ApiObject;
-  /** Puts what admission made of the part into the object. @throws StatusError Invalid */
+  /** Writes admission's version of the part into the object. @throws StatusError Invalid */
   put(draft: ApiObject, seen: ApiObject): void;
 }
 
 export interface UpdateOptions extends WriteOptions {
-  /** A resource version in the new object must be the live one's. Patches without one retry instead. */
+  /** A resource version in the new object must match the live one's. Patches without one retry instead. */
   readonly allowCreate: boolean;
-  /** How managedFields are kept: `apply` has already done it. Default `update`. */
+  /** How managedFields are updated: `apply` has already done it. Default `update`. */
   readonly manage?: 'update' | 'apply';
-  /** Admission has seen the request in another form: a Binding. */
+  /** Admission has already seen the request in another form: a Binding. */
   readonly admitted?: boolean;
   readonly view?: AdmissionView;
 }

@@ -1,9 +1,22 @@
-/** create: a new object, named by the client or by us. Source: document 1, 4.2 and 2.1. */
+/** create: a new object, with the client's or a generated name. Source: creation and names, document 1 §4.2
+ *  and §2.1. */
+
+import type { Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { alreadyExists, invalid } from '#api/meta/status-errors.ts';
+import { finishSteps, LARGE_BYTES, yieldToEventLoop } from '../kit/yield.ts';
 import type { ApiObject, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
+import { generateName } from '../resources/generate-name.ts';
 import { prepareForCreate, validateCreate } from '../resources/generic.ts';
+import {
+  completeDraft,
+  isStoredVersion,
+  shownDecision,
+  shownOf,
+  toDecidingVersion,
+  toStoredForm,
+} from '../resources/storage-versions.ts';
 import type { Caller, ObjectRef, Outcome, WriteOptions } from './contract.ts';
 import {
   admissionRequest,
@@ -22,21 +35,11 @@ import {
   write,
 } from './deps.ts';
 import type { Attempt } from './live.ts';
-import { generateName } from './names.ts';
-import {
-  completeDraft,
-  isStoredVersion,
-  shownDecision,
-  shownOf,
-  toDecidingVersion,
-  toStoredForm,
-} from './versions.ts';
-import { LARGE_BYTES, yieldToEventLoop } from './yield.ts';
 
-/** Tries with another generated name, should one be taken. */
+/** Retries with another generated name if one exists already. */
 const MAX_NAME_TRIES = 8;
 
-/** @throws StatusError AlreadyExists, Invalid, BadRequest, or what admission says */
+/** @throws StatusError AlreadyExists, Invalid, BadRequest, or admission's error */
 export async function createObject(
   deps: VerbDeps,
   ref: ObjectRef,
@@ -49,8 +52,8 @@ export async function createObject(
   throw alreadyExists(resourceSubject(ref.resource), object.metadata.name ?? '');
 }
 
-/** `raced` if there is an object of that name.
- *  @throws StatusError Invalid, BadRequest, or what admission says */
+/** Returns `raced` if an object of that name exists.
+ *  @throws StatusError Invalid, BadRequest, or admission's error */
 export async function attemptCreate(
   deps: VerbDeps,
   ref: ObjectRef,
@@ -63,16 +66,22 @@ export async function attemptCreate(
   const context = strategyContext(deps, ref, options.dryRun, caller);
   const { isLarge = false } = options;
   decidingResource(resource).strategy.normalize?.(object);
+  if (isLarge) await yieldToEventLoop();
   // What admission adds is nobody's, as upstream has it.
-  if (options.subresource === undefined && options.fieldManager !== '')
-    track(deps, ref, object, options, context);
+  if (options.subresource === undefined && options.fieldManager !== '') {
+    const tracked = finishSteps(track(deps, ref, object, options, context), isLarge);
+    if (tracked !== undefined) await tracked;
+  }
   if (isLarge) await yieldToEventLoop();
   await deps.admission.mutate(admissionRequest('CREATE', ref, { object, old: undefined }, options, caller));
   const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
   if (generated) object.metadata.name = generateName(object.metadata.generateName ?? '');
+  if (isLarge) await yieldToEventLoop();
   const draft = await toDecidingVersion(resource, object);
   const base = decidingResource(resource);
+  if (isLarge) await yieldToEventLoop();
   prepareForCreate(base, draft, context, newUid(deps));
+  if (isLarge) await yieldToEventLoop();
   completeDraft(base, draft);
   if (isLarge) await yieldToEventLoop();
   const found = validateCreate(base, draft, context);
@@ -92,10 +101,10 @@ export async function attemptCreate(
     return { kind: 'done', result: { object: await shownDecision(resource, draft), created: true } };
   }
   if (isLarge) await yieldToEventLoop();
-  return store(deps, named, draft, context, generated);
+  return store(deps, named, draft, context, { generated, isLarge });
 }
 
-/** @throws StatusError if the body is of another place or was stored before */
+/** @throws StatusError if the body belongs to another namespace or was stored before */
 function checkTarget(ref: ObjectRef, { metadata }: ApiObject): void {
   const given = metadata.namespace ?? '';
   if (given !== '' && given !== ref.namespace) {
@@ -114,10 +123,10 @@ function track(
   deps: VerbDeps,
   { resource }: ObjectRef,
   next: ApiObject,
-  { fieldManager }: WriteOptions,
+  { fieldManager, isLarge = false }: WriteOptions,
   { nowMs }: StrategyContext,
-): void {
-  deps.track({
+): Steps<void> {
+  return deps.track({
     live: undefined,
     next,
     model: resource.schema.model,
@@ -125,7 +134,9 @@ function track(
     apiVersion: apiVersionOf(resource.info),
     subresource: '',
     hasStatus: resource.info.subresources.has('status'),
+    statusHasMetadata: resource.parts['status']?.changesMetadata === true,
     nowMs,
+    inSlices: isLarge,
   });
 }
 
@@ -134,7 +145,7 @@ async function store(
   ref: ObjectRef,
   first: ApiObject,
   context: StrategyContext,
-  generated: boolean,
+  { generated, isLarge }: { readonly generated: boolean; readonly isLarge: boolean },
 ): Promise<Attempt<Outcome>> {
   const { resource } = ref;
   let draft = first;
@@ -143,6 +154,7 @@ async function store(
     for (let attempt = 1; ; attempt += 1) {
       const named = { ...ref, name: draft.metadata.name ?? '' };
       const stored = await toStoredForm(resource, draft);
+      if (isLarge) await yieldToEventLoop();
       const key = storeKey(named);
       const bytes = bytesOf(deps, key, stored);
       if (bytes.length >= LARGE_BYTES) await yieldToEventLoop();
@@ -170,7 +182,7 @@ async function outcome(deps: VerbDeps, ref: ObjectRef, written: Written, revisio
   return { object: shown, created: true, ...(stored === undefined ? {} : { stored }) };
 }
 
-/** The same object under another generated name. */
+/** Returns the same object under another generated name. */
 function renamed(draft: ApiObject): ApiObject {
   const name = generateName(draft.metadata.generateName ?? '');
   return { ...draft, metadata: { ...draft.metadata, name } };

@@ -108,7 +108,7 @@ describe('decideDeletion', () => {
     expect(decision).toMatchObject(expected === undefined ? { kind: 'remove' } : mark);
   });
 
-  test('marks what holds itself, and tells its kind', () => {
+  test('marks objects with finalizers, and notifies their strategy', () => {
     const strategy: Strategy = {
       holdsDeletion: (each) => each['spec'] !== undefined,
       markDeleting: (draft) => {

@@ -1,23 +1,25 @@
-/** What a delete request does to an object: remove it, mark it, or nothing new. Pure.
- *  Source: document 1, 3; grace periods and propagation as upstream's registry has them. */
+/** Decides the effect of a delete request on an object: remove it, mark it, or no change. Pure.
+ *  Source: deletion, document 1 §3; grace periods and propagation as in upstream's registry. */
+
 import { copyJson } from '#api/codec/copy-json.ts';
+import { type Int64, nextInt64, secondsInMs } from '#api/kit/int64.ts';
 import { formatTime, parseTime } from '#api/meta/time.ts';
 import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
 import type { DeleteRequest } from './contract.ts';
 
-/** Finalizers that stand for a propagation policy. */
+/** Finalizers that represent a propagation policy. */
 export const ORPHAN_FINALIZER = 'orphan';
 export const FOREGROUND_FINALIZER = 'foregroundDeletion';
 
 export type DeletionDecision =
-  /** Nothing holds the object. */
+  /** Nothing blocks the removal. */
   | { readonly kind: 'remove' }
-  /** The object stays, marked as being deleted. `object` is a copy with the marks. */
+  /** The object remains, marked as being deleted. `object` is a copy with the marks. */
   | { readonly kind: 'mark'; readonly object: ApiObject }
   /** It is being deleted already and this request changes nothing. */
   | { readonly kind: 'pending' };
 
-/** Which finalizers propagation wants, with those of other actors as they are. */
+/** Returns the finalizers that propagation requires, with those of other actors unchanged. */
 function propagationFinalizers(
   object: ApiObject,
   resource: Resource,
@@ -44,7 +46,7 @@ function propagationFinalizers(
 const sameList = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((item) => b.includes(item));
 
-/** Whether nothing is left that keeps an object which is being deleted. */
+/** Reports whether nothing blocks the removal of an object that is being deleted. */
 export function isRemovable(object: ApiObject, resource: Resource): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata;
   if (deletionTimestamp === undefined || finalizers.length > 0 || deletionGracePeriodSeconds !== 0)
@@ -54,20 +56,20 @@ export function isRemovable(object: ApiObject, resource: Resource): boolean {
 
 interface Marks {
   readonly deletionTimestamp: string;
-  readonly graceSeconds: number;
+  readonly graceSeconds: Int64;
 }
 
-/** A later request may only shorten the time that an earlier one gave. */
-function shorten(object: ApiObject, requested: number | undefined): Marks | undefined {
+/** A later request may only shorten the grace period of an earlier one. */
+function shorten(object: ApiObject, requested: Int64 | undefined): Marks | undefined {
   const { deletionTimestamp, deletionGracePeriodSeconds: before } = object.metadata;
   if (deletionTimestamp === undefined || before === undefined || requested === undefined) return undefined;
   if (requested >= before) return undefined;
-  const startedMs = parseTime(deletionTimestamp) - before * 1000;
-  return { deletionTimestamp: formatTime(startedMs + requested * 1000), graceSeconds: requested };
+  const startedMs = parseTime(deletionTimestamp) - secondsInMs(before);
+  return { deletionTimestamp: formatTime(startedMs + secondsInMs(requested)), graceSeconds: requested };
 }
 
-/** The copy that is stored while deletion goes on. The first marking raises the generation: whoever acts on an
- *  object acts differently from then on. */
+/** Returns the copy that is stored while deletion is pending. The first marking raises the generation,
+ *  because controllers treat a terminating object differently. */
 function mark(object: ApiObject, resource: Resource, marks: Marks, finalizers: readonly string[]): ApiObject {
   const copy = copyJson(object);
   const first = copy.metadata.deletionTimestamp === undefined;
@@ -76,7 +78,8 @@ function mark(object: ApiObject, resource: Resource, marks: Marks, finalizers: r
   if (finalizers.length > 0) copy.metadata.finalizers = finalizers;
   else delete copy.metadata.finalizers;
   if (first) {
-    if (copy.metadata.generation !== undefined) copy.metadata.generation += 1;
+    const { generation } = copy.metadata;
+    if (generation !== undefined) copy.metadata.generation = nextInt64(generation);
     resource.strategy.markDeleting?.(copy);
   }
   return copy;
@@ -103,6 +106,6 @@ export function decideDeletion(
   }
   const graceSeconds = strategy.planDeletion?.(object, request.gracePeriodSeconds, context).graceSeconds ?? 0;
   if (graceSeconds === 0 && !held) return { kind: 'remove' };
-  const marks = { deletionTimestamp: formatTime(context.nowMs + graceSeconds * 1000), graceSeconds };
+  const marks = { deletionTimestamp: formatTime(context.nowMs + secondsInMs(graceSeconds)), graceSeconds };
   return { kind: 'mark', object: mark(object, resource, marks, finalizers) };
 }

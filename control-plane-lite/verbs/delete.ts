@@ -1,7 +1,9 @@
-/** delete: mark or remove, as propagation, grace and finalizers say. Source: document 1, 3. */
+/** delete: marks or removes, depending on propagation, grace period and finalizers. Source: deletion,
+ *  document 1 §3. */
 import { StatusError } from '#api/meta/status-error.ts';
 import { notFound } from '#api/meta/status-errors.ts';
 import type { ApiObject } from '../resources/contract.ts';
+import { isStoredVersion, shownOf } from '../resources/storage-versions.ts';
 import { type Tried, tryUntilDone } from './attempts.ts';
 import type { Caller, DeleteRequest, Deletion, ObjectRef } from './contract.ts';
 import { decideDeletion } from './decide-deletion.ts';
@@ -19,9 +21,8 @@ import {
   write,
 } from './deps.ts';
 import { type Attempt, copyLive, type Live } from './live.ts';
-import { isStoredVersion, shownOf } from './versions.ts';
 
-/** @throws StatusError NotFound, Conflict, or what admission says */
+/** @throws StatusError NotFound, Conflict, or admission's error */
 export async function deleteObject(
   deps: VerbDeps,
   ref: ObjectRef,
@@ -51,7 +52,8 @@ async function attemptDelete(
   tried: Tried,
 ): Promise<Attempt<Deletion>> {
   const base = decidingResource(ref.resource);
-  const object = copyLive(live);
+  const copied = copyLive(live);
+  const object = copied instanceof Promise ? await copied : copied;
   checkPreconditions(object, ref, request.preconditions);
   if (request.admitted !== true)
     await deps.admission.validate(
@@ -86,7 +88,8 @@ async function deletionOf(
   removed: boolean,
 ): Promise<Deletion> {
   const shown = removed ? object : withResourceVersion(object, revision);
-  // Only its name and uid are told: no conversion that fails stands between the client and what it has done.
+  // The response contains only its name and uid, so that a failing conversion cannot hide the result from the
+  // client.
   if (removed && ref.resource.info.deleteReturns === 'Status') return { object: shown, removed };
   const stored = removed || !isStoredVersion(ref.resource) ? undefined : storedNow(deps, ref, revision);
   return {

@@ -1,6 +1,7 @@
-/** What every verb is handed, and the small steps that all of them share. */
+/** Dependencies of all verbs, and the small steps that they share. */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '#api/kit/clock.ts';
+import type { Steps } from '#api/kit/steps.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { objectModified, type Subject } from '#api/meta/status-errors.ts';
@@ -8,24 +9,28 @@ import type { TypeModel } from '#api/schema/type-model.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { AdmissionRequest, Operation } from '../admission/contract.ts';
 import type { Cache, ResourceCache, StoredForm } from '../cache/contract.ts';
-import { toStored, withRevision } from '../cache/stored-form.ts';
+import { toStored, withRevision } from '../cache/state/stored-form.ts';
 import type { ApiObject, ObjectSchema, Resource, StrategyContext } from '../resources/contract.ts';
 import { type Store, StoreError, type WriteResult } from '../store/contract.ts';
 import type { AdmissionChain } from './admit.ts';
 import type { Caller, ObjectRef, Preconditions, WriteOptions } from './contract.ts';
 
-/** What is needed to note who owns which field after a write that is not an apply. */
+/** Input for recording field ownership after a write other than apply. */
 export interface TrackInput {
   readonly live: ApiObject | undefined;
-  /** Gets its `managedFields`. */
+  /** Receives its `managedFields`. */
   readonly next: ApiObject;
   readonly model: TypeModel;
   readonly manager: string;
   readonly apiVersion: string;
   readonly subresource: string;
-  /** Whether status is changed only by its subresource. */
+  /** Whether status changes only through its subresource. */
   readonly hasStatus: boolean;
+  /** Whether the status's subresource changes metadata too. */
+  readonly statusHasMetadata: boolean;
   readonly nowMs: number;
+  /** The object is large: steps are to be short. */
+  readonly inSlices: boolean;
 }
 
 export interface VerbDeps {
@@ -35,11 +40,11 @@ export interface VerbDeps {
   readonly clock: Clock;
   readonly vocabulary: Vocabulary;
   readonly gates: ReadonlySet<string>;
-  readonly track: (input: TrackInput) => void;
+  readonly track: (input: TrackInput) => Steps<void>;
   readonly uid?: () => string;
 }
 
-/** What was stored, and what it was made of. */
+/** A stored object and its source. */
 export interface Written {
   readonly bytes: Buffer;
   readonly object: ApiObject;
@@ -52,7 +57,8 @@ export const newUid = (deps: VerbDeps): string => (deps.uid ?? randomUUID)();
 export const resourceSubject = ({ info }: Resource): Subject => ({ group: info.group, name: info.plural });
 export const kindSubject = ({ info }: Resource): Subject => ({ group: info.group, name: info.kind });
 
-/** The resource whose strategy decides: in the stored version, or in the served one where that has its own rules. */
+/** Returns the resource whose strategy decides: in the stored version, or in the served one if that has its
+ *  own rules. */
 export const decidingResource = (resource: Resource): Resource =>
   resource.decidesInServed === true ? resource : (resource.stored ?? resource);
 
@@ -104,7 +110,7 @@ export function admissionRequest(
   };
 }
 
-/** @throws StatusError Conflict if the object is not the one that the client means */
+/** @throws StatusError Conflict if the object does not match the client's preconditions */
 export function checkPreconditions(
   object: ApiObject,
   ref: ObjectRef,
@@ -131,14 +137,14 @@ export function checkPreconditions(
   }
 }
 
-/** @throws StatusError Conflict if the new object was made from another version than the live one */
+/** @throws StatusError Conflict if the new object is based on another version than the live one */
 export function checkResourceVersion(draft: ApiObject, live: ApiObject, ref: ObjectRef): void {
   const given = draft.metadata.resourceVersion ?? '';
   if (given === '' || given === '0') return;
   if (given !== live.metadata.resourceVersion) throw objectModified(resourceSubject(ref.resource), ref.name);
 }
 
-/** A write to the store, with its failures as clients get them.
+/** Writes to the store; maps its failures to API errors.
  *  @throws StatusError */
 export async function write(work: () => Promise<WriteResult>): Promise<WriteResult> {
   try {
@@ -148,8 +154,8 @@ export async function write(work: () => Promise<WriteResult>): Promise<WriteResu
   }
 }
 
-/** What a failure of the store means to a client; anything else is passed on as it is. */
-export function storeFailure(thrown: unknown): unknown {
+/** Maps a store failure to an API error; passes any other error on unchanged. */
+function storeFailure(thrown: unknown): unknown {
   if (!(thrown instanceof StoreError)) return thrown;
   const options = { cause: thrown };
   switch (thrown.reason) {
@@ -183,8 +189,8 @@ export function storeFailure(thrown: unknown): unknown {
   }
 }
 
-/** What is stored with the revision: the cache's, or made of the bytes if they were written just now and the cache has
- *  not seen them yet. */
+/** Returns the object stored with the revision: the cache's, or one derived from the bytes if the cache has
+ *  not seen the write yet. */
 export function storedNow(
   deps: VerbDeps,
   ref: ObjectRef,
@@ -197,8 +203,8 @@ export function storedNow(
   return new WrittenForm(written, revision);
 }
 
-/** What was written just now, as the cache will have it. A class, because V8 gives the accessor of an object literal a
- *  place among what is old: each would hold what it was made of until the next collection of everything. */
+/** An object just written, as the cache will have it. A class, because V8 promotes the accessors of an object
+ *  literal to its old generation: each would retain its source object until the next major collection. */
 class WrittenForm implements StoredForm {
   readonly #written: Written;
   readonly #revision: number;
@@ -221,12 +227,13 @@ class WrittenForm implements StoredForm {
   }
 }
 
-/** The object as it is after a write: a copy with its new version. What was stored is shared and stays as it is. */
+/** Returns the object after a write: a copy with its new version. The stored object is shared and stays
+ *  unchanged. */
 export function withResourceVersion(object: ApiObject, revision: number): ApiObject {
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
 }
 
-/** Faults of validation after those of reading, which are told once. */
+/** Appends validation errors to those of decoding, without duplicates. */
 export function withReadFaults(
   { faults: read = [] }: WriteOptions,
   faults: readonly FieldError[],
@@ -236,7 +243,7 @@ export function withReadFaults(
   return [...read, ...faults.filter(({ field }) => !fields.has(field))];
 }
 
-/** Bytes to be stored under the key; the cache learns what they were made of. */
+/** Encodes the bytes stored under the key; the cache registers the object that they were encoded from. */
 export function bytesOf(deps: VerbDeps, key: string, object: ApiObject): Buffer {
   const stored = toStored(object);
   deps.cache.offer(key, stored, object);

@@ -1,7 +1,7 @@
-/** What comes of a write when another one is faster. */
+/** Outcome of writes that lose against a concurrent one. */
 import { describe, expect, test } from 'vitest';
-import type { Job } from '#api/schema/gen/batch-v1.ts';
-import type { ObjectMeta } from '#api/schema/gen/meta-v1.ts';
+import type { Job } from '#api/gen/batch-v1.ts';
+import type { ObjectMeta } from '#api/gen/meta-v1.ts';
 import type { ApiObject, Draft } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
 import type { Outcome } from './contract.ts';

@@ -1,14 +1,26 @@
-/** update and patch: read, change, check, compare and set, until nobody else was faster.
- *  Source: document 1, 4.2; optimistic concurrency as upstream's registry has it. */
+/** update and patch: read, change, validate, compare and swap, with retries on conflicts.
+ *  Source: writes, document 1 §4.2; optimistic concurrency as in upstream's registry. */
+
 import { copyJson } from '#api/codec/copy-json.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid, notFound } from '#api/meta/status-errors.ts';
 import type { AdmissionRequest } from '../admission/contract.ts';
-import { lengthWithoutRevision, withoutRevision } from '../cache/stored-form.ts';
+import { lengthWithoutRevision, withoutRevision } from '../cache/state/stored-form.ts';
+import { betweenTurns, finishSteps, LARGE_BYTES, yieldToEventLoop } from '../kit/yield.ts';
 import { sameJson } from '../patch/json-value.ts';
 import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { prepareForUpdate, validateUpdate } from '../resources/generic.ts';
+import {
+  completeDraft,
+  completedStored,
+  fromStorageVersion,
+  isStoredVersion,
+  shownDecision,
+  shownOf,
+  toDecidingVersion,
+  toStoredForm,
+} from '../resources/storage-versions.ts';
 import { type Tried, tryUntilDone } from './attempts.ts';
 import type { Caller, Change, ObjectRef, Outcome, PureChange, UpdateOptions } from './contract.ts';
 import { attemptCreate } from './create.ts';
@@ -29,19 +41,8 @@ import {
   write,
 } from './deps.ts';
 import type { Attempt, Live } from './live.ts';
-import {
-  completeDraft,
-  completedStored,
-  fromStorageVersion,
-  isStoredVersion,
-  shownDecision,
-  shownOf,
-  toDecidingVersion,
-  toStoredForm,
-} from './versions.ts';
-import { LARGE_BYTES, yieldToEventLoop } from './yield.ts';
 
-/** @throws StatusError NotFound, Conflict, Invalid, or what the change or admission says */
+/** @throws StatusError NotFound, Conflict, Invalid, or the error of the change or of admission */
 export async function updateObject(
   deps: VerbDeps,
   ref: ObjectRef,
@@ -56,7 +57,7 @@ export async function updateObject(
   return await tryUntilDone(deps, ref, attempt, options);
 }
 
-/** What an attempt begins with. */
+/** Input of an attempt. */
 interface Start {
   readonly live: Live;
   readonly tried: Tried;
@@ -72,7 +73,7 @@ async function create(
   if (!options.allowCreate || typeof change !== 'function') {
     throw notFound(resourceSubject(ref.resource), ref.name);
   }
-  const object = await change(undefined);
+  const object = await change(undefined, options.isLarge ?? false);
   checkName(ref, object);
   const { resourceVersion = '', uid = '' } = object.metadata;
   if ((resourceVersion !== '' && resourceVersion !== '0') || uid !== '') {
@@ -95,16 +96,17 @@ async function attemptUpdate(
   const context = strategyContext(deps, ref, options.dryRun, caller);
   const { resource } = ref;
   const { live } = start;
-  const stored = live.madeHere ? live.object() : completedStored(resource, live.object());
-  const served = isStoredVersion(resource) ? stored : await fromStorageVersion(resource, copyJson(stored));
-  const old = resource.decidesInServed === true ? served : stored;
   const isLarge = options.isLarge === true || live.json.length >= LARGE_BYTES;
+  const large = isLarge === (options.isLarge ?? false) ? options : { ...options, isLarge };
+  const stored = isLarge ? await storedInTurns(resource, live) : storedOf(resource, live);
+  const served = isStoredVersion(resource) ? stored : await servedOf(resource, stored, isLarge);
+  const old = resource.decidesInServed === true ? served : stored;
   if (isLarge) await yieldToEventLoop();
-  const changed = await changedOf(resource, live, served, change);
+  const changed = await changedOf(resource, live, served, change, isLarge);
   if (isLarge) await yieldToEventLoop();
-  const draft = await draftOf(deps, ref, served, changed, options, caller, context);
+  const draft = await draftOf(deps, ref, served, changed, large, caller, context);
   if (isLarge) await yieldToEventLoop();
-  await prepare(deps, ref, draft, old, options, context, caller);
+  await prepare(deps, ref, draft, old, large, context, caller);
   if (isLarge) await yieldToEventLoop();
   if (options.dryRun)
     return {
@@ -112,10 +114,28 @@ async function attemptUpdate(
       result: { object: await shownDecision(resource, withResourceVersion(draft, live.revision)) },
     };
   if (isRemovable(draft, base)) return remove(deps, ref, start, old, draft);
-  return replace(deps, ref, start, old, draft, context);
+  return replace(deps, ref, start, old, draft, context, isLarge);
 }
 
-/** The change took away the last thing that kept the object. */
+/** The live object in canonical form. */
+const storedOf = (resource: Resource, live: Live): ApiObject =>
+  live.madeHere ? live.object() : completedStored(resource, live.object());
+
+async function storedInTurns(resource: Resource, live: Live): Promise<ApiObject> {
+  await live.load?.(yieldToEventLoop);
+  await yieldToEventLoop();
+  return storedOf(resource, live);
+}
+
+/** A copy in the version that the client asked for. */
+async function servedOf(resource: Resource, stored: ApiObject, isLarge: boolean): Promise<ApiObject> {
+  if (isLarge) await yieldToEventLoop();
+  const copy = copyJson(stored);
+  if (isLarge) await yieldToEventLoop();
+  return fromStorageVersion(resource, copy);
+}
+
+/** The change removed the last finalizer or other reason that kept the object. */
 async function remove(
   deps: VerbDeps,
   ref: ObjectRef,
@@ -138,12 +158,15 @@ async function replace(
   old: ApiObject,
   draft: ApiObject,
   context: StrategyContext,
+  isLarge: boolean,
 ): Promise<Attempt<Outcome>> {
   const release = await decidingResource(ref.resource).strategy.reserve?.(draft, old, context);
   try {
     const stored = await toStoredForm(ref.resource, draft);
     const key = storeKey(ref);
+    if (isLarge) await yieldToEventLoop();
     const bytes = bytesOf(deps, key, stored);
+    if (isLarge) await yieldToEventLoop();
     if (isSame(bytes, live, stored)) {
       await release?.();
       return { kind: 'done', result: await outcomeOf(deps, ref, live.object(), live.revision) };
@@ -162,21 +185,27 @@ async function replace(
   }
 }
 
-/** The changed object. What wasn't changed is a copy, or the live object's own where nobody will write into it. */
+/** Returns the changed object. Unchanged members are copies, or the live object's own if nothing will modify
+ *  them. */
 function changedOf(
   resource: Resource,
   live: Live,
   served: ApiObject,
   change: Change | PureChange,
+  isLarge: boolean,
 ): ApiObject | Promise<ApiObject> {
-  if (typeof change === 'function') return change(copyJson(served));
+  if (typeof change === 'function') {
+    const copy = copyJson(served);
+    return isLarge ? betweenTurns(() => change(copy, true)) : change(copy, false);
+  }
   const shares = decidingResource(resource).strategy.sharesUntouched === true && isStoredVersion(resource);
-  return shares
-    ? change.pure(served, live.madeHere ? served : undefined)
-    : change.pure(copyJson(served), undefined);
+  const steps = shares
+    ? change.pure(served, live.madeHere ? served : undefined, isLarge)
+    : change.pure(copyJson(served), undefined, isLarge);
+  return finishSteps(steps, isLarge);
 }
 
-/** The draft in the version that decides, after mutating admission. */
+/** Returns the draft in the deciding version, after mutating admission. */
 async function draftOf(
   deps: VerbDeps,
   ref: ObjectRef,
@@ -192,7 +221,9 @@ async function draftOf(
   checkResourceVersion(draft, served, ref);
   decidingResource(resource).strategy.normalize?.(draft);
   if (options.manage !== 'apply') {
-    deps.track({
+    const { isLarge = false } = options;
+    if (isLarge) await yieldToEventLoop();
+    const steps = deps.track({
       live: served,
       next: draft,
       model: resource.schema.model,
@@ -200,13 +231,17 @@ async function draftOf(
       apiVersion: apiVersionOf(resource.info),
       subresource: options.subresource ?? '',
       hasStatus: resource.info.subresources.has('status'),
+      statusHasMetadata: resource.parts['status']?.changesMetadata === true,
       nowMs,
+      inSlices: isLarge,
     });
+    const tracked = finishSteps(steps, isLarge);
+    if (tracked !== undefined) await tracked;
   }
   return toDecidingVersion(resource, draft);
 }
 
-/** What admission sees of a change. */
+/** Returns the admission attributes of a change. */
 function requestOf(
   ref: ObjectRef,
   draft: ApiObject,
@@ -215,9 +250,11 @@ function requestOf(
   caller: Caller,
 ): AdmissionRequest {
   const { view, dryRun, subresource = '' } = options;
-  const seen = view === undefined ? { object: draft, old } : { object: view.see(draft), old: view.see(old) };
-  const schema = view === undefined ? {} : { schema: view.schema };
-  return admissionRequest('UPDATE', ref, seen, { dryRun, subresource, ...schema }, caller);
+  if (view === undefined) {
+    return admissionRequest('UPDATE', ref, { object: draft, old }, { dryRun, subresource }, caller);
+  }
+  const seen = { object: view.see(draft), old: view.see(old) };
+  return admissionRequest('UPDATE', ref, seen, { dryRun, subresource, schema: view.schema }, caller);
 }
 
 async function mutate(
@@ -243,7 +280,7 @@ function checkName(ref: ObjectRef, { metadata: { name = '' } }: ApiObject): void
   );
 }
 
-/** @throws StatusError if the new object is of another name, namespace or identity than the live one */
+/** @throws StatusError if the new object has another name, namespace or identity than the live one */
 function checkSameObject(ref: ObjectRef, object: ApiObject, live: ApiObject, subresource: string): void {
   checkName(ref, object);
   const { metadata } = object;
@@ -286,10 +323,13 @@ async function prepare(
   caller: Caller,
 ): Promise<void> {
   const base = decidingResource(ref.resource);
-  const subresource = options.subresource ?? '';
+  const { subresource = '', isLarge = false } = options;
   prepareForUpdate(base, draft, old, context, subresource);
-  completeDraft(base, draft);
+  if (isLarge) await yieldToEventLoop();
+  completeDraft(base, draft, old);
+  if (isLarge) await yieldToEventLoop();
   const found = validateUpdate(base, draft, old, context, subresource);
+  if (isLarge) await yieldToEventLoop();
   const { validateInTurns } = base.strategy;
   const late =
     validateInTurns === undefined || subresource !== '' ? [] : await validateInTurns(draft, context);
@@ -299,7 +339,8 @@ async function prepare(
   for (const text of base.strategy.warnings?.(draft, old) ?? []) caller.warn(text);
 }
 
-/** Members may stand in another order in equal objects, and when something was managed changes only with what it is. */
+/** Compares objects regardless of the order of members; the time of a managedFields entry changes only with
+ *  its content. */
 function isSame(bytes: Buffer, live: Live, stored: ApiObject): boolean {
   if (lengthWithoutRevision(live.json) !== bytes.length) return false;
   return withoutRevision(live.json).equals(bytes) || sameJson(comparable(stored), comparable(live.object()));

@@ -1,6 +1,8 @@
 /** All verbs on a store in memory, for tests of races. */
+
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
+import type { Steps } from '#api/kit/steps.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { createCache } from '../cache/cache.ts';
 import { builtinResources } from '../resources/builtin.ts';
@@ -9,7 +11,7 @@ import { coreKinds } from '../resources/core/table.ts';
 import { groupKinds } from '../resources/groups/table.ts';
 import { createResourceRegistry } from '../resources/registry.ts';
 import type { Store } from '../store/contract.ts';
-import { createMemoryStore } from '../testing/memory-store.ts';
+import { createMemoryStore } from '../store/memory-store.fixture.ts';
 import { createAdmissionChain } from './admit.ts';
 import type { Caller, ObjectRef, UpdateOptions, Verbs } from './contract.ts';
 import { createVerbs } from './verbs.ts';
@@ -38,11 +40,11 @@ export const configMap = (data: Readonly<Record<string, string>>): ApiObject => 
 export interface Fixture extends AsyncDisposable {
   readonly verbs: Verbs;
   readonly ref: ObjectRef;
-  /** Runs within the next write, before it is stored, and is told of its name. */
+  /** Runs within the next write, before it is stored; receives its name. */
   meanwhile(work: (name: string) => Promise<unknown>): void;
 }
 
-/** @param store with others' verbs on it, or nobody's; one of its own unless given */
+/** @param store shared with other verbs, or with none; one of its own unless given */
 export async function createFixture(
   group = '',
   plural = 'configmaps',
@@ -72,7 +74,7 @@ export async function createFixture(
       },
     },
   ]);
-  const track = (): void => undefined;
+  function* track(): Steps<void> {}
   return {
     verbs: createVerbs({ store, cache, admission, clock, vocabulary, gates: new Set(), track }),
     ref: { resource, namespace: 'n', name: 'c' },

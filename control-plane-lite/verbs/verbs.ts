@@ -9,7 +9,7 @@ import { deleteObject } from './delete.ts';
 import { admissionRequest, cacheKey, cacheOf, resourceSubject, type VerbDeps } from './deps.ts';
 import { updateObject } from './update.ts';
 
-/** Deletions of one collection that are under way at a time. */
+/** Concurrent deletions of one collection. */
 const COLLECTION_CONCURRENCY = 16;
 
 export function createVerbs(deps: VerbDeps): Verbs {
@@ -33,7 +33,8 @@ export function createVerbs(deps: VerbDeps): Verbs {
   };
 }
 
-/** Every object of the collection as it is now; one that goes meanwhile is no failure. */
+/** Returns every object of the collection at its current state; an object that is deleted meanwhile is not an
+ *  error. */
 async function deleteCollection(
   deps: VerbDeps,
   resource: Resource,

@@ -1,5 +1,5 @@
-/** A remote service that is asked over HTTP(S) as a client configuration file says: one request after the other, over
- *  connections that are kept. Source: document 2, 2.7 (ImagePolicyWebhook) and 4.1. */
+/** Client of a remote service that a client configuration file describes: HTTP(S) requests over pooled
+ *  connections. Source: ImagePolicyWebhook, document 2 §2.7 and §4.1. */
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Agent, request } from 'undici';
@@ -16,7 +16,7 @@ export class BackendError extends Error {
   override readonly name = 'BackendError';
   readonly status: number;
   constructor(status: number) {
-    super(`the server answered ${status}`);
+    super(`the server responded with status ${status}`);
     this.status = status;
   }
 }
@@ -66,7 +66,7 @@ async function readAnswer(body: AsyncIterable<Buffer>): Promise<string> {
   let length = 0;
   for await (const piece of body) {
     length += piece.length;
-    if (length > MAX_ANSWER_BYTES) throw new Error(`the answer exceeds ${MAX_ANSWER_BYTES} bytes`);
+    if (length > MAX_ANSWER_BYTES) throw new Error(`the response exceeds ${MAX_ANSWER_BYTES} bytes`);
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString('utf8');
@@ -85,7 +85,7 @@ export async function loadBackend(file: string): Promise<Backend> {
   return createBackend(config);
 }
 
-export async function createBackend(config: ResolvedClientConfig): Promise<Backend> {
+async function createBackend(config: ResolvedClientConfig): Promise<Backend> {
   const agent = new Agent({ connect: await tlsOf(config), connections: CONNECTIONS });
   return {
     url: config.server,

@@ -1,8 +1,10 @@
-/** Calls to webhooks: one HTTPS request each, over connections that are kept. Source: document 2, 2.6 and 4.1. */
+/** Calls webhooks: one HTTPS request each over pooled connections. Source: webhook transport, document 2 §2.6
+ *  and §4.1. */
 
 import { Agent, request } from 'node:https';
 import { isIP } from 'node:net';
 import { messageOf } from '#api/kit/error-chain.ts';
+import { NO_RESPONSE, type Waits } from '#api/kit/waits.ts';
 
 /** A service that leads to a webhook. */
 export interface WebhookService {
@@ -31,6 +33,17 @@ export interface WebhookDeps {
   readonly addressOf: (
     service: Required<Pick<WebhookService, 'namespace' | 'name' | 'port'>>,
   ) => ServiceAddress;
+  /** Shows webhooks that are long in answering. */
+  readonly waits?: Pick<Waits, 'during'> | undefined;
+}
+
+export interface WebhookCall {
+  /** A noun phrase for people: `admission webhook "…"`. */
+  readonly what: string;
+  readonly body: Buffer;
+  readonly agent: Agent;
+  readonly timeoutMs: number;
+  readonly authorization?: string | undefined;
 }
 
 /** Connections that wait are closed before the other side does it. */
@@ -51,18 +64,24 @@ export function webhookTarget({ url, service }: WebhookClient, { addressOf }: We
     const host = hostname.replace(/^\[|\]$/g, '');
     return { host, name: hostname, port: port === '' ? DEFAULT_PORT : Number(port), path: pathname };
   }
-  if (service === undefined) throw new Error('the webhook has no address');
+  if (service === undefined) throw new Error('the webhook has neither a URL nor a service');
   const { namespace, name, port = DEFAULT_PORT, path = '/' } = service;
   return { ...addressOf({ namespace, name, port }), name: `${name}.${namespace}.svc`, path };
 }
 
 /** The answer's body. @throws Error */
 export function callWebhook(
+  { waits }: Pick<WebhookDeps, 'waits'>,
   target: WebhookTarget,
-  body: Buffer,
-  agent: Agent,
-  timeoutMs: number,
-  authorization?: string,
+  call: WebhookCall,
+): Promise<Buffer> {
+  const answer = send(target, call);
+  return waits?.during(call.what, answer, NO_RESPONSE) ?? answer;
+}
+
+function send(
+  target: WebhookTarget,
+  { body, agent, timeoutMs, authorization }: WebhookCall,
 ): Promise<Buffer> {
   const signal = AbortSignal.timeout(timeoutMs);
   const port = target.port === DEFAULT_PORT ? '' : `:${target.port}`;
@@ -97,14 +116,14 @@ export function callWebhook(
         answer.on('data', (piece: Buffer) => {
           length += piece.length;
           if (length > MAX_ANSWER_BYTES)
-            answer.destroy(new Error(`the answer exceeds ${MAX_ANSWER_BYTES} bytes`));
+            answer.destroy(new Error(`the response exceeds ${MAX_ANSWER_BYTES} bytes`));
           else pieces.push(piece);
         });
         answer.on('error', fail);
         answer.on('end', () => {
           const { statusCode = 0 } = answer;
           if (statusCode === 200) resolve(Buffer.concat(pieces));
-          else reject(new Error(`the server answered ${statusCode}`));
+          else reject(new Error(`the server responded with status ${statusCode}`));
         });
       },
     );

@@ -1,8 +1,8 @@
-/** Who gets in, and what he may do: methods and modes as configured. */
+/** Authentication and authorization as configured. */
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { ClusterRole } from '#api/gen/rbac-authorization-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
-import type { ClusterRole } from '#api/schema/gen/rbac-authorization-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { createBootstrapTokenAuthenticator } from '../authn/bootstrap-token.ts';
 import { createAuthenticationChain } from '../authn/chain.ts';
@@ -36,13 +36,13 @@ export interface AccessDeps {
   readonly clock: Clock;
   readonly cache: Cache;
   readonly registry: ResourceRegistry;
-  /** PEM of the server's own authority. */
+  /** PEM of the server's own CA. */
   readonly ownAuthority: string;
-  /** Lets service accounts in. */
+  /** Authenticates service accounts. */
   readonly accounts: Authenticator;
 }
 
-/** @throws Error that names the file which can't be read */
+/** @throws Error that names the unreadable file */
 export async function createAccess(deps: AccessDeps): Promise<Access> {
   const { config, vocabulary } = deps;
   const rbacGroup = `rbac.authorization.${vocabulary.apiGroupDomain}`;
@@ -62,7 +62,7 @@ export async function createAccess(deps: AccessDeps): Promise<Access> {
   };
 }
 
-/** Role whose rules hold for every node, whether or not RBAC decides too. */
+/** The role whose rules apply to every node, whether or not RBAC is enabled. */
 const NODE_ROLE = 'system:node';
 
 function nodeMode({ cache, registry, vocabulary }: AccessDeps, rbacGroup: string): Authorizer {
@@ -95,7 +95,7 @@ async function methods(deps: AccessDeps): Promise<readonly Authenticator[]> {
   return [certificates, createTokenAuthenticator(users), accounts, ...byBootstrapToken];
 }
 
-/** The method for bootstrap tokens; none if they are not taken. */
+/** Returns the authenticator of bootstrap tokens; none if they are disabled. */
 function bootstrapTokenMethods(deps: AccessDeps): readonly Authenticator[] {
   const { config, clock, vocabulary, cache, registry } = deps;
   if (!config.enableBootstrapTokenAuth) return [];
@@ -126,7 +126,7 @@ function rbacCaches(
   const storageOf = (plural: string): StorageInfo => {
     const served = registry.find(group, 'v1', plural);
     if (served !== undefined) return served.storage;
-    // Rules hold whether or not the resources are served.
+    // Rules apply whether or not the resources are served.
     const fact = builtinFacts(vocabulary).find(({ info }) => info.group === group && info.plural === plural);
     if (fact === undefined) throw new Error(`${plural} is not in the table of resources`);
     const { kind, namespaced } = fact.info;

@@ -1,4 +1,4 @@
-/** The tokens of service accounts: the key that signs them, whose tokens count, and for whom they are. */
+/** Service account tokens: the signing key, the verification keys, and the audiences. */
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '#api/kit/clock.ts';
@@ -27,7 +27,7 @@ export interface AccountTokensDeps {
 
 const PLURALS = { ServiceAccount: 'serviceaccounts', Pod: 'pods', Secret: 'secrets' } as const;
 
-/** @throws Error that names the file which can't be read or used */
+/** @throws Error that names the unreadable or invalid file */
 export async function createAccountTokens(deps: AccountTokensDeps): Promise<AccountTokens> {
   const { config, vocabulary, clock, cache, registry } = deps;
   const { domain } = vocabulary;
@@ -66,7 +66,7 @@ async function publicKeyOf(file: string): Promise<TokenKey> {
   try {
     return tokenKey(key);
   } catch (cause) {
-    throw new Error(`${file} holds no key for tokens`, { cause });
+    throw new Error(`${file} contains no key for tokens`, { cause });
   }
 }
 
@@ -74,6 +74,6 @@ async function keyIn(file: string, parse: (pem: string) => KeyObject): Promise<K
   try {
     return parse(await readFile(file, 'utf8'));
   } catch (cause) {
-    throw new Error(`${file} could not be read as a key in PEM form`, { cause });
+    throw new Error(`cannot read ${file} as a key in PEM form`, { cause });
   }
 }

@@ -1,4 +1,4 @@
-/** The controllers by which pods reach the API: accounts, their tokens, and the authority of the server. */
+/** Controllers that give pods access to the API: service accounts, their tokens, and the root CA. */
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
@@ -22,8 +22,8 @@ interface Deps {
   readonly log: Logger;
 }
 
-/** `own`: PEM of the server's own authority. Works until the signal fires.
- *  @throws Error that names the file which can't be read */
+/** `own`: PEM of the server's own CA. Runs until the signal fires.
+ *  @throws Error that names the unreadable file */
 export async function runAccounts(core: Core, own: string, signal: AbortSignal): Promise<void> {
   const { registry, cache, verbs, clock, vocabulary, config, controllers, gates } = core;
   const authority = await rootAuthority(config, own);
@@ -53,6 +53,6 @@ async function rootAuthority({ rootCaFile }: ServerConfig, own: string): Promise
   try {
     return await readFile(rootCaFile, 'utf8');
   } catch (cause) {
-    throw new Error(`${rootCaFile} could not be read`, { cause });
+    throw new Error(`cannot read ${rootCaFile}`, { cause });
   }
 }

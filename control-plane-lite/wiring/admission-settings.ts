@@ -1,4 +1,4 @@
-/** The settings of admission plugins, from the files that the configuration names. */
+/** Loads the settings of admission plugins from the configured files. */
 import { readFile } from 'node:fs/promises';
 import { ClientConfigError } from '#api/client-config/error.ts';
 import { asError } from '#api/kit/clock.ts';
@@ -26,7 +26,7 @@ import type { ServerConfig } from '../config/settings.ts';
 import type { Backend } from '../webhooks/backend.ts';
 
 export interface AdmissionSettings {
-  /** Absent: the plugin does not work. */
+  /** Absent: the plugin is disabled. */
   readonly imagePolicy: { readonly backend: Backend; readonly config: ImagePolicyConfig } | undefined;
   readonly nodeSelectors: NodeSelectorConfig;
   readonly tolerations: TolerationConfig;
@@ -48,10 +48,9 @@ async function loadImagePolicy(
   signal: AbortSignal,
 ): Promise<NonNullable<AdmissionSettings['imagePolicy']>> {
   const given = configs.get(IMAGES);
-  if (given === undefined)
-    throw new ConfigError([`${FLAG}: ${IMAGES} works only with settings in this file`]);
+  if (given === undefined) throw new ConfigError([`${FLAG}: ${IMAGES} requires settings in this file`]);
   const config = readImagePolicyConfig(given);
-  // Most servers never ask anybody.
+  // Loaded lazily, because few servers use the plugin.
   const { loadBackend } = await import('../webhooks/backend.ts');
   const backend = await loadBackend(config.clientConfigFile);
   signal.addEventListener('abort', () => void backend.close().catch(() => undefined), { once: true });
@@ -62,8 +61,7 @@ async function load(config: FileConfig, log: Logger, signal: AbortSignal): Promi
   const readText = (path: string): Promise<string> => readFile(path, 'utf8');
   const configs = await loadPluginConfigs(config.admissionControlConfigFile, { readFile: readText });
   const unknown = [...configs.keys()].filter((name) => ADMISSION_PLUGINS.every((each) => each.name !== name));
-  if (unknown.length > 0)
-    log.warn({ plugins: unknown }, 'Settings of plugins that this server lacks were left out');
+  if (unknown.length > 0) log.warn({ plugins: unknown }, 'Settings of unknown admission plugins ignored');
   const credentials = (name: string): Promise<FindCredentials> =>
     loadHookCredentials(configs.get(name), { readFile: readText });
   const read = <T>(
@@ -85,7 +83,7 @@ async function load(config: FileConfig, log: Logger, signal: AbortSignal): Promi
   };
 }
 
-/** @throws ConfigError that says what of which file can't be used */
+/** @throws ConfigError that names each file and its error */
 export async function loadAdmissionSettings(
   config: FileConfig,
   log: Logger,

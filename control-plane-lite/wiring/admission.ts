@@ -1,6 +1,7 @@
-/** The admission plugins that the configuration asks for. */
+/** Creates the configured admission plugins. */
 
 import type { Logger } from '#api/kit/logger.ts';
+import type { Waits } from '#api/kit/waits.ts';
 import { notFound } from '#api/meta/status-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { createCertificateAdmission } from '../admission/certificate-requests.ts';
@@ -40,10 +41,10 @@ import { createVersionsOf } from '../admission/webhooks/seen.ts';
 import { createMutatingWebhooks, createValidatingWebhooks, type WebhookDeps } from '../admission/webhooks.ts';
 import type { Cache, CachedObject } from '../cache/contract.ts';
 import type { ServerConfig } from '../config/settings.ts';
-import { controllerCaller } from '../controllers/caller.ts';
 import type { PendingCharges } from '../quota/pending.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Verbs } from '../verbs/contract.ts';
+import { controllerCaller } from '../verbs/controller-caller.ts';
 import type { Access } from './access.ts';
 import type { AdmissionSettings } from './admission-settings.ts';
 import { createServiceFinder } from './service-finder.ts';
@@ -57,19 +58,21 @@ export interface AdmissionParts {
   readonly registry: ResourceRegistry;
   readonly access: Access;
   readonly log: Logger;
+  /** Closes the connections to webhooks. */
+  readonly waits: Waits | undefined;
   /** Ends the connections to webhooks. */
   readonly signal: AbortSignal;
-  /** What quotas are charged for and is not stored yet. */
+  /** Quota charges whose objects are not stored yet. */
   readonly pendingCharges: PendingCharges;
-  /** Made after the plugins, and asked for only when a request is there. */
+  /** Created after the plugins, and used only while a request is handled. */
   readonly verbs: () => Pick<Verbs, 'create' | 'update'>;
-  /** The settings of plugins, read from files. */
+  /** Plugin settings, loaded from files. */
   readonly settings: AdmissionSettings;
 }
 
 type Make = (deps: AdmissionDeps, parts: AdmissionParts) => AdmissionPlugin | undefined;
 
-/** Plugins of certificate requests are made together. */
+/** Plugins of certificate signing requests share their creation. */
 const certificatePlugin =
   (name: AdmissionPluginName): Make =>
   (deps) =>
@@ -100,11 +103,14 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
   },
   TaintNodesByCondition: createTaintNodes,
   AlwaysPullImages: () => alwaysPullImages,
-  ImagePolicyWebhook: ({ vocabulary, clock }, { settings: { imagePolicy }, log }) => {
+  ImagePolicyWebhook: ({ vocabulary, clock }, { settings: { imagePolicy }, log, waits }) => {
     if (imagePolicy === undefined) return undefined;
     const { backend, config } = imagePolicy;
     const own = log.child({ component: 'image-policy' });
-    const ask = createImageAsker({ backend, clock, log: own, vocabulary, random: Math.random }, config);
+    const ask = createImageAsker(
+      { backend, clock, log: own, waits, vocabulary, random: Math.random },
+      config,
+    );
     return createImagePolicy({ vocabulary, log: own, ask }, config);
   },
   PodSecurity: (deps, { settings }) => createPodSecurity(deps, settings.podSecurity),
@@ -140,7 +146,7 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
   CertificateSubjectRestriction: certificatePlugin('CertificateSubjectRestriction'),
 };
 
-/** In the order in which they are to be asked. */
+/** Returns the plugins in the order of their calls. */
 export function createAdmissionPlugins(parts: AdmissionParts): readonly AdmissionPlugin[] {
   const { config, access, vocabulary, clock, gates } = parts;
   const { authorizer, rbac, rbacGroup: group } = access;
@@ -149,7 +155,7 @@ export function createAdmissionPlugins(parts: AdmissionParts): readonly Admissio
   const named = enabledPlugins(config.enableAdmissionPlugins, config.disableAdmissionPlugins);
   return [
     ...named.flatMap((name) => PLUGINS[name](deps, parts) ?? []),
-    // No plugin to be switched off: without it RBAC is none.
+    // Not a plugin that can be disabled: without it RBAC would be ineffective.
     ...(rbac === undefined ? [] : [createRbacEscalation({ rbac, authorizer, group })]),
   ];
 }
@@ -167,11 +173,12 @@ const webhookDeps = (
     log: parts.log.child({ component: 'webhooks' }),
     signal: parts.signal,
     addressOf: createServiceFinder(parts).addressOf,
+    waits: parts.waits,
     credentials,
   }),
 });
 
-/** Makes namespaces on behalf of the server itself. */
+/** Creates namespaces on behalf of the server itself. */
 const namespaceMaker =
   ({ registry, vocabulary, verbs, signal }: AdmissionParts): ((name: string) => Promise<void>) =>
   async (name) => {
@@ -222,7 +229,7 @@ function objectSources({ cache, registry }: AdmissionParts): AdmissionDeps['obje
       async find(key) {
         const known = objects.get(key);
         if (known !== undefined) return known;
-        // It may have been made by another server a moment ago.
+        // Another server may have created it a moment ago.
         await cache.waitForNewest();
         return objects.get(key);
       },
@@ -231,7 +238,7 @@ function objectSources({ cache, registry }: AdmissionParts): AdmissionDeps['obje
   };
 }
 
-/** Finds what has to be there. @throws StatusError NotFound */
+/** Returns an object that must exist. @throws StatusError NotFound */
 const existing =
   (source: ObjectSource, plural: string) =>
   async (key: string, name: string): Promise<CachedObject> => {

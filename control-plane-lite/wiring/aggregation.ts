@@ -1,4 +1,4 @@
-/** Groups of other servers: APIServices, and what extension servers need to believe this one. */
+/** API aggregation: APIServices, and the configuration by which extension servers authenticate this one. */
 import { readFile } from 'node:fs/promises';
 import { type Aggregator, createAggregator } from '../aggregation/aggregator.ts';
 import { publishAuthentication } from '../aggregation/authentication-config-map.ts';
@@ -6,17 +6,21 @@ import { ownGroup } from '../aggregation/automanaged.ts';
 import { runLocalRegistration } from '../aggregation/register-local.ts';
 import { REQUEST_HEADER_NAME, type ServerIdentity } from '../identity/files.ts';
 import type { Core } from './core.ts';
+import type { AggregationState } from './health-checks.ts';
 
 export interface Aggregation
   extends Pick<
     Aggregator,
     'delegate' | 'extraGroups' | 'serves' | 'apis' | 'content' | 'documents' | 'close'
   > {
+  readonly state: AggregationState;
+  /** When everything holds that `state` shows. */
+  readonly begun: Promise<void>;
   /** Works until the signal fires. The system's namespaces must be there. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** `undefined` where APIServices aren't served. */
+/** `undefined` if APIServices aren't served. */
 export function createAggregation(core: Core, identity: ServerIdentity): Aggregation | undefined {
   const { config, registry, cache, vocabulary } = core;
   const resource = registry.find(ownGroup(vocabulary), 'v1', 'apiservices');
@@ -44,7 +48,11 @@ export function createAggregation(core: Core, identity: ServerIdentity): Aggrega
     );
   }
 
+  const reached = { trustPublished: false, registered: false };
+  const begun = Promise.withResolvers<void>();
   return {
+    state: { trustPublished: () => reached.trustPublished, registered: () => reached.registered },
+    begun: begun.promise,
     delegate,
     extraGroups,
     serves,
@@ -54,9 +62,14 @@ export function createAggregation(core: Core, identity: ServerIdentity): Aggrega
     close,
     async run(signal) {
       await publish(signal);
+      reached.trustPublished = true;
+      const onRegistered = (): void => {
+        reached.registered = true;
+        begun.resolve();
+      };
       await Promise.all([
         runLocalRegistration(
-          { registry, cache, verbs: core.verbs, clock: core.clock, log, vocabulary, resource },
+          { registry, cache, verbs: core.verbs, clock: core.clock, log, vocabulary, resource, onRegistered },
           signal,
         ),
         aggregator.run(signal),

@@ -14,11 +14,11 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 export interface Audit {
   readonly auditor: Auditor;
-  /** Resolves when everything is written. To be called when no request is left. */
+  /** Resolves once everything has been written. Must be called when no request is left. */
   close(): Promise<void>;
 }
 
-/** `undefined` without `--audit-log-path`. @throws Error that names the file which can't be used */
+/** `undefined` without `--audit-log-path`. @throws Error that names the invalid file */
 export async function createAudit(core: Core, registry: MetricsRegistry): Promise<Audit | undefined> {
   const { config, clock, vocabulary } = core;
   if (config.auditLogPath === '') return undefined;
@@ -34,7 +34,7 @@ export async function createAudit(core: Core, registry: MetricsRegistry): Promis
 async function openWriter({ config, clock, log }: Core): Promise<LineWriter> {
   const deps = {
     clock,
-    onError: (err: Error, lost: number) => log.error({ err, lost }, 'Audit log could not be written'),
+    onError: (err: Error, lost: number) => log.error({ err, lost }, 'Failed to write audit log'),
   };
   if (config.auditLogPath === '-') return createDescriptorWriter(deps, STANDARD_OUTPUT);
   return openLogFile(deps, {
@@ -45,7 +45,7 @@ async function openWriter({ config, clock, log }: Core): Promise<LineWriter> {
   });
 }
 
-/** Without a file: who did what, of every request. */
+/** Policy without a file: the metadata of every request. */
 async function readPolicy(file: string, domain: string): Promise<AuditPolicy> {
   if (file === '') {
     return parseAuditPolicy(
@@ -57,6 +57,6 @@ async function readPolicy(file: string, domain: string): Promise<AuditPolicy> {
     const [document] = parseYaml(await readFile(file, 'utf8'));
     return parseAuditPolicy(document?.value, domain);
   } catch (cause) {
-    throw new Error(`--audit-policy-file ${file} can't be used`, { cause });
+    throw new Error(`--audit-policy-file ${file} cannot be used`, { cause });
   }
 }

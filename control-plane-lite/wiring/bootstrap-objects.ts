@@ -1,13 +1,13 @@
-/** What every server begins with: the system's namespaces and priority classes, and roles and bindings where RBAC
- *  decides. */
+/** Bootstrap objects: the system namespaces and priority classes, and roles and bindings if RBAC is
+ *  enabled. */
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { bootstrapPolicy } from '../authz/bootstrap.ts';
-import { controllerCaller } from '../controllers/caller.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { SYSTEM_PRIORITY_CLASSES } from '../resources/groups/scheduling/priority-class.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Verbs } from '../verbs/contract.ts';
+import { controllerCaller } from '../verbs/controller-caller.ts';
 
 export interface BootstrapDeps {
   readonly registry: ResourceRegistry;
@@ -36,7 +36,7 @@ function priorityClasses({ apiGroupDomain }: Vocabulary): readonly ApiObject[] {
   }));
 }
 
-/** Makes what is missing. What is there is left as it is: an administrator may have changed it. */
+/** Creates missing objects. Existing ones stay unchanged: an administrator may have edited them. */
 export async function createBootstrapObjects(
   deps: BootstrapDeps,
   rbac: boolean,
@@ -48,7 +48,7 @@ export async function createBootstrapObjects(
   if (rbac) await createMissing(deps, bootstrapPolicy(deps.vocabulary), signal);
 }
 
-/** Makes those of the objects that are missing. */
+/** Creates those of the objects that are missing. */
 export async function createMissing(
   deps: BootstrapDeps,
   objects: readonly ApiObject[],

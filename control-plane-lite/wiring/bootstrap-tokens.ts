@@ -1,14 +1,15 @@
-/** What goes on for machines with bootstrap tokens, where those are taken. */
-import { advertisedAddress } from '../addresses.ts';
+/** Controllers of bootstrap tokens, if those are enabled. */
+
 import { joinPolicy } from '../authz/join-policy.ts';
 import { formatClusterInfo } from '../controllers/bootstrap/cluster-info.ts';
 import type { BootstrapControllerDeps } from '../controllers/bootstrap/deps.ts';
 import { runBootstrapSigner } from '../controllers/bootstrap/signer.ts';
 import { runTokenCleaner } from '../controllers/bootstrap/token-cleaner.ts';
+import { advertisedAddress } from '../identity/addresses.ts';
 import { createMissing } from './bootstrap-objects.ts';
 import type { Core } from './core.ts';
 
-/** Works until the signal fires. `authority` is PEM. */
+/** Runs until the signal fires. `authority` is PEM. */
 export async function runBootstrapTokens(
   core: Core,
   { port, authority }: { readonly port: number; readonly authority: string },

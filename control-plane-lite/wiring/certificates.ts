@@ -1,6 +1,6 @@
-/** The controllers of requests for certificates, on the server's own authorities. */
+/** Controllers of certificate signing requests, on the server's own CAs. */
 import { setImmediate } from 'node:timers/promises';
-import type { Node } from '#api/schema/gen/core-v1.ts';
+import type { Node } from '#api/gen/core-v1.ts';
 import { runApprover } from '../controllers/certificates/approver.ts';
 import { runCleaner } from '../controllers/certificates/cleaner.ts';
 import type { RequestControllerDeps } from '../controllers/certificates/follow-requests.ts';
@@ -9,7 +9,7 @@ import type { ServerIdentity } from '../identity/files.ts';
 import { typed } from '../resources/view.ts';
 import type { Core } from './core.ts';
 
-/** Nodes that are parsed before others get their turn. */
+/** Number of nodes parsed before the event loop gets its turn. */
 const AT_A_TIME = 100;
 
 async function nodesOf({ registry, cache }: Core): Promise<readonly Node[]> {
@@ -24,7 +24,7 @@ async function nodesOf({ registry, cache }: Core): Promise<readonly Node[]> {
   return nodes;
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal fires. */
 export async function runCertificates(
   core: Core,
   { authority, nodeServingAuthority }: Pick<ServerIdentity, 'authority' | 'nodeServingAuthority'>,

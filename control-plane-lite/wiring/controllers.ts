@@ -1,4 +1,4 @@
-/** Everything that works beside the requests: it uses the verbs as clients do. */
+/** Starts the controllers, which use the verbs as clients do. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
@@ -14,7 +14,7 @@ import type { Verbs } from '../verbs/contract.ts';
 import type { Core } from './core.ts';
 import { runWorkloads } from './workloads.ts';
 
-/** What every controller may have. */
+/** Dependencies of every controller. */
 interface Deps {
   readonly registry: ResourceRegistry;
   readonly cache: Cache;
@@ -24,16 +24,16 @@ interface Deps {
   readonly log: Logger;
 }
 
-/** What only some need. */
+/** Dependencies that only some controllers need. */
 interface Extra {
   readonly core: Core;
-  /** What other servers have in namespaces. */
+  /** Resources of aggregated servers in namespaces. */
   readonly others: OtherContent | undefined;
 }
 
 type Run = (deps: Deps, signal: AbortSignal, extra: Extra) => Promise<void>;
 
-/** By the name that `--controllers` has for them. Those that need more are wired elsewhere. */
+/** By their names in `--controllers`. Those that need more are wired elsewhere. */
 const CONTROLLERS: Partial<Readonly<Record<ControllerName, Run>>> = {
   'clusterrole-aggregation': runRoleAggregation,
   garbagecollector: runGarbageCollector,
@@ -48,7 +48,7 @@ const CONTROLLERS: Partial<Readonly<Record<ControllerName, Run>>> = {
     ),
 };
 
-/** `others`: what other servers have in namespaces. Works until the signal fires. */
+/** `others`: resources of aggregated servers in namespaces. Runs until the signal fires. */
 export async function runControllers(
   core: Core,
   others: OtherContent | undefined,
@@ -66,7 +66,7 @@ export async function runControllers(
   await Promise.all([
     ...[...core.controllers].map((name) => CONTROLLERS[name]?.(depsOf(name), signal, { core, others })),
     runWorkloads(core, signal),
-    // The end of what has its time is a matter of storage, not of a controller.
+    // Expiry of events is a matter of storage, not of a controller.
     runExpiry(depsOf('expiry'), signal),
   ]);
 }

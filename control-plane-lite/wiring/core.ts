@@ -1,14 +1,16 @@
-/** The heart of the server: store, cache, resources, verbs. Everything but HTTP and controllers. */
+/** Core of the server: store, cache, resources, verbs. Everything except HTTP and controllers. */
+
 import { type Clock, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import { gatesOn } from '#api/schema/feature-gates.ts';
-import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
+import { type Vocabulary } from '#api/vocabulary.ts';
 import { trackUpdate } from '../apply/track-update.ts';
 import { createCache } from '../cache/cache.ts';
 import type { Cache, SelectableFields } from '../cache/contract.ts';
 import { gateSettings } from '../config/parse.ts';
 import type { ServerConfig } from '../config/settings.ts';
+import { vocabularyOf } from '../config/vocabulary.ts';
 import { type ControllerName, chooseControllers } from '../controllers/names.ts';
 import type { ServerIdentity } from '../identity/files.ts';
 import { createPendingCharges, type PendingCharges } from '../quota/pending.ts';
@@ -29,11 +31,11 @@ export interface Core {
   readonly config: ServerConfig;
   readonly vocabulary: Vocabulary;
   readonly gates: ReadonlySet<string>;
-  /** Those that are to run here. */
+  /** Names of the controllers to run here. */
   readonly controllers: ReadonlySet<ControllerName>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** What the server waits on. */
+  /** Pending start conditions of the server. */
   readonly waits?: Waits | undefined;
   readonly store: Store;
   readonly cache: Cache;
@@ -45,10 +47,7 @@ export interface Core {
   readonly pendingCharges: PendingCharges;
 }
 
-export const vocabularyOf = ({ vocabulary }: ServerConfig): Vocabulary =>
-  VOCABULARIES[vocabulary === 'kubernetes' ? 'kubernetes' : 'plat'];
-
-/** Brings the pools of addresses and ports in line with the services that there are. */
+/** Reconciles the pools of addresses and ports with the existing services. */
 async function repairAllocations(
   cache: Cache,
   registry: ResourceRegistry,
@@ -63,7 +62,7 @@ async function repairAllocations(
     log.warn({ conflicts: report.conflicts }, 'Services share an address or a port');
 }
 
-/** What field selectors may name in any of the versions of a stored resource. */
+/** Returns the fields that selectors may name in any version of a stored resource. */
 function fieldsOf({ storage }: Resource, registry: ResourceRegistry): SelectableFields {
   const versions = registry.all().filter((other) => other.storage.prefix === storage.prefix);
   return Object.fromEntries(
@@ -71,7 +70,7 @@ function fieldsOf({ storage }: Resource, registry: ResourceRegistry): Selectable
   );
 }
 
-/** The cache knows no name of its store. */
+/** The cache does not know the name of its store. */
 const storeWaits = (config: ServerConfig, waits: Waits): Pick<Waits, 'begin'> => ({
   begin: (_what, why) => waits.begin(storeName(config), why),
 });
@@ -105,7 +104,7 @@ export async function createCore(
   if (config.anonymousAuth && config.authorizationMode.includes('AlwaysAllow'))
     log.warn(
       { authorizationMode: config.authorizationMode, anonymousAuth: true },
-      'Anonymous clients may do everything',
+      'Anonymous clients have full access',
     );
   const pendingCharges = createPendingCharges({ clock, cache });
   const settings = await loadAdmissionSettings(config, log, signal);
@@ -118,6 +117,7 @@ export async function createCore(
     registry,
     access,
     log,
+    waits,
     signal,
     pendingCharges,
     settings,

@@ -1,17 +1,17 @@
-/** Custom resources: what the definitions in the store have this server serve. */
+/** Custom resources: serves the resources of the stored CustomResourceDefinitions. */
 import type { WatchHandle } from '../cache/contract.ts';
-import { runDefinitionController } from '../custom/definition-controller.ts';
-import { followDefinitions } from '../custom/registrar.ts';
-import { createSchemaShelf } from '../custom/schema-shelf.ts';
+import { runDefinitionController } from '../custom/definitions/definition-controller.ts';
+import { followDefinitions } from '../custom/definitions/registrar.ts';
+import { createSchemaShelf } from '../custom/definitions/schema-cache.ts';
 import { createTurns } from '../openapi/turns.ts';
 import type { Resource } from '../resources/contract.ts';
 import type { Core } from './core.ts';
 import { createServiceFinder } from './service-finder.ts';
 
 export interface CustomResources extends WatchHandle {
-  /** Resolves when what is defined now is served. */
+  /** Resolves once all current definitions are served. */
   readonly begun: Promise<void>;
-  /** Works until the signal fires. */
+  /** Runs until the signal fires. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -19,7 +19,8 @@ function definitionsOf({ registry, vocabulary }: Core): Resource | undefined {
   return registry.find(`apiextensions.${vocabulary.apiGroupDomain}`, 'v1', 'customresourcedefinitions');
 }
 
-/** Serves what is defined now (large definitions some turns later), and follows from then on. The cache must have been loaded. */
+/** Serves the current definitions (large ones some turns later), and follows changes from then on. The cache
+ *  must be loaded. */
 export function createCustomResources(core: Core): CustomResources {
   const definitions = definitionsOf(core);
   if (definitions === undefined) {

@@ -1,5 +1,5 @@
-/** The paths that describe the API: discovery, the version, and OpenAPI documents. */
-import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
+/** Paths that describe the API: discovery, the version, and OpenAPI documents. */
+import type { ApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import type { ExtraGroup } from '../discovery/groups.ts';
 import { createDiscoveryRoutes } from '../discovery/routes.ts';
 import type { PathRoute } from '../http/contract.ts';
@@ -10,12 +10,12 @@ import type { Core } from './core.ts';
 
 export interface DescriptionParts {
   readonly protobuf: ApiProtobuf;
-  /** `host:port` under which clients reach the server; asked with each request. */
+  /** `host:port` at which clients reach the server; read on each request. */
   readonly serverAddress: () => string;
   readonly extraGroups: () => readonly ExtraGroup[];
-  /** What other servers say of themselves; absent: there are none. */
+  /** Descriptions of aggregated servers; absent: none. */
   readonly others: OtherDocuments | undefined;
-  /** Paths of the other parts, for the list at `/`. */
+  /** Paths of other subsystems, for the list at `/`. */
   readonly otherPaths: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export function descriptionRoutes(
   const build = {
     product,
     gitCommit: productCommit(),
-    // Sources run as they are: what is built is built when it starts.
+    // Sources run unbundled: documents are built at start.
     buildDate: new Date(clock.now()).toISOString().replace(/\.\d+/, ''),
     arch: process.arch,
     nodeVersion: process.version,

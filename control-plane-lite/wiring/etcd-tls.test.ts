@@ -39,12 +39,12 @@ describe('the files for etcd', () => {
 
   test.each([
     ['none', '', '', '--etcd-cafile', 'none', 'cannot be read'],
-    ['text', '', '', '--etcd-cafile', 'text', 'holds no certificate in PEM form'],
-    ['damaged', '', '', '--etcd-cafile', 'damaged', 'holds no certificate in PEM form'],
-    ['', 'one.key', 'one.key', '--etcd-certfile', 'one.key', 'holds no certificate in PEM form'],
+    ['text', '', '', '--etcd-cafile', 'text', 'contains no certificate in PEM form'],
+    ['damaged', '', '', '--etcd-cafile', 'damaged', 'contains no certificate in PEM form'],
+    ['', 'one.key', 'one.key', '--etcd-certfile', 'one.key', 'contains no certificate in PEM form'],
     ['', 'one.crt', 'none', '--etcd-keyfile', 'none', 'cannot be read'],
-    ['', 'one.crt', 'text', '--etcd-keyfile', 'text', 'holds no key in PEM form for '],
-    ['', 'one.crt', 'other.key', '--etcd-keyfile', 'other.key', 'holds no key in PEM form for '],
+    ['', 'one.crt', 'text', '--etcd-keyfile', 'text', 'contains no key in PEM form for '],
+    ['', 'one.crt', 'other.key', '--etcd-keyfile', 'other.key', 'contains no key in PEM form for '],
   ])('ca "%s", certificate "%s", key "%s": %s is named', async (ca, cert, key, option, name, words) => {
     await expect(read(ca, cert, key)).rejects.toThrow(`${option}: ${file(name)} ${words}`);
   });

@@ -1,4 +1,4 @@
-/** The files with which the server and an etcd cluster know each other. */
+/** Loads the TLS files for mutual authentication with an etcd cluster. */
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { parseCertificates } from '../authn/client-certificate.ts';
@@ -8,7 +8,7 @@ import type { EtcdTls } from '../store/etcd/servers.ts';
 type Files = Pick<ServerConfig, 'etcdCafile' | 'etcdCertfile' | 'etcdKeyfile'>;
 
 /** Undefined if none is given.
- *  @throws Error that names the option and the file which can't be used */
+ *  @throws Error that names the option and the invalid file */
 export async function readEtcdTls(files: Files): Promise<EtcdTls | undefined> {
   const { etcdCafile, etcdCertfile, etcdKeyfile } = files;
   const [ca, cert, key] = await Promise.all([
@@ -19,7 +19,7 @@ export async function readEtcdTls(files: Files): Promise<EtcdTls | undefined> {
   if (ca !== undefined) requireCertificate(`--etcd-cafile: ${etcdCafile}`, ca);
   if (cert !== undefined) requireCertificate(`--etcd-certfile: ${etcdCertfile}`, cert);
   if (cert !== undefined && key !== undefined) {
-    explained(`--etcd-keyfile: ${etcdKeyfile} holds no key in PEM form for ${etcdCertfile}`, () =>
+    explained(`--etcd-keyfile: ${etcdKeyfile} contains no key in PEM form for ${etcdCertfile}`, () =>
       createSecureContext({ cert, key }),
     );
   }
@@ -41,12 +41,12 @@ async function readIfGiven(option: string, file: string): Promise<Buffer | undef
 }
 
 function requireCertificate(file: string, pem: Buffer): void {
-  const complaint = `${file} holds no certificate in PEM form`;
+  const complaint = `${file} contains no certificate in PEM form`;
   const found = explained(complaint, () => parseCertificates(pem.toString()));
   if (found.length === 0) throw new Error(complaint);
 }
 
-/** @throws Error with the complaint and, as its cause, what was thrown */
+/** @throws Error with the message and, as its cause, the original error */
 function explained<T>(complaint: string, work: () => T): T {
   try {
     return work();

@@ -1,35 +1,79 @@
-/** The way to nodes and pods, for the subresources that lead there. */
+/** Connections to nodes and pods, for the connect subresources and for the metrics of nodes. */
 import { randomInt } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
+import { NO_RESPONSE } from '#api/kit/waits.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
+import type { AgentTrust } from '../agents/agents.ts';
 import type { ServerConfig } from '../config/settings.ts';
-import type { AgentTrust } from '../endpoints/node-passage/agents.ts';
-import { createNodePassage, type NodePassage } from '../endpoints/node-passage/passage.ts';
-import { probeAgent } from '../endpoints/node-passage/probe.ts';
+import { type ConnectProxy, createConnectProxy } from '../endpoints/connect/connect-proxy.ts';
+import { probeAgent } from '../endpoints/connect/probe.ts';
 import type { ServerIdentity } from '../identity/files.ts';
+import { type Collector, createCollector } from '../resource-metrics/collector.ts';
+import { fetchScrape } from '../resource-metrics/fetch-scrape.ts';
+import { createNodeConnections } from '../resource-metrics/node-connections.ts';
 import type { Core } from './core.ts';
 
-/** The user that this server is to node agents; a role lets him in where they ask the server. */
+/** User name of this server towards node agents; a role grants it access when they ask the server. */
 export const nodeClientName = ({ componentPrefix, agentComponent }: Vocabulary): string =>
   `${componentPrefix}-apiserver-${agentComponent}-client`;
 
-/** @throws Error that names a file which can't be read */
+export interface Nodes extends ConnectProxy {
+  readonly collector: Collector;
+}
+
+/** @throws Error that names an unreadable file */
 export async function createNodes(
-  { config, registry, cache, clock, vocabulary }: Core,
+  core: Core,
   identity: ServerIdentity,
   ownPort: () => number,
-): Promise<NodePassage> {
-  return createNodePassage(
+): Promise<Nodes> {
+  const connectProxy = await createProxy(core, identity, ownPort);
+  const { clock } = core;
+  const log = core.log.child({ controller: 'resource-metrics' });
+  const connections = createNodeConnections(connectProxy.agents);
+  const collector = createCollector({
+    clock,
+    log,
+    random: Math.random,
+    followNodes(listener) {
+      const nodes = core.registry.find('', 'v1', 'nodes');
+      if (nodes === undefined) return { close: () => undefined };
+      return core.cache
+        .resource(nodes.storage)
+        .follow(({ type, current }) => listener(current.name, type !== 'DELETED'));
+    },
+    scrape: (node, signal) => fetchScrape({ ...connections, clock }, node, signal),
+  });
+  return {
+    ...connectProxy,
+    collector,
+    close() {
+      collector.close();
+      connectProxy.close();
+    },
+  };
+}
+
+async function createProxy(
+  { config, registry, cache, clock, vocabulary, waits }: Core,
+  identity: ServerIdentity,
+  ownPort: () => number,
+): Promise<ConnectProxy> {
+  return createConnectProxy(
     {
       clock,
       ownPort,
       isOwnAddress: (address) => ownAddresses().has(address),
       identity: await clientIdentity(config, identity),
       trust: await agentTrust(config, identity),
-      probe: (target) => probeAgent(target, { clock, connectTimeoutMs: config.nodeagentTimeout }),
+      probe(target) {
+        const probing = probeAgent(target, { clock, connectTimeoutMs: config.nodeagentTimeout });
+        const what = `node agent at ${target.host} port ${target.port}`;
+        return waits?.during(what, probing, NO_RESPONSE) ?? probing;
+      },
       async lookup(name) {
         const found = await lookup(name, { all: true });
         return found.map(({ address }) => address);
@@ -55,8 +99,8 @@ export async function createNodes(
 const ownAddresses = (): ReadonlySet<string> =>
   new Set(Object.values(networkInterfaces()).flatMap((each) => (each ?? []).map(({ address }) => address)));
 
-/** By default agents show certificates of this server's own signer. Those of its first authority are believed too: it
- *  signed them before there was one for this alone. */
+/** By default agents present certificates of this server's signer for them. Those of its main CA are accepted
+ *  too: it signed them before that signer existed. */
 async function agentTrust(
   { nodeagentCertificateAuthority: file, nodeagentSkipTlsVerify: skip }: ServerConfig,
   { authority, nodeServingAuthority }: ServerIdentity,

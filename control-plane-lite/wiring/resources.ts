@@ -1,4 +1,4 @@
-/** The built-in resources that the configuration has served. */
+/** Built-in resources enabled by the configuration. */
 import { systemClock } from '#api/kit/clock.ts';
 import { parseIpRange } from '#api/meta/ip.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
@@ -6,8 +6,8 @@ import { ConfigError } from '../config/parse.ts';
 import { selectServed } from '../config/runtime-config.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import { cleanupFinalizer } from '../custom/definition.ts';
-import { dropExpressions, expressionWarnings } from '../custom/expressions.ts';
-import { createDefinitionCheck, EXPRESSIONS_GATE, hasRulesIn } from '../custom/structural-schema.ts';
+import { dropExpressions, expressionWarnings } from '../custom/schema/expressions.ts';
+import { createDefinitionCheck, EXPRESSIONS_GATE, hasRulesIn } from '../custom/schema/structural-schema.ts';
 import { createTurns } from '../openapi/turns.ts';
 import { builtinResources } from '../resources/builtin.ts';
 import type { ServiceAllocation } from '../resources/core/allocation/contract.ts';
@@ -23,7 +23,7 @@ export interface ServedResources {
   readonly allocation: ServiceAllocation;
 }
 
-/** @throws ConfigError if a range or a served version can't be read */
+/** @throws ConfigError if a range or an API version is invalid */
 export function createResources(
   config: ServerConfig,
   store: Store,
@@ -55,7 +55,9 @@ function allocationOptions(config: ServerConfig): Parameters<typeof createServic
   const clusterIPRanges = config.serviceClusterIpRange.flatMap((text) => {
     const range = parseIpRange(text);
     if (range === undefined)
-      problems.push(`--service-cluster-ip-range: ${JSON.stringify(text)} is no range; right is 10.0.0.0/24`);
+      problems.push(
+        `--service-cluster-ip-range: ${JSON.stringify(text)} is not a range; use one such as 10.0.0.0/24`,
+      );
     return range ?? [];
   });
   const families = clusterIPRanges.map(({ family }) => family);
@@ -64,7 +66,7 @@ function allocationOptions(config: ServerConfig): Parameters<typeof createServic
   const nodePorts = parsePortRange(config.serviceNodePortRange);
   if (nodePorts === undefined) {
     problems.push(
-      `--service-node-port-range: ${JSON.stringify(config.serviceNodePortRange)} is no range; right is 30000-32767`,
+      `--service-node-port-range: ${JSON.stringify(config.serviceNodePortRange)} is not a range; use one such as 30000-32767`,
     );
   }
   if (problems.length > 0 || nodePorts === undefined) throw new ConfigError(problems);

@@ -1,11 +1,11 @@
-/** The scheduler of this server; of several that share a store, of the one that leads. */
+/** Runs the built-in scheduler; of several servers that share a store, only on the leader. */
 import { hostname } from 'node:os';
 import { setImmediate as pause } from 'node:timers/promises';
 import { runScheduler } from '../scheduler/scheduler.ts';
 import type { Core } from './core.ts';
 import { runLed } from './leader.ts';
 
-/** Works until the signal fires; not at all where the scheduler is another's. */
+/** Runs until the signal fires; not started if another program schedules. */
 export async function startScheduler(core: Core, signal: AbortSignal): Promise<void> {
   const { config, registry, cache, verbs, clock, vocabulary, gates } = core;
   if (!config.scheduler) return;

@@ -1,53 +1,56 @@
-/** HTTP over the core: endpoints, paths of no resource, limits, audit. */
+/** HTTP server over the core: endpoints, non-resource paths, limits, audit. */
+
 import { readFile } from 'node:fs/promises';
-import { createApiProtobuf } from '#api/codec/api-protobuf.ts';
 import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
+import { createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import { addAggregationMetrics } from '../aggregation/metrics.ts';
-import { createBuiltinSchema } from '../content/builtin-schema.ts';
+import { replacingLocal } from '../aggregation/replace-local.ts';
 import { createContent } from '../content/content.ts';
 import { createStatusEncoder } from '../content/plain.ts';
 import type { ExtraGroup } from '../discovery/groups.ts';
-import type { NodePassage } from '../endpoints/node-passage/passage.ts';
 import { createResourceHandler } from '../endpoints/resource-handler.ts';
 import { createScaleMapping } from '../endpoints/scale-mapping.ts';
+import type { ServingCertificate } from '../http/connection/listener.ts';
 import type { Handler, PathRoute, RequestInfo } from '../http/contract.ts';
-import { createHealth, type Health, type HealthCheck, PassingStateError } from '../http/health.ts';
-import { withWaits } from '../http/health-waits.ts';
-import { createImpersonation } from '../http/impersonation.ts';
-import type { ServingCertificate } from '../http/listener.ts';
-import { addProcessMetrics, metricsRoute } from '../http/metrics.ts';
+import { createHealth, type Health } from '../http/health/health.ts';
+import { withWaits } from '../http/health/health-waits.ts';
+import { addProcessMetrics, metricsRoute } from '../http/metrics/metrics.ts';
+import { createImpersonation } from '../http/pipeline/impersonate.ts';
 import { type ApiServer, createApiServer } from '../http/server.ts';
 import type { ServerIdentity } from '../identity/files.ts';
+import { createBuiltinSchema } from '../resources/builtin-schema.ts';
 import { isKnown } from '../resources/registry.ts';
 import type { Aggregation } from './aggregation.ts';
 import { createAudit } from './audit.ts';
 import { createComponents } from './components.ts';
 import type { Core } from './core.ts';
 import { descriptionRoutes } from './description.ts';
+import { healthChecks } from './health-checks.ts';
+import type { Nodes } from './nodes.ts';
 
 export interface Server {
   readonly api: ApiServer;
   readonly health: Health;
   readonly metrics: MetricsRegistry;
-  /** To be called when the API server has ended. */
+  /** Must be called when the API server has stopped. */
   close(): Promise<void>;
 }
 
 export interface ServerParts {
-  /** Further paths, of parts that are wired elsewhere. */
+  /** Further paths, of subsystems that are wired elsewhere. */
   readonly routes: readonly PathRoute[];
   readonly isReady: () => boolean;
-  /** `host:port` that clients are told. */
+  /** `host:port` advertised to clients. */
   readonly serverAddress: () => string;
-  /** Groups of other servers; absent: there are none. */
+  /** Groups of aggregated servers; absent: none. */
   readonly aggregation: Aggregation | undefined;
-  /** What lies behind the subresources that lead to nodes and pods. */
-  readonly nodes: NodePassage;
+  /** Connect subresources of nodes and pods, and their metrics. */
+  readonly nodes: Nodes;
 }
 
 const NO_GROUPS: readonly ExtraGroup[] = [];
 
-/** @throws Error that names a file which can't be read */
+/** @throws Error that names an unreadable file */
 export async function createServer(core: Core, identity: ServerIdentity, more: ServerParts): Promise<Server> {
   const { config, vocabulary, clock, log, access } = core;
   const { aggregation } = more;
@@ -57,7 +60,14 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
   const protobuf = createApiProtobuf(vocabulary);
   const health = createHealth(
     { clock, log },
-    { checks: healthChecks(core, more.isReady), livezGraceMs: config.livezGracePeriod },
+    {
+      checks: healthChecks(core, {
+        cacheSynced: () => core.cache.synced,
+        begun: more.isReady,
+        aggregation: aggregation?.state,
+      }),
+      livezGraceMs: config.livezGracePeriod,
+    },
   );
   const audit = await createAudit(core, metrics);
   const healthRoutes =
@@ -121,7 +131,7 @@ function resourceHandler(
   return createResourceHandler({
     registry,
     cache,
-    verbs,
+    verbs: aggregation === undefined ? verbs : replacingLocal({ verbs, cache, vocabulary }),
     content: createContent({ vocabulary, now: () => clock.now(), protobuf }),
     authorizer: access.authorizer,
     clock,
@@ -130,6 +140,7 @@ function resourceHandler(
     connect: nodes.connect,
     connectSchema: (kind) => createBuiltinSchema(`core/v1.${kind}`, options),
     components: createComponents(core, isReady),
+    collector: nodes.collector,
     reviews: { authenticator: access.authenticator, authorizer: access.authorizer },
     accountToken: {
       issuer: core.accountTokens.issuer,
@@ -148,46 +159,6 @@ function resourceHandler(
       kind: 'Eviction',
     },
   });
-}
-
-/** What upstream's server has done, by the names of its checks, when every object is there that a server begins with. */
-const POST_START_HOOKS = [
-  'poststarthook/bootstrap-controller',
-  'poststarthook/rbac/bootstrap-roles',
-  'poststarthook/scheduling/bootstrap-system-priority-classes',
-] as const;
-
-/** The checks under upstream's names, so that exclusions in probes and runbooks mean the same here; our own earlier
- *  names may still be used. */
-function healthChecks({ store, cache }: Core, isReady: () => boolean): readonly HealthCheck[] {
-  const begun = (): void => {
-    if (!isReady())
-      throw new PassingStateError('the objects that every server begins with have not all been created');
-  };
-  return [
-    { name: 'log', check: () => undefined },
-    {
-      name: 'etcd',
-      aliases: ['store'],
-      check: async () => {
-        await store.currentRevision();
-      },
-    },
-    {
-      name: 'informer-sync',
-      aliases: ['cache-sync'],
-      on: ['readyz'],
-      check: () => {
-        if (!cache.synced) throw new PassingStateError('the cache does not follow the store');
-      },
-    },
-    ...POST_START_HOOKS.map((name) => ({
-      name,
-      ...(name.endsWith('bootstrap-roles') ? { aliases: ['bootstrap'] } : {}),
-      startup: true,
-      check: begun,
-    })),
-  ];
 }
 
 async function servingCertificate(

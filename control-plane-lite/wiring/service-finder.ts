@@ -1,4 +1,4 @@
-/** Finds the services that webhooks are behind. */
+/** Resolves the services of webhooks. */
 import { resolveService } from '../aggregation/resolve-service.ts';
 import {
   createServiceSource,
@@ -13,7 +13,7 @@ export interface ServiceFinderDeps extends Omit<ServiceSourceDeps, 'onChange'> {
   readonly config: Pick<ServerConfig, 'enableAggregatorRouting'>;
 }
 
-/** Begins to look at services when the first webhook needs one. */
+/** Starts to follow services when the first webhook needs one. */
 export function createServiceFinder({
   cache,
   registry,

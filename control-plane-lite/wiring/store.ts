@@ -1,15 +1,15 @@
-/** The store that the configuration asks for. */
+/** Opens the configured store. */
 import { join } from 'node:path';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import type { Store } from '../store/contract.ts';
 import { readEtcdTls } from './etcd-tls.ts';
 
-/** By which people know it. */
+/** Display name. */
 export const storeName = ({ etcdServers, dataDir }: ServerConfig): string =>
   etcdServers.length === 0 ? `store in ${dataDir}` : `etcd at ${etcdServers.join(', ')}`;
 
-/** @throws StoreError, or Error that names a file which can't be read */
+/** @throws StoreError, or Error that names an unreadable file */
 export async function openStore(
   config: ServerConfig,
   log: Logger,
@@ -19,7 +19,7 @@ export async function openStore(
     const { createEmbeddedStore } = await import('../store/embedded/store.ts');
     return createEmbeddedStore({
       dir: join(config.dataDir, 'store'),
-      onSinkError: (err) => log.error({ err }, 'Watch of the store failed'),
+      onSinkError: (err) => log.error({ err }, 'Store watch failed'),
       onFailure,
     });
   }
@@ -28,7 +28,7 @@ export async function openStore(
   return createThreadedEtcdStore({
     servers: config.etcdServers,
     prefix: config.etcdPrefix,
-    onSinkError: (err) => log.error({ err }, 'Watch of the store failed'),
+    onSinkError: (err) => log.error({ err }, 'Store watch failed'),
     onFailure,
     ...(tls === undefined ? {} : { tls }),
   });

@@ -1,4 +1,4 @@
-/** The controllers that make pods happen. They share one index of the pods. */
+/** Workload controllers, which create pods. They share one index of the pods. */
 
 import type { ServerConfig } from '../config/settings.ts';
 import { runAttachDetach } from '../controllers/attach-detach/controller.ts';
@@ -37,7 +37,7 @@ interface Shared {
 
 type Run = (deps: WorkloadDeps, signal: AbortSignal, shared: Shared) => Promise<void>;
 
-/** By the name that `--controllers` has for them. */
+/** By their names in `--controllers`. */
 const WORKLOADS: Partial<Readonly<Record<ControllerName, Run>>> = {
   attachdetach: runAttachDetach,
   cronjob: runCronJobs,
@@ -69,7 +69,7 @@ const WORKLOADS: Partial<Readonly<Record<ControllerName, Run>>> = {
   'ttl-after-finished': runTtlAfterFinished,
 };
 
-/** Works until the signal fires. */
+/** Runs until the signal fires. */
 export async function runWorkloads(core: Core, signal: AbortSignal): Promise<void> {
   const { registry, cache, verbs, clock, vocabulary, gates } = core;
   const chosen = [...core.controllers].flatMap((name) => {

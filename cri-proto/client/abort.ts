@@ -1,6 +1,6 @@
-/** What an aborted operation rejects with. */
+/** Converts abort reasons to errors. */
 
-/** The reason of a signal that fired, as an Error; anything else is wrapped with its text. */
+/** Returns the reason of a fired signal as an Error; wraps any other reason with its text. */
 export function abortReason(signal: AbortSignal): Error {
   const reason: unknown = signal.reason;
   return reason instanceof Error ? reason : new Error(`aborted: ${String(reason)}`);

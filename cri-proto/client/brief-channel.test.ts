@@ -31,7 +31,7 @@ const NONE = new Uint8Array(0);
 const ANY_TIME = { timeoutMs: 0 };
 
 describe('createBriefChannel', () => {
-  test('is one connection for calls of the same time, and none afterwards', async () => {
+  test('uses one connection for concurrent calls, and none afterwards', async () => {
     const { log, open, end } = recorder();
     const channel = createBriefChannel('/s', open);
     expect(log).toEqual([]);

@@ -1,9 +1,9 @@
-/** A channel that is open only while a call is under way: plugins come and go, and are called seldom. */
+/** Channel that is open only while calls are in flight: plugins come and go, and are called rarely. */
 import { type GrpcChannel, openChannel } from './channel.ts';
 
 export type BriefChannel = Pick<GrpcChannel, 'unary' | 'stream'>;
 
-/** Calls of the same time share a connection. @param open in tests: gives the channel */
+/** Concurrent calls share a connection. @param open creates the channel, for tests */
 export function createBriefChannel(
   socketPath: string,
   open: (socketPath: string) => GrpcChannel = openChannel,

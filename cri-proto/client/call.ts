@@ -1,4 +1,4 @@
-/** Makes single gRPC calls of raw bytes on a client that is there already. */
+/** Single gRPC calls of raw bytes on an existing client. */
 import { type Client, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { CriError, reasonOfCode } from '../errors.ts';
 import { abortReason } from './abort.ts';
@@ -9,7 +9,7 @@ export interface RawCallOptions {
   readonly timeoutMs: number;
 }
 
-/** A client and its calls under way, which are cancelled when it closes. */
+/** A client and its calls in flight, which are cancelled when it closes. */
 export interface CallContext {
   readonly client: Client;
   readonly calls: Set<{ readonly cancel: () => void }>;
@@ -72,7 +72,7 @@ export async function* callStream(
     metadata,
     deadlineOf(options),
   );
-  // The iteration hears of errors as well, but not of those that come after its end.
+  // The iteration receives errors as well, but not those after its end.
   call.on('error', () => undefined);
   const entry = { cancel: () => call.cancel() };
   calls.add(entry);
@@ -92,7 +92,7 @@ export async function* callStream(
   }
 }
 
-/** The method's name in `/package.Service/Method`. */
+/** Returns the method name in `/package.Service/Method`. */
 export function methodOfPath(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }

@@ -1,20 +1,21 @@
-/** Follows whether a gRPC client is connected, and keeps it trying. */
+/** Observes the connectivity of a gRPC client, and keeps it connecting. */
 
 import { type Client, connectivityState } from '@grpc/grpc-js';
 import { createListeners } from '#api/kit/listeners.ts';
 import { abortReason } from './abort.ts';
 
-/** Connected, or trying to be. */
+/** `away`: disconnected, and trying to connect. */
 export type ChannelState = 'connected' | 'away';
 
 export interface StateWatcher {
   readonly state: () => ChannelState;
-  /** Calls `listener` at each change. Returns the function that ends this. */
+  /** Calls `listener` at each change. Returns a function that ends the subscription. */
   readonly onStateChange: (listener: (state: ChannelState) => void) => () => void;
   readonly close: () => void;
 }
 
-/** Connects at once, and again whenever the channel went idle: gRPC itself would wait for the next call. */
+/** Connects immediately, and again whenever the channel becomes idle: gRPC itself would wait for the next
+ *  call. */
 export function watchChannelState(client: Client): StateWatcher {
   const channel = client.getChannel();
   const listeners = createListeners<[state: ChannelState]>('runtime connection');
@@ -46,10 +47,10 @@ export function watchChannelState(client: Client): StateWatcher {
   };
 }
 
-/** Longest interval that Node takes, in ms. */
+/** Maximum interval of a Node timer, in ms. */
 const LONG_MS = 2 ** 31 - 1;
 
-/** Resolves when the channel is in `wanted`, at once if it is. Rejects with the signal's reason. */
+/** Resolves when the channel reaches `wanted`, immediately if it is there. Rejects with the signal's reason. */
 export function untilState(
   channel: Pick<StateWatcher, 'state' | 'onStateChange'>,
   wanted: ChannelState,
@@ -58,7 +59,7 @@ export function untilState(
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(abortReason(signal));
     if (channel.state() === wanted) return resolve();
-    // A connecting gRPC channel does not keep the process alive; whoever waits for it wants that.
+    // A connecting gRPC channel does not keep the process alive, but a waiting caller must.
     const keepAlive = setInterval(() => undefined, LONG_MS);
     const stop = channel.onStateChange((state) => {
       if (state !== wanted) return;

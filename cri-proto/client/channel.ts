@@ -1,28 +1,30 @@
-/** One gRPC connection over a unix socket, for calls of raw bytes. It connects at once and reconnects by itself.
- *  Calls made while the peer is away fail at once with a retryable `Unavailable` (callers know what is still
- *  wanted once it is back); calls made during the very first attempt wait for its end. Knows no service. */
+/** One gRPC connection over a unix socket, for calls of raw bytes. Connects immediately and reconnects on its
+ *  own.
+ *  Calls while the peer is unavailable fail immediately with a retryable `Unavailable` (callers decide what
+ *  is still wanted once it is available again); calls during the very first attempt wait for its result. Does
+ *  not know services. */
 import { type ChannelCredentials, Client, credentials as plainCredentials } from '@grpc/grpc-js';
 import { type CallContext, callStream, callUnary, type RawCallOptions } from './call.ts';
 import { type ChannelState, watchChannelState } from './channel-state.ts';
 
 export interface GrpcChannel {
   /** `path` is `/package.Service/Method`.
-   *  @throws CriError, or the signal's reason if it fired. */
+   *  @throws CriError, or the signal's reason if it fired */
   readonly unary: (path: string, request: Uint8Array, options: RawCallOptions) => Promise<Uint8Array>;
-  /** A server stream; the call starts with the iteration and is cancelled when the iteration stops. */
+  /** Opens a server stream; the call starts with the iteration and is cancelled when the iteration stops. */
   readonly stream: (
     path: string,
     request: Uint8Array,
     options: RawCallOptions,
   ) => AsyncGenerator<Uint8Array, void, undefined>;
   readonly state: () => ChannelState;
-  /** Calls `listener` at each change. Returns the function that ends this. */
+  /** Calls `listener` at each change. Returns a function that ends the subscription. */
   readonly onStateChange: (listener: (state: ChannelState) => void) => () => void;
-  /** Fails calls under way with `ConnectionClosed` and disconnects. */
+  /** Fails calls in flight with `ConnectionClosed` and disconnects. */
   readonly close: () => void;
 }
 
-/** Longest message either way in bytes. */
+/** Maximum message size in either direction, in bytes. */
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 
 const CHANNEL_OPTIONS: Readonly<Record<string, number | string>> = {
@@ -38,13 +40,13 @@ const CHANNEL_OPTIONS: Readonly<Record<string, number | string>> = {
 };
 
 export interface ChannelSettings {
-  /** None that encrypt: it is a unix socket. */
+  /** Unencrypted credentials, for a unix socket. */
   readonly credentials?: ChannelCredentials;
-  /** Whether closing cancels the calls under way; true unless given. Otherwise they end before it disconnects. */
+  /** Whether closing cancels the calls in flight; default true. Otherwise they finish before it disconnects. */
   readonly cancelOnClose?: boolean;
 }
 
-/** Opens a channel to the socket. Nothing needs to listen there yet. */
+/** Opens a channel to the socket, which need not exist yet. */
 export function openChannel(socketPath: string, settings: ChannelSettings = {}): GrpcChannel {
   const { credentials = plainCredentials.createInsecure(), cancelOnClose = true } = settings;
   const client = new Client(`unix:${socketPath}`, credentials, CHANNEL_OPTIONS);

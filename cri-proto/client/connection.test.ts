@@ -47,20 +47,20 @@ async function untilAway(cri: CriConnection): Promise<void> {
 
 describe('connectRuntime', () => {
   test.each(['tcp://127.0.0.1:1', 'relative.sock', `/tmp/${'x'.repeat(120)}`, 'unix://', '/tmp/a\0b'])(
-    'refuses %j as an endpoint',
+    'rejects %j as an endpoint',
     (endpoint) => {
       expect(() => connectRuntime({ endpoint, log: silentLogger })).toThrow(EndpointError);
     },
   );
 
-  test('accepts a bare path', async () => {
+  test('accepts a plain path', async () => {
     await startFake();
     const cri = connect(`${dir.path}/f.sock`);
     await cri.whenConnected();
     expect(cri.state()).toBe('connected');
   });
 
-  test('tells what the runtime refused, with method, reason and cause', async () => {
+  test('reports a rejected call with method, reason and cause', async () => {
     const fake = await startFake();
     const cri = connect();
     const failure = await failureOf(cri.runtime.containerStatus({ containerId: 'none' }));
@@ -144,7 +144,7 @@ describe('deadlines and cancellation', () => {
     expect(await next).toBe(reason);
   });
 
-  test('closing fails the calls under way and all later ones', async () => {
+  test('closing fails the calls in flight and all later ones', async () => {
     const fake = await startFake();
     disposables.push(fake.faults.hangNext('Version'));
     const cri = connect();
@@ -158,7 +158,7 @@ describe('deadlines and cancellation', () => {
 });
 
 describe('versions', () => {
-  test('speaks v1 to a runtime that has both', async () => {
+  test('uses v1 with a runtime that has both', async () => {
     await startFake({ versions: ['v1', 'v1alpha2'] });
     const cri = connect();
     expect(cri.criVersion()).toBeUndefined();
@@ -185,8 +185,8 @@ describe('versions', () => {
   });
 });
 
-describe('a runtime that goes away', () => {
-  test('calls fail at once while it is away and work when it is back', async () => {
+describe('an unavailable runtime', () => {
+  test('calls fail at once while it is unavailable and work afterwards', async () => {
     const fake = await startFake();
     const cri = connect();
     const states: string[] = [];
@@ -211,7 +211,7 @@ describe('a runtime that goes away', () => {
     expect(states).toEqual(['connected', 'away', 'connected']);
   });
 
-  test('it may come up after the connection was made, and as another version', async () => {
+  test('it may start after the connection was created, and with another version', async () => {
     const cri = connect();
     expect(await failureOf(cri.runtime.version({}))).toMatchObject({ reason: 'Unavailable' });
     await startFake({ versions: ['v1alpha2'] });

@@ -1,4 +1,4 @@
-/** The connection to a container runtime: both CRI services on one socket. */
+/** Connection to a container runtime: both CRI services on one socket. */
 import { createMessageTypes, type MessageTypes } from '#api/codec/protobuf/message.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import criV1 from '../data/cri-v1.json' with { type: 'json' };
@@ -12,13 +12,13 @@ import { type CriVersion, negotiateVersion } from './negotiation.ts';
 import { createMethods } from './service.ts';
 
 export interface ConnectOptions {
-  /** `unix:///run/…` or a bare path. */
+  /** `unix:///run/…` or a path. */
   readonly endpoint: string;
   readonly log: Logger;
-  /** Base time limit of a call in ms (`--runtime-request-timeout`); 2 minutes unless given.
+  /** Base timeout of a call in ms (`--runtime-request-timeout`); default 2 minutes.
    *  @see defaultTimeoutMs */
   readonly requestTimeoutMs?: number;
-  /** Given: calls that make, start and remove go on when this process is killed. */
+  /** With a holder, calls that create, start or remove continue when this process is killed. */
   readonly hold?: HoldConnection;
 }
 
@@ -26,29 +26,29 @@ export interface CriConnection {
   readonly endpoint: string;
   readonly runtime: RuntimeService;
   readonly images: ImageService;
-  /** The raw connection, for the runtime's other services on the same socket. */
+  /** The raw connection, for other services of the runtime on the same socket. */
   readonly channel: GrpcChannel;
-  /** While `away`, calls fail at once with a retryable `Unavailable`. */
+  /** While `away`, calls fail immediately with a retryable `Unavailable`. */
   readonly state: () => ChannelState;
-  /** Calls `listener` at each change. Returns the function that ends this. */
+  /** Calls `listener` at each change. Returns a function that ends the subscription. */
   readonly onStateChange: (listener: (state: ChannelState) => void) => () => void;
-  /** Resolves when connected, at once if it is. Rejects with the signal's reason. */
+  /** Resolves when connected. Rejects with the signal's reason. */
   readonly whenConnected: (signal?: AbortSignal) => Promise<void>;
-  /** The version in which the runtime last answered; undefined since the connection broke. */
+  /** CRI version of the last response; undefined after the connection broke. */
   readonly criVersion: () => CriVersion | undefined;
-  /** Fails calls under way with `ConnectionClosed` and disconnects. */
+  /** Fails calls in flight with `ConnectionClosed` and disconnects. */
   readonly close: () => void;
 }
 
-/** Starts connecting and returns at once; the runtime may come up later.
- *  @throws EndpointError for an endpoint that is no unix socket. */
+/** Starts connecting and returns immediately; the runtime may start later.
+ *  @throws EndpointError for an endpoint that is not a unix socket */
 export function connectRuntime(options: ConnectOptions): CriConnection {
   const path = parseEndpoint(options.endpoint);
   const channel = options.hold === undefined ? openChannel(path) : openLastingChannel(path, options.hold);
   return connectOver(channel, createMessageTypes(criV1), options);
 }
 
-/** Both services over a channel that is there already.
+/** Creates both services on an existing channel.
  *  @param types of the package `runtime.v1`; connections of one process may share them */
 export function connectOver(
   channel: GrpcChannel,
@@ -68,7 +68,7 @@ export function connectOver(
   const runtime = createMethods({ channel: runtimeChannel, types, timeoutMs }, criV1.services.RuntimeService);
   const images = createMethods({ channel: imageChannel, types, timeoutMs }, criV1.services.ImageService);
   if (!isRuntimeService(runtime) || !isImageService(images))
-    throw new TypeError('table lacks the CRI services');
+    throw new TypeError('the descriptors contain no CRI services');
   return {
     endpoint,
     runtime,
@@ -82,6 +82,6 @@ export function connectOver(
   };
 }
 
-/** The interfaces come from the table that the methods were made of; the first name stands for the rest. */
+/** The interfaces are generated from the table of the methods; checking the first name is sufficient. */
 const isRuntimeService = (methods: object): methods is RuntimeService => 'version' in methods;
 const isImageService = (methods: object): methods is ImageService => 'listImages' in methods;

@@ -1,22 +1,22 @@
-/** One event of containerd, from its envelope. Pure. */
+/** Decodes one event of containerd from its envelope. Pure. */
 import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
 import type { MessageTypes } from '#api/codec/protobuf/message.ts';
 
-/** The process that an event is about. */
+/** Process of an event. */
 interface ProcessEvent {
   readonly containerId: string;
   readonly pid: number;
 }
 
 interface ProcessEnd extends ProcessEvent {
-  /** The exec's ID; undefined if the container's first process ended. */
+  /** Exec ID; undefined if the first process of the container exited. */
   readonly execId: string | undefined;
   readonly exitStatus: number;
-  /** Wall time in whole ms; undefined if containerd did not say. */
+  /** Wall time in whole ms; undefined if containerd did not report it. */
   readonly exitedAtMs: number | undefined;
 }
 
-/** Containers of containerd are the CRI's containers and its sandboxes, under the same IDs. */
+/** Containers of containerd are containers and sandboxes of the CRI, with the same IDs. */
 export type ContainerdEvent =
   | ({ readonly kind: 'task-create' | 'task-start' } & ProcessEvent)
   | ({ readonly kind: 'task-exit' | 'task-delete' } & ProcessEnd)
@@ -65,8 +65,8 @@ const PARSERS: Readonly<Record<string, Parser>> = {
   'containerd.events.ImageDelete': (body) => ({ kind: 'image-delete', name: text(body['name']) }),
 };
 
-/** The event in a decoded `Envelope`; undefined for other namespaces and for kinds that the node has no use for.
- *  @throws ProtobufError if the event's bytes are broken. */
+/** Returns the event in a decoded `Envelope`; undefined for other namespaces and for irrelevant kinds.
+ *  @throws ProtobufError if the bytes of the event are malformed */
 export function parseContainerdEvent(
   types: MessageTypes,
   envelope: DecodedMessage,
@@ -74,7 +74,7 @@ export function parseContainerdEvent(
 ): ContainerdEvent | undefined {
   const { event } = envelope;
   if (envelope['namespace'] !== namespace || !isMessage(event)) return undefined;
-  // `containerd.events.TaskExit` until now; a URL's last part in protobuf's own habit.
+  // So far `containerd.events.TaskExit`; by protobuf convention the last segment of a URL.
   const typeUrl = text(event['typeUrl']);
   const type = typeUrl.slice(typeUrl.lastIndexOf('/') + 1);
   const parse = PARSERS[type];
@@ -92,7 +92,7 @@ function parseEnd(body: DecodedMessage): ProcessEnd {
   const id = text(body['id']);
   return {
     ...process,
-    // The container's first process goes by the container's own ID.
+    // The first process of a container has the ID of the container.
     execId: id === '' || id === process.containerId ? undefined : id,
     exitStatus: number(body['exitStatus']),
     exitedAtMs: milliseconds(body['exitedAt']),

@@ -1,5 +1,5 @@
-/** containerd's own event service, which listens on the same socket as its CRI. It tells of an exit about
- *  50 ms before the CRI does, and of what the CRI of older releases does not tell at all. */
+/** Event service of containerd, on the same socket as its CRI. It reports an exit about 50 ms before the CRI
+ *  does, and events that the CRI of older releases does not report. */
 import { createMessageTypes } from '#api/codec/protobuf/message.ts';
 import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
 import eventsTable from '../data/containerd-events.json' with { type: 'json' };
@@ -8,11 +8,11 @@ import { type ContainerdEvent, parseContainerdEvent } from './containerd-event.t
 
 const SUBSCRIBE = '/containerd.services.events.v1.Events/Subscribe';
 
-/** Snapshots and content make more events than all else; they are filtered at the source. */
+/** Most events are of snapshots and content; the server filters them out. */
 const FILTER = `namespace==${CONTAINERD_CRI_NAMESPACE},topic~="^/?(tasks|containers|sandbox(es)?|images)/"`;
 
-/** The events of the CRI's containerd namespace from the subscription on, until `signal` fires.
- *  @throws CriError; `Unimplemented` if the runtime is not containerd.
+/** Yields the events in the CRI namespace of containerd, from the subscription until `signal` fires.
+ *  @throws CriError; `Unimplemented` if the runtime is not containerd
  *  @throws ProtobufError for an event that cannot be decoded */
 export async function* watchContainerdEvents(
   channel: Pick<GrpcChannel, 'stream'>,

@@ -1,4 +1,4 @@
-/** The event stream over reconnects, on the fake. */
+/** The event stream across reconnects, on the fake. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
@@ -86,7 +86,7 @@ function containerConfig(name: string): Parameters<FakeCri['pods']['createContai
 }
 
 describe.each(['cri', 'containerd'] as const)('watchRuntimeEvents on %s events', (source) => {
-  test('tells of containers and sandboxes after a resync', async () => {
+  test('reports containers and sandboxes after a resync', async () => {
     const { fake, events } = await watch({ events: source });
     expect(await take(events, 1)).toEqual([{ kind: 'resync' }]);
     const { sandboxId, containerId } = runContainer(fake, 'a');
@@ -125,7 +125,7 @@ describe.each(['cri', 'containerd'] as const)('watchRuntimeEvents on %s events',
 });
 
 describe('watchRuntimeEvents', () => {
-  test('tells of memory kills where containerd does', async () => {
+  test('reports OOM kills where containerd does', async () => {
     const { fake, events } = await watch({ events: 'containerd' });
     await take(events, 1);
     const { containerId } = runContainer(fake, 'a');
@@ -137,7 +137,7 @@ describe('watchRuntimeEvents', () => {
     ]);
   });
 
-  test('says so when the runtime sends no events, and tries again when it came back', async () => {
+  test('reports a runtime without events, and retries after a reconnect', async () => {
     const { fake, events } = await watch({ events: 'none' });
     expect(await take(events, 1)).toEqual([{ kind: 'unsupported' }]);
     const next = take(events, 1);
@@ -146,7 +146,7 @@ describe('watchRuntimeEvents', () => {
     expect(await next).toEqual([{ kind: 'unsupported' }]);
   });
 
-  test('waits for a runtime that is not there yet', async () => {
+  test('waits for a runtime that has not started', async () => {
     const { fake, events } = await watch({});
     await fake.disconnect();
     const next = take(events, 1);

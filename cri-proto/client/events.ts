@@ -1,5 +1,5 @@
-/** Follows a runtime's events for as long as the agent runs: CRI `GetContainerEvents` where the runtime has it,
- *  containerd's own service where it has not, and again after each reconnect. */
+/** Event stream of a runtime for the lifetime of the agent: CRI `GetContainerEvents` if supported, otherwise
+ *  containerd's own service. Subscribes again after each reconnect. */
 import { createBackoff } from '#api/kit/backoff.ts';
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
@@ -17,11 +17,11 @@ import {
 export interface WatchEventsDeps {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Ends the iteration, without an error. */
+  /** Ends the iteration without an error. */
   readonly signal: AbortSignal;
 }
 
-/** Time limit of the call that makes sure the subscription was taken in, in ms. */
+/** Timeout of the call that confirms the subscription, in ms. */
 const BARRIER_TIMEOUT_MS = 10_000;
 
 const RETRY = { initialMs: 100, maxMs: 5000, resetAfterMs: 30_000 };
@@ -33,8 +33,9 @@ const SOURCES: readonly (readonly [name: string, open: Source])[] = [
   ['containerd', containerdEvents],
 ];
 
-/** All events from now on. The first is a `resync` (or `unsupported`), and so is the first after each reconnect.
- *  The iteration ends only when `signal` fires; while the runtime is away nothing comes. */
+/** Yields all events from now on. The first one is a `resync` (or `unsupported`), as is the first one after
+ *  each reconnect.
+ *  The iteration ends only when `signal` fires; nothing is yielded while the runtime is unavailable. */
 export async function* watchRuntimeEvents(
   connection: CriConnection,
   deps: WatchEventsDeps,
@@ -55,7 +56,7 @@ export async function* watchRuntimeEvents(
   }
 }
 
-/** Yields the events of the first source that the runtime has, and throws when it ends. Returns if there is none. */
+/** Yields the events of the first supported source, and throws when it ends. Returns if there is none. */
 async function* watchSources(
   connection: CriConnection,
   deps: WatchEventsDeps,
@@ -66,12 +67,12 @@ async function* watchSources(
       throw new Error(`the runtime ended the stream of ${source} events`);
     } catch (thrown) {
       if (!isUnimplemented(thrown)) throw thrown;
-      deps.log.debug({ source }, 'Runtime does not send events this way');
+      deps.log.debug({ source }, 'Runtime event source not supported');
     }
   }
 }
 
-/** One subscription: a `resync` once it stands, then its events. */
+/** One subscription: a `resync` once it is established, then its events. */
 async function* watchSource(
   connection: CriConnection,
   deps: WatchEventsDeps,
@@ -82,10 +83,10 @@ async function* watchSource(
   const events = open(connection, signal);
   try {
     const first = events.next();
-    // A failure shows when it is awaited below.
+    // A failure is thrown when it is awaited below.
     first.catch(() => undefined);
-    // A server says nothing when it takes in a subscription. A call sent after it and answered puts a list
-    // made after the `resync` behind the subscription too, and lets a refusal arrive.
+    // A server does not acknowledge a subscription. A call that is sent after it and answered orders any list
+    // made after the `resync` behind the subscription too, and lets a rejection arrive.
     await turnOfLoop();
     await Promise.race([first, connection.runtime.version({}, { signal, timeoutMs: BARRIER_TIMEOUT_MS })]);
     await Promise.race([first, turnOfLoop()]);
@@ -96,7 +97,7 @@ async function* watchSource(
   }
 }
 
-/** Lets what is on its way through promises and ticks go out or come in. */
+/** Yields to the event loop, so that pending promises and I/O complete. */
 const turnOfLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 async function* criEvents(

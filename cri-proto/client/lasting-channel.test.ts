@@ -1,4 +1,4 @@
-/** The channel against the fake runtime; what a holder is good for is shown with a real one (`agent/runtime`). */
+/** The channel against the fake runtime; the effect of a holder is tested with a real one (`agent/runtime`). */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLogger } from '#api/kit/logger.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
@@ -10,20 +10,20 @@ import type { HoldConnection } from './lasting-channel.ts';
 let dir: TempDir;
 let fake: FakeCri;
 let cri: CriConnection;
-let told: string[];
+let recorded: string[];
 
-/** Notes what it is told; one number for each connection that it was given. */
+/** Records its calls; one number for each connection that it received. */
 const hold: HoldConnection = () => {
-  const number = told.filter((text) => text.startsWith('hold')).length;
-  told.push(`hold ${number}`);
+  const number = recorded.filter((text) => text.startsWith('hold')).length;
+  recorded.push(`hold ${number}`);
   return {
-    underWay: (some) => void told.push(`${some ? 'some' : 'none'} ${number}`),
-    release: () => void told.push(`release ${number}`),
+    underWay: (some) => void recorded.push(`${some ? 'some' : 'none'} ${number}`),
+    release: () => void recorded.push(`release ${number}`),
   };
 };
 
 beforeEach(async () => {
-  told = [];
+  recorded = [];
   dir = await createTempDir();
   fake = await startFakeCri({ socketPath: `${dir.path}/f.sock` });
   cri = connectRuntime({ endpoint: fake.endpoint, log: silentLogger, hold });
@@ -39,37 +39,37 @@ afterEach(async () => {
 const called = (method: string): Promise<boolean> =>
   eventually(() => Promise.resolve(fake.faults.calls().some((call) => call.method === method)));
 
-test('one connection is held, and nothing is told of calls that only read', async () => {
+test('one connection is held, and read-only calls are not reported', async () => {
   await cri.runtime.version({});
   await cri.runtime.listContainers({});
-  expect(told).toEqual(['hold 0']);
+  expect(recorded).toEqual(['hold 0']);
 });
 
-test('the holder hears of the first call under way and of the end of the last', async () => {
-  const answers = [fake.faults.hangNext('RemovePodSandbox'), fake.faults.hangNext('RemovePodSandbox')];
+test('the holder is notified of the first call in flight and of the end of the last', async () => {
+  const releases = [fake.faults.hangNext('RemovePodSandbox'), fake.faults.hangNext('RemovePodSandbox')];
   const calls = [1, 2].map((number) => cri.runtime.removePodSandbox({ podSandboxId: `s${number}` }));
   await eventually(() => Promise.resolve(fake.faults.calls().length === 2));
-  expect(told).toEqual(['hold 0', 'some 0']);
-  answers.forEach((answer) => answer());
+  expect(recorded).toEqual(['hold 0', 'some 0']);
+  releases.forEach((release) => release());
   await Promise.all(calls);
-  expect(told).toEqual(['hold 0', 'some 0', 'none 0']);
+  expect(recorded).toEqual(['hold 0', 'some 0', 'none 0']);
 });
 
-test('closing with nothing under way lets go at once', () => {
+test('closing without calls in flight releases at once', () => {
   cri.close();
-  expect(told).toEqual(['hold 0', 'release 0']);
+  expect(recorded).toEqual(['hold 0', 'release 0']);
 });
 
-test('closing leaves a call under way to the runtime and the holder', async () => {
+test('closing leaves a call in flight to the runtime and the holder', async () => {
   fake.faults.hangNext('RemovePodSandbox');
   const call = cri.runtime.removePodSandbox({ podSandboxId: 's1' });
   await called('RemovePodSandbox');
   cri.close();
   await expect(call).rejects.toMatchObject({ reason: 'ConnectionClosed' });
-  expect(told).not.toContain('release 0');
+  expect(recorded).not.toContain('release 0');
 });
 
-test('the connection after a runtime that went away is held as well, and it is away for both until then', async () => {
+test('the connection after a runtime outage is held as well, and it is unavailable for both until then', async () => {
   const states: string[] = [];
   cri.onStateChange((state) => states.push(state));
   await fake.disconnect();
@@ -77,5 +77,5 @@ test('the connection after a runtime that went away is held as well, and it is a
   await fake.reconnect();
   await cri.whenConnected();
   expect(states).toEqual(['away', 'connected']);
-  expect(told.toSorted()).toEqual(['hold 0', 'hold 1', 'release 0']);
+  expect(recorded.toSorted()).toEqual(['hold 0', 'hold 1', 'release 0']);
 });

@@ -1,24 +1,24 @@
-/** A channel whose calls go on when this process is killed: a runtime calls off what it does for a peer that went
- *  away, and one that was stopped half-way through the start of a container may say that the container failed, or
- *  lose its process (seen with containerd 1.6). So some other process holds the connection open as well. */
+/** Channel whose calls continue when this process is killed. A runtime cancels calls of a disconnected peer,
+ *  and one that is interrupted during the start of a container may report a failed container, or lose its
+ *  process (observed with containerd 1.6). Therefore another process holds the connection open as well. */
 import type { Socket } from 'node:net';
 import { methodOfPath } from './call.ts';
 import { type GrpcChannel, openChannel } from './channel.ts';
 import { observedCredentials } from './observed-credentials.ts';
 
-/** Some process beside this one that has the connection too. */
+/** Another process that holds the connection. */
 export interface ConnectionHolder {
-  /** Told before the first call begins, and after the last one of those under way has ended. If this process dies
-   *  while calls are under way, the holder keeps the connection until they had time to end. */
+  /** Called before the first call starts, and after the last call in flight has ended. If this process dies
+   *  while calls are in flight, the holder keeps the connection until they had time to finish. */
   readonly underWay: (some: boolean) => void;
-  /** Lets go of the connection at once. */
+  /** Releases the connection immediately. */
   readonly release: () => void;
 }
 
 /** Starts a holder of the connection with this file descriptor. */
 export type HoldConnection = (fd: number) => ConnectionHolder;
 
-/** Calls that must not be cut off. They take no signals: what was begun is always brought to its end. */
+/** Calls that must not be interrupted. They ignore signals: once started, they are always completed. */
 const LASTING: ReadonlySet<string> = new Set([
   'RunPodSandbox',
   'StopPodSandbox',
@@ -29,7 +29,7 @@ const LASTING: ReadonlySet<string> = new Set([
   'ExecSync',
 ]);
 
-/** `plain`, but the calls that change what there is go over a connection of their own that is held. */
+/** Uses `plain`, except for mutating calls, which use a separate connection that is held. */
 export function openLastingChannel(socketPath: string, hold: HoldConnection): GrpcChannel {
   const plain = openChannel(socketPath);
   const holders = new Map<Socket, ConnectionHolder>();
@@ -88,15 +88,16 @@ export function openLastingChannel(socketPath: string, hold: HoldConnection): Gr
       lasting.close();
       for (const [socket, holder] of holders) {
         if (calls === 0) holder.release();
-        // Without a word to the runtime: the holder has the connection still, until this process is gone and the
-        // calls under way had their time.
+        // Without closing the connection to the runtime: the holder keeps it until this process has exited
+        // and the calls in flight had their time.
         else socket.destroy();
       }
     },
   };
 }
 
-/** The descriptor is part of no public interface of Node, which needs it to hand a socket to a child process. */
+/** The descriptor is not part of the public interface of Node, which uses it to pass a socket to a child
+ *  process. */
 function descriptorOf(socket: Socket): number | undefined {
   const handle: unknown = Reflect.get(socket, '_handle');
   const fd: unknown = typeof handle === 'object' && handle !== null ? Reflect.get(handle, 'fd') : undefined;

@@ -1,20 +1,20 @@
-/** Speaks CRI v1 and falls back to v1alpha2, whose messages are the same under another path.
- *  No call is spent on finding out: the first one that v1 does not implement is made again with v1alpha2.
- *  What was found out holds until the connection breaks; the runtime may come back as another version. */
+/** Uses CRI v1 and falls back to v1alpha2, whose messages are the same under another path.
+ *  No extra call is needed: the first one that v1 does not implement is repeated with v1alpha2.
+ *  The result is valid until the connection breaks; the runtime may return with another version. */
 import { isUnimplemented } from '../errors.ts';
 import type { GrpcChannel } from './channel.ts';
 
 export type CriVersion = 'v1' | 'v1alpha2';
 
 export interface NegotiatingChannel extends Pick<GrpcChannel, 'unary' | 'stream'> {
-  /** The version in which the service last answered; undefined before its first answer. */
+  /** Version of the last response; undefined before the first one. */
   readonly version: () => CriVersion | undefined;
 }
 
 const V1 = '/runtime.v1.';
 const V1_ALPHA2 = '/runtime.v1alpha2.';
 
-/** `channel` with the paths of CRI v1 in, those that the runtime knows out. One per service. */
+/** Wraps `channel`: accepts paths of CRI v1 and sends those that the runtime supports. One per service. */
 export function negotiateVersion(channel: GrpcChannel): NegotiatingChannel {
   let version: CriVersion | undefined;
   channel.onStateChange(() => {
@@ -37,6 +37,6 @@ export function negotiateVersion(channel: GrpcChannel): NegotiatingChannel {
     }
   }
 
-  // v1alpha2 has no streams.
+  // v1alpha2 has no streaming calls.
   return { unary, stream: channel.stream, version: () => version };
 }

@@ -1,10 +1,10 @@
-/** Unencrypted credentials that show each new socket to somebody before gRPC speaks on it. */
+/** Unencrypted credentials that expose each new socket before gRPC uses it. */
 import type { Socket } from 'node:net';
 import { type CallCredentials, ChannelCredentials, credentials } from '@grpc/grpc-js';
 
 type Connector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
-/** Calls `onSocket` with every socket as soon as it is connected, at each reconnection anew. */
+/** Calls `onSocket` with every socket as soon as it is connected, including after reconnects. */
 export function observedCredentials(onSocket: (socket: Socket) => void): ChannelCredentials {
   return new ObservedCredentials(credentials.createInsecure(), onSocket);
 }

@@ -1,4 +1,4 @@
-/** A typed client of the socket at which a node tells who has which resources. */
+/** Typed client of the pod-resources socket of a node. */
 import { createMessageTypes } from '#api/codec/protobuf/message.ts';
 import nodeProtos from '../data/node-protos.json' with { type: 'json' };
 import type { PodResourcesLister } from '../gen/podresources-v1.ts';
@@ -9,7 +9,7 @@ import { createMethods, type RpcFact, type ServiceMethod } from './service.ts';
 const TABLE = nodeProtos['podresources/v1'];
 const CALL_MS = 10_000;
 
-/** The rpcs of a version. That of v1alpha1 has `List` alone, whose messages are those of v1 with fewer fields. */
+/** The rpcs of a version. v1alpha1 has only `List`, with a subset of the fields of v1. */
 export function podResourcesRpcs(version: 'v1' | 'v1alpha1'): readonly RpcFact[] {
   const rpcs: readonly RpcFact[] = TABLE.services.PodResourcesLister;
   if (version === 'v1') return rpcs;
@@ -29,6 +29,6 @@ export function createPodResourcesClient(
   const channel = createBriefChannel(parseEndpoint(endpoint));
   const types = createMessageTypes(TABLE);
   const methods = createMethods({ channel, types, timeoutMs: () => CALL_MS }, podResourcesRpcs(version));
-  if (!isLister(methods)) throw new TypeError('table lacks the service of pod resources');
+  if (!isLister(methods)) throw new TypeError('the descriptors contain no pod resources service');
   return methods;
 }

@@ -1,4 +1,4 @@
-/** The connection and the event stream over a kill -9 of a real containerd, which then comes back. */
+/** Connection and event stream across a kill -9 of a real containerd, which is then restarted. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
@@ -36,13 +36,13 @@ async function startContainer(name: string, command: readonly string[]): Promise
 }
 
 describe('a containerd that is killed and comes back', () => {
-  test('calls fail as retryable, then work; events resync and go on with what ends later', async () => {
+  test('calls fail as retryable, then work; events resync and continue with later exits', async () => {
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(50_000)]);
     const events = watchRuntimeEvents(cri, { clock: systemClock, log: silentLogger, signal });
     expect((await events.next()).value).toEqual({ kind: 'resync' });
-    // One for each resync that may come: the runtime may refuse the CRI's way of telling events some time after it
-    // seemed to take it.
+    // One for each possible resync: the runtime may reject the event method of the CRI some time after it
+    // seemed to accept it.
     const waiting = [
       await startContainer('restart1', ['sleep', '600']),
       await startContainer('restart2', ['sleep', '600']),

@@ -44,18 +44,18 @@ describe('parseContainerdEvent', () => {
     expect(parse(`containerd.events.${type}`, body)).toEqual(expected);
   });
 
-  test('takes a type with a URL in front', () => {
+  test('accepts a type with a URL prefix', () => {
     expect(parse('types.example/containerd.events.TaskOOM', { containerId: 'c' })?.kind).toBe('task-oom');
   });
 
   test.each([
     ['of another namespace', 'containerd.events.TaskOOM', 'other'],
     ['of an unknown type', 'containerd.events.SnapshotPrepare', 'ns'],
-  ])('passes over an event %s', (_, type, namespace) => {
+  ])('skips an event %s', (_, type, namespace) => {
     expect(parse(type, {}, namespace)).toBeUndefined();
   });
 
-  test('passes over an envelope without an event', () => {
+  test('skips an envelope without an event', () => {
     expect(parseContainerdEvent(types, { namespace: 'ns' }, 'ns')).toBeUndefined();
   });
 });

@@ -1,22 +1,22 @@
-/** The one form in which the node sees events of any runtime. Pure. */
+/** Common form of the events of all runtimes. Pure. */
 import type { ContainerStatus } from '../gen/cri-v1.ts';
 import type { ContainerdEvent } from './containerd-event.ts';
 
-/** Something happened to a container or, under its own ID, to a sandbox. An event is a fact;
- *  the runtime's own status may lag behind it. */
+/** A change of a container or, under its own ID, of a sandbox. An event is a fact; the status in the runtime
+ *  may lag behind it. */
 export interface ContainerRuntimeEvent {
   readonly kind: 'created' | 'started' | 'stopped' | 'deleted' | 'oom';
-  /** The ID of the container or of the sandbox. */
+  /** ID of the container or the sandbox. */
   readonly containerId: string;
-  /** Of `stopped`, where the runtime says it. */
+  /** Of `stopped`, if the runtime reports it. */
   readonly exitCode?: number;
   /** Of `stopped`: wall time in whole ms. */
   readonly exitedAtMs?: number;
 }
 
-/** `resync`: what came before may have been missed, so list everything; the events that follow are complete until the
- *  next one, which comes after a reconnect, or soon if the runtime refuses late a way of telling events.
- *  `unsupported`: this runtime sends no events; until the next `resync` only listing tells. */
+/** `resync`: earlier events may have been missed, so list everything; the following events are complete until
+ *  the next resync, which comes after a reconnect, or soon if the runtime rejects an event method late.
+ *  `unsupported`: this runtime sends no events; until the next `resync` only listing detects changes. */
 export type RuntimeEvent =
   | ContainerRuntimeEvent
   | { readonly kind: 'resync' }
@@ -29,7 +29,7 @@ const CRI_KINDS: Readonly<Record<string, ContainerRuntimeEvent['kind']>> = {
   CONTAINER_DELETED_EVENT: 'deleted',
 };
 
-/** What is used of a `ContainerEventResponse`. */
+/** The used fields of a `ContainerEventResponse`. */
 export interface CriContainerEvent {
   readonly containerId: string;
   /** May be the number of a newer kind. */
@@ -53,7 +53,8 @@ export function fromCriEvent(event: CriContainerEvent): ContainerRuntimeEvent | 
   );
 }
 
-/** Undefined for what does not change a container's state: execs, task creation and deletion, images. */
+/** Undefined for events that do not change the state of a container: execs, task creation and deletion,
+ *  images. */
 export function fromContainerdEvent(event: ContainerdEvent): ContainerRuntimeEvent | undefined {
   switch (event.kind) {
     case 'container-create':

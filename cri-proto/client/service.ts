@@ -1,4 +1,4 @@
-/** Builds a typed client object for a gRPC service from its table: one method per rpc. */
+/** Creates a typed client of a gRPC service from its descriptor table: one method per rpc. */
 
 import { ProtobufError } from '#api/codec/protobuf/error.ts';
 import { type MessageTypes } from '#api/codec/protobuf/message.ts';
@@ -6,7 +6,7 @@ import { CriError } from '../errors.ts';
 import type { CallOptions } from '../message.ts';
 import type { GrpcChannel } from './channel.ts';
 
-/** One rpc as the fact table has it. */
+/** Descriptor of one rpc. */
 export interface RpcFact {
   readonly rpc: string;
   readonly request: string;
@@ -19,15 +19,16 @@ export interface RpcFact {
 export interface ServiceDeps {
   readonly channel: Pick<GrpcChannel, 'unary' | 'stream'>;
   readonly types: MessageTypes;
-  /** Time limit in ms of a call whose caller gave none; 0 means none. */
+  /** Default timeout of a call in ms; 0 means none. */
   readonly timeoutMs: (rpc: string, request: object) => number;
 }
 
 export type ServiceMethod = (request: object, options?: CallOptions) => unknown;
 
-/** The methods of a service by name (`runPodSandbox`): promises for unary rpcs, async iterables for server streams.
- *  They throw CriError, the signal's reason, or ProtobufError for a request that is not of its type.
- *  They are those of the interface generated from the same table. */
+/** Returns the methods of a service by name (`runPodSandbox`): promises for unary rpcs, async iterables for
+ *  server streams.
+ *  They throw CriError, the signal's reason, or ProtobufError for a request of the wrong type.
+ *  They match the interface generated from the same table. */
 export function createMethods(
   deps: ServiceDeps,
   rpcs: readonly RpcFact[],
@@ -40,7 +41,7 @@ export function createMethods(
   );
 }
 
-/** The name of an rpc's method: `RunPodSandbox` is `runPodSandbox`. */
+/** Returns the method name of an rpc: `runPodSandbox` for `RunPodSandbox`. */
 export function methodName(rpc: string): string {
   return rpc.charAt(0).toLowerCase() + rpc.slice(1);
 }

@@ -1,4 +1,4 @@
-/** The containers of the fake: CREATED -> RUNNING -> EXITED -> removed. Knows sandboxes by their IDs only. */
+/** Containers of the fake: CREATED -> RUNNING -> EXITED -> removed. Knows sandboxes only by ID. */
 import { randomBytes } from 'node:crypto';
 import type { ContainerConfig, ContainerState } from '../gen/cri-v1.ts';
 import { FakeFailure } from './failure.ts';
@@ -17,13 +17,13 @@ export interface FakeContainer {
 }
 
 export interface ExitOptions {
-  /** 0 unless given. */
+  /** Default 0. */
   readonly exitCode?: number;
-  /** The kernel killed it: `exitCode` is 137 unless given. */
+  /** Killed by the OOM killer: `exitCode` defaults to 137. */
   readonly oomKilled?: boolean;
 }
 
-/** What the store tells of each change; `id` is a container's or a sandbox's. */
+/** Notification of a change; `id` is that of a container or a sandbox. */
 export type StoreEvent =
   | {
       readonly kind: 'created' | 'started' | 'deleted' | 'oom';
@@ -51,9 +51,9 @@ export interface ContainerStore {
   readonly of: (sandboxId: string) => readonly FakeContainer[];
   readonly create: (sandboxId: string, config: ContainerConfig | undefined, imageId: string) => string;
   readonly start: (id: string) => void;
-  /** Ends a running container; nothing happens to one that does not run. */
+  /** Ends a running container; no effect on any other. */
   readonly exit: (id: string, exit?: ExitOptions) => void;
-  /** No failure if there is no such container. */
+  /** Succeeds if the container does not exist. */
   readonly remove: (id: string) => void;
 }
 
@@ -89,8 +89,8 @@ export function createContainerStore(deps: StoreDeps): ContainerStore {
     exit,
     create(sandboxId, config, imageId) {
       const name = containerName(config);
-      const taken = of(sandboxId).some((other) => containerName(other.config) === name);
-      if (taken || config === undefined) {
+      const inUse = of(sandboxId).some((other) => containerName(other.config) === name);
+      if (inUse || config === undefined) {
         throw new FakeFailure('Unknown', `name "${name}" is reserved by another container`);
       }
       const created = newContainer(sandboxId, config, imageId, deps.now());

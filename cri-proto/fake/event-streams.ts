@@ -1,4 +1,4 @@
-/** The fake's two event services: CRI `GetContainerEvents` and containerd's `Subscribe`. */
+/** Event services of the fake: CRI `GetContainerEvents` and `Subscribe` of containerd. */
 import type { ServerWritableStream, UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { MessageTypes } from '#api/codec/protobuf/message.ts';
 import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
@@ -15,7 +15,7 @@ export interface EventStream {
   readonly publish: (event: StoreEvent) => void;
 }
 
-/** Streams that are open now; each takes itself off when its client leaves. */
+/** Open streams; each is removed when its client disconnects. */
 interface Subscribers {
   readonly add: (stream: ServerWritableStream<unknown, object>) => void;
   readonly write: (message: object) => void;
@@ -74,7 +74,7 @@ export function createCriEvents(pods: PodStore, now: () => number): EventStream 
   };
 }
 
-/** Topic and message of containerd's event for a store event. */
+/** Returns topic and message of the containerd event for a store event. */
 function toContainerd(event: StoreEvent): readonly [topic: string, type: string, body: object] {
   switch (event.kind) {
     case 'created':

@@ -1,8 +1,8 @@
-/** How the fake refuses a call. */
+/** Errors of the fake. */
 import { status } from '@grpc/grpc-js';
 import type { CriErrorReason } from '../errors.ts';
 
-/** The gRPC codes that a runtime can answer with. */
+/** gRPC codes that a runtime can return. */
 export type FakeFailureReason = Exclude<CriErrorReason, 'ConnectionClosed' | 'BadResponse'>;
 
 const CODES: Readonly<Record<FakeFailureReason, status>> = {
@@ -24,7 +24,7 @@ const CODES: Readonly<Record<FakeFailureReason, status>> = {
   Unauthenticated: status.UNAUTHENTICATED,
 };
 
-/** A refusal that reaches the client as the gRPC status of its reason. */
+/** An error that reaches the client as the gRPC status of its reason. */
 export class FakeFailure extends Error {
   override readonly name = 'FakeFailure';
   readonly code: status;

@@ -1,4 +1,4 @@
-/** What the fake can be told to do; that it behaves as a runtime is the contract's matter. */
+/** Test controls of the fake; its behaviour as a runtime is covered by the contract. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFakeClock, type FakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
@@ -44,7 +44,7 @@ describe('faults', () => {
     expect(fake.pods.sandboxes()).toHaveLength(1);
   });
 
-  test('fail one call after it was carried out', async () => {
+  test('fail one call after it took effect', async () => {
     fake.faults.failNextAfterwards('RunPodSandbox', 'DeadlineExceeded');
     await expect(cri.runtime.runPodSandbox({ config })).rejects.toMatchObject({ reason: 'DeadlineExceeded' });
     expect(fake.pods.sandboxes()).toHaveLength(1);
@@ -61,7 +61,7 @@ describe('faults', () => {
     expect(fake.pods.sandboxes()).toHaveLength(1);
   });
 
-  test('hold one call until it is let go', async () => {
+  test('hold one call until it is released', async () => {
     const release = fake.faults.hangNext('RunPodSandbox');
     const call = cri.runtime.runPodSandbox({ config });
     await cri.runtime.version({});
@@ -91,21 +91,21 @@ describe('containers', () => {
     expect(fake.pods.container(containerId)).toMatchObject({ state: 'CONTAINER_EXITED', exitCode: 137 });
   });
 
-  test('killed for memory say so', async () => {
+  test('killed for memory report it', async () => {
     const containerId = await startContainer();
     fake.pods.exitContainer(containerId, { oomKilled: true });
     const { status } = await cri.runtime.containerStatus({ containerId });
     expect(status).toMatchObject({ reason: 'OOMKilled', exitCode: 137 });
   });
 
-  test('answer commands as told', async () => {
+  test('respond to commands as configured', async () => {
     const containerId = await startContainer();
     fake.setExec((_, command) => ({ exitCode: 2, stdout: command.join(' ') }));
-    const answer = await cri.runtime.execSync({ containerId, cmd: ['ls', '-l'] });
-    expect([answer.exitCode, Buffer.from(answer.stdout).toString()]).toEqual([2, 'ls -l']);
+    const response = await cri.runtime.execSync({ containerId, cmd: ['ls', '-l'] });
+    expect([response.exitCode, Buffer.from(response.stdout).toString()]).toEqual([2, 'ls -l']);
   });
 
-  test('use what they were told to use', async () => {
+  test('report the configured usage', async () => {
     const containerId = await startContainer();
     fake.setUsage(containerId, { cpuNanoseconds: 5, memoryBytes: 7 });
     const { stats } = await cri.runtime.listContainerStats({});
@@ -125,7 +125,7 @@ test('a published image can be pulled, and has the user it was given', async () 
   expect(busybox.image?.uid?.value).toBe(1000n);
 });
 
-test('conditions are those that were set', async () => {
+test('conditions are those that were configured', async () => {
   const condition = { type: 'NetworkReady', status: false, reason: 'NoNetwork', message: 'no config' };
   fake.setConditions([condition]);
   expect((await cri.runtime.status({})).status?.conditions).toEqual([condition]);

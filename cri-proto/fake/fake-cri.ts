@@ -1,6 +1,6 @@
-/** A container runtime that exists in memory only and is spoken to over a real unix socket. It keeps state, refuses
- *  calls in an order that the CRI does not allow, and breaks on demand: for tests of faults that a real
- *  runtime won't produce. It passes the same contract as containerd (`contract.ts`). */
+/** In-memory container runtime behind a real unix socket. Keeps state, rejects calls in an order that the CRI
+ *  does not allow, and injects faults on demand: for tests of faults that a real runtime does not produce.
+ *  Passes the same contract as containerd (`contract.ts`). */
 import { rm } from 'node:fs/promises';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { createMessageTypes } from '#api/codec/protobuf/message.ts';
@@ -13,24 +13,24 @@ import { createFakeRuntime, type FakeControls, fakeServices, type ServiceOptions
 export interface FakeCriOptions extends ServiceOptions {
   /** At most 107 bytes. */
   readonly socketPath: string;
-  /** Time of the fake's records and waits; the system's unless given. */
+  /** Clock of the records and delays of the fake; default the system clock. */
   readonly clock?: Clock;
 }
 
 export interface FakeCri extends FakeControls, AsyncDisposable {
   /** `unix://…` */
   readonly endpoint: string;
-  /** Breaks all connections and stops listening, as a runtime that was killed. Sandboxes and containers live on. */
+  /** Breaks all connections and stops listening, as a killed runtime. Sandboxes and containers survive. */
   readonly disconnect: () => Promise<void>;
   /** Listens again. */
   readonly reconnect: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-/** Starts it; resolves when it listens. */
+/** Starts the fake; resolves when it listens. */
 export async function startFakeCri(options: FakeCriOptions): Promise<FakeCri> {
   const { socketPath, clock = systemClock } = options;
-  const { controls, handlerDeps, tell } = createFakeRuntime(clock);
+  const { controls, handlerDeps, subscribe } = createFakeRuntime(clock);
   const build = (): BuiltServer => {
     const types = { cri: createMessageTypes(criV1), containerd: createMessageTypes(containerdTable) };
     const { services, publish } = fakeServices(handlerDeps, types, options);
@@ -39,10 +39,10 @@ export async function startFakeCri(options: FakeCriOptions): Promise<FakeCri> {
     return { server, publish };
   };
   let current = await listen(build, socketPath);
-  tell(current.publish);
+  subscribe(current.publish);
 
   async function disconnect(): Promise<void> {
-    tell(() => undefined);
+    subscribe(() => undefined);
     current.server.forceShutdown();
     await rm(socketPath, { force: true });
   }
@@ -53,7 +53,7 @@ export async function startFakeCri(options: FakeCriOptions): Promise<FakeCri> {
     disconnect,
     async reconnect() {
       current = await listen(build, socketPath);
-      tell(current.publish);
+      subscribe(current.publish);
     },
     close: disconnect,
     [Symbol.asyncDispose]: disconnect,

@@ -1,4 +1,4 @@
-/** The fake runtime without a socket: its state, what tests set, and its services as gRPC handlers. */
+/** Fake runtime without a socket: its state, test controls, and its services as gRPC handlers. */
 import type { ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { MessageTypes } from '#api/codec/protobuf/message.ts';
 import type { Clock } from '#api/kit/clock.ts';
@@ -20,15 +20,15 @@ import {
 } from './runtime-handlers.ts';
 import type { FakeUsage } from './views.ts';
 
-/** What a test reads and sets. */
+/** State and controls for tests. */
 export interface FakeControls {
   readonly faults: Faults;
-  /** Its sandboxes and containers; `pods.exitContainer` ends one, `pods.stopSandbox` lets a sandbox die. */
+  /** Sandboxes and containers; `pods.exitContainer` ends a container, `pods.stopSandbox` a sandbox. */
   readonly pods: PodStore;
   readonly images: ImageStore;
-  /** How a container takes StopContainer; exits with 143 unless set. */
+  /** Reaction of a container to StopContainer; default exit code 143. */
   readonly setStopBehaviour: (containerId: string, behaviour: StopBehaviour) => void;
-  /** What ExecSync answers; exit code 0 unless set. */
+  /** Response of ExecSync; default exit code 0. */
   readonly setExec: (exec: RuntimeHandlerDeps['exec']) => void;
   readonly setUsage: (containerId: string, usage: FakeUsage) => void;
   readonly setConditions: (conditions: readonly RuntimeCondition[]) => void;
@@ -37,8 +37,8 @@ export interface FakeControls {
 export interface FakeRuntime {
   readonly controls: FakeControls;
   readonly handlerDeps: RuntimeHandlerDeps;
-  /** Has events told to this function, and no longer to the one before. */
-  readonly tell: (publish: (event: StoreEvent) => void) => void;
+  /** Passes events to this function, in place of the previous one. */
+  readonly subscribe: (publish: (event: StoreEvent) => void) => void;
 }
 
 const READY: readonly RuntimeCondition[] = [
@@ -46,7 +46,7 @@ const READY: readonly RuntimeCondition[] = [
   { type: criV1.constants.NetworkReady.value, status: true, reason: '', message: '' },
 ];
 
-/** @param keepCalls whether `faults.calls` has every call; true unless given */
+/** @param keepCalls whether `faults.calls` records every call; default true */
 export function createFakeRuntime(clock: Clock, keepCalls = true): FakeRuntime {
   const images = createImageStore();
   const faults = createFaults(clock, keepCalls);
@@ -81,16 +81,16 @@ export function createFakeRuntime(clock: Clock, keepCalls = true): FakeRuntime {
         conditions = next;
       },
     },
-    tell(next) {
+    subscribe(next) {
       publish = next;
     },
   };
 }
 
 export interface ServiceOptions {
-  /** Versions it speaks; `v1` unless given. */
+  /** Supported versions; default `v1`. */
   readonly versions?: readonly ('v1' | 'v1alpha2')[];
-  /** How it tells of events; `containerd` unless given. */
+  /** Event method; default `containerd`. */
   readonly events?: 'cri' | 'containerd' | 'none';
 }
 
@@ -101,11 +101,11 @@ export interface FakeService {
 
 export interface FakeServices {
   readonly services: readonly FakeService[];
-  /** Writes an event to the streams that are open. */
+  /** Writes an event to the open streams. */
   readonly publish: (event: StoreEvent) => void;
 }
 
-/** Types of the messages of both services. Those of one process may share them. */
+/** Message types of both services, which instances in one process may share. */
 export interface FakeTypes {
   readonly cri: MessageTypes;
   readonly containerd: MessageTypes;
@@ -122,11 +122,11 @@ export function fakeServices(
   const image = createImageHandlers({ clock, faults, images, usedBytes: () => 0 });
   const services = versions.flatMap((version): FakeService[] => {
     const path = (v1: string): string => v1.replace('.v1.', `.${version}.`);
-    const tells = version === 'v1' && events === 'cri';
+    const hasEvents = version === 'v1' && events === 'cri';
     return [
       {
         definition: defineService(types.cri, criV1.services.RuntimeService, path),
-        handlers: tells ? { ...runtime, ...criEvents.handlers } : runtime,
+        handlers: hasEvents ? { ...runtime, ...criEvents.handlers } : runtime,
       },
       { definition: defineService(types.cri, criV1.services.ImageService, path), handlers: image },
     ];

@@ -1,29 +1,29 @@
-/** Faults that a test lays out for coming calls, and a record of the calls that came. */
+/** Fault injection for future calls, and a record of past calls. */
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import { FakeFailure, type FakeFailureReason } from './failure.ts';
 
 export interface RecordedCall {
-  /** The rpc's name: `RunPodSandbox`. */
+  /** Name of the rpc: `RunPodSandbox`. */
   readonly method: string;
   readonly request: unknown;
 }
 
-/** Faults are used up in order, one per call of the method; a call may meet several in a row if they only delay. */
+/** Faults are consumed in order, one per call of the method; delays combine with the following fault. */
 export interface Faults {
-  /** The next call of `method` fails before it changes anything. */
+  /** The next call of `method` fails without effect. */
   readonly failNext: (method: string, reason: FakeFailureReason, details?: string) => void;
-  /** The next call is carried out, and then fails: the client cannot know. */
+  /** The next call takes effect and then fails: the client cannot know the result. */
   readonly failNextAfterwards: (method: string, reason: FakeFailureReason, details?: string) => void;
-  /** The next call waits that long (ms of the fake's clock) before it is carried out. */
+  /** Delays the next call by this time (ms of the fake clock). */
   readonly delayNext: (method: string, delayMs: number) => void;
-  /** The next call waits until the returned function is called, or for ever. */
+  /** Blocks the next call until the returned function is called. */
   readonly hangNext: (method: string) => () => void;
   /** Every call so far, in order. */
   readonly calls: () => readonly RecordedCall[];
 }
 
-export interface FaultGate extends Faults {
-  /** Runs `work` as the plan says. */
+export interface FaultInjector extends Faults {
+  /** Runs `work` with the planned faults. */
   readonly pass: <T>(method: string, request: unknown, work: () => T | Promise<T>) => Promise<T>;
 }
 
@@ -31,8 +31,8 @@ type Fault =
   | { readonly kind: 'fail' | 'fail-afterwards'; readonly failure: FakeFailure }
   | { readonly kind: 'wait'; readonly until: () => Promise<void> };
 
-/** @param keepCalls whether `calls` has every call */
-export function createFaults(clock: Clock, keepCalls = true): FaultGate {
+/** @param keepCalls whether `calls` records every call */
+export function createFaults(clock: Clock, keepCalls = true): FaultInjector {
   const planned = new Map<string, Fault[]>();
   const calls: RecordedCall[] = [];
 

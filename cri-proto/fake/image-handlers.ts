@@ -2,13 +2,13 @@
 import type { UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Clock } from '#api/kit/clock.ts';
 import type * as cri from '../gen/cri-v1.ts';
-import type { FaultGate } from './faults.ts';
+import type { FaultInjector } from './faults.ts';
 import type { ImageStore } from './image-store.ts';
 import { serve } from './serve.ts';
 
 export interface ImageHandlerDeps {
   readonly clock: Clock;
-  readonly faults: FaultGate;
+  readonly faults: FaultInjector;
   readonly images: ImageStore;
   readonly usedBytes: () => number;
 }

@@ -1,22 +1,22 @@
-/** The images of the fake, and what its imaginary registry would hand out. */
+/** Images of the fake, and the content of its simulated registry. */
 import type { Image, ImageSpec } from '../gen/cri-v1.ts';
 import { FakeFailure } from './failure.ts';
 
 export interface FakeImage {
   /** Reference as a pod names it: `local/busybox:1`. */
   readonly reference: string;
-  /** Made from the reference unless given. */
+  /** Derived from the reference by default. */
   readonly id?: string;
   readonly sizeBytes?: number;
   /** Numeric user of the image. */
   readonly uid?: number;
-  /** User name of the image, if it has no number. */
+  /** User name of the image, if it is not numeric. */
   readonly username?: string;
 }
 
 export interface ImageStore {
   readonly add: (image: FakeImage) => void;
-  /** Makes the image one that can be pulled. */
+  /** Makes the image available for pulls. */
   readonly publish: (image: FakeImage) => void;
   readonly list: (filter: ImageSpec | undefined) => readonly Image[];
   readonly find: (reference: string) => Image | undefined;

@@ -1,5 +1,6 @@
-/** A connection to a fake runtime in the same process, without sockets: for fleets of agents of which each has a
- *  runtime of its own. Messages are encoded and decoded as on a wire, so that neither side can change the other's. */
+/** In-process connection to a fake runtime, without sockets: for fleets of agents that each have their own
+ *  runtime. Encodes and decodes messages as on the wire, so that neither side can modify objects of the
+ *  other. */
 import { EventEmitter } from 'node:events';
 import type { MethodDefinition } from '@grpc/grpc-js';
 import { asError, type Clock } from '#api/kit/clock.ts';
@@ -32,18 +33,18 @@ export interface InProcessRuntime {
 type Method = MethodDefinition<object, object>;
 type Handler = (call: object, callback?: (error: unknown, response?: object) => void) => void;
 
-/** A runtime and the only connection to it. */
+/** A runtime and its only connection. */
 export function connectInProcess(deps: InProcessDeps, options: ServiceOptions = {}): InProcessRuntime {
   const { clock, log, types } = deps;
-  const { controls, handlerDeps, tell } = createFakeRuntime(clock, false);
+  const { controls, handlerDeps, subscribe } = createFakeRuntime(clock, false);
   const services = fakeServices(handlerDeps, types, options);
-  tell(services.publish);
+  subscribe(services.publish);
   const channel = createLoopback(services);
   return { controls, connection: connectOver(channel, types.cri, { endpoint: 'in-process', log }) };
 }
 
-/** A channel to handlers in this process. It is connected until it is closed. */
-export function createLoopback({ services }: FakeServices): GrpcChannel {
+/** Channel to handlers in this process. Connected until it is closed. */
+function createLoopback({ services }: FakeServices): GrpcChannel {
   const methods = new Map<string, { readonly method: Method; readonly handler: Handler }>();
   for (const { definition, handlers } of services) {
     for (const [name, method] of Object.entries(definition)) {
@@ -109,7 +110,7 @@ export function createLoopback({ services }: FakeServices): GrpcChannel {
   };
 }
 
-/** What a handler of a server stream uses of its call. */
+/** The used members of a server stream call. */
 class ServerCall extends EventEmitter {
   readonly request: object;
   readonly #waiting: object[] = [];

@@ -1,5 +1,5 @@
-/** Sandboxes of the fake with their containers, in the order of calls that the CRI demands.
- *  A sandbox is READY -> NOTREADY -> removed; it takes its containers along. */
+/** Sandboxes of the fake with their containers, with the call order of the CRI enforced.
+ *  A sandbox is READY -> NOTREADY -> removed, together with its containers. */
 import { randomBytes } from 'node:crypto';
 import type { ContainerConfig, PodSandboxConfig, PodSandboxState } from '../gen/cri-v1.ts';
 import {
@@ -22,13 +22,13 @@ export interface FakeSandbox {
 export interface PodStore {
   readonly sandboxes: () => readonly FakeSandbox[];
   readonly containers: () => readonly FakeContainer[];
-  /** @throws FakeFailure (`NotFound`), as do all that take an ID unless they say otherwise */
+  /** @throws FakeFailure (`NotFound`), as all methods with an ID unless noted otherwise */
   readonly sandbox: (id: string) => FakeSandbox;
   readonly container: (id: string) => FakeContainer;
   readonly runSandbox: (config: PodSandboxConfig | undefined, runtimeHandler: string) => string;
-  /** Stops its containers and takes its address away. */
+  /** Stops its containers and releases its address. */
   readonly stopSandbox: (id: string) => void;
-  /** Removes its containers too. No failure if there is no such sandbox. */
+  /** Removes its containers too. Succeeds if the sandbox does not exist. */
   readonly removeSandbox: (id: string) => void;
   readonly createContainer: (
     sandboxId: string,
@@ -36,9 +36,9 @@ export interface PodStore {
     imageId: string,
   ) => string;
   readonly startContainer: (id: string) => void;
-  /** Ends a running container; nothing happens to one that does not run. */
+  /** Ends a running container; no effect on any other. */
   readonly exitContainer: (id: string, exit?: ExitOptions) => void;
-  /** No failure if there is no such container. */
+  /** Succeeds if the container does not exist. */
   readonly removeContainer: (id: string) => void;
 }
 
@@ -77,8 +77,8 @@ export function createPodStore(deps: StoreDeps): PodStore {
     removeContainer: containers.remove,
     runSandbox(config, runtimeHandler) {
       const name = sandboxName(config);
-      const taken = [...sandboxes.values()].some((other) => sandboxName(other.config) === name);
-      if (taken || config === undefined) {
+      const inUse = [...sandboxes.values()].some((other) => sandboxName(other.config) === name);
+      if (inUse || config === undefined) {
         throw new FakeFailure('Unknown', `name "${name}" is reserved by another sandbox`);
       }
       const id = randomBytes(32).toString('hex');

@@ -1,10 +1,10 @@
-/** The runtime service of the fake: each rpc in terms of the pod store. */
+/** Runtime service of the fake: each rpc in terms of the pod store. */
 import type { UntypedServiceImplementation } from '@grpc/grpc-js';
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import type * as cri from '../gen/cri-v1.ts';
 import type { FakeContainer } from './container-store.ts';
 import { FakeFailure } from './failure.ts';
-import type { FaultGate } from './faults.ts';
+import type { FaultInjector } from './faults.ts';
 import type { ImageStore } from './image-store.ts';
 import type { PodStore } from './pod-store.ts';
 import { serve } from './serve.ts';
@@ -19,7 +19,7 @@ import {
   viewStats,
 } from './views.ts';
 
-/** How a container takes the stop signal. */
+/** Reaction of a container to the stop signal. */
 export type StopBehaviour =
   | { readonly kind: 'exits'; readonly exitCode: number }
   | { readonly kind: 'ignores' };
@@ -32,7 +32,7 @@ export interface FakeExecResult {
 
 export interface RuntimeHandlerDeps {
   readonly clock: Clock;
-  readonly faults: FaultGate;
+  readonly faults: FaultInjector;
   readonly pods: PodStore;
   readonly images: ImageStore;
   readonly stopBehaviour: (containerId: string) => StopBehaviour;
@@ -155,7 +155,7 @@ function containerHandlers(deps: RuntimeHandlerDeps): UntypedServiceImplementati
   };
 }
 
-/** The stop signal first, the kill when the time is over. */
+/** Sends the stop signal, then kills after the timeout. */
 async function stopContainer(
   deps: RuntimeHandlerDeps,
   container: FakeContainer,
@@ -168,7 +168,7 @@ async function stopContainer(
     return;
   }
   if (timeoutMs > 0) await sleep(deps.clock, timeoutMs);
-  // It may be gone by now.
+  // It may have been removed in the meantime.
   if (deps.pods.containers().some(({ id }) => id === container.id)) {
     deps.pods.exitContainer(container.id, { exitCode: 137 });
   }

@@ -1,22 +1,22 @@
-/** Turns functions into gRPC handlers. */
+/** Adapts functions to gRPC handlers. */
 import type { handleUnaryCall, sendUnaryData } from '@grpc/grpc-js';
 import { asError } from '#api/kit/clock.ts';
 import type { MessageInput } from '../message.ts';
 import { FakeFailure } from './failure.ts';
-import type { FaultGate } from './faults.ts';
+import type { FaultInjector } from './faults.ts';
 
-/** A handler that passes the faults first. `Request` is the decoded message, complete. */
+/** Creates a handler that applies injected faults first. `Request` is the decoded message, complete. */
 export function serve<Request, Response>(
-  faults: FaultGate,
+  faults: FaultInjector,
   rpc: string,
   handler: (request: Request) => MessageInput<Response> | Promise<MessageInput<Response>>,
 ): handleUnaryCall<Request, MessageInput<Response>> {
   return (call, callback) => {
-    void answer(() => faults.pass(rpc, call.request, () => handler(call.request)), callback);
+    void respond(() => faults.pass(rpc, call.request, () => handler(call.request)), callback);
   };
 }
 
-async function answer<Response>(
+async function respond<Response>(
   work: () => Promise<Response>,
   callback: sendUnaryData<Response>,
 ): Promise<void> {

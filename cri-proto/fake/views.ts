@@ -1,4 +1,4 @@
-/** What the fake answers about its sandboxes and containers. Pure. */
+/** Responses of the fake about its sandboxes and containers. Pure. */
 import type {
   Container,
   ContainerFilter,
@@ -65,7 +65,7 @@ export function viewContainerStatus(
   };
 }
 
-/** Usage that a test gave a container. */
+/** Usage that a test assigned to a container. */
 export interface FakeUsage {
   readonly cpuNanoseconds: number;
   readonly memoryBytes: number;
@@ -112,7 +112,7 @@ export function matchesContainer(
   );
 }
 
-/** Every wanted label must be there with that value (CRI, `label_selector` of the filters). */
+/** Reports whether every selected label matches (CRI, `label_selector` of the filters). */
 function hasLabels(
   labels: Readonly<Record<string, string>>,
   wanted: Readonly<Record<string, string>>,

@@ -1,9 +1,9 @@
-/** Turns tables into gRPC service definitions. */
+/** Creates gRPC service definitions from descriptor tables. */
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import type { MessageTypes } from '#api/codec/protobuf/message.ts';
 import { methodName, type RpcFact } from '../client/service.ts';
 
-/** The definition of a service, with `path` made from each rpc's own. */
+/** Returns the definition of a service, with `path` derived from each rpc. */
 export function defineService(
   types: MessageTypes,
   rpcs: readonly RpcFact[],

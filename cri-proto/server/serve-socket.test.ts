@@ -8,7 +8,7 @@ import { silentLogger as log } from '#api/kit/logger.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { createPodResourcesClient, podResourcesRpcs } from '../client/pod-resources.ts';
 import nodeProtos from '../data/node-protos.json' with { type: 'json' };
-import { CallRefusal, type ServedService, serveSocket } from './serve-socket.ts';
+import { CallRejection, type ServedService, serveSocket } from './serve-socket.ts';
 
 const types = createMessageTypes(nodeProtos['podresources/v1']);
 const service = (methods: ServedService['methods'], version: 'v1' | 'v1alpha1' = 'v1'): ServedService => ({
@@ -20,7 +20,7 @@ const service = (methods: ServedService['methods'], version: 'v1' | 'v1alpha1' =
 const POD = { name: 'a', namespace: 'b', containers: [{ name: 'c', cpuIds: [1n, 2n] }] };
 
 describe('serveSocket', () => {
-  test('answers calls of both versions, and is made for one user alone', async () => {
+  test('responds to calls of both versions, and is accessible to one user only', async () => {
     await using dir = await createTempDir('na-serve-');
     const path = join(dir.path, 'deep', 's.sock');
     let loads = 0;
@@ -33,19 +33,19 @@ describe('serveSocket', () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect(loads).toBe(0);
     for (const version of ['v1', 'v1alpha1'] as const) {
-      const answer = await createPodResourcesClient(path, version).list({});
-      expect(answer.podResources[0]).toMatchObject({ name: 'a', containers: [{ cpuIds: [1n, 2n] }] });
+      const response = await createPodResourcesClient(path, version).list({});
+      expect(response.podResources[0]).toMatchObject({ name: 'a', containers: [{ cpuIds: [1n, 2n] }] });
     }
     expect(loads).toBe(1);
     await server.close();
     await expect(stat(path)).rejects.toThrow('ENOENT');
   });
 
-  test('says why it refuses, and what is not served', async () => {
+  test('reports rejections, and unimplemented methods', async () => {
     await using dir = await createTempDir('na-serve-');
     const path = join(dir.path, 's.sock');
     const refuse = (): never => {
-      throw new CallRefusal('ResourceExhausted', 'too often');
+      throw new CallRejection('ResourceExhausted', 'too often');
     };
     const fail = (): never => {
       throw new Error('broken');
@@ -62,7 +62,7 @@ describe('serveSocket', () => {
     await server.close();
   });
 
-  test('closes with connections open, those that never said a word included', async () => {
+  test('closes with open connections, including silent ones', async () => {
     await using dir = await createTempDir('na-serve-');
     const path = join(dir.path, 's.sock');
     const server = await serveSocket({ log, load: async () => [] }, path);
@@ -75,7 +75,7 @@ describe('serveSocket', () => {
     expect(idle.destroyed).toBe(true);
   });
 
-  test('takes the place of a socket that an earlier process left, and of none that is served', async () => {
+  test('replaces a stale socket, and none that is served', async () => {
     await using dir = await createTempDir('na-serve-');
     const path = join(dir.path, 's.sock');
     const script = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;

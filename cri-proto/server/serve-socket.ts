@@ -1,4 +1,4 @@
-/** Serves gRPC services on a unix socket for programs of this machine. Until somebody calls there is nothing but the
+/** Serves gRPC services on a unix socket for local programs. Until the first connection there is only the
  *  listening socket. */
 import { createServer, type Socket } from 'node:net';
 import {
@@ -15,22 +15,22 @@ import { listenOnSocket } from '#api/kit/unix-socket.ts';
 import { methodName, type RpcFact } from '../client/service.ts';
 import { defineService } from './define-service.ts';
 
-/** How a call is refused. */
-export type RefusalReason = 'InvalidArgument' | 'ResourceExhausted' | 'Unimplemented' | 'Unavailable';
+/** Error of a rejected call. */
+export type RejectionReason = 'InvalidArgument' | 'ResourceExhausted' | 'Unimplemented' | 'Unavailable';
 
-const CODES: Readonly<Record<RefusalReason, status>> = {
+const CODES: Readonly<Record<RejectionReason, status>> = {
   InvalidArgument: status.INVALID_ARGUMENT,
   ResourceExhausted: status.RESOURCE_EXHAUSTED,
   Unimplemented: status.UNIMPLEMENTED,
   Unavailable: status.UNAVAILABLE,
 };
 
-/** A call that is refused for a reason that the caller is told. */
-export class CallRefusal extends Error {
-  override readonly name = 'CallRefusal';
-  readonly reason: RefusalReason;
+/** A rejected call whose reason is returned to the caller. */
+export class CallRejection extends Error {
+  override readonly name = 'CallRejection';
+  readonly reason: RejectionReason;
 
-  constructor(reason: RefusalReason, message: string) {
+  constructor(reason: RejectionReason, message: string) {
     super(message);
     this.reason = reason;
   }
@@ -38,27 +38,27 @@ export class CallRefusal extends Error {
 
 export interface ServedService {
   readonly types: MessageTypes;
-  /** Unary ones alone. */
+  /** Only unary rpcs. */
   readonly rpcs: readonly RpcFact[];
-  /** By method name, as `getInfo`; an rpc without one is not served. They are given the decoded request, and may throw
-   *  `CallRefusal`; what else they throw is an unknown error to the caller. */
+  /** Handlers by method name, such as `getInfo`; an rpc without one is not served. They receive the decoded
+   *  request, and may throw `CallRejection`; any other error is `Unknown` to the caller. */
   readonly methods: Readonly<Record<string, (request: object) => object | Promise<object>>>;
 }
 
 export interface ServeDeps {
   readonly log: Logger;
-  /** Called once, when somebody connects for the first time. */
+  /** Called once, at the first connection. */
   readonly load: () => Promise<readonly ServedService[]>;
 }
 
 export interface SocketServer {
-  /** Cuts connections off. The socket's file is gone afterwards, unless it is another server's by then. */
+  /** Closes all connections. Removes the socket file, unless it belongs to another server by then. */
   close(): Promise<void>;
 }
 
-/** Programs that come to a node's sockets are few. */
+/** Few programs connect to the sockets of a node. */
 const MOST_CONNECTIONS = 64;
-/** No request to a node's service is longer, in bytes. */
+/** Maximum size of a request, in bytes. */
 const LONGEST_REQUEST = 4 * 1024 * 1024;
 
 function handlerOf(work: (request: object) => object | Promise<object>): handleUnaryCall<object, object> {
@@ -69,7 +69,7 @@ function handlerOf(work: (request: object) => object | Promise<object>): handleU
     try {
       callback(null, await work(request));
     } catch (thrown) {
-      const code = thrown instanceof CallRefusal ? CODES[thrown.reason] : status.UNKNOWN;
+      const code = thrown instanceof CallRejection ? CODES[thrown.reason] : status.UNKNOWN;
       callback({ code, details: asError(thrown).message });
     }
   };
@@ -104,7 +104,7 @@ async function createInjector(
   };
 }
 
-/** @param path its folder is made when it is missing; a socket that nobody serves any more is replaced
+/** @param path its directory is created if missing; a stale socket is replaced
  *  @throws SocketInUseError */
 export async function serveSocket({ log, load }: ServeDeps, path: string): Promise<SocketServer> {
   const sockets = new Set<Socket>();
@@ -116,11 +116,11 @@ export async function serveSocket({ log, load }: ServeDeps, path: string): Promi
       socket.resume();
     } catch (err) {
       made = undefined;
-      log.error({ err, socket: path }, 'Socket could not be served');
+      log.error({ err, socket: path }, 'Failed to serve socket');
       socket.destroy();
     }
   }
-  // Not read from before it is the server's: what was read would be lost to it.
+  // Do not read before the server owns the socket: the data would be lost.
   const server = createServer({ pauseOnConnect: true }, (socket) => {
     sockets.add(socket);
     socket.on('error', () => undefined);
@@ -129,7 +129,7 @@ export async function serveSocket({ log, load }: ServeDeps, path: string): Promi
   });
   server.maxConnections = MOST_CONNECTIONS;
   const claim = await listenOnSocket(server, path);
-  server.on('error', (err) => log.warn({ err, socket: path }, 'Connection was not accepted'));
+  server.on('error', (err) => log.warn({ err, socket: path }, 'Failed to accept connection'));
   return {
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));

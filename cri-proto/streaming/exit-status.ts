@@ -1,4 +1,4 @@
-/** Reads the status that ends an exec or attach session: a JSON document on its error stream. Pure. */
+/** Parses the status that ends an exec or attach session: a JSON document on its error stream. Pure. */
 import { RemoteCommandError } from './errors.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -30,8 +30,8 @@ function readExitCode(status: JsonObject): number | undefined {
   return typeof message === 'string' && /^\d{1,3}$/.test(message) ? Number(message) : undefined;
 }
 
-/** The exit code of the command: 0 to 255.
- * @throws {RemoteCommandError} when it could not be run or the session ended without a status. */
+/** Returns the exit code of the command: 0 to 255.
+ *  @throws {RemoteCommandError} when it could not be run or the session ended without a status */
 export function parseExitStatus(text: string): number {
   if (text === '') throw new RemoteCommandError('Disconnected', 'the session ended without an exit status');
   const status = parseStatus(text);

@@ -1,4 +1,5 @@
-/** Carries one TCP connection to a port of a pod, over the runtime's streaming server. Knows nothing of pods. */
+/** Forwards one TCP connection to a port of a pod, through the streaming server of the runtime. Does not know
+ *  pods. */
 import { asError } from '#api/kit/clock.ts';
 import { createSpdyConnection, type SpdyConnection } from '#api/spdy/connection.ts';
 import type { SpdyStream } from '#api/spdy/stream.ts';
@@ -8,17 +9,17 @@ import { pump } from './pump.ts';
 import { upgradeToSpdy } from './upgrade.ts';
 
 export interface PortForwardOptions {
-  /** Port of the pod; the one that the URL was made for. */
+  /** Port of the pod, for which the URL was created. */
   readonly port: number;
-  /** What the client sends; its end is passed on while answers go on. */
+  /** Data from the client; its end is passed on while responses continue. */
   readonly source: AsyncIterable<Uint8Array>;
-  /** Takes what the pod sends; a promise holds it back until it settles. */
+  /** Receives data from the pod; a returned promise applies backpressure until it settles. */
   readonly sink: (chunk: Uint8Array) => Promise<void>;
-  /** Breaks the connection off; the promise rejects with its reason. */
+  /** Aborts the connection; the promise rejects with its reason. */
   readonly signal: AbortSignal;
 }
 
-/** An error message is a line; more than this of one is not kept. */
+/** Maximum size of an error message, which is a line. */
 const LARGEST_ERROR_BYTES = 4096;
 
 async function readError(stream: SpdyStream): Promise<string> {
@@ -34,11 +35,11 @@ async function carry(connection: SpdyConnection, options: PortForwardOptions): P
   const error = connection.open({ ...headers, streamtype: ['error'] });
   const data = connection.open({ ...headers, streamtype: ['data'] });
   await Promise.all([error.accepted, data.accepted]);
-  // Nothing is ever sent on it.
+  // Nothing is ever sent on this stream.
   error.end();
   const over = new AbortController();
   const input = pump(options.source, (bytes) => bytes, data, over.signal);
-  // A client that breaks off ends the connection at once.
+  // A disconnecting client ends the connection immediately.
   input.catch((thrown: unknown) => connection.destroy(asError(thrown)));
   try {
     for await (const chunk of data.read()) await options.sink(chunk);
@@ -52,10 +53,10 @@ async function carry(connection: SpdyConnection, options: PortForwardOptions): P
 }
 
 /** Resolves when the pod has closed the connection.
- * @param url what the runtime's PortForward call answered with
- * @throws {StreamingError} when the server cannot be reached or refuses.
- * @throws {RemoteCommandError} when nothing listens on the port; the message is the runtime's.
- * @throws what source or sink threw; the reason of `signal`. */
+ *  @param url returned by PortForward of the runtime
+ *  @throws {StreamingError} when the server is unreachable or rejects the session
+ *  @throws {RemoteCommandError} when nothing listens on the port; the message is that of the runtime
+ *  @throws errors of source or sink; the reason of `signal` */
 export async function forwardConnection(url: string, options: PortForwardOptions): Promise<void> {
   const { signal } = options;
   signal.throwIfAborted();

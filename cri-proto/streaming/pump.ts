@@ -1,16 +1,17 @@
-/** Input on its way into a session, the same over either transport. */
+/** Copies input into a session, for either transport. */
 
 import { SpdyStreamError } from '#api/spdy/errors.ts';
 import type { TerminalSize } from './session.ts';
 
-/** Where input goes. */
+/** Destination of input. */
 export interface InputStream {
   write(bytes: Uint8Array): Promise<void>;
   /** Half-close. */
   end(): void;
 }
 
-/** Copies a source into a stream and closes it. A command that ends before it read everything is no failure. */
+/** Copies a source into a stream and closes it. A command that exits before it has read everything is not a
+ *  failure. */
 export async function pump<T>(
   source: AsyncIterable<T>,
   encode: (item: T) => Uint8Array,
@@ -36,7 +37,7 @@ export async function pump<T>(
   }
 }
 
-/** A terminal size as the resize stream has it: one JSON document a line. */
+/** Formats a terminal size for the resize stream: one JSON document per line. */
 export function encodeSize({ width, height }: TerminalSize): Uint8Array {
   return Buffer.from(`${JSON.stringify({ Width: width, Height: height })}\n`);
 }

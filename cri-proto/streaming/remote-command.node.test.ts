@@ -80,7 +80,7 @@ describe('execStream on a real runtime', () => {
     expect({ exitCode, stdout: stdout.toString() }).toEqual({ exitCode: 0, stdout: 'hi\n' });
   });
 
-  test('gives the exit code and tells the outputs apart', async () => {
+  test('returns the exit code and separates the outputs', async () => {
     const { exitCode, stdout, stderr } = await exec(['sh', '-c', 'echo out; echo err >&2; exit 7']);
     expect({ exitCode, stdout: stdout.toString(), stderr }).toEqual({
       exitCode: 7,
@@ -89,7 +89,7 @@ describe('execStream on a real runtime', () => {
     });
   });
 
-  test('carries 10 MB out intact', async () => {
+  test('transfers 10 MB out intact', async () => {
     const { exitCode, stdout } = await exec(['sh', '-c', 'yes 0123456789abcde | head -c 10000000']);
     const expected = Buffer.alloc(10_000_000, '0123456789abcde\n');
     expect(exitCode).toBe(0);
@@ -97,7 +97,7 @@ describe('execStream on a real runtime', () => {
     expect(stdout.equals(expected)).toBe(true);
   });
 
-  test('carries 10 MB in intact', async () => {
+  test('transfers 10 MB in intact', async () => {
     const data = Buffer.alloc(10_000_000, 'another text of an odd length\n');
     const pieces = Array.from({ length: 100 }, (_, index) =>
       data.subarray(index * 100_000, (index + 1) * 100_000),
@@ -165,7 +165,7 @@ describe('execStream on a real runtime', () => {
       tty: false,
       signal: never,
       detach: detach.signal,
-      // Said again: the runtime may pass on the first words before it passes on what is answered.
+      // Repeated: the runtime may forward the first input before it forwards output.
       stdin: (async function* () {
         while (!detach.signal.aborted) {
           yield Buffer.from('one\n');
@@ -213,7 +213,7 @@ describe('execWebSocket on a real runtime', () => {
     expect(result).toEqual({ exitCode: 7, output: 'hello\n' });
   });
 
-  test('carries 2 MB out intact', async () => {
+  test('transfers 2 MB out intact', async () => {
     const { exitCode, output } = await execOverWebSocket([
       'sh',
       '-c',
@@ -223,8 +223,8 @@ describe('execWebSocket on a real runtime', () => {
     expect(output === Buffer.alloc(2_000_000, '0123456789abcde\n').toString()).toBe(true);
   });
 
-  test('reports a server that takes no WebSocket', async () => {
+  test('reports a server without WebSocket', async () => {
     const refused = execWebSocket('http://127.0.0.1:1/exec/token', { tty: false, signal: never });
-    await expect(refused).rejects.toThrow('took no WebSocket');
+    await expect(refused).rejects.toThrow('cannot open a WebSocket');
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { RemoteCommandError, StreamingError } from './errors.ts';
 import { execStream } from './remote-command.ts';
 import type { RemoteCommandOptions, TerminalSize } from './session.ts';
-import { type ServerSession, startSpdyServer } from './testing/spdy-server.ts';
+import { type ServerSession, startSpdyServer } from './spdy-server.fixture.ts';
 
 const SUCCESS = { metadata: {}, status: 'Success' };
 const never = new AbortController().signal;
@@ -106,7 +106,7 @@ describe('execStream', () => {
     expect(await seen.promise).toEqual(['{"Width":80,"Height":24}', '{"Width":132,"Height":50}']);
   });
 
-  test('holds the server back while a sink is busy, and loses nothing', async () => {
+  test('applies backpressure while a sink is busy, and loses nothing', async () => {
     const piece = Buffer.alloc(32 * 1024, 'x');
     const pieces = 200;
     let received = 0;
@@ -163,7 +163,7 @@ describe('execStream', () => {
     );
   });
 
-  test('ends when the command ends, though its input would go on', async () => {
+  test('ends when the command ends, even with pending input', async () => {
     let isReturned = false;
     const endless: AsyncIterable<Uint8Array> = {
       [Symbol.asyncIterator]: () => ({
@@ -242,7 +242,7 @@ describe('execStream', () => {
     await expect(failing).rejects.toThrow(message);
   });
 
-  test('fails with what a source or a sink threw', async () => {
+  test('fails with the error of a source or a sink', async () => {
     const serve = async (session: ServerSession): Promise<void> => {
       await session.opened('error', 'stdout');
       session.send('stdout', 'x');
@@ -263,7 +263,7 @@ describe('execStream', () => {
     );
   });
 
-  test('reports a refusal with the words of the server', async () => {
+  test('reports a rejection with the message of the server', async () => {
     await using server = await startSpdyServer({
       run: () => Promise.resolve(),
       refuse: { status: 404, body: 'page not found' },
@@ -273,13 +273,13 @@ describe('execStream', () => {
     await expect(refused).rejects.toThrow(/404: page not found/);
   });
 
-  test('refuses a protocol that it did not offer, and a URL that is not HTTP', async () => {
+  test('rejects a protocol that it did not offer, and a URL that is not HTTP', async () => {
     await using server = await startSpdyServer({ run: () => Promise.resolve(), protocol: 'v9' });
     await expect(execStream(server.url, quiet)).rejects.toThrow(/protocol v9/);
     await expect(execStream('ftp://127.0.0.1/token', quiet)).rejects.toThrow(/not HTTP/);
   });
 
-  test('does not show the token of the URL in errors', async () => {
+  test('does not include the token of the URL in errors', async () => {
     const failing = execStream('http://127.0.0.1:1/exec/secret-token', quiet);
     const error: unknown = await failing.catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(StreamingError);

@@ -1,4 +1,4 @@
-/** Runs one exec or attach session against the runtime's streaming server. Knows nothing of pods. */
+/** Runs one exec or attach session against the streaming server of the runtime. Does not know pods. */
 import { asError } from '#api/kit/clock.ts';
 import { createSpdyConnection, type SpdyConnection } from '#api/spdy/connection.ts';
 import type { SpdyStream } from '#api/spdy/stream.ts';
@@ -8,7 +8,7 @@ import { encodeSize, pump } from './pump.ts';
 import type { OutputSink, RemoteCommandOptions, RemoteCommandResult } from './session.ts';
 import { upgradeToSpdy } from './upgrade.ts';
 
-/** A status is some hundred bytes; more than this of one is not kept. */
+/** Maximum size of a status, which has some hundred bytes. */
 const LARGEST_STATUS_BYTES = 64 * 1024;
 
 interface Streams {
@@ -26,7 +26,7 @@ async function openStreams(connection: SpdyConnection, options: RemoteCommandOpt
     stdin: options.stdin === undefined ? undefined : open('stdin'),
     stdout: options.stdout === undefined ? undefined : open('stdout'),
     stderr: options.stderr === undefined || options.tty ? undefined : open('stderr'),
-    // With a terminal the server waits for this one even when no size is ever sent.
+    // With a terminal the server waits for this stream even if no size is ever sent.
     resize: options.tty ? open('resize') : undefined,
   };
   const { error, stdin, stdout, stderr, resize } = streams;
@@ -63,7 +63,7 @@ async function runSession(
   if (options.resize !== undefined && streams.resize !== undefined) {
     inputs.push(pump(options.resize, encodeSize, streams.resize, over.signal));
   }
-  // A source that fails ends the session at once rather than when the command happens to end.
+  // A failing source ends the session immediately, not when the command happens to exit.
   for (const input of inputs) input.catch((thrown: unknown) => connection.destroy(asError(thrown)));
   try {
     const [status] = await Promise.all([
@@ -74,16 +74,16 @@ async function runSession(
     return { exitCode: parseExitStatus(status), detached: false };
   } finally {
     over.abort();
-    // Ends writes that still wait; what the command has not read by now it never will.
+    // Aborts pending writes; the command will not read them any more.
     connection.close();
     await Promise.allSettled(inputs);
   }
 }
 
-/** Carries a session from its URL to the end of the command, with the subprotocol v4 over SPDY.
- * @throws {StreamingError} when the server cannot be reached or refuses.
- * @throws {RemoteCommandError} when the command could not be run or its end is unknown.
- * @throws what a source or sink threw; the reason of `signal`. */
+/** Runs a session from its URL to the end of the command, with subprotocol v4 over SPDY.
+ *  @throws {StreamingError} when the server is unreachable or rejects the session
+ *  @throws {RemoteCommandError} when the command could not be run or its result is unknown
+ *  @throws errors of a source or sink; the reason of `signal` */
 export async function execStream(url: string, options: RemoteCommandOptions): Promise<RemoteCommandResult> {
   const { signal, detach } = options;
   signal.throwIfAborted();

@@ -1,4 +1,4 @@
-/** Upgrades an HTTP/1.1 request to the runtime's streaming server into a raw two-way connection. */
+/** Upgrades an HTTP/1.1 request to the streaming server of the runtime into a raw bidirectional connection. */
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Duplex } from 'node:stream';
@@ -7,14 +7,14 @@ import { StreamingError } from './errors.ts';
 
 export interface UpgradedSocket {
   readonly socket: Duplex;
-  /** Bytes that came right behind the answer. */
+  /** Bytes received right after the response. */
   readonly head: Uint8Array;
-  /** The subprotocol that the server chose. */
+  /** Subprotocol selected by the server. */
   readonly protocol: string;
 }
 
 export interface UpgradeRequest {
-  /** What the runtime's Exec, Attach or PortForward call answered with. */
+  /** URL returned by Exec, Attach or PortForward of the runtime. */
   readonly url: string;
   /** Subprotocols in order of preference. */
   readonly protocols: readonly string[];
@@ -28,8 +28,8 @@ const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'
 function parseUrl(text: string): URL {
   const url = URL.parse(text);
   if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return url;
-  // The URL itself carries a one-time token and stays out of errors.
-  throw new StreamingError('the runtime answered with a streaming URL that is not HTTP');
+  // The URL contains a one-time token and must not appear in errors.
+  throw new StreamingError('the runtime returned a streaming URL that is not HTTP');
 }
 
 async function readErrorText(response: AsyncIterable<unknown>): Promise<string> {
@@ -41,8 +41,8 @@ async function readErrorText(response: AsyncIterable<unknown>): Promise<string> 
   return text.slice(0, LARGEST_ERROR_BYTES).trim();
 }
 
-/** Asks for SPDY/3.1. Resolves when the server switched protocols.
- * @throws {StreamingError} when it refused. @throws the signal's reason. */
+/** Requests SPDY/3.1. Resolves when the server has switched protocols.
+ *  @throws {StreamingError} when it rejects the upgrade. @throws the signal's reason */
 export function upgradeToSpdy({ url: text, protocols, signal }: UpgradeRequest): Promise<UpgradedSocket> {
   return new Promise((resolve, reject) => {
     const url = parseUrl(text);
@@ -55,7 +55,7 @@ export function upgradeToSpdy({ url: text, protocols, signal }: UpgradeRequest):
       method: 'POST',
       agent: false,
       signal,
-      // A runtime's own certificate for its loopback server is self-signed and made anew at each start.
+      // The loopback server of a runtime has a self-signed certificate that changes at every start.
       rejectUnauthorized: !LOOPBACK.has(url.hostname),
       headers: {
         connection: 'Upgrade',
@@ -69,12 +69,16 @@ export function upgradeToSpdy({ url: text, protocols, signal }: UpgradeRequest):
       if (typeof protocol === 'string' && protocols.includes(protocol)) resolve({ socket, head, protocol });
       else {
         socket.destroy();
-        reject(new StreamingError(`the streaming server chose the unknown protocol ${String(protocol)}`));
+        reject(new StreamingError(`the streaming server selected the unknown protocol ${String(protocol)}`));
       }
     });
     request.on('response', (response) => {
       const refuse = (body: string): void =>
-        reject(new StreamingError(`the streaming server refused with ${response.statusCode}: ${body}`));
+        reject(
+          new StreamingError(
+            `the streaming server rejected the upgrade with ${response.statusCode}: ${body}`,
+          ),
+        );
       readErrorText(response).then(refuse, fail);
     });
     request.on('error', fail);

@@ -1,5 +1,5 @@
-/** An exec or attach session over WebSocket, for streaming servers that no longer speak SPDY. One byte in front of
- *  each message names its channel. Version 4 of the subprotocol cannot close the input alone; version 5 can.
+/** Exec and attach sessions over WebSocket, for streaming servers without SPDY. The first byte of each
+ *  message is its channel. Version 4 of the subprotocol cannot close only the input; version 5 can.
  *  Source: the remote command subprotocols of the CRI runtimes' streaming servers. */
 import { asError } from '#api/kit/clock.ts';
 import { type ByteQueue, createByteQueue } from '#api/spdy/byte-queue.ts';
@@ -11,9 +11,10 @@ import type { OutputSink, RemoteCommandOptions, RemoteCommandResult } from './se
 
 const CHANNELS = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
 type OutputChannel = 'stdout' | 'stderr' | 'error';
-/** Message that closes the channel it names; version 5 only. */
+/** Message that closes a channel; version 5 only. */
 const CLOSE_CHANNEL = 255;
-/** Output that may wait for its sinks. A WebSocket cannot be held back; a session that outruns them is ended. */
+/** Maximum output that waits for its sinks. A WebSocket has no backpressure; a session above the limit is
+ *  ended. */
 const MOST_UNREAD_BYTES: number = 64 * 1024 * 1024;
 const NORMAL_CLOSURE = 1000;
 
@@ -21,7 +22,7 @@ function openSocket(url: string, signal: AbortSignal): Promise<WebSocket> {
   return new Promise((resolve, reject) => {
     const parsed = URL.parse(url);
     if (parsed === null || !/^(?:http|ws)s?:$/.test(parsed.protocol)) {
-      return reject(new StreamingError('the runtime answered with a streaming URL that is not HTTP'));
+      return reject(new StreamingError('the runtime returned a streaming URL that is not HTTP'));
     }
     parsed.protocol = parsed.protocol.replace('http', 'ws');
     const socket = new WebSocket(parsed, [REMOTE_COMMAND_V5, REMOTE_COMMAND_V4]);
@@ -37,19 +38,19 @@ function openSocket(url: string, signal: AbortSignal): Promise<WebSocket> {
     });
     socket.addEventListener('error', () => {
       signal.removeEventListener('abort', onAbort);
-      reject(new StreamingError('the streaming server of the runtime took no WebSocket'));
+      reject(new StreamingError('cannot open a WebSocket to the streaming server of the runtime'));
     });
   });
 }
 
-/** Sorts what arrives into one queue per channel; all end with the socket. */
+/** Distributes messages to one queue per channel; all end with the socket. */
 function createOutputs(socket: WebSocket): Readonly<Record<OutputChannel, ByteQueue>> {
   let unreadBytes = 0;
-  const onTaken = (bytes: number): void => void (unreadBytes -= bytes);
+  const onConsumed = (bytes: number): void => void (unreadBytes -= bytes);
   const queues = {
-    stdout: createByteQueue(onTaken),
-    stderr: createByteQueue(onTaken),
-    error: createByteQueue(onTaken),
+    stdout: createByteQueue(onConsumed),
+    stderr: createByteQueue(onConsumed),
+    error: createByteQueue(onConsumed),
   };
   const byNumber = new Map(
     (['stdout', 'stderr', 'error'] as const).map((name) => [CHANNELS[name], queues[name]] as const),
@@ -64,7 +65,7 @@ function createOutputs(socket: WebSocket): Readonly<Record<OutputChannel, ByteQu
     unreadBytes += message.byteLength - 1;
     queue.push(message.subarray(1));
     if (unreadBytes <= MOST_UNREAD_BYTES) return;
-    for (const each of all) each.fail(new StreamingError('output came faster than it was taken'));
+    for (const each of all) each.fail(new StreamingError('output arrived faster than it was consumed'));
     socket.close();
   });
   socket.addEventListener('close', () => {
@@ -82,7 +83,7 @@ function createInput(socket: WebSocket, channel: number): InputStream {
         message.set(bytes, 1);
         socket.send(message);
       }
-      // A turn of the loop lets the socket send: input is typed or piped far slower than it is sent.
+      // One turn of the event loop lets the socket send: input arrives far slower than it is sent.
       return new Promise((resolve) => setImmediate(resolve));
     },
     end() {
@@ -123,8 +124,9 @@ async function runSession(socket: WebSocket, options: RemoteCommandOptions): Pro
   }
 }
 
-/** As `execStream`, over WebSocket. With a server of version 4 the command does not see the end of its input.
- * @throws {StreamingError} {@link RemoteCommandError}, what a source or sink threw, the reason of `signal`. */
+/** As `execStream`, over WebSocket. With a version 4 server the command does not receive the end of its
+ *  input.
+ *  @throws {StreamingError} {@link RemoteCommandError}, errors of a source or sink, the reason of `signal` */
 export async function execWebSocket(
   url: string,
   options: RemoteCommandOptions,

@@ -1,16 +1,16 @@
-/** A whole small cluster: nodes that joined by token, a Deployment over all of them that is updated, a node whose plug
- *  is pulled, an API server that is killed, certificates that end meanwhile. Nothing is lost and nothing is doubled, by
- *  the runtimes' own count. */
+/** A small cluster: nodes that joined by token, a Deployment over all of them that is updated, a node that
+ *  loses power, an API server that is killed, certificates that expire meanwhile. No pod is lost or
+ *  duplicated, by the count of the runtimes. */
 import { readlink, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { criKeys } from '#agent/runtime/config/labels.ts';
-import type { Deployment } from '#api/schema/gen/apps-v1.ts';
-import type { DaemonEndpoint, Node } from '#api/schema/gen/core-v1.ts';
+import { criKeys } from '#agent/pod-identity/labels.ts';
+import type { Deployment } from '#api/gen/apps-v1.ts';
+import type { DaemonEndpoint, Node } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
 import { sh, WAIT } from '../lifecycle/support.ts';
-import { useKubectl } from '../plane-strangers/testing/kubectl.ts';
+import { useKubectl } from '../plane-clients/kubectl.ts';
 import { type Cluster, type ClusterNode, startCluster } from './support.ts';
 
 const WORDS = VOCABULARIES.kubernetes;
@@ -62,7 +62,7 @@ describe('a cluster of three nodes', { timeout: 120_000 }, () => {
     cluster.nodes.filter(({ agent }) => agent.pid > 0 && !gone.has(agent.pid));
   const gone = new Set<number>();
 
-  /** Names of the pods whose container runs, as the runtimes have it. */
+  /** Names of the pods whose container runs, according to the runtimes. */
   async function running(): Promise<readonly string[]> {
     const lists = await Promise.all(
       alive().map(({ cri }) =>
@@ -87,7 +87,7 @@ describe('a cluster of three nodes', { timeout: 120_000 }, () => {
         const names = wanted.map(({ metadata }) => metadata?.name ?? '').toSorted();
         const run = await running();
         if (pods.length === REPLICAS && names.length === REPLICAS && names.join() === run.join()) return true;
-        // The cause that is shown when the time is over.
+        // The cause that is reported on timeout.
         const [odd] = pods.filter((pod) => !wanted.includes(pod));
         const state = { all: pods.length, ready: names.length, running: run.length, odd: odd?.status };
         throw new Error(JSON.stringify(state));
@@ -126,7 +126,7 @@ describe('a cluster of three nodes', { timeout: 120_000 }, () => {
   test('the stock client reaches every container', async () => {
     const [pod] = await cluster.pods(LABEL);
     const name = pod?.metadata?.name ?? '';
-    // A container runs a while before it has said anything.
+    // A container runs for a moment before its first output.
     await eventually(async () => (await ok(['logs', name])) === 'version 1', { what: 'its log' });
     expect(await ok(['exec', name, '--', 'cat', '/w/index.html'])).toBe('version 1');
     await writeFile(`${dir()}/file`, 'copied');
@@ -135,6 +135,17 @@ describe('a cluster of three nodes', { timeout: 120_000 }, () => {
     await using forward = start(['port-forward', name, ':8080']);
     const [, port = ''] = /127\.0\.0\.1:(\d+)/.exec(await forward.line()) ?? [];
     expect(await (await fetch(`http://127.0.0.1:${port}/file`)).text()).toBe('copied');
+  });
+
+  test('shows what its nodes and pods use', async () => {
+    const NODE_ROW = /^\w+ +\d+m +\d+% +\d+Mi +\d+%/;
+    const rows = async (command: string): Promise<readonly string[]> =>
+      (await ok(command)).split('\n').slice(1);
+    const measured = await eventually(async () => {
+      const nodes = (await rows('top nodes')).filter((row) => NODE_ROW.test(row));
+      return nodes.length === NODES && (await rows(`top pods -l ${LABEL} --containers`));
+    });
+    expect(measured).toHaveLength(REPLICAS);
   });
 
   test('is updated without a gap', async () => {
@@ -166,7 +177,7 @@ describe('a cluster of three nodes', { timeout: 120_000 }, () => {
     expect(await running()).toEqual(before);
   });
 
-  test('the pods of a node whose plug is pulled are made again elsewhere', async () => {
+  test('the pods of a node that loses power are created again elsewhere', async () => {
     const [node] = cluster.nodes;
     if (node === undefined) throw new Error('there is no node');
     gone.add(node.agent.pid);

@@ -1,10 +1,10 @@
-/** A small cluster on one machine: the API server as a process of its own, and nodes with their own containerd and
- *  their own network each, which got in with a token. */
+/** Fixture of a small cluster on one machine: the API server as a separate process, and nodes that joined by
+ *  token, each with its own containerd and network. */
 import { writeFile } from 'node:fs/promises';
 import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
 import { unmountUnder } from '#agent/runtime/managed/purge.ts';
+import type { Node, Pod } from '#api/gen/core-v1.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
 import { TestAgent } from '../../testing/agent.ts';
@@ -14,10 +14,9 @@ import { freePort } from '../../testing/free-port.ts';
 import { startTestNetwork, type TestMachine, type TestNetwork } from '../../testing/network.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
-import { type Program, runProgram, startProgram } from '../plane-strangers/program/program.ts';
+import { type Program, runProgram, startProgram } from '../plane-clients/program/program.ts';
 
-/** The server notices soon that a node is silent, though not for want of a busy machine's time, and gives certificates
- *  that do not last. */
+/** A short grace period of nodes, though long enough for a busy machine, and short-lived certificates. */
 const SERVER_FLAGS = [
   '--vocabulary=kubernetes',
   '--controllers=*',
@@ -28,7 +27,7 @@ const SERVER_FLAGS = [
 
 const WORDS = VOCABULARIES.kubernetes;
 
-/** A node gives a sign of life every two seconds. */
+/** Each node sends a heartbeat every two seconds. */
 const AGENT_CONFIG = JSON.stringify({
   apiVersion: `${WORDS.configApiGroup}/v1beta1`,
   kind: WORDS.configKind,
@@ -47,13 +46,13 @@ export interface Cluster extends AsyncDisposable {
   readonly server: () => Program;
   readonly configFile: string;
   readonly nodes: readonly ClusterNode[];
-  /** Takes the node from the machine, with all that runs on it, as when its plug is pulled. */
+  /** Kills the node with all its processes, like a power loss. */
   kill(node: ClusterNode): Promise<void>;
   /** Kills the API server. */
   killServer(): Promise<void>;
   /** Starts it again on its folder. */
   startServer(): Promise<void>;
-  /** What the server has of the pods of a label. */
+  /** Returns the pods of a label from the server. */
   pods(label: string): Promise<readonly Pod[]>;
 }
 
@@ -80,7 +79,7 @@ async function join(
   if (code !== 0) throw new Error(`join ended with ${code}: ${err}`);
 }
 
-/** Whether the node is ready and pods may come to it: the taint that keeps them away goes a moment later. */
+/** Reports whether the node is ready and schedulable: its taint is removed a moment later. */
 async function isReady(server: Program, name: string): Promise<boolean> {
   const { status, text } = await server.call('GET', `/api/v1/nodes/${name}`);
   if (status !== 200) return false;
@@ -109,7 +108,7 @@ async function startNode(
   cgroups: string[],
 ): Promise<ClusterNode> {
   const folder = started.use(await createTempDir('na-node-'));
-  // The volumes of pods that nobody ended.
+  // The volumes of pods that were never stopped.
   started.defer(() => unmountUnder([folder.path]));
   const name = folder.path.replace(/.*-/, '').toLowerCase();
   await writeFile(`${folder.path}/config.yaml`, AGENT_CONFIG);
@@ -155,7 +154,7 @@ export async function startCluster(size: number): Promise<Cluster> {
   const place = [`--bind-address=${network.address}`, `--secure-port=${await freePort()}`];
   const start = (): Promise<Program> => startProgram(dir.path, [...SERVER_FLAGS, ...place]);
   const cgroups: string[] = [];
-  // When the runtimes are gone, and with them what pods left running.
+  // After the runtimes and the processes of their pods are gone.
   started.defer(async () => void (await Promise.all(cgroups.map((path) => removeCgroupTree(path)))));
   const runtimes: NodeRuntime[] = [];
   while (runtimes.length < size) runtimes.push(await startRuntime(network, started));

@@ -1,4 +1,4 @@
-/** A node whose root directory lies on a small disk that fills up. */
+/** Disk pressure on a node whose root directory is on a small disk. */
 import { execFile } from 'node:child_process';
 import { mkdir, truncate, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -46,10 +46,10 @@ beforeAll(async () => {
 });
 afterAll(() => agent[Symbol.asyncDispose]());
 
-test('pods that fill the disk end after its time, until there is what is to be won back', async () => {
+test('pods that fill the disk are evicted after the grace period, until the minimum reclaim is available', async () => {
   expect(await whoEnds(shortNode(agent), DISK_TAKERS, DISK_GRACE_MS)).toEqual(['greedy', 'second']);
 }, 120_000);
 
-test('the pod that takes the inodes ends', async () => {
+test('the pod that uses up the inodes is evicted', async () => {
   expect(await whoEnds(shortNode(agent), INODES_TAKERS)).toEqual(['files']);
 }, 120_000);

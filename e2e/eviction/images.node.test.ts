@@ -1,4 +1,4 @@
-/** Images and layers of containers on a disk of their own that fills up. */
+/** Disk pressure on a separate disk of images and container layers. */
 import { randomBytes } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -36,7 +36,8 @@ test('an unused image goes first, and no pod where that is enough', async () => 
   await takesIt(shortNode(agent), MODEST);
   const content = randomBytes(8 * 2 ** 20);
   const entries = [{ kind: 'file', path: 'filler', mode: 0o644, content }] as const;
-  // Once packed and once unpacked. By itself it is not too much, or pods might have to go while it comes.
+  // Stored packed and unpacked. Alone it does not exceed the threshold, or pods might be evicted during the
+  // pull.
   await containerd.load([buildImageArchive({ name: 'docker.io/local/filler:1', entries })]);
   const rest = `${containerd.folder}/root/rest`;
   const fill = (): Promise<void> => writeFile(rest, randomBytes(14 * 2 ** 20));

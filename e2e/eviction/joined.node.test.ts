@@ -1,13 +1,14 @@
-/** A node of an API server that runs short: the server is told, keeps pods away, and static pods stay. */
+/** Node pressure on a joined node: it is reported to the server, which schedules no pods there; static pods
+ *  stay. */
 import { expect, test } from 'vitest';
-import type { Node } from '#api/schema/gen/core-v1.ts';
+import type { Node } from '#api/gen/core-v1.ts';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
 import { NODE, startJoined } from '../joined/support.ts';
 import { pod, sh, WAIT } from '../lifecycle/support.ts';
 import { isEvicted, QUICK } from './support.ts';
 
-test('its pods of the server end, it is tainted, and that goes with the shortage', async () => {
+test('its pods of the server are evicted, and it is tainted as long as the pressure lasts', async () => {
   await using joined = await startJoined(QUICK);
   const { agent, plane } = joined;
   const node = async (): Promise<Node> => (await plane.get(`/api/v1/nodes/${NODE}`)).json as Node;

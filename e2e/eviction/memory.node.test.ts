@@ -1,7 +1,7 @@
-/** A node short of memory: whom it ends, whom it takes on, and what it tells of that. Nothing is really short on the
- *  machine of the test: thresholds are above what there is. */
+/** Memory pressure: evicted pods, admitted pods, conditions and events. The machine of the test has enough
+ *  memory: thresholds are above its capacity. */
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import type { PodSpec } from '#api/schema/gen/core-v1.ts';
+import type { PodSpec } from '#api/gen/core-v1.ts';
 import { isReady, type TestAgent } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
 import { holds, pod, sh } from '../lifecycle/support.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => agent[Symbol.asyncDispose]());
 
-/** Writes so much into memory, and stays. */
+/** A pod that writes this much to memory and keeps running. */
 const hog = (name: string, mebibytes: number, resources = {}, more: Partial<PodSpec> = {}): string =>
   pod(name, {
     volumes: [{ name: 'memory', emptyDir: { medium: 'Memory' } }],
@@ -31,7 +31,7 @@ const hog = (name: string, mebibytes: number, resources = {}, more: Partial<PodS
     ...more,
   });
 
-test('pods end in the order of what they use beyond their requests, critical and static ones never', async () => {
+test('pods are evicted in the order of their usage beyond their requests, critical and static ones never', async () => {
   const memory = '64Mi';
   await agent.apply(hog('sure', 20, { limits: { memory, cpu: '100m' } }));
   await agent.apply(hog('within', 30, { requests: { memory } }));
@@ -64,7 +64,7 @@ test('pods end in the order of what they use beyond their requests, critical and
   }, 1500);
 }, 60_000);
 
-test('while it is short it takes on no pods that ask for nothing, but critical and static ones', async () => {
+test('under memory pressure it rejects best-effort pods, but admits critical and static ones', async () => {
   await agent.apply(hog('late', 1));
   const { status } = await agent.waitFor('late', isEvicted);
   expect(status?.message).toBe('The node had condition: [MemoryPressure]. ');

@@ -1,4 +1,4 @@
-/** What really runs short: memory for all pods together, process numbers. The pod that takes it ends, no other. */
+/** Real pressure: memory of all pods together, and process numbers. Only the pod that uses it up is evicted. */
 import { readdir, readFile, rmdir } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { expect, inject, test } from 'vitest';
@@ -8,10 +8,10 @@ import { evicted, forks, MODEST, takesIt, whoEnds } from './shortages.ts';
 import { isEvicted, nodeTells, shortNode, startAgent } from './support.ts';
 
 const MIB = 2 ** 20;
-/** Threads that come or go on the machine meanwhile, at most: whole clusters of other tests. */
+/** Maximum number of threads that other tests, whole clusters among them, start or stop meanwhile. */
 const OTHERS = 700;
 
-/** Removes what was made for the test, in every hierarchy, the innermost first. */
+/** Removes the test's cgroups in every hierarchy, the innermost first. */
 async function removeCgroups(name: string): Promise<void> {
   for (const controller of await readdir('/sys/fs/cgroup')) {
     const root = `/sys/fs/cgroup/${controller}/${name}`;
@@ -22,7 +22,7 @@ async function removeCgroups(name: string): Promise<void> {
   }
 }
 
-test('pods that are short of memory together lose the one that takes it, at the notice of the kernel', async () => {
+test('pods short of memory together lose the one that uses it, on the kernel’s notification', async () => {
   const name = `na-evict-${process.pid}`;
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => removeCgroups(name));
@@ -34,7 +34,7 @@ test('pods that are short of memory together lose the one that takes it, at the 
       `--system-reserved=memory=${Math.floor(totalmem() / MIB) - 400}Mi`,
       '--eviction-hard=allocatableMemory.available<200Mi',
       '--kernel-memcg-notification',
-      // What is noticed was not noticed by looking.
+      // Too long for polling: the kernel's notification must trigger it.
       '--housekeeping-interval=10m',
     ],
   });
@@ -53,7 +53,7 @@ test('pods that are short of memory together lose the one that takes it, at the 
   expect((await agent.pod('modest'))?.status?.phase).toBe('Running');
 }, 60_000);
 
-test('a pod that takes the process numbers ends', async () => {
+test('a pod that uses up process numbers is evicted', async () => {
   const [loadavg, most] = await Promise.all([
     readFile('/proc/loadavg', 'utf8'),
     readFile('/proc/sys/kernel/pid_max', 'utf8'),

@@ -1,30 +1,30 @@
-/** What uses a node up, and what has to become of it: the same pods on any machine, whatever its version of cgroups and
- *  whoever makes them. */
+/** Scenarios of node pressure with their expected evictions: the same pods on any machine, for both cgroup
+ *  versions and drivers. */
 import { expect } from 'vitest';
-import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
+import type { Event, Pod } from '#api/gen/core-v1.ts';
 import { eventually } from '../../testing/wait.ts';
 
-/** A node that can run short. Pods have the names by which they were made. */
+/** A node under test. Pods have the names of their manifests. */
 export interface ShortNode {
   run(pod: Pod): Promise<void>;
-  /** Waits until the pod has said so. */
+  /** Waits for this output of the pod. */
   said(pod: string, text: string): Promise<void>;
   pods(): Promise<readonly Pod[]>;
   events(): Promise<readonly Event[]>;
-  /** How long and how often it is looked at. */
+  /** Timeout and interval of polling. */
   readonly looks: { readonly timeoutMs: number; readonly intervalMs: number };
 }
 
-/** One thing of which there is too little, when a pod has taken it. */
+/** Pressure on one resource, caused by a pod. */
 export interface Shortage {
   /** Of the pod. */
   readonly name: string;
   /** What the pod does. */
   readonly takes: string;
-  /** What the node tells when it runs short, and when it is not short any more. */
+  /** Event reasons of the node at the start and end of the pressure. */
   readonly begins: string;
   readonly ends: string;
-  /** What the pod is told. */
+  /** Message of the pod's eviction. */
   readonly message: RegExp;
 }
 
@@ -37,7 +37,7 @@ const isFull = (what: string): RegExp =>
 const files = (count: number): string =>
   `cd /data; i=0; while [ $i -lt ${count} ]; do i=$((i+1)); : >$i; done`;
 
-/** A pod that takes so many MiB of the disk that volumes lie on. */
+/** A pod that uses this many MiB of the volumes' disk. */
 export const fills = (name: string, mebibytes: number): Shortage => ({
   name,
   takes: `head -c ${mebibytes}m /dev/zero >/data/x`,
@@ -45,7 +45,7 @@ export const fills = (name: string, mebibytes: number): Shortage => ({
   message: isFull('ephemeral-storage'),
 });
 
-/** A pod that makes so many files. */
+/** A pod that creates this many files. */
 export const litters = (name: string, count: number): Shortage => ({
   name,
   takes: files(count),
@@ -53,7 +53,7 @@ export const litters = (name: string, count: number): Shortage => ({
   message: isFull('inodes'),
 });
 
-/** A pod that has so many processes. */
+/** A pod that runs this many processes. */
 export const forks = (name: string, count: number): Shortage => ({
   name,
   takes: `i=0; while [ $i -lt ${count} ]; do i=$((i+1)); sleep 1000 & done`,
@@ -67,7 +67,7 @@ export const SMALL_DISK = { mebibytes: 64, inodes: 3000 } as const;
 const GRACE_S = 3;
 export const DISK_GRACE_MS: number = GRACE_S * 1000 - 100;
 
-/** With the small disk: it is short by the second and third of these pods, and wants to be without both. */
+/** For the small disk: the second and third of these pods exceed the threshold, and both must be evicted. */
 export const DISK_FLAGS: readonly string[] = [
   '--eviction-soft=nodefs.available<35Mi',
   `--eviction-soft-grace-period=nodefs.available=${GRACE_S}s`,
@@ -77,13 +77,13 @@ export const DISK_TAKERS: readonly Shortage[] = [fills('second', 15), fills('gre
 export const INODES_THRESHOLD = 'nodefs.inodesFree<30%';
 export const INODES_TAKERS: readonly Shortage[] = [litters('files', 2300)];
 
-/** Takes a little of everything, and is none of those that have to end. */
+/** Uses a little of everything, and must not be evicted. */
 export const MODEST: Pick<Shortage, 'name' | 'takes'> = {
   name: 'modest',
   takes: `head -c 5m /dev/zero >/data/x; ${files(100)}`,
 };
 
-/** It does not come back when nothing is short any more, and takes it all again. */
+/** Not restarted after the pressure ends, when it would exceed the threshold again. */
 function podThat({ name, takes }: Pick<Shortage, 'name' | 'takes'>): Pod {
   return {
     apiVersion: 'v1',
@@ -106,7 +106,7 @@ function podThat({ name, takes }: Pick<Shortage, 'name' | 'takes'>): Pod {
   };
 }
 
-/** Runs the pod, and waits until it has what it takes. */
+/** Runs the pod, and waits until it has used its amount. */
 export async function takesIt(node: ShortNode, who: Pick<Shortage, 'name' | 'takes'>): Promise<void> {
   await node.run(podThat(who));
   await node.said(who.name, TOOK_IT);
@@ -115,13 +115,13 @@ export async function takesIt(node: ShortNode, who: Pick<Shortage, 'name' | 'tak
 const byTime = (one: Event, other: Event): number =>
   Date.parse(one.firstTimestamp ?? '') - Date.parse(other.firstTimestamp ?? '');
 
-/** Names of pods in the order in which they were evicted. */
+/** Returns the names of evicted pods in the order of their eviction. */
 export async function evicted(node: ShortNode): Promise<readonly string[]> {
   const events = (await node.events()).filter(({ reason }) => reason === 'Evicted');
   return events.toSorted(byTime).map(({ involvedObject }) => involvedObject?.name ?? '');
 }
 
-/** How often the node has told this so far. */
+/** Returns how many events of this reason the node has. */
 async function timesTold(node: ShortNode, reason: string): Promise<number> {
   const told = (await node.events()).filter(
     (event) => event.involvedObject?.kind === 'Node' && event.reason === reason,
@@ -129,7 +129,7 @@ async function timesTold(node: ShortNode, reason: string): Promise<number> {
   return told.reduce((sum, { count = 1 }) => sum + count, 0);
 }
 
-/** Waits until the node has told of the shortage, and of its end, once more than before.
+/** Waits until the node has reported the pressure, and its end, once more than before.
  *  @returns a function that waits */
 export async function conditionOf(
   node: ShortNode,
@@ -157,7 +157,7 @@ export function isGivenUp(node: ShortNode, name: string): Promise<Pod> {
   );
 }
 
-/** Time from the node's word to the end of the pod, in ms. */
+/** Returns the time from the node's event to the pod's termination, in ms. */
 async function timeLeft(node: ShortNode, reason: string, pod: string): Promise<number> {
   const all = await node.events();
   const told = all.find((event) => event.involvedObject?.kind === 'Node' && event.reason === reason);
@@ -165,9 +165,10 @@ async function timeLeft(node: ShortNode, reason: string, pod: string): Promise<n
   return Date.parse(ended?.firstTimestamp ?? '') - Date.parse(told?.lastTimestamp ?? '');
 }
 
-/** The last one of the pods takes too much: they end, with the message that is due, and the node tells of it.
- *  @param graceMs for how long the node has to have been short
- *  @returns who has ended, in this order */
+/** Runs pods of which the last one exceeds the threshold: they are evicted with the expected message, and the
+ *  node reports it.
+ *  @param graceMs grace period of the soft threshold
+ *  @returns evicted pods, in this order */
 export async function whoEnds(
   node: ShortNode,
   takers: readonly Shortage[],
@@ -178,7 +179,7 @@ export async function whoEnds(
   const before = await evicted(node);
   const condition = await conditionOf(node, last);
   for (const taker of takers.slice(0, -1)) await takesIt(node, taker);
-  // It may have to end before it has everything.
+  // It may be evicted before it has used its amount.
   await node.run(podThat(last));
   await condition.begins();
   for (const { name, message } of takers.toReversed()) {
@@ -191,13 +192,13 @@ export async function whoEnds(
   return (await evicted(node)).slice(before.length);
 }
 
-/** An image may go as soon as it has come. */
+/** An image may be collected as soon as it has been pulled. */
 export const YOUNG_IMAGES_FLAG = '--minimum-image-ttl-duration=0s';
 
-/** What an image that nobody uses takes is wanted: it goes, and the node tells of it.
- *  @param fill has the disk of images be short; without the image it is not
- *  @param isThere whether the image is still there
- *  @returns pods that have ended */
+/** Fills the disk until an unused image must be collected, which the node reports.
+ *  @param fill fills the disk of images beyond the threshold; without the image it is below
+ *  @param isThere reports whether the image still exists
+ *  @returns evicted pods */
 export async function whoEndsBesideImage(
   node: ShortNode,
   fill: () => Promise<void>,
@@ -205,7 +206,7 @@ export async function whoEndsBesideImage(
 ): Promise<readonly string[]> {
   const before = await evicted(node);
   const condition = await conditionOf(node, DISK);
-  // A runtime may hear late of an image that came by another way than through it.
+  // A runtime may notice late an image that was imported without it.
   await eventually(isThere, { ...node.looks, what: 'the image is there' });
   await fill();
   await condition.begins();

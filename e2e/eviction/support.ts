@@ -1,11 +1,12 @@
-/** What the tests of eviction share: an agent that looks often, pods that use much, and what became of them. */
-import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
+/** Fixture of the eviction tests: an agent with a short housekeeping interval, greedy pods, and their
+ *  results. */
+import type { Event, Pod } from '#api/gen/core-v1.ts';
 import { TestAgent } from '../../testing/agent.ts';
 import type { TempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 import type { ShortNode } from './shortages.ts';
 
-/** Looks each second, and leaves a condition after two. */
+/** Housekeeping every second, and a transition period of two. */
 export const QUICK: readonly string[] = [
   '--housekeeping-interval=1s',
   '--eviction-pressure-transition-period=2s',
@@ -27,10 +28,10 @@ export const startAgent = ({ endpoint, flags, folder }: EvictionBench): Promise<
 export const isEvicted = ({ status }: Pod): boolean =>
   status?.phase === 'Failed' && status.reason === 'Evicted';
 
-/** What the agent calls a pod of a manifest, without the node. */
+/** Name of a pod of a manifest, without the suffix of the node. */
 const plain = (name: string): string => name.replace(/-n1$/, '');
 
-/** The node of an agent to which pods are applied: those of manifests would never end. */
+/** The node of an agent with pods applied through its API: static pods are never evicted. */
 export function shortNode(agent: TestAgent): ShortNode {
   const looks = { timeoutMs: 40_000, intervalMs: 50 };
   return {

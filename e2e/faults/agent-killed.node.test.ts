@@ -5,6 +5,7 @@ import { sleep, systemClock } from '#api/kit/clock.ts';
 import type { CriConnection } from '#cri/client/connection.ts';
 import { TestAgent } from '../../testing/agent.ts';
 import { createRandom, type Random } from '../../testing/random.ts';
+import { ofRound } from '../../testing/rounds.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { connectForTraces, pidOf, readTraces } from '../../testing/traces.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -18,9 +19,9 @@ import {
   SETTINGS_MANIFEST,
 } from './fleet.ts';
 
-const KILLS = 50;
-const CHECK_EVERY = 17;
-/** Longest time that an agent is left alone, in ms; it takes about half of this to start. */
+const KILLS = ofRound({ short: 18, long: 150 });
+const CHECK_EVERY = ofRound({ short: 9, long: 17 });
+/** Maximum lifetime of an agent, in ms; it takes about half of this to start. */
 const LONGEST_LIFE_MS = 1100;
 
 interface Run {
@@ -37,7 +38,7 @@ async function publish({ agent }: Run, member: Member): Promise<void> {
   else await agent.put(fileOf(member), manifestOf(member, agent.folder));
 }
 
-/** Ends the process of some container as a crash would. Not of a job's: that would rightly have failed then. */
+/** Kills the process of a random container, like a crash. Not of a job, which would then fail correctly. */
 async function killSomeProcess({ connection, agent, random, members }: Run): Promise<void> {
   const { containers } = await readTraces(connection, agent);
   const names = new Set(members.filter(({ kind }) => kind !== 'job').map(({ name }) => name));
@@ -51,7 +52,7 @@ async function killSomeProcess({ connection, agent, random, members }: Run): Pro
   if (pid > 1) killIfAlive(pid);
 }
 
-/** A container may end, and its process be gone, between the question for its PID and the signal. */
+/** A container may terminate between the query for its PID and the signal. */
 function killIfAlive(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
@@ -60,7 +61,7 @@ function killIfAlive(pid: number): void {
   }
 }
 
-/** Some changes, spread over the life of one agent, which then dies. */
+/** Applies some changes over the lifetime of one agent, which is then killed. */
 async function oneLife(run: Run): Promise<void> {
   const { agent, random, members } = run;
   agent.spawn();
@@ -74,7 +75,7 @@ async function oneLife(run: Run): Promise<void> {
   await agent.stop('SIGKILL');
 }
 
-/** Waits until the runtime and the disk hold what is wanted and nothing else. */
+/** Waits until the runtime and the disk match the desired state exactly. */
 async function settle({ agent, connection }: Run, members: readonly Member[]): Promise<void> {
   let last: readonly string[] = [];
   try {
@@ -90,7 +91,7 @@ async function settle({ agent, connection }: Run, members: readonly Member[]): P
   }
 }
 
-/** Container IDs and restart counts of the pods that nothing was done to. */
+/** Container IDs and restart counts of the unchanged pods. */
 async function identities(agent: TestAgent, members: readonly Member[]): Promise<unknown> {
   const pods = await agent.pods();
   return members.map(({ name }) => {
@@ -110,7 +111,9 @@ async function expectJobsRanOnce(agent: TestAgent): Promise<void> {
   }
 }
 
-test('an agent killed at 50 moments ends in exactly the desired state', { timeout: 400_000 }, async () => {
+test(`an agent killed at ${KILLS} moments ends in exactly the desired state`, {
+  timeout: 200_000 + KILLS * 4000,
+}, async () => {
   const random = createRandom();
   const seed = `TEST_SEED=${random.seed}`;
   const connection = connectForTraces(inject('criEndpoint'));
@@ -118,7 +121,7 @@ test('an agent killed at 50 moments ends in exactly the desired state', { timeou
   await using agent = await TestAgent.create({ endpoint: inject('criEndpoint'), folder });
   await mkdir(marksDir(agent.folder));
   const fleet = createFleet(20);
-  // One pod of each kind is left in peace.
+  // One pod of each kind is never changed.
   const still = fleet.slice(0, 5);
   const run: Run = { agent, connection, members: fleet.slice(5), random };
   try {

@@ -1,13 +1,14 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { isReady, TestAgent } from '../../testing/agent.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { connectForTraces, podUIDOf, readTraces } from '../../testing/traces.ts';
 import { eventually } from '../../testing/wait.ts';
 
-/** Far less than what is under way takes, far more than an agent that waits for none of it does on a busy machine. */
+/** Far less than the operations in flight take, far more than an agent that does not wait for them on a busy
+ *  machine. */
 const QUICK_MS = 3_000;
 
 const SLEEP = `trap 'exit 0' TERM; while :; do sleep 1000 & wait $!; done`;
@@ -77,7 +78,7 @@ test('running pods are adopted as they are, with their readiness, by each agent 
 }, async () => {
   await using agent = await createAgent();
   const never = { exec: { command: ['test', '-e', '/tmp/ready'] }, periodSeconds: 1 };
-  // Once only: it must not fail for want of time.
+  // Only once: it must not fail on a busy machine.
   const ready = {
     exec: { command: ['true'] },
     initialDelaySeconds: 1,
@@ -104,7 +105,7 @@ test('running pods are adopted as they are, with their readiness, by each agent 
   for (const signal of ['SIGTERM', 'SIGKILL', 'SIGTERM'] as const) {
     await agent.stop(signal);
     await agent.start();
-    // The very first status that the new agent shows already has it all.
+    // The first status of the new agent is already complete.
     await eventually(async () => (await agent.pods()).length === 4);
     const pods = await agent.pods();
     for (const pod of before) {
@@ -161,7 +162,7 @@ test('a sandbox that was under way when the agent died is finished, or removed w
   const connection = connectForTraces(inject('criEndpoint'));
   const names = Array.from({ length: 6 }, (_, index) => `half${index}`);
   for (const name of names) await agent.put(`${name}.json`, manifest(name));
-  // Dies at the first sandbox that shows; others are being made.
+  // Killed at the first sandbox that appears; others are being created.
   await eventually(async () => (await readTraces(connection, agent)).sandboxes.length > 0, { intervalMs: 5 });
   await agent.stop('SIGKILL');
   await agent.drop('half0.json');

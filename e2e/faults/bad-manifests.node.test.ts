@@ -4,8 +4,8 @@ import { mkdir, rm, rmdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { type FieldError, formatFieldError } from '#api/meta/field-error.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { isReady, TestAgent } from '../../testing/agent.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -100,7 +100,7 @@ const createAgent = async (): Promise<TestAgent> =>
 const textOf = ({ origin, errors }: Problem): string =>
   `${origin.document} ${errors.map(formatFieldError).join('; ')}`;
 
-/** What the API and the events should tell of the manifest and do not. */
+/** Returns the problems of the manifest that the API and the events should report and do not. */
 async function missingIn(
   agent: TestAgent,
   { file, document, says }: BadManifest,
@@ -122,19 +122,19 @@ async function missingIn(
   return checks.filter(([, holds]) => !holds).map(([what]) => `${file}: ${what}: ${text}`);
 }
 
-test('each bad manifest is told with its place and fault, and the good ones run', async () => {
+test('each bad manifest is reported with its position and error, and the good ones run', async () => {
   await using agent = await createAgent();
   await agent.put('a-good.yaml', good('first'));
   for (const { file, content } of BAD) await agent.put(file, content);
   await mkdir(join(agent.manifests, 'folder.yaml'));
   await symlink('loop.yaml', join(agent.manifests, 'loop.yaml'));
-  // A pipe without a writer would hold up who opens it.
+  // Opening a pipe without a writer would block.
   await promisify(execFile)('mkfifo', [join(agent.manifests, 'pipe.yaml')]);
   await agent.put('z-good.yaml', good('last'));
 
   await Promise.all(['first', 'fine', 'last'].map((name) => agent.waitFor(name, isReady)));
   for (const bad of BAD) expect(await missingIn(agent, bad)).toEqual([]);
-  // Node's recursive removal stumbles over a folder beside a link to itself.
+  // Node's recursive removal fails on a folder beside a link to itself.
   await rm(join(agent.manifests, 'loop.yaml'));
   await rmdir(join(agent.manifests, 'folder.yaml'));
   expect((await agent.pods()).map(({ metadata }) => metadata?.name)).toEqual([
@@ -161,7 +161,7 @@ test('a running pod outlives the faults of its file and changes when that is rep
       metadata: { uid: before.metadata?.uid },
       status: { containerStatuses: before.status?.containerStatuses },
     });
-    // The same content again ends the problem and nothing else.
+    // The same content again clears the problem and changes nothing else.
     await agent.put('web.yaml', good('web'));
     await eventually(async () => (await problemsOf(agent, 'web.yaml')).length === 0);
   }

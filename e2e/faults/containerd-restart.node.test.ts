@@ -28,10 +28,11 @@ async function kill({ containerd }: TestContainerd): Promise<void> {
   await ended;
 }
 
-/** Far less than calls to a runtime may take, far more than an agent that waits for none does on a busy machine. */
+/** Far less than the timeout of runtime calls, far more than an agent that does not wait needs on a busy
+ *  machine. */
 const QUICK_MS = 3_000;
 
-/** An agent must end at once, runtime or not. */
+/** An agent must exit at once, with or without a runtime. */
 async function expectQuickStop(agent: TestAgent): Promise<void> {
   const startMs = performance.now();
   expect(await agent.stop('SIGTERM')).toBe(0);
@@ -55,7 +56,7 @@ test('pods survive a killed containerd; what died meanwhile is restarted; new po
 
   await kill(runtime);
   process.kill(victimPid, 'SIGKILL');
-  // A manifest that comes while the runtime is away waits for it.
+  // A manifest added while the runtime is unavailable waits for it.
   await agent.put('four.json', manifest('four'));
 
   await agent.waitFor('four', isReady, 30_000);

@@ -19,14 +19,14 @@ async function createSmallFolder(): Promise<TempDir> {
   return {
     path: folder.path,
     async [Symbol.asyncDispose]() {
-      // Whoever looks at all mounts of the machine holds this one for a moment.
+      // Processes that inspect all mounts of the machine hold this one for a moment.
       await eventually(() => run('umount', [root]));
       await folder[Symbol.asyncDispose]();
     },
   };
 }
 
-/** Takes every byte that is left. Returns how to give them back. */
+/** Allocates every free byte. Returns a function that releases them. */
 async function fill(dir: string): Promise<() => Promise<void>> {
   const path = join(dir, 'ballast');
   const file = await open(path, 'w');

@@ -1,6 +1,7 @@
-/** Twenty pods of five kinds that a fault test starts, changes and stops, and what must be there at the end. */
+/** Fleet of twenty pods of five kinds that a fault test starts, changes and stops, with its expected final
+ *  state. */
 import { join } from 'node:path';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import type { Random } from '../../testing/random.ts';
 import { containerNameOf, podUIDOf, type Traces } from '../../testing/traces.ts';
 
@@ -10,7 +11,7 @@ export type FleetKind = (typeof KINDS)[number];
 export interface Member {
   readonly name: string;
   readonly kind: FleetKind;
-  /** Counts the changes of the manifest; undefined while the pod is not wanted. */
+  /** Counts the changes of the manifest; undefined while the pod is not desired. */
   version: number | undefined;
 }
 
@@ -27,7 +28,7 @@ export const marksDir = (folder: string): string => join(folder, 'marks');
 
 const SLEEP = `trap 'exit 0' TERM; while :; do sleep 1000 & wait $!; done`;
 
-/** The manifest of one version. The label `version` tells versions apart in the answers. */
+/** Returns the manifest of one version. The label `version` distinguishes versions in responses. */
 export function manifestOf(member: Member, folder: string): string {
   const { name, kind, version } = member;
   const mark = (container: string): string => `echo ran >> /marks/${name}.${version}.${container}`;
@@ -96,7 +97,7 @@ export const SETTINGS_MANIFEST: string = JSON.stringify({
   data: { key: 'value' },
 });
 
-/** One change somewhere: appear, change, go, or nothing but another look. */
+/** Makes one random change: create, update, delete, or only rewrite. */
 export function mutate(members: readonly Member[], random: Random): Member {
   const member = random.pick(members);
   const versions = (member.version ?? random.below(1_000_000)) + 1;
@@ -104,7 +105,7 @@ export function mutate(members: readonly Member[], random: Random): Member {
   return member;
 }
 
-/** Every way in which what is there differs from what should be; empty when all is well. */
+/** Returns every difference between the observed and the desired state. */
 export function differences(
   members: readonly Member[],
   pods: readonly Pod[],

@@ -1,13 +1,13 @@
-/** What an agent retains of pods that came and went: of each no more than its events, which are bounded. */
+/** Memory retained by an agent for deleted pods: only their events, which are bounded. */
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { formatPlatconfig } from '#agent/certs/platconfig.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { type FakeCri, startFakeCri } from '#cri/fake/fake-cri.ts';
-import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
+import { startTestPlane, type TestPlane } from '#plane/main.fixture.ts';
 import { TestAgent } from '../../testing/agent.ts';
-import { type Held, heldStrings } from '../../testing/heap-snapshot.ts';
+import { type Held, retainedStrings } from '../../testing/heap-snapshot.ts';
 import { testProgram } from '../../testing/programs.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -20,9 +20,9 @@ const LOOKS = 5;
 
 /** Members that are allowed to know of pods that are gone. Events are retained for the local API, for repeats and until they are sent, all within bounds of their own; cgroups
  *  that were given up until all are looked at next. */
-const BOUNDED = ['kept', 'groupOf', 'bucketOf', 'unsent', 'onServer', '#givenUp'];
+const BOUNDED = ['stored', 'groupOf', 'bucketOf', 'unsent', 'onServer', '#removing'];
 
-/** Most kinds of what an agent does for a pod; every fifth one does its work and ends. */
+/** Uses most features of an agent; every fifth pod runs to completion. */
 function podOf(name: string, index: number): object {
   const container = { image: IMAGE, imagePullPolicy: 'Never' };
   return {
@@ -127,11 +127,11 @@ test('nothing of a pod is retained when it is gone', { timeout: 180_000 }, async
   const names = Array.from({ length: COUNT }, (_, index) => `gone-${index}`);
   const uids = await comeAndGo(plane, fake, names);
   const pattern = new RegExp(`gone-\\d+|${uids.join('|')}`);
-  expect(await heldStrings(await takeSnapshot(agent, heapDir), pattern)).not.toEqual([]);
-  // What was last looked at may stay somewhere; what is retained of each pod is a leak. What goes on is waited for.
+  expect(await retainedStrings(await takeSnapshot(agent, heapDir), pattern)).not.toEqual([]);
+  // The last object may be retained somewhere; retention of every pod is a leak. Work in flight is awaited.
   let leaks: readonly Held[] = [];
   for (let look = 0; look < LOOKS; look += 1) {
-    const held = await heldStrings(await takeSnapshot(agent, heapDir), pattern, BOUNDED);
+    const held = await retainedStrings(await takeSnapshot(agent, heapDir), pattern, BOUNDED);
     leaks = held.filter(({ count }) => count >= COUNT / 8);
     if (leaks.length === 0) break;
   }

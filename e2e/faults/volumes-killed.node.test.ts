@@ -1,27 +1,28 @@
 import { readdir, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
+import type { Volume } from '#api/gen/core-v1.ts';
 import { sleep, systemClock } from '#api/kit/clock.ts';
-import type { Volume } from '#api/schema/gen/core-v1.ts';
-import { createTestDisks } from '#volumes/devices/test-disk.ts';
-import { mountsBeneath, parseMountInfo } from '#volumes/mountinfo.ts';
+import { createTestDisks } from '#volumes/devices/disk.fixture.ts';
+import { mountsBeneath, parseMountInfo } from '#volumes/mount/mountinfo.ts';
 import { isReady, TestAgent } from '../../testing/agent.ts';
 import { createRandom } from '../../testing/random.ts';
+import { ofRound } from '../../testing/rounds.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 import { claimed, configMap, pod, secret, sh, WAIT } from '../lifecycle/support.ts';
 
-const KILLS = 200;
-const CHECK_EVERY = 40;
-/** An agent takes about half of this until it works on volumes. */
+const KILLS = ofRound({ short: 40, long: 600 });
+const CHECK_EVERY = ofRound({ short: 20, long: 40 });
+/** An agent needs about half of this before it works on volumes. */
 const LONGEST_LIFE_MS = 600;
 
-/** What each pod has, and where its volumes are mounted beneath its folder. */
+/** Volumes of each pod, and their mount points below its folder. */
 interface Kind {
   readonly volumes: readonly Volume[];
   readonly devices?: readonly string[];
   readonly mounts: readonly string[];
-  /** The claim of the disk that it has. */
+  /** The claim of its disk. */
   readonly disk?: 'disk' | 'raw';
 }
 
@@ -59,7 +60,7 @@ function manifestOf(name: string, { volumes, devices = [] }: Kind): string {
   return pod(name, { volumes, containers: [container] });
 }
 
-/** Every mount beneath the agent's root, with pods by their names and without what varies from one to the next. */
+/** Returns every mount below the agent's root, with pods by name and without variable parts. */
 async function mountsOf(agent: TestAgent): Promise<readonly string[]> {
   const root = await realpath(agent.root);
   const names = new Map(
@@ -94,7 +95,7 @@ const wanted = (present: ReadonlySet<string>): Held => ({
   mounts: expectedMounts(present),
 });
 
-/** What there is once just the wanted pods run with just their mounts, or after a time in which they should. */
+/** Returns the state once exactly the desired pods run with exactly their mounts, or on timeout. */
 async function settled(agent: TestAgent, present: ReadonlySet<string>): Promise<Held> {
   for (const name of present) await agent.waitFor(name, isReady, 60_000);
   const look = async (): Promise<Held> => ({
@@ -102,13 +103,15 @@ async function settled(agent: TestAgent, present: ReadonlySet<string>): Promise<
     mounts: await mountsOf(agent),
   });
   const target = JSON.stringify(wanted(present));
-  // What an attempt that failed holds up is tried again after its backoff.
+  // Failed attempts are retried after their backoff.
   const patience = { timeoutMs: 40_000, intervalMs: 100 };
   await eventually(async () => JSON.stringify(await look()) === target, patience).catch(() => undefined);
   return look();
 }
 
-test('an agent killed at 200 moments ends with exactly the wanted mounts', { timeout: 600_000 }, async () => {
+test(`an agent killed at ${KILLS} moments ends with exactly the wanted mounts`, {
+  timeout: 200_000 + KILLS * 2500,
+}, async () => {
   const random = createRandom();
   await using disks = await createTestDisks();
   const [disk, raw] = [await disks.disk(16), await disks.disk(8)];

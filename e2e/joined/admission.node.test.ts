@@ -1,21 +1,20 @@
-/** What a node refuses though it was given it, and how the API server is told. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+/** Rejection of bound pods by the node, and its report to the API server. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
 import { sh, WAIT } from '../lifecycle/support.ts';
-import { type Joined, startJoined } from './support.ts';
+import { useJoined } from './support.ts';
 
 const failed = ({ status }: Pod): boolean => status?.phase === 'Failed';
 
 const { apiGroupDomain } = VOCABULARIES.plat;
 
 describe('admission on the node', () => {
-  let joined: Joined;
+  const joined = useJoined();
   beforeAll(async () => {
-    joined = await startJoined();
-    // Before that it is not known what the node has.
+    // Allocatable is not known before.
     await eventually(async () => {
       const { json } = (await joined.plane.get('/api/v1/nodes/n1')) as {
         json: { status?: { allocatable?: object } };
@@ -23,7 +22,6 @@ describe('admission on the node', () => {
       return json.status?.allocatable !== undefined;
     });
   });
-  afterAll(() => joined[Symbol.asyncDispose]());
 
   test('runs a pod with the handler of its class', async () => {
     const api = `/apis/node.${apiGroupDomain}/v1`;

@@ -1,23 +1,18 @@
-/** Volumes of a real CSI driver on a joined node, attached by an attacher outside. */
+/** Volumes of a real CSI driver on a joined node, attached by an external attacher. */
 import { Buffer } from 'node:buffer';
 import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { CSIPersistentVolumeSource, Event, Node, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
+import type { CSIDriverSpec, CSINode, CSINodeDriver, VolumeAttachment } from '#api/gen/storage-v1.ts';
 import { attachmentName } from '#api/meta/volume-names.ts';
-import type {
-  CSIPersistentVolumeSource,
-  Event,
-  Node,
-  PersistentVolumeClaim,
-} from '#api/schema/gen/core-v1.ts';
-import type { CSIDriverSpec, CSINode, CSINodeDriver, VolumeAttachment } from '#api/schema/gen/storage-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import {
   conditionFile,
   type RecordedCall,
   type TestDriverOptions,
-} from '#volumes/csi/testing/driver-options.ts';
-import { startTestDriver, type TestDriver } from '#volumes/csi/testing/start-driver.ts';
+} from '#volumes/csi/driver-options.fixture.ts';
+import { startTestDriver, type TestDriver } from '#volumes/csi/start-driver.fixture.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 import { sh, WAIT } from '../lifecycle/support.ts';
@@ -91,7 +86,7 @@ async function allowAttaching(joined: Joined): Promise<void> {
   });
 }
 
-/** A pod that has the claim, or what else is its volume. */
+/** A pod with the claim, or with another volume. */
 const userOf = (volume: object = { persistentVolumeClaim: { claimName: 'disk' } }): object => ({
   volumes: [{ name: 'disk', ...volume }],
   containers: [
@@ -112,7 +107,7 @@ async function startWorld(
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await createTempDir('na-csi-'));
   let driver: TestDriver | undefined;
-  // It ends last: the agent gives back what pods of failed tests have.
+  // Stopped last: the agent unmounts the volumes of failed tests' pods.
   stack.defer(() => driver?.[Symbol.asyncDispose]());
   const joined = stack.use(await startJoined(flags));
   driver = await startTestDriver({
@@ -126,7 +121,7 @@ async function startWorld(
   return { joined, driver, [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose]() };
 }
 
-/** What the node's CSINode says of the driver, once it does. */
+/** Waits for the driver's entry in the node's CSINode. */
 const toldOf = ({ plane }: Joined): Promise<CSINodeDriver> =>
   eventually(async () => {
     const { spec } = (await plane.get(`/apis/${STORAGE}/csinodes/${NODE}`)).json as CSINode;
@@ -180,7 +175,8 @@ test('a volume is attached from outside, mounted by its driver, and given back',
   await joined.agent.start();
   await joined.remove('p');
   await joined.isGone('p');
-  // Without a grace period the server forgets the pod at once, and the node undoes its volumes afterwards.
+  // Without a grace period the server deletes the pod at once, and the node tears down its volumes
+  // afterwards.
   await eventually(async () => (await driver.methods()).length === 4, { timeoutMs: 20_000 });
   expect(await driver.methods()).toEqual(ROUND);
   await eventually(async () => (await plane.get(ATTACHMENT)).status === 404, { timeoutMs: 20_000 });
@@ -253,7 +249,7 @@ test('a volume grows while a pod has it, and its claim says so', async () => {
   await eventually(() => eventOf(joined, 'FileSystemResizeSuccessful'));
 });
 
-test('a volume of a pod itself has its pod, its tokens and its group, and tells of its health', async () => {
+test('an inline volume gets its pod’s information, tokens and group, and reports its health', async () => {
   await using world = await startWorld({ capabilities: ['GET_VOLUME_STATS', 'VOLUME_CONDITION'] }, [
     '--feature-gates=CSIVolumeHealth=true',
     '--volume-stats-agg-period=1s',
@@ -313,7 +309,7 @@ test('a volume of a pod itself has its pod, its tokens and its group, and tells 
   });
 });
 
-test('an agent that attaches by itself makes the attachment, tells why it fails, and takes it back', async () => {
+test('an agent that attaches by itself creates the attachment, reports its failures, and deletes it', async () => {
   await using world = await startWorld({}, ['--enable-controller-attach-detach=false']);
   const { joined, driver } = world;
   const { plane } = joined;
@@ -331,8 +327,8 @@ test('an agent that attaches by itself makes the attachment, tells why it fails,
 
   const attachment = await eventually(
     async () => {
-      const answer = await plane.get(ATTACHMENT);
-      return answer.status === 200 ? (answer.json as VolumeAttachment) : undefined;
+      const response = await plane.get(ATTACHMENT);
+      return response.status === 200 ? (response.json as VolumeAttachment) : undefined;
     },
     { timeoutMs: 20_000, what: 'the attachment' },
   );
@@ -374,9 +370,9 @@ test('an agent that attaches by itself makes the attachment, tells why it fails,
   expect(await driver.methods()).toEqual(ROUND);
   const detachError = { message: 'the disk is still busy', time: '2026-01-01T00:00:00Z' };
   await joined.patch(`${ATTACHMENT}/status`, { status: { detachError } });
-  const told = await eventually(() => eventOf(joined, 'FailedDetachVolume'), { timeoutMs: 20_000 });
-  expect(told.involvedObject).toMatchObject({ kind: 'Node', name: NODE });
-  expect(told.message).toContain('the disk is still busy');
+  const reported = await eventually(() => eventOf(joined, 'FailedDetachVolume'), { timeoutMs: 20_000 });
+  expect(reported.involvedObject).toMatchObject({ kind: 'Node', name: NODE });
+  expect(reported.message).toContain('the disk is still busy');
   await joined.patch(ATTACHMENT, { metadata: { finalizers: null } });
   await eventually(async () => (await joined.agent.pods()).length === 0, { timeoutMs: 20_000 });
 });

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestPlugin, type TestPlugin } from '#agent/resources/devices/testing/start-plugin.ts';
-import type { Node } from '#api/schema/gen/core-v1.ts';
+import { startTestPlugin, type TestPlugin } from '#agent/resources/devices/start-plugin.fixture.ts';
+import type { Node } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { createPodResourcesClient } from '#cri/client/pod-resources.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
@@ -30,7 +30,7 @@ afterAll(async () => {
 async function start(devices: string): Promise<TestPlugin> {
   const dir = join(joined.agent.root, 'device-plugins');
   const agentSocket = `${agentComponent}.sock`;
-  // From then on plugins are taken; what there was of them before is removed.
+  // Plugins are registered from now on; earlier sockets are removed.
   await eventually(() => existsSync(join(dir, agentSocket)), {
     timeoutMs: 20_000,
     what: 'the socket for plugins',
@@ -45,14 +45,14 @@ async function start(devices: string): Promise<TestPlugin> {
   });
 }
 
-/** Waits until the node tells of as many devices, and of as many healthy ones. */
+/** Waits until the node reports this capacity and this many healthy devices. */
 async function tells(capacity: string, allocatable: string): Promise<void> {
   await eventually(
     async () => {
-      const answer = await joined.plane.get(`/api/v1/nodes/${NODE}`);
-      const { status } = answer.json as Node;
-      const told = [status?.capacity?.[RESOURCE], status?.allocatable?.[RESOURCE]];
-      if (told.join() !== [capacity, allocatable].join()) throw new Error(`it tells ${told.join()}`);
+      const response = await joined.plane.get(`/api/v1/nodes/${NODE}`);
+      const { status } = response.json as Node;
+      const reported = [status?.capacity?.[RESOURCE], status?.allocatable?.[RESOURCE]];
+      if (reported.join() !== [capacity, allocatable].join()) throw new Error(`reported: ${reported.join()}`);
       return true;
     },
     { timeoutMs: 20_000, what: `the node tells of ${capacity} devices, ${allocatable} of them healthy` },
@@ -61,7 +61,7 @@ async function tells(capacity: string, allocatable: string): Promise<void> {
 
 const limits = (count: number): object => ({ resources: { limits: { [RESOURCE]: String(count) } } });
 
-test('the node tells of devices and their health, and pods have them', async () => {
+test('the node reports devices and their health, and pods use them', async () => {
   const plugin = await start('z1 z2@0');
   await tells('2', '2');
   plugin.tell('z1 z2@0 z3!');

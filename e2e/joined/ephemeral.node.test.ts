@@ -1,8 +1,8 @@
-/** Volumes whose claims are made for one pod: by the server's controller, and used by the agent. */
+/** Generic ephemeral volumes: claims created by the server's controller and used by the agent. */
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { PersistentVolumeClaim, Pod } from '#api/schema/gen/core-v1.ts';
+import type { PersistentVolumeClaim, Pod } from '#api/gen/core-v1.ts';
 import { eventually } from '../../testing/wait.ts';
 import { isRunning, sh, WAIT } from '../lifecycle/support.ts';
 import { type Joined, startJoined } from './support.ts';
@@ -29,8 +29,8 @@ const user = {
 };
 
 const claimOf = async ({ plane }: Joined, name: string): Promise<PersistentVolumeClaim | undefined> => {
-  const answer = await plane.get(`${CLAIMS}/${name}`);
-  return answer.status === 200 ? (answer.json as PersistentVolumeClaim) : undefined;
+  const response = await plane.get(`${CLAIMS}/${name}`);
+  return response.status === 200 ? (response.json as PersistentVolumeClaim) : undefined;
 };
 
 async function makeVolume({ plane, agent }: Joined, name: string): Promise<string> {
@@ -47,10 +47,10 @@ async function makeVolume({ plane, agent }: Joined, name: string): Promise<strin
 }
 
 const messagesOf = async ({ plane }: Joined, pod: string): Promise<string> => {
-  const answer = await plane.get(
+  const response = await plane.get(
     `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=${pod},reason=FailedMount`,
   );
-  return (answer.json as { items: readonly { message?: string }[] }).items
+  return (response.json as { items: readonly { message?: string }[] }).items
     .map(({ message }) => message)
     .join('\n');
 };
@@ -88,6 +88,6 @@ test('ephemeral: the claim is named, owned and used, goes with the pod, and a fo
       'PersistentVolumeClaim default/thief-scratch was not created for pod default/thief (pod is not owner)',
     ),
   );
-  // The event may be there before the status.
+  // The event may precede the status.
   await joined.shows('thief', waitsForVolumes);
 });

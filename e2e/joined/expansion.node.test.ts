@@ -1,8 +1,8 @@
-/** Volumes that become larger: the node lets their file systems grow, and their claims say so. */
+/** Volume expansion: the node expands file systems, and claims report it. */
 import { expect, test } from 'vitest';
-import type { Event, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
+import type { Event, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { createTestDisks } from '#volumes/devices/test-disk.ts';
+import { createTestDisks } from '#volumes/devices/disk.fixture.ts';
 import { eventually } from '../../testing/wait.ts';
 import { sh } from '../lifecycle/support.ts';
 import { type Joined, NODE, STRATEGIC, startJoined } from './support.ts';

@@ -1,6 +1,6 @@
-/** Pods of a joined node that take more of its disk than they may: what the server is told of them. */
+/** Eviction of joined pods that exceed their disk limits, as reported to the server. */
 import { expect, test } from 'vitest';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { eventually } from '../../testing/wait.ts';
 import { hasPhase, pod, sh } from '../lifecycle/support.ts';
 import { startJoined } from './support.ts';
@@ -31,7 +31,7 @@ test('pods of the server and mirrors of static pods are shown as evicted', async
   };
   const theirs = await ends('theirs');
   await ends('own-n1');
-  // Events are not kept for the next agent.
+  // Events are not persisted for the next agent.
   await eventually(
     async () => {
       const path = '/api/v1/namespaces/default/events?fieldSelector=reason=Evicted';
@@ -43,7 +43,7 @@ test('pods of the server and mirrors of static pods are shown as evicted', async
     { what: 'both are told of in events' },
   );
 
-  // It stays, for whoever made it to look at, and is not started again.
+  // It stays for inspection and is not restarted.
   await joined.agent.stop('SIGKILL');
   await joined.agent.start();
   const terminated = ({ status }: Pod): boolean =>

@@ -1,19 +1,15 @@
 /** Static pods of a joined node, as the API server shows them. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { isReady } from '../../testing/agent.ts';
 import { containerId, isRunning, pod, sh, WAIT } from '../lifecycle/support.ts';
-import { type Joined, startJoined } from './support.ts';
+import { useJoined } from './support.ts';
 
 const { configMirror, configSource } = VOCABULARIES.plat;
 const manifest = (name: string, script = WAIT): string => pod(name, { containers: [sh('c', script)] });
 
 describe.concurrent('mirror pods', () => {
-  let joined: Joined;
-  beforeAll(async () => {
-    joined = await startJoined();
-  });
-  afterAll(() => joined[Symbol.asyncDispose]());
+  const joined = useJoined();
 
   test('show a static pod, its status too, and go with its manifest', async () => {
     await joined.agent.put('seen.json', manifest('seen'));
@@ -26,7 +22,7 @@ describe.concurrent('mirror pods', () => {
     expect(await joined.onServer('seen-n1')).toBeUndefined();
   });
 
-  test('are made anew when somebody deletes them, and nothing is restarted', async () => {
+  test('are created again when they are deleted, and nothing is restarted', async () => {
     await joined.agent.put('kept.json', manifest('kept'));
     const before = await joined.shows('kept-n1', isReady);
     await joined.remove('kept-n1');

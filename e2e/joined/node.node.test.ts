@@ -1,32 +1,28 @@
-/** The node that a real agent makes of its machine and its runtime. */
+/** The Node object of a real agent. */
 import { arch, availableParallelism, release } from 'node:os';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Lease } from '#api/schema/gen/coordination-v1.ts';
-import type { Event, Node } from '#api/schema/gen/core-v1.ts';
+import { describe, expect, test } from 'vitest';
+import type { Lease } from '#api/gen/coordination-v1.ts';
+import type { Event, Node } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
 import { sh, WAIT } from '../lifecycle/support.ts';
-import { type Joined, NODE, startJoined } from './support.ts';
+import { NODE, useJoined } from './support.ts';
 
 const { plat } = VOCABULARIES;
 const GO_ARCH: Readonly<Record<string, string>> = { x64: 'amd64' };
 
-let joined: Joined;
-beforeAll(async () => {
-  joined = await startJoined([
-    '--node-labels=rack=r1',
-    '--system-reserved=cpu=100m',
-    '--node-status-max-images=1',
-    '--node-status-update-frequency=1s',
-  ]);
-});
-afterAll(() => joined[Symbol.asyncDispose]());
+const joined = useJoined([
+  '--node-labels=rack=r1',
+  '--system-reserved=cpu=100m',
+  '--node-status-max-images=1',
+  '--node-status-update-frequency=1s',
+]);
 
 async function get<T>(path: string): Promise<T> {
-  const answer = await joined.plane.get(path);
-  if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`);
-  return answer.json as T;
+  const response = await joined.plane.get(path);
+  if (response.status !== 200) throw new Error(`${path}: ${response.status} ${response.text}`);
+  return response.json as T;
 }
 const node = (): Promise<Node> => get(`/api/v1/nodes/${NODE}`);
 const lease = (): Promise<Lease> =>
@@ -70,7 +66,7 @@ describe('the node of an agent', () => {
     expect(status?.addresses?.map(({ type }) => type)).toEqual(['InternalIP', 'Hostname']);
   });
 
-  test('is alive, and tells what happens', async () => {
+  test('renews its lease, and emits events', async () => {
     const { metadata } = await readyNode();
     const { metadata: owned, spec } = await eventually(lease);
     expect(owned?.ownerReferences?.[0]?.uid).toBe(metadata?.uid);
@@ -85,7 +81,7 @@ describe('the node of an agent', () => {
     );
   });
 
-  test('stays as it was told when the agent stops, and is found again', async () => {
+  test('is preserved when the agent stops, and found again', async () => {
     const before = await readyNode();
     const { spec: old } = await eventually(lease);
     expect(await joined.agent.stop()).toBe(0);
@@ -97,7 +93,7 @@ describe('the node of an agent', () => {
     expect(ready(after)?.lastTransitionTime).toBe(ready(before)?.lastTransitionTime);
   });
 
-  test('takes well-known labels of another configuration, and no other labels and taints', async () => {
+  test('gets the well-known labels of another configuration, and no other labels and taints', async () => {
     const zone = `topology.${plat.domain}/zone`;
     await joined.agent.stop();
     await joined.agent.start([`--node-labels=rack=r2,${zone}=z1`, '--register-with-taints=a=b:NoSchedule']);

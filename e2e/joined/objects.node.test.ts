@@ -1,19 +1,15 @@
-/** What pods of the API server get from there: Secrets, ConfigMaps, tokens, and the addresses of services. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+/** API objects used by pods: Secrets, ConfigMaps, tokens, and the addresses of services. */
+import { describe, expect, test } from 'vitest';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
 import { containerId, isWaiting, sh, WAIT } from '../lifecycle/support.ts';
-import { type Joined, startJoined } from './support.ts';
+import { useJoined } from './support.ts';
 
 const CORE = '/api/v1/namespaces/default';
 
 describe.concurrent('objects of the API server', () => {
-  let joined: Joined;
-  beforeAll(async () => {
-    joined = await startJoined();
-  });
-  afterAll(() => joined[Symbol.asyncDispose]());
+  const joined = useJoined();
 
   async function create(resource: string, object: object): Promise<void> {
     const { status, text } = await joined.plane.post(`${CORE}/${resource}`, { apiVersion: 'v1', ...object });
@@ -54,7 +50,7 @@ describe.concurrent('objects of the API server', () => {
     expect(await inside(pod, 'echo $word')).toBe('now\n');
   });
 
-  test('come with a token that the server takes', async () => {
+  test('come with a token that the server accepts', async () => {
     await joined.run('account', { automountServiceAccountToken: true, containers: [sh('c', WAIT)] });
     const pod = await joined.shows('account', isReady);
     const [mount] = pod.spec?.containers[0]?.volumeMounts ?? [];
@@ -62,15 +58,15 @@ describe.concurrent('objects of the API server', () => {
     expect(await inside(pod, `cat ${mount?.mountPath}/namespace`)).toBe('default');
     expect(await inside(pod, `cat ${mount?.mountPath}/ca.crt`)).toContain('BEGIN CERTIFICATE');
     const headers = { authorization: `Bearer ${token}` };
-    const answer = await joined.plane.call('GET', '/api', { anonymous: true, headers });
-    expect(answer.status).toBe(200);
+    const response = await joined.plane.call('GET', '/api', { anonymous: true, headers });
+    expect(response.status).toBe(200);
   });
 
   test('include the services that there are', async () => {
     const ports = [{ name: 'main', port: 80 }];
     const spec = { clusterIP: '10.0.0.99', ports };
     await create('services', { kind: 'Service', metadata: { name: 'shop-front' }, spec });
-    // The agent hears of services in its own time.
+    // The agent's watch of services may lag.
     const pod = await eventually(async () => {
       const name = `links-${performance.now().toFixed(0)}`;
       await joined.run(name, { containers: [sh('c', WAIT)] });

@@ -1,11 +1,12 @@
-/** A node whose API server goes away and comes back: what runs runs on, what is to run runs, and nothing is done twice. */
+/** A node whose API server becomes unavailable and returns: pods keep running or start, and nothing is done
+ *  twice. */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { unmountUnder } from '#agent/runtime/managed/purge.ts';
-import type { PersistentVolumeSpec, Pod } from '#api/schema/gen/core-v1.ts';
+import type { PersistentVolumeSpec, Pod } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { rootCaName } from '#plane/admission/service-account/token-volume.ts';
+import { rootCaName } from '#plane/resources/core/root-ca-name.ts';
 import { isReady } from '../../testing/agent.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -18,7 +19,7 @@ const killed = (joined: Joined, pod: Pod) =>
   joined.cri.runtime.stopContainer({ containerId: containerId(pod, 'c'), timeout: 0n });
 
 describe('a node whose API server is away', () => {
-  test('restarts what ends, and tells it when the server is back', async () => {
+  test('restarts containers, and reports it when the server is back', async () => {
     await using joined = await startJoined();
     await joined.run('stays', { containers: [sh('c', WAIT)] });
     await joined.run('falls', { containers: [sh('c', WAIT)] });
@@ -32,7 +33,7 @@ describe('a node whose API server is away', () => {
     expect(containerId(await joined.shows('stays', isReady), 'c')).toBe(containerId(stays, 'c'));
   });
 
-  test('starts its pods with what it saved, and ends what was deleted meanwhile', async () => {
+  test('starts its pods from saved objects, and stops pods deleted meanwhile', async () => {
     await using plugins = await createTempDir('na-flex-');
     await installKeeper(plugins.path);
     await using joined = await startJoined([`--volume-plugin-dir=${plugins.path}`]);
@@ -45,7 +46,7 @@ describe('a node whose API server is away', () => {
     await joined.plane.post(`${CORE}/configmaps`, config);
     await using data = await createTempDir('na-data-');
     await makeClaim(joined, 'kept', { hostPath: { path: data.path } });
-    // No pod names its secret.
+    // No pod references its secret.
     await joined.plane.post('/api/v1/namespaces', {
       apiVersion: 'v1',
       kind: 'Namespace',
@@ -96,11 +97,11 @@ describe('a node whose API server is away', () => {
     await isSaved(joined, needs);
 
     await joined.agent.stop('SIGKILL');
-    // The server alone knows of this one's end.
+    // Only the server knows that this one is deleted.
     await joined.remove('deleted', { gracePeriodSeconds: 0 });
     await joined.isGone('deleted');
     await joined.plane.stop();
-    // What a boot of the node leaves of a pod.
+    // The state of a pod after a reboot of the node.
     for (const { id } of await sandboxesOf(joined, needs)) {
       await joined.cri.runtime.stopPodSandbox({ podSandboxId: id });
       await joined.cri.runtime.removePodSandbox({ podSandboxId: id });
@@ -112,14 +113,14 @@ describe('a node whose API server is away', () => {
     expect(renewed.metadata?.uid).toBe(needs.metadata?.uid);
     // Nobody issues others.
     expect(await tokensOf(joined, needs)).toEqual(tokens);
-    // A container runs a while before it has said anything.
+    // A container runs for a moment before its first output.
     await expect
       .poll(() => readFile(join(data.path, 'log'), 'utf8'), { timeout: 20_000 })
       .toBe('started\nstarted\n');
     await joined.agent.waitFor('deleted', isReady);
 
     await joined.plane.restart();
-    // An agent that waits for its server asks every few seconds.
+    // An agent that waits for its server retries every few seconds.
     await eventually(async () => (await joined.agent.pod('deleted')) === undefined, { timeoutMs: 30_000 });
     await joined.shows('needs', (pod) => containerId(pod, 'c') === containerId(renewed, 'c'));
     expect(containerId(await joined.shows('healthy', isReady), 'c')).toBe(containerId(healthy, 'c'));
@@ -127,7 +128,7 @@ describe('a node whose API server is away', () => {
   });
 });
 
-/** A driver whose volumes hold what it was told of them. */
+/** A driver whose volumes contain its parameters. */
 async function installKeeper(plugins: string): Promise<void> {
   const folder = join(plugins, 'acme~keeper');
   await mkdir(folder);
@@ -167,8 +168,7 @@ async function makeClaim({ plane }: Joined, name: string, source: PersistentVolu
   if (status !== 201) throw new Error(`claim ${name}: ${text}`);
 }
 
-/** Waits until the agent has on its disk what it needs to start all three pods without the server: it saves that in its
- *  own time. */
+/** Waits until the agent has persisted everything that it needs to start all three pods without the server. */
 async function isSaved({ agent }: Joined, needs: Pod): Promise<void> {
   const [pods, objects] = [join(agent.root, 'api', 'pods'), join(agent.root, 'api', 'objects')];
   const tokens = `Secret__${needs.metadata?.uid}.json`;
@@ -192,7 +192,7 @@ async function isSaved({ agent }: Joined, needs: Pod): Promise<void> {
   );
 }
 
-/** Of its two volumes with tokens: one for the server, one for somebody else. */
+/** Its two token volumes: one for the server, one for another audience. */
 async function tokensOf({ agent }: Joined, pod: Pod): Promise<readonly string[]> {
   const volumes = `${agent.root}/pods/${pod.metadata?.uid}/volumes/${VOCABULARIES.plat.domain}~projected`;
   const names = (await readdir(volumes)).toSorted();

@@ -1,21 +1,17 @@
-/** Pods from the API server: run, told of, changed in place, ended. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+/** Pods from the API server: run, reported, updated in place, stopped. */
+import { describe, expect, test } from 'vitest';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
 import { containerId, isWaiting, sh, statusOf, WAIT } from '../lifecycle/support.ts';
-import { type Joined, OTHER_IMAGE, STRATEGIC, startJoined } from './support.ts';
+import { OTHER_IMAGE, STRATEGIC, useJoined } from './support.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 
 describe.concurrent('pods of the API server', () => {
-  let joined: Joined;
-  beforeAll(async () => {
-    joined = await startJoined();
-  });
-  afterAll(() => joined[Symbol.asyncDispose]());
+  const joined = useJoined();
 
-  test('run, and the server is told', async () => {
+  test('run, and their status is reported to the server', async () => {
     const { metadata } = await joined.run('plain', { containers: [sh('c', WAIT)] });
     const pod = await joined.shows('plain', isReady);
     expect(pod.status?.phase).toBe('Running');
@@ -34,7 +30,7 @@ describe.concurrent('pods of the API server', () => {
     expect(statusOf(pod, 'c')?.state?.terminated?.exitCode).toBe(0);
   });
 
-  test('are told of while they wait', async () => {
+  test('are reported while they wait', async () => {
     await joined.run('stuck', {
       containers: [sh('c', WAIT, { envFrom: [{ secretRef: { name: 'none' } }] })],
     });
@@ -65,7 +61,7 @@ describe.concurrent('pods of the API server', () => {
     expect(pod.status?.reason).toBe('DeadlineExceeded');
   });
 
-  test('end with their grace, and then the server forgets them', async () => {
+  test('stop within their grace period, and then are deleted from the server', async () => {
     const grace = { terminationGracePeriodSeconds: 20 };
     const farewell = 'sleep 1; echo bye > /dev/termination-log; exit 3';
     const script = `trap "${farewell}" TERM; touch /armed; sleep 1000 & wait $!`;

@@ -1,21 +1,20 @@
-/** A critical pod for which a node has no room: others make room for it, and no more of them than must. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+/** Preemption on the node for a critical pod, of as few pods as possible. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { EventList, Node, Pod } from '#api/gen/core-v1.ts';
 import { milliValue } from '#api/meta/quantity.ts';
-import type { EventList, Node, Pod } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
 import { containerId, sh, WAIT } from '../lifecycle/support.ts';
-import { type Joined, startJoined } from './support.ts';
+import { useJoined } from './support.ts';
 
 const { apiGroupDomain } = VOCABULARIES.plat;
 const CRITICAL = 'system-node-critical';
 
 describe('a critical pod', () => {
-  let joined: Joined;
   let millicores = 0;
+  const joined = useJoined();
   beforeAll(async () => {
-    joined = await startJoined();
     const node = await eventually(async () => {
       const found = (await joined.plane.get('/api/v1/nodes/n1')).json as Node;
       return found.status?.allocatable === undefined ? undefined : found;
@@ -25,16 +24,15 @@ describe('a critical pod', () => {
     const made = { apiVersion: `scheduling.${apiGroupDomain}/v1`, kind: 'PriorityClass' };
     await joined.plane.post(classes, { ...made, metadata: { name: 'important' }, value: 100 });
   });
-  afterAll(() => joined[Symbol.asyncDispose]());
 
-  /** Runs a pod that asks for that part of the node's processors. */
+  /** Runs a pod that requests this fraction of the node's CPUs. */
   function run(name: string, part: number, priorityClassName?: string): Promise<Pod> {
     const requests = { cpu: `${Math.floor(millicores * part)}m` };
     const spec = { containers: [sh('c', WAIT, { resources: { requests } })] };
     return joined.run(name, priorityClassName === undefined ? spec : { ...spec, priorityClassName });
   }
 
-  test('ends the least important of those that are in its way, and they are told why', async () => {
+  test('preempts the least important pods that block it, and reports why', async () => {
     await run('important', 0.4, 'important');
     await run('humble', 0.4);
     const important = await joined.shows('important', isReady);
@@ -42,7 +40,7 @@ describe('a critical pod', () => {
     await run('small', 0.1);
     await joined.shows('small', isReady);
 
-    // What is not critical has to do with what is left.
+    // Other pods get only the remaining capacity.
     await run('late', 0.4, 'important');
     const late = await joined.shows('late', ({ status }) => status?.phase === 'Failed');
     expect(late.status?.reason).toBe('OutOfcpu');
@@ -54,18 +52,18 @@ describe('a critical pod', () => {
       reason: 'Preempting',
       message: 'Preempted in order to admit critical pod',
     });
-    // Ended alone: the other two need not go.
+    // Preempted alone: the other two can stay.
     expect(containerId(await joined.shows('important', isReady), 'c')).toBe(containerId(important, 'c'));
     await joined.shows('small', isReady);
-    const told = await eventually(async () => {
+    const reported = await eventually(async () => {
       const { items } = (await joined.plane.get('/api/v1/namespaces/default/events')).json as EventList;
       return items.find(({ reason }) => reason === 'Preempting');
     });
-    expect(told).toMatchObject({ type: 'Warning', involvedObject: { name: 'humble' } });
-    expect(told.message).toBe('Preempted in order to admit critical pod');
+    expect(reported).toMatchObject({ type: 'Warning', involvedObject: { name: 'humble' } });
+    expect(reported.message).toBe('Preempted in order to admit critical pod');
   });
 
-  test('is refused like others where nobody has to make room for it', async () => {
+  test('is rejected like others if it may not preempt', async () => {
     await run('huge', 1.1, CRITICAL);
     const huge = await joined.shows('huge', ({ status }) => status?.phase === 'Failed');
     expect(huge.status?.reason).toBe('OutOfcpu');

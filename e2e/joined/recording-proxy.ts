@@ -1,5 +1,5 @@
-/** Stands between an agent and its API server, with a certificate of its own: notes the forms in which the two talk,
- *  and may refuse protobuf as a server that has none does. */
+/** Recording proxy between an agent and its API server, with its own certificate: records media types, and
+ *  can reject protobuf like a server that does not support it. */
 import { once } from 'node:events';
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { Agent as Upstream } from 'undici';
 import { createAuthority, issueIdentity } from '#api/pki/certificate.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
-import type { TestPlane } from '#plane/testing/test-plane.ts';
+import type { TestPlane } from '#plane/main.fixture.ts';
 
 export interface Exchanged {
   readonly method: string;
@@ -48,7 +48,7 @@ function passedOn(
   return kept;
 }
 
-/** @param refuses 415 for bodies in protobuf, 406 for who would have it as an answer */
+/** @param refuses 415 for bodies in protobuf, 406 for clients that accept only protobuf */
 export async function startRecordingProxy(
   plane: TestPlane,
   { refuses = false }: { readonly refuses?: boolean } = {},
@@ -98,7 +98,7 @@ export async function startRecordingProxy(
   }
 
   const server = createSecureServer({ cert: certificate, key, allowHTTP1: true }, (request, response) => {
-    // Whoever goes away in the middle is no matter here.
+    // Clients that disconnect in the middle are ignored.
     pass(request, response).catch(() => response.destroy());
   });
   const sockets = new Set<Socket>();

@@ -1,15 +1,15 @@
-/** A machine that joined with the line that a token comes with, and an agent started with the line that this printed:
- *  its server is there for the cluster, and for nobody else. */
+/** Access to the server of an agent that was started with the command that `join` printed: only the cluster
+ *  is authorized. */
 import { request } from 'node:https';
 import { expect, inject, test } from 'vitest';
 import { runServerCommand } from '#plane/commands/run-command.ts';
-import { startTestPlane } from '#plane/testing/test-plane.ts';
+import { startTestPlane } from '#plane/main.fixture.ts';
 import { TestAgent } from '../../testing/agent.ts';
 import { runCli } from '../../testing/cli.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { eventually } from '../../testing/wait.ts';
 
-/** Status of the answer to whoever shows nothing. */
+/** Returns the status of the response to a client without credentials. */
 function askAsStranger(port: number, path: string): Promise<number> {
   return new Promise((resolve, reject) => {
     request({ host: '127.0.0.1', port, path, rejectUnauthorized: false, agent: false }, (response) => {
@@ -21,7 +21,7 @@ function askAsStranger(port: number, path: string): Promise<number> {
   });
 }
 
-test('the server of a node that joined lets the cluster in, and nobody else', async () => {
+test('the server of a node that joined admits only the cluster', async () => {
   await using plane = await startTestPlane(['--enable-bootstrap-token-auth']);
   const line = await eventually(async () => {
     const lines: string[] = [];

@@ -1,17 +1,19 @@
-/** The server of a node that joined: the API server finds it by what the node says of itself, and each knows who the
- *  other is. */
+/** The server of a joined node: the API server finds it by the node's status, and both authenticate each
+ *  other. */
 import type { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Node } from '#api/schema/gen/core-v1.ts';
+import type { Node } from '#api/gen/core-v1.ts';
+import type { PodMetrics } from '#api/gen/metrics-v1beta1.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
 import { sh, WAIT } from '../lifecycle/support.ts';
-import { useKubectl } from '../plane-strangers/testing/kubectl.ts';
+import { useKubectl } from '../plane-clients/kubectl.ts';
 import { type Joined, NODE, STRATEGIC, startJoined } from './support.ts';
 
-/** The certificate that the agent's server shows. */
+/** Returns the certificate of the agent's server. */
 async function shown(port: number): Promise<X509Certificate> {
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
   try {
@@ -46,7 +48,7 @@ describe('a node that joined', () => {
   });
   afterAll(() => joined[Symbol.asyncDispose]());
 
-  test('shows what its containers say, and lets in what they hear', async () => {
+  test('serves logs, and forwards attached input', async () => {
     await using logs = start(['logs', '-f', 'web']);
     expect(await logs.line()).toBe('begun');
     await using attached = start(['attach', '-i', 'web']);
@@ -72,8 +74,17 @@ describe('a node that joined', () => {
     await eventually(async () => (await shown(port)).checkHost('n1.example.com') !== undefined);
   });
 
-  test('tells the metrics that autoscalers read', async () => {
+  test('serves the metrics that autoscalers read', async () => {
     const text = await ok(['get', '--raw', '/api/v1/nodes/n1/proxy/metrics/resource']);
     expect(text).toMatch(/^pod_memory_working_set_bytes\{namespace="default",pod="web"\} [1-9]/m);
+  });
+
+  test('has its pods’ metrics in the metrics API, in either vocabulary', async () => {
+    const group = `metrics.${VOCABULARIES.plat.apiGroupDomain}`;
+    const metrics = await eventually(async () => {
+      const response = await joined.plane.get(`/apis/${group}/v1beta1/namespaces/default/pods/web`);
+      return response.status === 200 && (response.json as PodMetrics);
+    });
+    expect(metrics).toMatchObject({ apiVersion: `${group}/v1beta1`, containers: [{ name: 'main' }] });
   });
 });

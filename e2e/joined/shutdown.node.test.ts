@@ -1,7 +1,7 @@
-/** A node of an API server whose machine shuts down, as the server and monitors see it. */
+/** Graceful shutdown of a joined node, as the API server and monitoring see it. */
 import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import type { EventList, Node, NodeCondition } from '#api/schema/gen/core-v1.ts';
+import type { EventList, Node, NodeCondition } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { startTestLoginManager } from '../../testing/login-manager.ts';
@@ -37,7 +37,7 @@ test('its pods end, others are refused, and it is not ready until that is called
       },
       { timeoutMs: 20_000, what: `Ready is ${status}` },
     );
-  const told = (message: string): Promise<unknown> =>
+  const reported = (message: string): Promise<unknown> =>
     eventually(async () => {
       const { items } = (await plane.get('/api/v1/namespaces/default/events')).json as EventList;
       return items.find((event) => event.reason === 'Shutdown' && event.message === message);
@@ -64,8 +64,8 @@ test('its pods end, others are refused, and it is not ready until that is called
     message: 'Pod was rejected as the node is shutting down.',
   });
   expect((await becomes('False')).message).toBe('node is shutting down');
-  await told('Shutdown manager detected shutdown event');
-  // Zero until all pods have ended.
+  await reported('Shutdown manager detected shutdown event');
+  // Zero until all pods have stopped.
   const ended = await eventually(
     async () => (await metric('graceful_shutdown_end_time_seconds')) || undefined,
   );
@@ -73,7 +73,7 @@ test('its pods end, others are refused, and it is not ready until that is called
 
   logins.tell(false);
   await becomes('True');
-  await told('Shutdown manager detected shutdown cancellation');
+  await reported('Shutdown manager detected shutdown cancellation');
   await joined.run('after', { containers: [sh('c', WAIT)] });
   await joined.shows('after', isRunning('c'));
 }, 90_000);

@@ -1,5 +1,5 @@
-/** What the tests of joined nodes share: an API server that can be stopped and come back at the same address, an agent
- *  that works for it on the run's containerd, and both in a few words. */
+/** Fixture of the tests of joined nodes: an API server that can be stopped and restarted at the same address,
+ *  and an agent that joined it on the run's containerd. */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,15 +9,16 @@ import { promisify } from 'node:util';
 import { request } from 'undici';
 import { expect, inject } from 'vitest';
 import { formatPlatconfig } from '#agent/certs/platconfig.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { asError } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
-import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
+import { startTestPlane, type TestPlane } from '#plane/main.fixture.ts';
 import { TestAgent } from '../../testing/agent.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { createPodRecorder, type PodRecorder } from '../../testing/pod-recorder.ts';
+import { useShared } from '../../testing/shared.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 
@@ -25,11 +26,11 @@ export const NODE = 'n1';
 export const MERGE = 'application/merge-patch+json';
 export const STRATEGIC = 'application/strategic-merge-patch+json';
 
-/** The image that all containers have, under another name. */
+/** Another name of the image of all containers. */
 export const OTHER_IMAGE = 'local/busybox:joined';
 
-/** Gives the image its other name, unless it has it already, and waits until the runtime knows it. It is never taken
- *  away meanwhile: the runtime has other tests beside this one. */
+/** Tags the image with its other name, unless it has it already, and waits until the runtime knows it. The
+ *  tag is never removed: other tests share the runtime. */
 async function nameImage(endpoint: string, cri: CriConnection): Promise<void> {
   const names = ['docker.io/local/busybox:1', `docker.io/${OTHER_IMAGE}`];
   const at = ['--address', endpoint.replace('unix://', ''), '--namespace', CONTAINERD_CRI_NAMESPACE];
@@ -42,36 +43,37 @@ async function nameImage(endpoint: string, cri: CriConnection): Promise<void> {
   });
 }
 
-/** By which the agent is no more than its node. */
+/** Token that authenticates the agent only as its node. */
 const TOKEN = 'node-token';
 
 export interface Joined extends AsyncDisposable {
   readonly plane: TestPlane;
   readonly agent: TestAgent;
   readonly cri: CriConnection;
-  /** Creates a pod for this node. @throws Error when the server refuses it */
+  /** Creates a pod for this node. @throws Error if the server rejects it */
   run(name: string, spec: object, metadata?: object): Promise<Pod>;
-  /** The pod as the server has it. */
+  /** Returns the pod from the server. */
   onServer(name: string): Promise<Pod | undefined>;
-  /** Waits for what the server has of a pod. */
+  /** Waits until the pod on the server fulfills the condition. */
   shows(name: string, condition: (pod: Pod) => boolean): Promise<Pod>;
-  /** Waits until the server has no such pod. */
+  /** Waits until the pod is deleted from the server. */
   isGone(name: string): Promise<void>;
-  /** Asks for the end of a pod with the grace period that it has. */
+  /** Deletes a pod with its own grace period. */
   remove(name: string, options?: object): Promise<void>;
   patch(path: string, body: object, type?: string): Promise<void>;
 }
 
-/** Flags of the agent, or what makes them of its API server. */
+/** Flags of the agent, or a function of its API server that returns them. */
 type Flags = readonly string[] | ((plane: TestPlane) => readonly string[]);
 
-/** Where the agent finds its server. */
+/** Address of the server for the agent. */
 export interface Way extends Partial<AsyncDisposable> {
   readonly url: string;
   readonly authority: string;
 }
 
-/** @param through gives what stands between the agent and the server, and ends with them
+/** Starts an API server and an agent that joined it.
+ *  @param through creates a proxy between the agent and the server, which is disposed with them
  *  @param env added to the agent's environment */
 export async function startJoined(
   flags: Flags = [],
@@ -104,9 +106,9 @@ export async function startJoined(
   const pods = '/api/v1/namespaces/default/pods';
 
   async function onServer(name: string): Promise<Pod | undefined> {
-    const answer = await plane.get(`${pods}/${name}`);
+    const response = await plane.get(`${pods}/${name}`);
     // oxlint-disable-next-line typescript/no-unsafe-return -- what the server says is what is tested
-    return answer.status === 200 ? answer.json : undefined;
+    return response.status === 200 ? response.json : undefined;
   }
 
   const watching = watchPods(plane);
@@ -115,7 +117,7 @@ export async function startJoined(
     agent,
     cri,
     async run(name, spec, metadata = {}) {
-      const answer = await plane.post(pods, {
+      const response = await plane.post(pods, {
         apiVersion: 'v1',
         kind: 'Pod',
         metadata: { name, ...metadata },
@@ -127,9 +129,9 @@ export async function startJoined(
           ...spec,
         },
       });
-      if (answer.status !== 201) throw new Error(`pod ${name}: ${answer.status} ${answer.text}`);
+      if (response.status !== 201) throw new Error(`pod ${name}: ${response.status} ${response.text}`);
       // oxlint-disable-next-line typescript/no-unsafe-return -- what the server says is what is tested
-      return answer.json;
+      return response.json;
     },
     onServer,
     shows: (name, condition) =>
@@ -156,7 +158,7 @@ export async function startJoined(
     },
     async [Symbol.asyncDispose]() {
       cri.close();
-      // A test that failed may have left the server stopped; what it started is to end all the same.
+      // A failed test may have left the server stopped; everything else must be stopped all the same.
       await plane.call('DELETE', pods, { body: { gracePeriodSeconds: 0 } }).catch(() => undefined);
       await agent[Symbol.asyncDispose]();
       await watching.end();
@@ -167,12 +169,34 @@ export async function startJoined(
   };
 }
 
+/** Returns the agent and server of a file (or of a `describe`): started before its tests, stopped after them. */
+export function useJoined(flags: Flags = []): Omit<Joined, typeof Symbol.asyncDispose> {
+  const joined = useShared(() => startJoined(flags));
+  return {
+    get plane() {
+      return joined().plane;
+    },
+    get agent() {
+      return joined().agent;
+    },
+    get cri() {
+      return joined().cri;
+    },
+    run: (...args) => joined().run(...args),
+    onServer: (name) => joined().onServer(name),
+    shows: (...args) => joined().shows(...args),
+    isGone: (name) => joined().isGone(name),
+    remove: (...args) => joined().remove(...args),
+    patch: (...args) => joined().patch(...args),
+  };
+}
+
 interface Watching {
   readonly recorder: PodRecorder;
   end(): Promise<void>;
 }
 
-/** Follows all pods of the server as long as the test goes on, over its restarts, and checks what is shown of them. */
+/** Watches all pods of the server during the test, across restarts, and verifies their statuses. */
 function watchPods(plane: TestPlane): Watching {
   const recorder = createPodRecorder();
   const stop = new AbortController();

@@ -1,7 +1,7 @@
-/** What a node tells of volumes that are attached to it. */
+/** Reports of attached volumes by the node. */
 import { expect, test } from 'vitest';
+import type { Node } from '#api/gen/core-v1.ts';
 import { csiVolumeName } from '#api/meta/volume-names.ts';
-import type { Node } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { eventually } from '../../testing/wait.ts';
 import { sh, WAIT } from '../lifecycle/support.ts';
@@ -59,7 +59,7 @@ test('volumes of pods are in use from before they are mounted until the pods are
   }
   expect(await tells(['one', 'two'])).toBe(true);
 
-  // Another life of the agent takes nothing back that it has not looked at.
+  // A restarted agent does not remove volumes that it has not yet inspected.
   await joined.agent.stop('SIGKILL');
   await joined.remove('two');
   await joined.agent.start();

@@ -1,4 +1,4 @@
-/** The forms in which an agent talks with its API server, seen by who stands between them. */
+/** Media types between an agent and its API server, as a recording proxy sees them. */
 import { describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { isReady } from '../../testing/agent.ts';
@@ -31,7 +31,7 @@ const successes = ({ exchanges }: RecordingProxy): readonly Exchanged[] =>
 const asked = ({ method, path, isWatch }: Exchanged): string => `${method} ${path}${isWatch ? ' watch' : ''}`;
 
 describe('an agent and its API server', () => {
-  test('talk in protobuf, but for patches', async () => {
+  test('use protobuf, except for patches', async () => {
     let proxy: RecordingProxy | undefined;
     await using joined = await startJoined([], async (plane) => (proxy = await startRecordingProxy(plane)));
     if (proxy === undefined) throw new Error('nobody stands between them');
@@ -59,7 +59,7 @@ describe('an agent and its API server', () => {
     );
   });
 
-  test('talk in JSON where the server refuses protobuf', async () => {
+  test('use JSON if the server rejects protobuf', async () => {
     let proxy: RecordingProxy | undefined;
     await using joined = await startJoined(
       [],
@@ -68,13 +68,13 @@ describe('an agent and its API server', () => {
     if (proxy === undefined) throw new Error('nobody stands between them');
     await lifeOfAPod(joined);
     expect(new Set(successes(proxy).map(({ answered }) => answered))).toEqual(new Set([JSON_TYPE]));
-    // It is told once of each resource, by each of its clients.
+    // It is rejected once for each resource, by each of its clients.
     const refusals = proxy.exchanges.filter(({ status }) => status === 406 || status === 415);
     const pods = refusals.filter(({ path }) => path === '/api/v1/pods');
     expect(pods).toHaveLength(1);
   });
 
-  test('talk in JSON where the node was told so', async () => {
+  test('use JSON if the node is configured to', async () => {
     let proxy: RecordingProxy | undefined;
     await using joined = await startJoined(
       ['--plat-api-content-type=application/json'],

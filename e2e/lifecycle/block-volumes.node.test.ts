@@ -1,20 +1,20 @@
 /** Volumes in block mode as containers find them. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PersistentVolumeSpec } from '#api/schema/gen/core-v1.ts';
-import { createTestDisks, type TestDisks } from '#volumes/devices/test-disk.ts';
+import type { PersistentVolumeSpec } from '#api/gen/core-v1.ts';
+import { createTestDisks, type TestDisks } from '#volumes/devices/disk.fixture.ts';
 import { isReady } from '../../testing/agent.ts';
-import { type Bench, claimed, pod, sh, startBench, WAIT } from './support.ts';
+import { claimed, type Harness, pod, sh, startHarness, WAIT } from './support.ts';
 
 describe('block volumes', () => {
-  let bench: Bench;
+  let harness: Harness;
   let disks: TestDisks;
   beforeAll(async () => {
     disks = await createTestDisks();
-    bench = await startBench();
+    harness = await startHarness();
   });
   afterAll(async () => {
-    await bench[Symbol.asyncDispose]();
+    await harness[Symbol.asyncDispose]();
     await disks[Symbol.asyncDispose]();
   });
 
@@ -25,8 +25,8 @@ describe('block volumes', () => {
       local: { path: disk.device },
     };
     for (const [index, text] of claimed('raw', spec).entries())
-      await bench.agent.put(`raw-${index}.json`, text);
-    await bench.agent.put(
+      await harness.agent.put(`raw-${index}.json`, text);
+    await harness.agent.put(
       'block.json',
       pod('block', {
         volumes: [
@@ -39,12 +39,12 @@ describe('block volumes', () => {
         ],
       }),
     );
-    const found = await bench.agent.waitFor('block', isReady);
-    await bench.exec(found, 'writer', 'echo written raw | dd of=/dev/xvda conv=fsync,notrunc');
-    expect(await bench.exec(found, 'reader', 'head -c 11 /dev/seen')).toBe('written raw');
+    const found = await harness.agent.waitFor('block', isReady);
+    await harness.exec(found, 'writer', 'echo written raw | dd of=/dev/xvda conv=fsync,notrunc');
+    expect(await harness.exec(found, 'reader', 'head -c 11 /dev/seen')).toBe('written raw');
     expect((await readFile(disk.file)).subarray(0, 11).toString()).toBe('written raw');
-    expect(await bench.exec(found, 'writer', 'test -b /dev/xvda && echo block')).toBe('block\n');
-    await expect(bench.exec(found, 'reader', 'echo x | dd of=/dev/seen conv=notrunc')).rejects.toThrow(
+    expect(await harness.exec(found, 'writer', 'test -b /dev/xvda && echo block')).toBe('block\n');
+    await expect(harness.exec(found, 'reader', 'echo x | dd of=/dev/seen conv=notrunc')).rejects.toThrow(
       /not permitted/,
     );
   });

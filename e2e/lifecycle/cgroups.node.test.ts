@@ -1,4 +1,4 @@
-/** Cgroups of pods, as the kernel has them. */
+/** Cgroups of pods in the kernel. */
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,33 +8,33 @@ import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { eventually } from '../../testing/wait.ts';
 import {
-  type Bench,
   containerId,
+  type Harness,
   hasEnded,
   isRunning,
   pod,
   sh,
-  startBench,
+  startHarness,
   statusOf,
   WAIT,
 } from './support.ts';
 
 const ROOT = '/sys/fs/cgroup';
-/** The machine has the hierarchies of version 1 or that of version 2. */
+/** Whether the machine has cgroup version 1. */
 const isV1 = existsSync(join(ROOT, 'memory'));
 const folder = (controller: string, path: string): string => join(ROOT, isV1 ? controller : '', path);
 const MEMORY_LIMIT = isV1 ? 'memory.limit_in_bytes' : 'memory.max';
 
-/** Cgroups of the node, made for this run alone. */
+/** Cgroups of the node, created for this run only. */
 const SYSTEM = `/na-test-sys-${process.pid}`;
 const AGENT = `/na-test-agent-${process.pid}`;
 
-let bench: Bench;
+let harness: Harness;
 beforeAll(async () => {
   for (const controller of ['cpu', 'memory', 'pids']) {
     await mkdir(folder(controller, SYSTEM), { recursive: true });
   }
-  bench = await startBench([
+  harness = await startHarness([
     '--pod-max-pids=40',
     '--system-reserved=cpu=100m,memory=512Mi',
     '--enforce-node-allocatable=pods,system-reserved',
@@ -43,12 +43,12 @@ beforeAll(async () => {
   ]);
 });
 afterAll(async () => {
-  await bench[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
   for (const path of [SYSTEM, AGENT]) await removeCgroupTree(path);
 });
 
 const { podsCgroup } = VOCABULARIES.plat;
-const all = (): string => join(bench.agent.cgroup, podsCgroup);
+const all = (): string => join(harness.agent.cgroup, podsCgroup);
 const text = async (controller: string, path: string, file: string): Promise<string> =>
   (await readFile(join(folder(controller, path), file), 'utf8')).trim();
 
@@ -61,10 +61,10 @@ async function quotaOf(path: string): Promise<string> {
   return (await text('cpu', path, 'cpu.max')).split(' ')[0]?.replace('max', '-1') ?? '';
 }
 
-/** Path of the pod's cgroup, by what its process says. */
+/** Returns the path of the pod's cgroup, according to its process. */
 async function cgroupOf(name: string, container = 'c'): Promise<string> {
-  const found = await bench.agent.waitFor(name, isRunning(container));
-  const { info } = await bench.cri.runtime.containerStatus({
+  const found = await harness.agent.waitFor(name, isRunning(container));
+  const { info } = await harness.cri.runtime.containerStatus({
     containerId: containerId(found, container),
     verbose: true,
   });
@@ -84,17 +84,17 @@ describe('a pod has a cgroup', () => {
     ['burstable', '/burstable', resources({ cpu: '300m', memory: '16Mi' }), undefined, '307', '-1'],
     ['besteffort', '/besteffort', {}, undefined, '2', '-1'],
   ] as const)('of its class %s, with its limits', async (name, parent, more, memory, shares, quota) => {
-    await bench.agent.put(`${name}.json`, pod(name, { containers: [sh('c', WAIT, more)] }));
+    await harness.agent.put(`${name}.json`, pod(name, { containers: [sh('c', WAIT, more)] }));
     const path = await cgroupOf(name);
-    const uid = (await bench.agent.pod(name))?.metadata?.uid;
+    const uid = (await harness.agent.pod(name))?.metadata?.uid;
     expect(path).toBe(`${all()}${parent}/pod${uid}`);
     const limit = Number(await text('memory', path, MEMORY_LIMIT));
     expect(memory === undefined ? limit > 2 ** 40 || Number.isNaN(limit) : limit === memory).toBe(true);
     expect(await text('pids', path, 'pids.max')).toBe('40');
     expect(await weight(path)).toBe(weightFor(shares));
     expect(await quotaOf(path)).toBe(quota);
-    await bench.agent.drop(`${name}.json`);
-    await eventually(async () => ((await bench.agent.pod(name)) === undefined ? true : undefined), {
+    await harness.agent.drop(`${name}.json`);
+    await eventually(async () => ((await harness.agent.pod(name)) === undefined ? true : undefined), {
       timeoutMs: 20_000,
       what: `${name} is gone`,
     });
@@ -107,7 +107,7 @@ describe('a pod has a cgroup', () => {
       overhead: { cpu: '100m', memory: '8Mi' },
       containers: [sh('c', WAIT, resources({ cpu: '200m' }, { cpu: '400m', memory: '24Mi' }))],
     };
-    await bench.agent.put('over.json', pod('over', spec));
+    await harness.agent.put('over.json', pod('over', spec));
     const path = await cgroupOf('over');
     expect(await text('memory', path, MEMORY_LIMIT)).toBe(String(32 * 1024 * 1024));
     expect(await quotaOf(path)).toBe('50000');
@@ -115,7 +115,7 @@ describe('a pod has a cgroup', () => {
       async () => ((await weight(`${all()}/burstable`)) === weightFor('307') ? true : undefined),
       { what: 'the class weighs what its pods asked for' },
     );
-    await bench.agent.drop('over.json');
+    await harness.agent.drop('over.json');
   });
 });
 
@@ -127,39 +127,39 @@ test('all pods together have the machine without what is reserved', async () => 
 
 test('the system has what is reserved for it, and the agent is in its own cgroup', async () => {
   const limit = (): Promise<string> => text('memory', SYSTEM, MEMORY_LIMIT);
-  // Told when all of it is done.
+  // Logged once everything is done.
   const enforced = `Updated limits on system-reserved cgroup ${SYSTEM}`;
-  expect(await bench.event('n1', 'NodeAllocatableEnforced', new RegExp(`^${enforced}$`))).toBe(enforced);
+  expect(await harness.event('n1', 'NodeAllocatableEnforced', new RegExp(`^${enforced}$`))).toBe(enforced);
   expect(await limit()).toBe(String(512 * 1024 * 1024));
   expect(await weight(SYSTEM)).toBe(weightFor('102'));
   const inside = await eventually(async () => (await text('memory', AGENT, 'cgroup.procs')) || undefined, {
     what: 'the agent is in its cgroup',
   });
-  expect(inside).toBe(String(bench.agent.pid));
-  await bench.event('n1', 'NodeAllocatableEnforced', /^Updated Node Allocatable limit across pods$/);
+  expect(inside).toBe(String(harness.agent.pid));
+  await harness.event('n1', 'NodeAllocatableEnforced', /^Updated Node Allocatable limit across pods$/);
 });
 
 test('a pod has no more processes than it may', async () => {
   const script = 'i=0; while [ $i -lt 100 ]; do sleep 100 & i=$((i+1)); done; wait';
-  await bench.agent.put(
+  await harness.agent.put(
     'forks.json',
     pod('forks', { restartPolicy: 'Never', containers: [sh('c', script)] }),
   );
-  await bench.agent.waitFor('forks', hasEnded('c'));
-  expect(await bench.logs('forks', 'c', /fork/)).toMatch(/can't fork/);
-  await bench.agent.drop('forks.json');
+  await harness.agent.waitFor('forks', hasEnded('c'));
+  expect(await harness.logs('forks', 'c', /fork/)).toMatch(/can't fork/);
+  await harness.agent.drop('forks.json');
 });
 
-test('what others changed is put right, and what is of no pod goes, after the agent was away', async () => {
-  await bench.agent.put('stays.json', pod('stays', { containers: [sh('c', WAIT)] }));
+test('external changes are reverted, and cgroups without a pod removed, after the agent was down', async () => {
+  await harness.agent.put('stays.json', pod('stays', { containers: [sh('c', WAIT)] }));
   const path = await cgroupOf('stays');
-  await bench.agent.stop('SIGKILL');
+  await harness.agent.stop('SIGKILL');
   await writeFile(join(folder('pids', path), 'pids.max'), 'max');
   const gone = `${all()}/besteffort/podgone`;
   const foreign = `${all()}/besteffort/podforeign`;
   for (const one of [gone, foreign]) await mkdir(folder('memory', one), { recursive: true });
-  await writeFile(join(bench.agent.root, 'cgroups', 'gone'), gone);
-  await bench.agent.start();
+  await writeFile(join(harness.agent.root, 'cgroups', 'gone'), gone);
+  await harness.agent.start();
   await eventually(async () => ((await text('pids', path, 'pids.max')) === '40' ? true : undefined), {
     what: 'the limit is there again',
   });
@@ -169,35 +169,35 @@ test('what others changed is put right, and what is of no pod goes, after the ag
   expect(existsSync(folder('memory', foreign))).toBe(true);
   await rmdir(folder('memory', foreign));
   expect(await cgroupOf('stays')).toBe(path);
-  await bench.agent.drop('stays.json');
+  await harness.agent.drop('stays.json');
 });
 
-describe('what the kernel ends for want of memory is told of the pod', () => {
+describe('OOM kills are reported for the pod', () => {
   const hog = 'tail /dev/zero';
 
   test('a container beyond its own limit', async () => {
     const limited = resources({}, { memory: '16Mi' });
     const containers = [sh('hog', hog, limited), sh('calm', WAIT)];
-    await bench.agent.put('hog.json', pod('hog', { restartPolicy: 'Never', containers }));
-    // On a busy machine the runtime may tell of the end before it tells why.
-    const ended = await bench.agent.waitFor(
+    await harness.agent.put('hog.json', pod('hog', { restartPolicy: 'Never', containers }));
+    // On a busy machine the runtime may report the exit before its reason.
+    const ended = await harness.agent.waitFor(
       'hog',
       (found) => statusOf(found, 'hog')?.state?.terminated?.reason === 'OOMKilled',
     );
     expect(statusOf(ended, 'hog')?.state?.terminated).toMatchObject({ exitCode: 137 });
-    expect(await bench.event('hog', 'OOMKilling', /container hog: its memory limit was reached/)).toMatch(
+    expect(await harness.event('hog', 'OOMKilling', /container hog: its memory limit was reached/)).toMatch(
       /process (?:tail|sh) \(\d+\)/,
     );
-    await bench.agent.drop('hog.json');
+    await harness.agent.drop('hog.json');
   });
 
   test('containers that are beyond the limit of their pod together', async () => {
     const script = 'dd if=/dev/zero of=/dev/shm/x bs=1M count=20; exec tail /dev/zero';
     const limited = resources({ memory: '4Mi' }, { memory: '24Mi' });
     const containers = [sh('a', script, limited), sh('b', script, limited)];
-    await bench.agent.put('both.json', pod('both', { restartPolicy: 'Never', containers }));
-    await bench.agent.waitFor('both', (found) => hasEnded('a')(found) && hasEnded('b')(found));
-    expect(await bench.event('both', 'OOMKilling')).toMatch(/memory limit/);
-    await bench.agent.drop('both.json');
+    await harness.agent.put('both.json', pod('both', { restartPolicy: 'Never', containers }));
+    await harness.agent.waitFor('both', (found) => hasEnded('a')(found) && hasEnded('b')(found));
+    expect(await harness.event('both', 'OOMKilling')).toMatch(/memory limit/);
+    await harness.agent.drop('both.json');
   });
 });

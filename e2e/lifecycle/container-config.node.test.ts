@@ -1,10 +1,9 @@
-/** Environment, command, working directory, terminal, resources and last words, seen from inside. */
+/** Environment, command, working directory, terminal, resources and termination message, seen from inside. */
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { describe, expect, test } from 'vitest';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { isReady } from '../../testing/agent.ts';
 import {
-  type Bench,
   configMap,
   containerId,
   hasEnded,
@@ -14,22 +13,21 @@ import {
   pod,
   secret,
   sh,
-  startBench,
   statusOf,
+  useHarness,
   WAIT,
 } from './support.ts';
 
 describe.concurrent('container configuration', () => {
-  let bench: Bench;
-  beforeAll(async () => {
-    bench = await startBench();
-  });
-  afterAll(() => bench[Symbol.asyncDispose]());
+  const harness = useHarness();
 
   test('env from every source, expanded in order, with command and args', async () => {
-    await bench.agent.put('env-cm.json', configMap('env', { level: 'high', '1st': 'x', GREETING: 'hello' }));
-    await bench.agent.put('env-s.json', secret('env', { token: 's3cret' }));
-    await bench.agent.put(
+    await harness.agent.put(
+      'env-cm.json',
+      configMap('env', { level: 'high', '1st': 'x', GREETING: 'hello' }),
+    );
+    await harness.agent.put('env-s.json', secret('env', { token: 's3cret' }));
+    await harness.agent.put(
       'env.json',
       pod(
         'env',
@@ -73,8 +71,8 @@ describe.concurrent('container configuration', () => {
         { labels: { tier: 'front' } },
       ),
     );
-    const found = await bench.agent.waitFor('env', hasEnded('c'));
-    const text = await bench.logs('env', 'c', /dir=/);
+    const found = await harness.agent.waitFor('env', hasEnded('c'));
+    const text = await harness.logs('env', 'c', /dir=/);
     const lines = text.trim().split('\n');
     const ip = found.status?.podIP ?? 'none';
     const expected = `GREETING=hi level=high S_token=s3cret LEVEL=high TOKEN=s3cret POD=env-n1 TIER=front NODE=n1
@@ -88,28 +86,28 @@ describe.concurrent('container configuration', () => {
     }
     expect(text).not.toMatch(/^GONE=/m);
     expect(text).not.toContain('1st');
-    await bench.event('env', 'InvalidEnvironmentVariableNames', /\b1st\b/);
+    await harness.event('env', 'InvalidEnvironmentVariableNames', /\b1st\b/);
   });
 
   test('a missing ConfigMap holds the container until it appears', async () => {
     const envFrom = [{ configMapRef: { name: 'wanted' } }];
-    await bench.agent.put(
+    await harness.agent.put(
       'wants.json',
       pod('wants', { containers: [sh('c', `echo $KEY; ${WAIT}`, { envFrom })] }),
     );
-    const found = await bench.agent.waitFor('wants', isWaiting('c', 'CreateContainerConfigError'));
+    const found = await harness.agent.waitFor('wants', isWaiting('c', 'CreateContainerConfigError'));
     expect(statusOf(found, 'c')?.state?.waiting?.message).toBe('ConfigMap default/wanted was not found');
     expect(found.status?.phase).toBe('Pending');
     const startMs = Date.now();
-    await bench.agent.put('wanted.json', configMap('wanted', { KEY: 'here' }));
-    await bench.agent.waitFor('wants', isReady);
-    // When it was tried again; how long a start takes is the runtime's matter.
-    expect((await bench.imageLookedForAtMs('wants')) - startMs).toBeLessThan(5_000);
-    expect(await bench.logs('wants', 'c')).toBe('here\n');
+    await harness.agent.put('wanted.json', configMap('wanted', { KEY: 'here' }));
+    await harness.agent.waitFor('wants', isReady);
+    // The time of the retry; the duration of a start depends on the runtime.
+    expect((await harness.imageLookedForAtMs('wants')) - startMs).toBeLessThan(5_000);
+    expect(await harness.logs('wants', 'c')).toBe('here\n');
   });
 
   test('tty and stdin reach the container', async () => {
-    await bench.agent.put(
+    await harness.agent.put(
       'tty.json',
       pod('tty', {
         containers: [
@@ -119,15 +117,15 @@ describe.concurrent('container configuration', () => {
         ],
       }),
     );
-    await bench.agent.waitFor('tty', isReady);
-    expect(await bench.logs('tty', 'tty')).toMatch(/^\/dev\/(?:pts|console)/);
-    expect(await bench.logs('tty', 'none')).toBe('/dev/null\n');
-    expect(await bench.logs('tty', 'stdin')).toMatch(/^pipe:/);
+    await harness.agent.waitFor('tty', isReady);
+    expect(await harness.logs('tty', 'tty')).toMatch(/^\/dev\/(?:pts|console)/);
+    expect(await harness.logs('tty', 'none')).toBe('/dev/null\n');
+    expect(await harness.logs('tty', 'stdin')).toMatch(/^pipe:/);
   });
 
   /** A value of the container's cgroup on the host, by controller and file of cgroup v1. */
   async function cgroup(found: Pod, name: string, controller: string, file: string): Promise<string> {
-    const { info } = await bench.cri.runtime.containerStatus({
+    const { info } = await harness.cri.runtime.containerStatus({
       containerId: containerId(found, name),
       verbose: true,
     });
@@ -138,7 +136,7 @@ describe.concurrent('container configuration', () => {
   }
 
   test('resources become shares, quota, memory limit and OOM score', async () => {
-    await bench.agent.put(
+    await harness.agent.put(
       'resources.json',
       pod('resources', {
         containers: [
@@ -149,7 +147,7 @@ describe.concurrent('container configuration', () => {
         ],
       }),
     );
-    const found = await bench.agent.waitFor('resources', isReady);
+    const found = await harness.agent.waitFor('resources', isReady);
     expect(found.status?.qosClass).toBe('Burstable');
     expect(await cgroup(found, 'c', 'cpu', 'cpu.shares')).toBe('256');
     expect(await cgroup(found, 'c', 'cpu', 'cpu.cfs_quota_us')).toBe('50000');
@@ -157,11 +155,11 @@ describe.concurrent('container configuration', () => {
     expect(await cgroup(found, 'c', 'memory', 'memory.limit_in_bytes')).toBe(String(32 * 1024 * 1024));
     expect(await cgroup(found, 'besteffort', 'cpu', 'cpu.shares')).toBe('2');
     expect(await cgroup(found, 'besteffort', 'cpu', 'cpu.cfs_quota_us')).toBe('-1');
-    expect(Number(await bench.exec(found, 'c', 'cat /proc/1/oom_score_adj'))).toBeGreaterThan(900);
+    expect(Number(await harness.exec(found, 'c', 'cat /proc/1/oom_score_adj'))).toBeGreaterThan(900);
   });
 
-  test('a container that takes too much memory is OOMKilled', async () => {
-    await bench.agent.put(
+  test('a container that uses too much memory is OOMKilled', async () => {
+    await harness.agent.put(
       'oom.json',
       pod('oom', {
         restartPolicy: 'Never',
@@ -173,14 +171,14 @@ describe.concurrent('container configuration', () => {
         ],
       }),
     );
-    // On a busy machine the runtime may tell of the end before it tells why.
+    // On a busy machine the runtime may report the exit before its reason.
     const isTold = (found: Pod): boolean => statusOf(found, 'c')?.state?.terminated?.reason === 'OOMKilled';
-    const found = await bench.agent.waitFor('oom', (seen) => hasPhase('Failed')(seen) && isTold(seen));
+    const found = await harness.agent.waitFor('oom', (seen) => hasPhase('Failed')(seen) && isTold(seen));
     expect(statusOf(found, 'c')?.state?.terminated).toMatchObject({ exitCode: 137 });
   });
 
-  test('last words: from the file, from the log after a failure, and only then', async () => {
-    await bench.agent.put(
+  test('termination message: from the file, from the log after a failure, and only then', async () => {
+    await harness.agent.put(
       'words.json',
       pod('words', {
         restartPolicy: 'Never',
@@ -195,7 +193,7 @@ describe.concurrent('container configuration', () => {
       }),
     );
     const message = (found: Pod, name: string) => statusOf(found, name)?.state?.terminated?.message;
-    const found = await bench.agent.waitFor(
+    const found = await harness.agent.waitFor(
       'words',
       (seen) => ['file', 'path', 'logs'].every((name) => message(seen, name)) && hasEnded('well')(seen),
     );

@@ -3,33 +3,33 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { unmountUnder } from '#agent/runtime/managed/purge.ts';
-import type { Pod, Volume } from '#api/schema/gen/core-v1.ts';
-import type { CSIDriverSpec } from '#api/schema/gen/storage-v1.ts';
+import type { Pod, Volume } from '#api/gen/core-v1.ts';
+import type { CSIDriverSpec } from '#api/gen/storage-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { startTestDriver, type TestDriver } from '#volumes/csi/testing/start-driver.ts';
+import { startTestDriver, type TestDriver } from '#volumes/csi/start-driver.fixture.ts';
 import { isReady } from '../../testing/agent.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
-import { type Bench, claimed, containerId, pod, restarts, sh, startBench, WAIT } from './support.ts';
+import { claimed, containerId, type Harness, pod, restarts, sh, startHarness, WAIT } from './support.ts';
 
 const { apiGroupDomain, criPrefix } = VOCABULARIES.plat;
 const ROUND = ['NodeStageVolume', 'NodePublishVolume', 'NodeUnpublishVolume', 'NodeUnstageVolume'];
 
-let bench: Bench;
+let harness: Harness;
 let folder: TempDir;
 beforeAll(async () => {
   folder = await createTempDir('na-csi-');
-  bench = await startBench();
+  harness = await startHarness();
 });
 afterAll(async () => {
-  await bench[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();
 });
 
 const start = (name: string): Promise<TestDriver> =>
   startTestDriver({
     name,
-    registryDir: join(bench.agent.root, 'plugins_registry'),
+    registryDir: join(harness.agent.root, 'plugins_registry'),
     dataDir: join(folder.path, name.split('.')[0] ?? name),
   });
 
@@ -52,68 +52,68 @@ const user = (name: string, volume: Omit<Volume, 'name'>): string =>
 
 async function putClaim(name: string, driver: string): Promise<void> {
   const [volume = '', claim = ''] = claimed(name, { csi: { driver, volumeHandle: name } });
-  await bench.agent.put(`${name}-pv.json`, volume);
-  await bench.agent.put(`${name}-pvc.json`, claim);
+  await harness.agent.put(`${name}-pv.json`, volume);
+  await harness.agent.put(`${name}-pvc.json`, claim);
 }
 
 const isGone = (name: string): Promise<boolean> =>
-  eventually(async () => (await bench.agent.pod(name)) === undefined, { timeoutMs: 20_000 });
+  eventually(async () => (await harness.agent.pod(name)) === undefined, { timeoutMs: 20_000 });
 
-/** Mounts that are there because of the driver, in pods or for the node. */
+/** Returns the driver's mounts, in pods and for the node. */
 async function mountsOf(): Promise<readonly string[]> {
   const table = await readFile('/proc/self/mountinfo', 'utf8');
-  return table.split('\n').filter((line) => line.includes(bench.agent.root) && line.includes('~csi/'));
+  return table.split('\n').filter((line) => line.includes(harness.agent.root) && line.includes('~csi/'));
 }
 
 const fileOf = (driver: TestDriver, handle: string): string =>
   join(driver.options.dataDir, 'volumes', handle, 'f');
 
-test('a claim waits for its driver, keeps its data, and outlives the agent', async () => {
+test('a claim waits for its driver, preserves its data, and outlives the agent', async () => {
   const name = 'disks.csi.example.org';
-  await bench.agent.put('disks.json', driverObject(name));
+  await harness.agent.put('disks.json', driverObject(name));
   await putClaim('disk', name);
-  await bench.agent.put('user.json', user('user', { persistentVolumeClaim: { claimName: 'disk' } }));
-  await bench.event('user', 'FailedMount', /CSI driver disks\.csi\.example\.org has not registered/);
+  await harness.agent.put('user.json', user('user', { persistentVolumeClaim: { claimName: 'disk' } }));
+  await harness.event('user', 'FailedMount', /CSI driver disks\.csi\.example\.org has not registered/);
   await using driver = await start(name);
-  const before = await bench.agent.waitFor('user', isReady);
+  const before = await harness.agent.waitFor('user', isReady);
 
-  await bench.agent.stop('SIGKILL');
-  await bench.agent.start();
-  const after = await bench.agent.waitFor('user', isReady);
+  await harness.agent.stop('SIGKILL');
+  await harness.agent.start();
+  const after = await harness.agent.waitFor('user', isReady);
   expect(containerId(after, 'c')).toBe(containerId(before, 'c'));
   expect(await driver.methods()).toEqual(ROUND.slice(0, 2));
 
-  await bench.agent.put('second.json', user('second', { persistentVolumeClaim: { claimName: 'disk' } }));
-  await bench.agent.waitFor('second', isReady);
-  await bench.fileText(fileOf(driver, 'disk'), /^started\nstarted\n$/);
-  await bench.agent.drop('user.json');
+  await harness.agent.put('second.json', user('second', { persistentVolumeClaim: { claimName: 'disk' } }));
+  await harness.agent.waitFor('second', isReady);
+  await harness.fileText(fileOf(driver, 'disk'), /^started\nstarted\n$/);
+  await harness.agent.drop('user.json');
   await isGone('user');
   expect((await driver.methods()).includes('NodeUnstageVolume')).toBe(false);
-  await bench.agent.drop('second.json');
+  await harness.agent.drop('second.json');
   await isGone('second');
   await eventually(async () => (await driver.methods()).at(-1) === 'NodeUnstageVolume');
   expect(await mountsOf()).toEqual([]);
 });
 
-test('a driver that is gone keeps the pod, and takes the volume back when it has come back', async () => {
+test('a missing driver blocks the pod’s deletion, and unmounts the volume when it is back', async () => {
   const name = 'flaky.csi.example.org';
-  await bench.agent.put('flaky.json', driverObject(name));
+  await harness.agent.put('flaky.json', driverObject(name));
   await using driver = await start(name);
   await putClaim('flaky-disk', name);
-  await bench.agent.put('kept.json', user('kept', { persistentVolumeClaim: { claimName: 'flaky-disk' } }));
-  const running = await bench.agent.waitFor('kept', isReady);
+  await harness.agent.put('kept.json', user('kept', { persistentVolumeClaim: { claimName: 'flaky-disk' } }));
+  const running = await harness.agent.waitFor('kept', isReady);
 
-  // The container goes on, and comes back by itself, whatever became of the driver.
+  // The container keeps running, and restarts, whatever the state of the driver.
   await driver.kill();
-  await bench.cri.runtime.stopContainer({ containerId: containerId(running, 'c'), timeout: 0n });
-  await bench.agent.waitFor('kept', restarts('c', 1));
-  await bench.fileText(fileOf(driver, 'flaky-disk'), /^started\nstarted\n$/);
+  await harness.cri.runtime.stopContainer({ containerId: containerId(running, 'c'), timeout: 0n });
+  await harness.agent.waitFor('kept', restarts('c', 1));
+  await harness.fileText(fileOf(driver, 'flaky-disk'), /^started\nstarted\n$/);
 
-  await bench.agent.drop('kept.json');
-  await eventually(async () => (await bench.agent.log()).includes(`CSI driver ${name}`), {
+  await harness.agent.drop('kept.json');
+  await eventually(async () => (await harness.agent.log()).includes(`CSI driver ${name}`), {
     what: 'the agent could not give the volume back',
   });
-  expect(await readdir(join(bench.agent.root, 'pods'))).toHaveLength(1);
+  expect(await readdir(join(harness.agent.root, 'pods'))).toHaveLength(1);
   await driver.restart();
   await eventually(async () => (await driver.methods()).join() === ROUND.join(), { timeoutMs: 20_000 });
   await isGone('kept');
@@ -122,45 +122,45 @@ test('a driver that is gone keeps the pod, and takes the volume back when it has
 
 test('after a restart of the node the volume is staged and published anew', async () => {
   const name = 'power.csi.example.org';
-  await bench.agent.put('power.json', driverObject(name));
+  await harness.agent.put('power.json', driverObject(name));
   await using driver = await start(name);
   await putClaim('power-disk', name);
-  await bench.agent.put('cold.json', user('cold', { persistentVolumeClaim: { claimName: 'power-disk' } }));
-  const { metadata } = await bench.agent.waitFor('cold', isReady);
+  await harness.agent.put('cold.json', user('cold', { persistentVolumeClaim: { claimName: 'power-disk' } }));
+  const { metadata } = await harness.agent.waitFor('cold', isReady);
 
-  // What a node has lost that starts again: processes, containers, mounts.
-  await bench.agent.stop('SIGKILL');
+  // A reboot of the node removes processes, containers and mounts.
+  await harness.agent.stop('SIGKILL');
   await driver.kill();
-  const { items } = await bench.cri.runtime.listPodSandbox({
+  const { items } = await harness.cri.runtime.listPodSandbox({
     filter: { labelSelector: { [`${criPrefix}.pod.uid`]: metadata?.uid ?? '' } },
   });
-  for (const { id } of items) await bench.cri.runtime.stopPodSandbox({ podSandboxId: id });
-  await unmountUnder([bench.agent.root]);
+  for (const { id } of items) await harness.cri.runtime.stopPodSandbox({ podSandboxId: id });
+  await unmountUnder([harness.agent.root]);
   expect(await mountsOf()).toEqual([]);
 
   await driver.restart();
-  await bench.agent.start();
-  await bench.fileText(fileOf(driver, 'power-disk'), /^started\nstarted\n$/);
-  await bench.agent.waitFor('cold', isReady);
+  await harness.agent.start();
+  await harness.fileText(fileOf(driver, 'power-disk'), /^started\nstarted\n$/);
+  await harness.agent.waitFor('cold', isReady);
   expect(await driver.methods()).toEqual([...ROUND.slice(0, 2), ...ROUND.slice(0, 2)]);
-  await bench.agent.drop('cold.json');
+  await harness.agent.drop('cold.json');
   await isGone('cold');
   await eventually(async () => (await driver.methods()).length === 6);
   expect(await mountsOf()).toEqual([]);
 });
 
-test('a volume that the pod names itself tells its driver of the pod, and goes with it', async () => {
+test('an inline volume gets the pod’s information, and is deleted with the pod', async () => {
   const name = 'inline.csi.example.org';
-  await bench.agent.put(
+  await harness.agent.put(
     'inline.json',
     driverObject(name, { podInfoOnMount: true, volumeLifecycleModes: ['Ephemeral'] }),
   );
   await using driver = await start(name);
-  await bench.agent.put(
+  await harness.agent.put(
     'own.json',
     user('own', { csi: { driver: name, volumeAttributes: { kind: 'cache' } } }),
   );
-  const found: Pod = await bench.agent.waitFor('own', isReady);
+  const found: Pod = await harness.agent.waitFor('own', isReady);
   const published = (await driver.calls()).find(({ method }) => method === 'NodePublishVolume');
   const prefix = `csi.storage.${apiGroupDomain}`;
   expect(published?.request['volumeContext']).toMatchObject({
@@ -169,9 +169,9 @@ test('a volume that the pod names itself tells its driver of the pod, and goes w
     [`${prefix}/pod.uid`]: found.metadata?.uid,
     [`${prefix}/ephemeral`]: 'true',
   });
-  await bench.agent.stop('SIGKILL');
-  await bench.agent.drop('own.json');
-  await bench.agent.start();
+  await harness.agent.stop('SIGKILL');
+  await harness.agent.drop('own.json');
+  await harness.agent.start();
   await eventually(async () => (await driver.methods()).join() === 'NodePublishVolume,NodeUnpublishVolume', {
     timeoutMs: 20_000,
   });

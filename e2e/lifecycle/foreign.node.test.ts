@@ -1,17 +1,17 @@
-/** Containers that the agent did not make, and containers that a pod gets later. */
+/** Containers that the agent did not create, and containers added to a pod later. */
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
-import { containerId, IMAGE, pod, sh, startBench, statusOf, WAIT } from './support.ts';
+import { containerId, IMAGE, pod, sh, startHarness, statusOf, WAIT } from './support.ts';
 
-test('containers that somebody else made are left alone, even under the same names', async () => {
-  await using bench = await startBench([
+test('foreign containers are left alone, even under the same names', async () => {
+  await using harness = await startHarness([
     '--maximum-dead-containers-per-container=0',
     '--maximum-dead-containers=0',
     '--minimum-container-ttl-duration=0s',
   ]);
-  const { runtime } = bench.cri;
+  const { runtime } = harness.cri;
   const uid = randomUUID();
   const linux = { securityContext: { namespaceOptions: { network: 'NODE', pid: 'CONTAINER' } } } as const;
   const config = { metadata: { name: 'mine-n1', namespace: 'default', uid, attempt: 0 }, linux } as const;
@@ -27,13 +27,13 @@ test('containers that somebody else made are left alone, even under the same nam
   };
   const running = await make('runs', WAIT);
   const ended = await make('ended', 'exit 1');
-  await bench.agent.put('mine.json', pod('mine', { containers: [sh('runs', WAIT)] }));
-  await bench.agent.waitFor('mine', isReady);
-  await bench.agent.stop('SIGKILL');
-  await bench.agent.start();
-  await bench.agent.waitFor('mine', isReady);
-  await bench.agent.drop('mine.json');
-  await eventually(async () => (await bench.agent.pods()).length === 0, { timeoutMs: 20_000 });
+  await harness.agent.put('mine.json', pod('mine', { containers: [sh('runs', WAIT)] }));
+  await harness.agent.waitFor('mine', isReady);
+  await harness.agent.stop('SIGKILL');
+  await harness.agent.start();
+  await harness.agent.waitFor('mine', isReady);
+  await harness.agent.drop('mine.json');
+  await eventually(async () => (await harness.agent.pods()).length === 0, { timeoutMs: 20_000 });
   const { containers } = await runtime.listContainers({ filter: { podSandboxId } });
   const states = Object.fromEntries(containers.map(({ id, state }) => [id, state]));
   expect(states).toEqual({ [running]: 'CONTAINER_RUNNING', [ended]: 'CONTAINER_EXITED' });
@@ -42,10 +42,10 @@ test('containers that somebody else made are left alone, even under the same nam
 });
 
 test('an agent with another root leaves the pods of this one alone', async () => {
-  await using one = await startBench();
+  await using one = await startHarness();
   await one.agent.put('theirs.json', pod('theirs', { containers: [sh('c', WAIT)] }));
   const before = await one.agent.waitFor('theirs', isReady);
-  await using other = await startBench();
+  await using other = await startHarness();
   await other.agent.put('theirs.json', pod('theirs', { containers: [sh('c', WAIT)] }));
   await other.agent.waitFor('theirs', isReady);
   await other.agent.drop('theirs.json');

@@ -1,4 +1,4 @@
-/** A disk of images that fills up: who goes, who stays, and what is told when that is not enough. */
+/** Image garbage collection: deleted and retained images, and the report if that does not free enough space. */
 import { randomBytes } from 'node:crypto';
 import { statfs } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { isRunning, pod, sh, WAIT } from './support.ts';
 
 const MIB = 1024 * 1024;
 
-/** Once packed and once unpacked it takes twice its size. */
+/** Stored packed and unpacked, it uses twice its size. */
 const filler = (name: string, sizeMiB: number): ImageArchive =>
   buildImageArchive({
     name: `docker.io/local/${name}:1`,
@@ -42,7 +42,7 @@ async function names(): Promise<readonly string[]> {
   return images.flatMap(({ repoTags }) => repoTags.map((tag) => tag.replace('docker.io/local/', ''))).sort();
 }
 
-/** In percent, as the agent reckons. */
+/** In percent, by the agent's formula. */
 async function used(): Promise<number> {
   const { blocks, bavail } = await statfs(`${containerd.folder}/root`);
   return ((blocks - bavail) / blocks) * 100;
@@ -59,9 +59,9 @@ const nodeEvent = (reason: string) =>
     { timeoutMs: 20_000, what: reason },
   );
 
-test('unused images go until the disk has room; those of pods and sandboxes stay', async () => {
+test('unused images are deleted until the disk has space; those of pods and sandboxes stay', async () => {
   expect(await used()).toBeGreaterThan(70);
-  // Nothing starts from the second image, and no container has it yet.
+  // No container uses the second image yet.
   const containers = [
     sh('c', WAIT),
     { name: 'd', image: 'local/wanted:1', imagePullPolicy: 'Never', command: ['/none'] } as const,
@@ -72,13 +72,13 @@ test('unused images go until the disk has room; those of pods and sandboxes stay
   await eventually(async () => (await used()) < 60, { timeoutMs: 20_000, what: 'images go' });
   const left = await names();
   expect(left).toEqual(expect.arrayContaining(['busybox:1', 'pause:1', 'wanted:1']));
-  // Two would do: no more than that are lost.
+  // Two are enough: no more are deleted.
   expect(left.filter((name) => /^[abc]:/.test(name)).length).toBeGreaterThan(0);
-  // Written after the room is there.
-  await eventually(async () => (await agent.log()).includes('Unused image was removed'));
+  // Written after the space has been freed.
+  await eventually(async () => (await agent.log()).includes('Unused image removed'));
 });
 
-test('what can not be won back is told on the node', async () => {
+test('a failure to free enough space is reported on the node', async () => {
   await agent.stop();
   await agent.start(['--image-gc-high-threshold=1', '--image-gc-low-threshold=0']);
   expect(await nodeEvent('FreeDiskSpaceFailed')).toMatch(

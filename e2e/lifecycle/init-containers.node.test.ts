@@ -1,31 +1,17 @@
 /** Init containers in order, failing ones, and sidecars among them. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isReady } from '../../testing/agent.ts';
-import {
-  type Bench,
-  hasPhase,
-  isRunning,
-  isWaiting,
-  pod,
-  sh,
-  startBench,
-  statusOf,
-  WAIT,
-} from './support.ts';
+import { hasPhase, isRunning, isWaiting, pod, sh, statusOf, useHarness, WAIT } from './support.ts';
 
 const volumes = [{ name: 'd', emptyDir: {} }];
 const volumeMounts = [{ name: 'd', mountPath: '/d' }];
 const note = (name: string, then = ''): string => `echo ${name} >> /d/order; ${then}`;
 
 describe.concurrent('init containers', () => {
-  let bench: Bench;
-  beforeAll(async () => {
-    bench = await startBench();
-  });
-  afterAll(() => bench[Symbol.asyncDispose]());
+  const harness = useHarness();
 
   test('run one after the other, before all app containers, which start side by side', async () => {
-    await bench.agent.put(
+    await harness.agent.put(
       'order.json',
       pod('order', {
         volumes,
@@ -53,8 +39,8 @@ describe.concurrent('init containers', () => {
         ],
       }),
     );
-    const found = await bench.agent.waitFor('order', isReady);
-    const order = await bench.exec(found, 'a', 'cat /d/order');
+    const found = await harness.agent.waitFor('order', isReady);
+    const order = await harness.exec(found, 'a', 'cat /d/order');
     expect(order.trim().replaceAll('\n', ' ')).toBe(
       'i1-begin i1-end i2-begin i2-end i3-begin i3-end app app',
     );
@@ -71,7 +57,7 @@ describe.concurrent('init containers', () => {
   });
 
   test('a failing one ends a pod with restart policy Never', async () => {
-    await bench.agent.put(
+    await harness.agent.put(
       'never.json',
       pod('never', {
         restartPolicy: 'Never',
@@ -79,7 +65,7 @@ describe.concurrent('init containers', () => {
         containers: [sh('c', WAIT)],
       }),
     );
-    const found = await bench.agent.waitFor('never', hasPhase('Failed'));
+    const found = await harness.agent.waitFor('never', hasPhase('Failed'));
     expect(statusOf(found, 'i')?.state?.terminated).toMatchObject({ exitCode: 4, reason: 'Error' });
     expect(statusOf(found, 'later')?.containerID).toBeUndefined();
     expect(statusOf(found, 'c')?.containerID).toBeUndefined();
@@ -87,11 +73,11 @@ describe.concurrent('init containers', () => {
   });
 
   test('a failing one backs off with restart policy Always while the pod stays pending', async () => {
-    await bench.agent.put(
+    await harness.agent.put(
       'retry.json',
       pod('retry', { initContainers: [sh('i', 'exit 4')], containers: [sh('c', WAIT)] }),
     );
-    const found = await bench.agent.waitFor('retry', isWaiting('i', 'CrashLoopBackOff'));
+    const found = await harness.agent.waitFor('retry', isWaiting('i', 'CrashLoopBackOff'));
     expect(found.status?.phase).toBe('Pending');
     expect(statusOf(found, 'i')).toMatchObject({
       restartCount: 1,
@@ -109,11 +95,11 @@ describe.concurrent('init containers', () => {
   });
 
   test('sidecars start in order and stay; a startup probe holds back what follows; they end last', async () => {
-    await bench.agent.put(
+    await harness.agent.put(
       'sidecar.json',
       pod('sidecar', {
         terminationGracePeriodSeconds: 20,
-        volumes: [{ name: 'd', hostPath: { path: bench.agent.folder, type: 'Directory' } }],
+        volumes: [{ name: 'd', hostPath: { path: harness.agent.folder, type: 'Directory' } }],
         initContainers: [
           sh(
             'side',
@@ -141,18 +127,18 @@ describe.concurrent('init containers', () => {
         ],
       }),
     );
-    const found = await bench.agent.waitFor('sidecar', isReady);
+    const found = await harness.agent.waitFor('sidecar', isReady);
     expect(isRunning('side', 'c')(found)).toBe(true);
     expect(statusOf(found, 'side')?.started).toBe(true);
-    // By then both have set what they do when told to end.
-    await bench.fileText(`${bench.agent.folder}/order`, /app/);
-    await bench.agent.drop('sidecar.json');
-    const order = await bench.fileText(`${bench.agent.folder}/order`, /side-end/);
+    // By then both have installed their signal handlers.
+    await harness.fileText(`${harness.agent.folder}/order`, /app/);
+    await harness.agent.drop('sidecar.json');
+    const order = await harness.fileText(`${harness.agent.folder}/order`, /side-end/);
     expect(order.trim().split('\n')).toEqual(['side', 'init', 'app', 'app-end', 'side-end']);
   });
 
   test('a sidecar that ends is started again while the app runs on, and ends with the pod', async () => {
-    await bench.agent.put(
+    await harness.agent.put(
       'again.json',
       pod('again', {
         restartPolicy: 'Never',
@@ -166,9 +152,9 @@ describe.concurrent('init containers', () => {
         containers: [sh('c', 'until [ -e /d/y ]; do sleep 0.05; done; sleep 0.5', { volumeMounts })],
       }),
     );
-    const found = await bench.agent.waitFor('again', hasPhase('Succeeded'));
+    const found = await harness.agent.waitFor('again', hasPhase('Succeeded'));
     expect(statusOf(found, 'side')?.restartCount).toBe(1);
-    await bench.agent.waitFor('again', (p) => statusOf(p, 'side')?.state?.terminated !== undefined);
+    await harness.agent.waitFor('again', (p) => statusOf(p, 'side')?.state?.terminated !== undefined);
     expect(statusOf(found, 'c')?.restartCount).toBe(0);
   });
 });

@@ -1,23 +1,19 @@
-/** What manifests may bring besides one pod each, and the identity that their pods get. */
+/** Manifests with several documents and kinds, and the identity of their pods. */
 import { writeFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
-import { type Bench, configMap, hasPhase, pod, secret, sh, startBench, WAIT } from './support.ts';
+import { configMap, hasPhase, pod, secret, sh, useHarness, WAIT } from './support.ts';
 
 describe.concurrent('manifests', () => {
-  let bench: Bench;
-  beforeAll(async () => {
-    bench = await startBench();
-  });
-  afterAll(() => bench[Symbol.asyncDispose]());
+  const harness = useHarness();
 
   const says = (name: string, word: string, more = '') =>
     pod(name, { containers: [sh('c', `echo ${word}; ${WAIT}`)], ...(more === '' ? {} : { hostname: more }) });
 
   test('static identity: name with the node, uid from the content, source and hash', async () => {
-    await bench.agent.put('static.json', says('static', 'one'));
-    const found = await bench.agent.waitFor('static', isReady);
+    await harness.agent.put('static.json', says('static', 'one'));
+    const found = await harness.agent.waitFor('static', isReady);
     const { name, uid, annotations = {} } = found.metadata ?? {};
     expect(name).toBe('static-n1');
     expect(uid).toMatch(/^[0-9a-f]{32}$/);
@@ -28,22 +24,22 @@ describe.concurrent('manifests', () => {
     expect(values).toMatchObject({ 'config.source': 'file', 'config.hash': uid ?? '' });
     expect(Date.parse(values['config.seen'] ?? '')).toBeGreaterThan(0);
     // The same content again is the same pod.
-    await bench.agent.put('static.json', says('static', 'one'));
-    await bench.agent.put('marker.json', says('marker', 'x'));
-    await bench.agent.waitFor('marker', isReady);
-    expect((await bench.agent.pod('static'))?.metadata?.uid).toBe(uid);
+    await harness.agent.put('static.json', says('static', 'one'));
+    await harness.agent.put('marker.json', says('marker', 'x'));
+    await harness.agent.waitFor('marker', isReady);
+    expect((await harness.agent.pod('static'))?.metadata?.uid).toBe(uid);
   });
 
-  test('two manifests with the same pod: the first runs, the other is told', async () => {
-    await bench.agent.put('a-same.json', says('same', 'first'));
-    await bench.agent.waitFor('same', isReady);
-    await bench.agent.put('b-same.json', says('same', 'second'));
-    expect(await bench.event('same', 'ManifestConflict')).toMatch(
-      /b-same\.json, document 1 is not used: .*a-same\.json/,
+  test('two manifests with the same pod: the first runs, the other is reported', async () => {
+    await harness.agent.put('a-same.json', says('same', 'first'));
+    await harness.agent.waitFor('same', isReady);
+    await harness.agent.put('b-same.json', says('same', 'second'));
+    expect(await harness.event('same', 'ManifestConflict')).toMatch(
+      /b-same\.json, document 1 is ignored: .*a-same\.json/,
     );
-    expect(await bench.logs('same', 'c')).toBe('first\n');
-    await bench.agent.drop('a-same.json');
-    await eventually(async () => (await bench.logs('same', 'c')) === 'second\n', { timeoutMs: 20_000 });
+    expect(await harness.logs('same', 'c')).toBe('first\n');
+    await harness.agent.drop('a-same.json');
+    await eventually(async () => (await harness.logs('same', 'c')) === 'second\n', { timeoutMs: 20_000 });
   });
 
   test('several documents and lists in one file, in YAML and JSON', async () => {
@@ -52,11 +48,11 @@ describe.concurrent('manifests', () => {
       kind: 'List',
       items: [JSON.parse(says('in-list', 'x')) as object, JSON.parse(configMap('in-list', {})) as object],
     };
-    await bench.agent.put(
+    await harness.agent.put(
       'docs.yaml',
       `${says('doc-one', 'x')}\n---\n${says('doc-two', 'x')}\n---\n${JSON.stringify(list)}`,
     );
-    await bench.agent.put(
+    await harness.agent.put(
       'podlist.json',
       JSON.stringify({
         apiVersion: 'v1',
@@ -65,25 +61,25 @@ describe.concurrent('manifests', () => {
       }),
     );
     for (const name of ['doc-one', 'doc-two', 'in-list', 'in-podlist']) {
-      expect(isReady(await bench.agent.waitFor(name, isReady))).toBe(true);
+      expect(isReady(await harness.agent.waitFor(name, isReady))).toBe(true);
     }
   });
 
-  test('a bad document beside a good one is told with file, document and field', async () => {
+  test('a bad document beside a good one is reported with file, document and field', async () => {
     const bad = JSON.stringify({
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: { name: 'bad' },
       spec: { containers: [{ name: 'No Name', image: 'x' }] },
     });
-    await bench.agent.put('mixed.yaml', `${says('good', 'x')}\n---\n${bad}`);
-    await bench.agent.waitFor('good', isReady);
-    const message = await bench.event('bad', 'ManifestRejected');
+    await harness.agent.put('mixed.yaml', `${says('good', 'x')}\n---\n${bad}`);
+    await harness.agent.waitFor('good', isReady);
+    const message = await harness.event('bad', 'ManifestRejected');
     expect(message).toMatch(/mixed\.yaml, document 2: spec\.containers\[0\]\.name.*No Name/);
   });
 
   test('ConfigMap, Secret, PersistentVolume and claim beside the pod that uses them', async () => {
-    await bench.agent.put(
+    await harness.agent.put(
       'pv.json',
       JSON.stringify({
         apiVersion: 'v1',
@@ -92,11 +88,11 @@ describe.concurrent('manifests', () => {
         spec: {
           capacity: { storage: '1Gi' },
           accessModes: ['ReadWriteOnce'],
-          hostPath: { path: bench.agent.folder, type: 'Directory' },
+          hostPath: { path: harness.agent.folder, type: 'Directory' },
         },
       }),
     );
-    await bench.agent.put(
+    await harness.agent.put(
       'pvc.json',
       JSON.stringify({
         apiVersion: 'v1',
@@ -109,12 +105,12 @@ describe.concurrent('manifests', () => {
         },
       }),
     );
-    await bench.agent.put(
+    await harness.agent.put(
       'both.yaml',
       `${configMap('both', { k: 'cm' })}\n---\n${secret('both', { k: 'hidden' })}`,
     );
-    await writeFile(`${bench.agent.folder}/on-disk`, 'kept');
-    await bench.agent.put(
+    await writeFile(`${harness.agent.folder}/on-disk`, 'kept');
+    await harness.agent.put(
       'uses.json',
       pod('uses', {
         restartPolicy: 'Never',
@@ -130,15 +126,15 @@ describe.concurrent('manifests', () => {
         ],
       }),
     );
-    await bench.agent.waitFor('uses', hasPhase('Succeeded'));
-    expect(await bench.logs('uses', 'c')).toBe('cm hidden kept\n');
-    const objects = JSON.stringify(await bench.agent.get('/objects'));
+    await harness.agent.waitFor('uses', hasPhase('Succeeded'));
+    expect(await harness.logs('uses', 'c')).toBe('cm hidden kept\n');
+    const objects = JSON.stringify(await harness.agent.get('/objects'));
     expect(objects).toContain('PersistentVolumeClaim');
     expect(objects).not.toContain(Buffer.from('hidden').toString('base64'));
   });
 
   test('a changed manifest ends the old pod before the new one starts', async () => {
-    const volumes = [{ name: 'h', hostPath: { path: bench.agent.folder, type: 'Directory' as const } }];
+    const volumes = [{ name: 'h', hostPath: { path: harness.agent.folder, type: 'Directory' as const } }];
     const version = (word: string) =>
       pod('swap', {
         terminationGracePeriodSeconds: 10,
@@ -153,9 +149,11 @@ describe.concurrent('manifests', () => {
           ),
         ],
       });
-    await bench.agent.put('swap.json', version('old'));
-    await bench.fileText(`${bench.agent.folder}/swap`, /old-up/);
-    await bench.agent.put('swap.json', version('new'));
-    expect(await bench.fileText(`${bench.agent.folder}/swap`, /new-up/)).toBe('old-up\nold-down\nnew-up\n');
+    await harness.agent.put('swap.json', version('old'));
+    await harness.fileText(`${harness.agent.folder}/swap`, /old-up/);
+    await harness.agent.put('swap.json', version('new'));
+    expect(await harness.fileText(`${harness.agent.folder}/swap`, /new-up/)).toBe(
+      'old-up\nold-down\nnew-up\n',
+    );
   });
 });

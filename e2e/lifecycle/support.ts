@@ -1,22 +1,17 @@
-/** What the lifecycle tests share: an agent on the run's containerd, pods in a few words, and looks into
- *  containers that don't go through the agent. */
+/** Fixture of the lifecycle tests: an agent on the run's containerd, builders of manifests, and inspection of
+ *  containers that bypasses the agent. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { inject } from 'vitest';
+import type { Container, ContainerStatus, PersistentVolumeSpec, Pod, PodSpec } from '#api/gen/core-v1.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type {
-  Container,
-  ContainerStatus,
-  PersistentVolumeSpec,
-  Pod,
-  PodSpec,
-} from '#api/schema/gen/core-v1.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
 import { TestAgent, type TestAgentOptions } from '../../testing/agent.ts';
+import { useShared } from '../../testing/shared.ts';
 import { eventually } from '../../testing/wait.ts';
 
 export const IMAGE = 'local/busybox:1';
-/** Ends at once when told to, unlike a bare sleep as process 1. */
+/** Exits at once on SIGTERM, unlike a bare sleep as process 1. */
 export const WAIT = 'trap exit TERM; while :; do sleep 1000 & wait $!; done';
 
 type Metadata = NonNullable<Pod['metadata']>;
@@ -29,7 +24,7 @@ export const sh = (name: string, script: string, more: Partial<Container> = {}):
   ...more,
 });
 
-/** A manifest as JSON. On the host's network and without grace unless the spec says otherwise. */
+/** Returns a manifest as JSON. On the host's network and without grace period unless the spec sets them. */
 export function pod(name: string, spec: PodSpec, metadata: Partial<Metadata> = {}): string {
   return JSON.stringify({
     apiVersion: 'v1',
@@ -45,7 +40,8 @@ export const configMap = (name: string, data: Readonly<Record<string, string>>):
 export const secret = (name: string, stringData: Readonly<Record<string, string>>): string =>
   JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData });
 
-/** A PersistentVolume of a device or directory of the node, and the claim that has it; both of the name. */
+/** Returns a PersistentVolume of a device or directory of the node, and the claim bound to it, both of this
+ *  name. */
 export function claimed(name: string, spec: PersistentVolumeSpec): readonly string[] {
   const volume = {
     apiVersion: 'v1',
@@ -113,8 +109,8 @@ export function containerId(found: Pod, name: string): string {
   return statusOf(found, name)?.containerID?.replace(/^.*:\/\//, '') ?? '';
 }
 
-/** An agent with a connection to its runtime beside it. */
-export interface Bench extends AsyncDisposable {
+/** An agent, and a separate connection to its runtime. */
+export interface Harness extends AsyncDisposable {
   readonly agent: TestAgent;
   readonly cri: CriConnection;
   /** The log of a container, once it matches. */
@@ -125,14 +121,15 @@ export interface Bench extends AsyncDisposable {
   fileText(path: string, until: RegExp): Promise<string>;
   /** An event of the pod with this reason, its message matching. */
   event(podName: string, reason: string, message?: RegExp): Promise<string>;
-  /** When the agent last looked for an image of the pod's, the first thing that it does to start a container. */
+  /** Time of the agent's last check for an image of the pod, the first step of starting a container. */
   imageLookedForAtMs(podName: string): Promise<number>;
 }
 
-export async function startBench(
+/** Starts an agent with these flags. The caller disposes of it. */
+export async function startHarness(
   flags: readonly string[] = [],
   options: Partial<TestAgentOptions> = {},
-): Promise<Bench> {
+): Promise<Harness> {
   const endpoint = inject('criEndpoint');
   const agent = await TestAgent.create({ ...options, endpoint, flags });
   const cri = connectRuntime({ endpoint, log: silentLogger });
@@ -178,7 +175,25 @@ export async function startBench(
   };
 }
 
-/** The text once it matches, which may be an empty one. */
+/** Returns the harness of a file (or of a `describe`): started before its tests, stopped after them. */
+export function useHarness(flags: readonly string[] = []): Omit<Harness, typeof Symbol.asyncDispose> {
+  const harness = useShared(() => startHarness(flags));
+  return {
+    get agent() {
+      return harness().agent;
+    },
+    get cri() {
+      return harness().cri;
+    },
+    logs: (...args) => harness().logs(...args),
+    exec: (...args) => harness().exec(...args),
+    fileText: (...args) => harness().fileText(...args),
+    event: (...args) => harness().event(...args),
+    imageLookedForAtMs: (podName) => harness().imageLookedForAtMs(podName),
+  };
+}
+
+/** Returns the text once it matches; it may be empty. */
 async function textOnce(read: () => Promise<string>, until: RegExp, of: string): Promise<string> {
   const { text } = await eventually(
     async () => {
@@ -191,8 +206,8 @@ async function textOnce(read: () => Promise<string>, until: RegExp, of: string):
   return text;
 }
 
-/** Looks for the whole time that a condition holds. For what must not happen there is nothing to wait for.
- *  @throws Error when it does not */
+/** Asserts that a condition holds for the whole time, for events that must not happen.
+ *  @throws Error if it does not */
 export async function holds(condition: () => Promise<boolean>, forMs: number): Promise<void> {
   const endMs = performance.now() + forMs;
   while (performance.now() < endMs) {

@@ -1,36 +1,32 @@
-/** Ending a pod: the stop signal, the grace period, the kill, and hooks before them. */
+/** Termination of pods: stop signal, grace period, SIGKILL, and hooks. */
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
-import { type Bench, isRunning, pod, restarts, sh, startBench, statusOf, WAIT } from './support.ts';
+import { isRunning, pod, restarts, sh, statusOf, useHarness, WAIT } from './support.ts';
 
 describe.concurrent('termination', () => {
-  let bench: Bench;
-  beforeAll(async () => {
-    bench = await startBench();
-  });
-  afterAll(() => bench[Symbol.asyncDispose]());
+  const harness = useHarness();
 
   const shared = { name: 'h', mountPath: '/h' };
-  const volumes = () => [{ name: 'h', hostPath: { path: bench.agent.folder, type: 'Directory' as const } }];
-  const said = (file: string) => readFile(`${bench.agent.folder}/${file}`, 'utf8');
+  const volumes = () => [{ name: 'h', hostPath: { path: harness.agent.folder, type: 'Directory' as const } }];
+  const said = (file: string) => readFile(`${harness.agent.folder}/${file}`, 'utf8');
   const gone = (name: string, timeoutMs: number) =>
-    eventually(async () => (await bench.agent.pod(name)) === undefined, {
+    eventually(async () => (await harness.agent.pod(name)) === undefined, {
       timeoutMs,
       what: `${name} is gone`,
     });
 
   async function dropAndTime(name: string, timeoutMs: number): Promise<number> {
     const startMs = performance.now();
-    await bench.agent.drop(`${name}.json`);
+    await harness.agent.drop(`${name}.json`);
     await gone(name, timeoutMs);
     return performance.now() - startMs;
   }
 
   test('a container may use its grace period to end well', async () => {
     const script = `trap 'sleep 1; echo bye > /h/well; exit 0' TERM; touch /h/well-up; while :; do sleep 0.05; done`;
-    await bench.agent.put(
+    await harness.agent.put(
       'well.json',
       pod('well', {
         terminationGracePeriodSeconds: 20,
@@ -38,17 +34,17 @@ describe.concurrent('termination', () => {
         containers: [sh('c', script, { volumeMounts: [shared] })],
       }),
     );
-    await bench.agent.waitFor('well', isReady);
-    await bench.fileText(`${bench.agent.folder}/well-up`, /^/);
+    await harness.agent.waitFor('well', isReady);
+    await harness.fileText(`${harness.agent.folder}/well-up`, /^/);
     const tookMs = await dropAndTime('well', 30_000);
     expect(tookMs).toBeGreaterThanOrEqual(900);
     expect(await said('well')).toBe('bye\n');
-    await bench.event('well', 'Killing', /^Stopping container c$/);
+    await harness.event('well', 'Killing', /^Stopping container c$/);
   });
 
   test('one that ignores the signal is killed when the grace period is over', async () => {
     const script = `trap '' TERM; while :; do date +%s > /h/stubborn; sleep 0.1; done`;
-    await bench.agent.put(
+    await harness.agent.put(
       'stubborn.json',
       pod('stubborn', {
         terminationGracePeriodSeconds: 2,
@@ -56,8 +52,8 @@ describe.concurrent('termination', () => {
         containers: [sh('c', script, { volumeMounts: [shared] })],
       }),
     );
-    await bench.agent.waitFor('stubborn', isReady);
-    await bench.fileText(`${bench.agent.folder}/stubborn`, /\d/);
+    await harness.agent.waitFor('stubborn', isReady);
+    await harness.fileText(`${harness.agent.folder}/stubborn`, /\d/);
     const tookMs = await dropAndTime('stubborn', 25_000);
     expect(tookMs).toBeGreaterThanOrEqual(1_900);
   });
@@ -67,7 +63,7 @@ describe.concurrent('termination', () => {
     const preStop = {
       exec: { command: ['sh', '-c', 'echo begin >> /h/hooked; sleep 0.5; echo end >> /h/hooked'] },
     };
-    await bench.agent.put(
+    await harness.agent.put(
       'hooked.json',
       pod('hooked', {
         terminationGracePeriodSeconds: 20,
@@ -75,16 +71,16 @@ describe.concurrent('termination', () => {
         containers: [sh('c', script, { volumeMounts: [shared], lifecycle: { preStop } })],
       }),
     );
-    await bench.agent.waitFor('hooked', isReady);
-    await bench.fileText(`${bench.agent.folder}/hooked-up`, /^/);
-    await bench.agent.drop('hooked.json');
+    await harness.agent.waitFor('hooked', isReady);
+    await harness.fileText(`${harness.agent.folder}/hooked-up`, /^/);
+    await harness.agent.drop('hooked.json');
     await gone('hooked', 30_000);
     expect(await said('hooked')).toBe('begin\nend\nterm\n');
   });
 
-  test('a preStop hook that hangs takes the grace period, and the container gets 2 s more', async () => {
+  test('a preStop hook that hangs uses the grace period, and the container gets 2 s more', async () => {
     const script = `trap 'echo term > /h/hung; exit 0' TERM; touch /h/hung-up; while :; do sleep 0.05; done`;
-    await bench.agent.put(
+    await harness.agent.put(
       'hung.json',
       pod('hung', {
         terminationGracePeriodSeconds: 1,
@@ -97,31 +93,31 @@ describe.concurrent('termination', () => {
         ],
       }),
     );
-    await bench.agent.waitFor('hung', isReady);
-    await bench.fileText(`${bench.agent.folder}/hung-up`, /^/);
-    await bench.agent.drop('hung.json');
+    await harness.agent.waitFor('hung', isReady);
+    await harness.fileText(`${harness.agent.folder}/hung-up`, /^/);
+    await harness.agent.drop('hung.json');
     await gone('hung', 30_000);
     expect(await said('hung')).toBe('term\n');
-    await bench.event('hung', 'FailedPreStopHook', /did not end within the grace period of 1s/);
+    await harness.event('hung', 'FailedPreStopHook', /did not end within the grace period of 1s/);
   });
 
   test('a postStart hook that hangs does not hold up the end of its pod', async () => {
     const postStart = { exec: { command: ['sh', '-c', 'touch /h/stuck; sleep 100'] } };
-    await bench.agent.put(
+    await harness.agent.put(
       'stuck.json',
       pod('stuck', {
         volumes: volumes(),
         containers: [sh('c', WAIT, { volumeMounts: [shared], lifecycle: { postStart } })],
       }),
     );
-    await bench.fileText(`${bench.agent.folder}/stuck`, /^/);
-    await bench.agent.drop('stuck.json');
+    await harness.fileText(`${harness.agent.folder}/stuck`, /^/);
+    await harness.agent.drop('stuck.json');
     expect(await gone('stuck', 25_000)).toBe(true);
   });
 
   test('a second, shorter deletion shortens the grace period', async () => {
     const script = `trap 'echo term > /h/short; sleep 100' TERM; touch /h/short-up; while :; do sleep 0.05; done`;
-    await bench.agent.call(
+    await harness.agent.call(
       'POST',
       '/apply',
       pod('short', {
@@ -130,44 +126,44 @@ describe.concurrent('termination', () => {
         containers: [sh('c', script, { volumeMounts: [shared] })],
       }),
     );
-    await bench.agent.waitFor('short', isReady);
-    await bench.fileText(`${bench.agent.folder}/short-up`, /^/);
-    await bench.agent.call('DELETE', '/pods/default/short');
-    await bench.fileText(`${bench.agent.folder}/short`, /term/);
-    const ending = await bench.agent.pod('short');
+    await harness.agent.waitFor('short', isReady);
+    await harness.fileText(`${harness.agent.folder}/short-up`, /^/);
+    await harness.agent.call('DELETE', '/pods/default/short');
+    await harness.fileText(`${harness.agent.folder}/short`, /term/);
+    const ending = await harness.agent.pod('short');
     expect(ending?.metadata?.deletionTimestamp).toBeDefined();
-    await bench.agent.call('DELETE', '/pods/default/short?gracePeriodSeconds=0');
+    await harness.agent.call('DELETE', '/pods/default/short?gracePeriodSeconds=0');
     expect(await gone('short', 25_000)).toBe(true);
   });
 
   test('a first deletion may be shorter than the pod asks for', async () => {
     const script = `trap '' TERM; while :; do sleep 0.05; done`;
-    await bench.agent.call(
+    await harness.agent.call(
       'POST',
       '/apply',
       pod('first', { terminationGracePeriodSeconds: 100, containers: [sh('c', script)] }),
     );
-    await bench.agent.waitFor('first', isReady);
-    await bench.agent.call('DELETE', '/pods/default/first?gracePeriodSeconds=1');
+    await harness.agent.waitFor('first', isReady);
+    await harness.agent.call('DELETE', '/pods/default/first?gracePeriodSeconds=1');
     expect(await gone('first', 25_000)).toBe(true);
   });
 
   test('postStart runs beside the container, and one that fails gets it restarted', async () => {
     const exec = (script: string) => ({ postStart: { exec: { command: ['sh', '-c', script] } } });
-    await bench.agent.put(
+    await harness.agent.put(
       'poststart.json',
       pod('poststart', {
         containers: [sh('c', 'sleep 1000', { lifecycle: exec('touch /tmp/hooked') })],
       }),
     );
-    await bench.agent.put(
+    await harness.agent.put(
       'badstart.json',
       pod('badstart', { containers: [sh('c', 'sleep 1000', { lifecycle: exec('echo oops >&2; exit 3') })] }),
     );
-    const found = await bench.agent.waitFor('poststart', isRunning('c'));
-    await eventually(() => bench.exec(found, 'c', 'test -e /tmp/hooked && echo yes'));
-    await bench.event('badstart', 'FailedPostStartHook', /oops|exit|3/);
-    const bad = await bench.agent.waitFor('badstart', (p) => (statusOf(p, 'c')?.restartCount ?? 0) >= 1);
+    const found = await harness.agent.waitFor('poststart', isRunning('c'));
+    await eventually(() => harness.exec(found, 'c', 'test -e /tmp/hooked && echo yes'));
+    await harness.event('badstart', 'FailedPostStartHook', /oops|exit|3/);
+    const bad = await harness.agent.waitFor('badstart', (p) => (statusOf(p, 'c')?.restartCount ?? 0) >= 1);
     expect(restarts('c', 0)(found)).toBe(true);
     expect(statusOf(bad, 'c')?.lastState?.terminated?.exitCode).toBe(137);
   });

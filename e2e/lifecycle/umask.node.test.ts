@@ -1,24 +1,24 @@
-/** An agent whose umask lets nobody else read anything, as under its unit: what pods get has the modes that it always
- *  has, and what is the agent's own is for root alone. */
+/** An agent with the restrictive umask of its unit: files of pods have their usual modes, and the agent's own
+ *  files are accessible only to root. */
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Volume } from '#api/schema/gen/core-v1.ts';
+import type { Volume } from '#api/gen/core-v1.ts';
 import { isReady, type TestAgent } from '../../testing/agent.ts';
 import { createTempDir } from '../../testing/temp.ts';
-import { type Bench, configMap, pod, secret, sh, startBench, WAIT } from './support.ts';
+import { configMap, type Harness, pod, secret, sh, startHarness, WAIT } from './support.ts';
 
-let bench: Bench;
+let harness: Harness;
 let agent: TestAgent;
 beforeAll(async () => {
   const folder = await createTempDir('na-agent-');
   const root = join(folder.path, 'root');
   await mkdir(root);
   await chmod(root, 0o777);
-  bench = await startBench([], { umask: '077', folder });
-  agent = bench.agent;
+  harness = await startHarness([], { umask: '077', folder });
+  agent = harness.agent;
 });
-afterAll(() => bench[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
 const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode & 0o7777).toString(8);
 
@@ -62,7 +62,7 @@ id -u`;
       ],
     }),
   );
-  const text = await bench.exec(await agent.waitFor('web', isReady), 'main', script);
+  const text = await harness.exec(await agent.waitFor('web', isReady), 'main', script);
   expect(text.trim().split('\n')).toEqual([
     '755 /',
     '777 /v/empty',
@@ -84,7 +84,7 @@ id -u`;
   ]);
 });
 
-test('a root directory that others made is shut', async () => {
+test('an existing root directory is closed to others', async () => {
   expect(await modeOf(agent.root)).toBe('750');
 });
 

@@ -1,21 +1,21 @@
-/** Volumes that somebody else's program mounts, and claims that the agent makes for pods without a server. */
+/** Volumes of FlexVolume drivers, and claims that a standalone agent creates for pods. */
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { PersistentVolumeClaimSpec } from '#api/schema/gen/core-v1.ts';
+import type { PersistentVolumeClaimSpec } from '#api/gen/core-v1.ts';
 import { isReady } from '../../testing/agent.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
-import { type Bench, pod, sh, startBench, WAIT } from './support.ts';
+import { type Harness, pod, sh, startHarness, WAIT } from './support.ts';
 
-let bench: Bench;
+let harness: Harness;
 let plugins: TempDir;
 beforeAll(async () => {
   plugins = await createTempDir('na-flex-');
-  bench = await startBench([`--volume-plugin-dir=${plugins.path}`]);
+  harness = await startHarness([`--volume-plugin-dir=${plugins.path}`]);
 });
 afterAll(async () => {
-  await bench[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
   await plugins[Symbol.asyncDispose]();
 });
 
@@ -23,19 +23,19 @@ const user = (name: string): ReturnType<typeof sh> =>
   sh('c', `echo hello > /v/f; ${WAIT}`, { volumeMounts: [{ name, mountPath: '/v' }] });
 
 const isGone = (name: string): Promise<boolean> =>
-  eventually(async () => (await bench.agent.pod(name)) === undefined, { timeoutMs: 20_000 });
+  eventually(async () => (await harness.agent.pod(name)) === undefined, { timeoutMs: 20_000 });
 
 test('flexVolume: a driver that comes while the agent runs serves the pod that waits for it', async () => {
-  const data = join(bench.agent.folder, 'flex-data');
+  const data = join(harness.agent.folder, 'flex-data');
   await mkdir(data);
-  await bench.agent.put(
+  await harness.agent.put(
     'flex.json',
     pod('flex', {
       volumes: [{ name: 'v', flexVolume: { driver: 'acme/files' } }],
       containers: [user('v')],
     }),
   );
-  await bench.event('flex', 'FailedMount', /flex driver acme\/files is not installed on this node/);
+  await harness.event('flex', 'FailedMount', /flex driver acme\/files is not installed on this node/);
   const program = join(plugins.path, 'acme~files/files');
   await mkdir(join(plugins.path, 'acme~files'));
   const script = `#!/bin/sh
@@ -48,16 +48,16 @@ esac
 `;
   await writeFile(program, script);
   await chmod(program, 0o755);
-  await bench.agent.waitFor('flex', isReady);
-  await bench.fileText(join(data, 'f'), /hello/);
-  await bench.agent.drop('flex.json');
+  await harness.agent.waitFor('flex', isReady);
+  await harness.fileText(join(data, 'f'), /hello/);
+  await harness.agent.drop('flex.json');
   await isGone('flex');
   expect(await readFile(join(data, 'f'), 'utf8')).toBe('hello\n');
   expect(await readFile('/proc/self/mountinfo', 'utf8')).not.toContain(data);
 });
 
 test('ephemeral: without a server, pods have volumes of the manifests one after the other', async () => {
-  const path = join(bench.agent.folder, 'disk');
+  const path = join(harness.agent.folder, 'disk');
   await mkdir(path);
   const claim: PersistentVolumeClaimSpec = {
     accessModes: ['ReadWriteOnce'],
@@ -68,9 +68,9 @@ test('ephemeral: without a server, pods have volumes of the manifests one after 
       volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: claim } } }],
       containers: [user('v')],
     });
-  await bench.agent.put('one.json', withScratch('one'));
-  await bench.event('one', 'FailedMount', /fits claim default\/one-n1-v: the manifests have none/);
-  await bench.agent.put(
+  await harness.agent.put('one.json', withScratch('one'));
+  await harness.event('one', 'FailedMount', /matches claim default\/one-n1-v: the manifests define none/);
+  await harness.agent.put(
     'disk.json',
     JSON.stringify({
       apiVersion: 'v1',
@@ -79,13 +79,17 @@ test('ephemeral: without a server, pods have volumes of the manifests one after 
       spec: { accessModes: claim.accessModes, capacity: { storage: '1Gi' }, hostPath: { path } },
     }),
   );
-  await bench.agent.waitFor('one', isReady);
-  // It runs a while before it has written.
-  await bench.fileText(join(path, 'f'), /hello/);
+  await harness.agent.waitFor('one', isReady);
+  // The container runs for a moment before it has written.
+  await harness.fileText(join(path, 'f'), /hello/);
   expect(await readdir(path)).toEqual(['f']);
-  await bench.agent.put('two.json', withScratch('two'));
-  await bench.event('two', 'FailedMount', /fits claim default\/two-n1-v: disk has another claim/);
-  await bench.agent.drop('one.json');
+  await harness.agent.put('two.json', withScratch('two'));
+  await harness.event(
+    'two',
+    'FailedMount',
+    /matches claim default\/two-n1-v: disk is bound to another claim/,
+  );
+  await harness.agent.drop('one.json');
   await isGone('one');
-  await bench.agent.waitFor('two', isReady);
+  await harness.agent.waitFor('two', isReady);
 });

@@ -1,18 +1,18 @@
-/** How volumes and the mounts in them reach containers: propagation both ways, read-only claims, and the group that owns
- *  what a claim has. */
+/** Mounts in containers: propagation in both directions, read-only claims, and the group that owns the
+ *  content of a claim. */
 import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { VolumeMount } from '#api/schema/gen/core-v1.ts';
+import type { VolumeMount } from '#api/gen/core-v1.ts';
 import { isReady } from '../../testing/agent.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
-import { type Bench, claimed, pod, sh, startBench, WAIT } from './support.ts';
+import { claimed, type Harness, pod, sh, startHarness, WAIT } from './support.ts';
 
 describe('mounts of volumes', () => {
-  let bench: Bench;
+  let harness: Harness;
   let temp: TempDir;
-  /** The root of a mount that passes on what is mounted in it. */
+  /** The root of a shared mount, which propagates the mounts in it. */
   let shared: string;
 
   beforeAll(async () => {
@@ -21,10 +21,10 @@ describe('mounts of volumes', () => {
     await mkdir(shared);
     execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', shared]);
     execFileSync('mount', ['--make-shared', shared]);
-    bench = await startBench();
+    harness = await startHarness();
   });
   afterAll(async () => {
-    await bench[Symbol.asyncDispose]();
+    await harness[Symbol.asyncDispose]();
     execFileSync('umount', ['-R', '-l', shared]);
     await temp[Symbol.asyncDispose]();
   });
@@ -48,7 +48,7 @@ describe('mounts of volumes', () => {
 
   test('what is mounted on the host later is seen with HostToContainer, and without it not', async () => {
     const path = await hostDir('later');
-    await bench.agent.put(
+    await harness.agent.put(
       'later.json',
       pod('later', {
         volumes: [{ name: 'v', hostPath: { path } }],
@@ -58,17 +58,17 @@ describe('mounts of volumes', () => {
         ],
       }),
     );
-    const found = await bench.agent.waitFor('later', isReady);
+    const found = await harness.agent.waitFor('later', isReady);
     await tmpfsAt(join(path, 'm'));
-    expect(await bench.exec(found, 'slave', 'cat /v/m/seen')).toBe('yes');
-    await expect(bench.exec(found, 'none', 'cat /v/m/seen')).rejects.toThrow(/No such file/);
-    // Nothing goes the other way.
-    expect(await bench.exec(found, 'slave', 'grep -c " /v" /proc/self/mountinfo')).toBe('2\n');
+    expect(await harness.exec(found, 'slave', 'cat /v/m/seen')).toBe('yes');
+    await expect(harness.exec(found, 'none', 'cat /v/m/seen')).rejects.toThrow(/No such file/);
+    // Nothing propagates in the other direction.
+    expect(await harness.exec(found, 'slave', 'grep -c " /v" /proc/self/mountinfo')).toBe('2\n');
   });
 
   test('what a container mounts is seen by the host and by other containers with Bidirectional', async () => {
     const path = await hostDir('both');
-    await bench.agent.put(
+    await harness.agent.put(
       'both.json',
       pod('both', {
         volumes: [{ name: 'v', hostPath: { path } }],
@@ -82,16 +82,16 @@ describe('mounts of volumes', () => {
         ],
       }),
     );
-    const found = await bench.agent.waitFor('both', isReady);
+    const found = await harness.agent.waitFor('both', isReady);
     const mountIn = (container: string, name: string): Promise<string> =>
-      bench.exec(
+      harness.exec(
         found,
         container,
         `mkdir -p /v/${name} && mount -t tmpfs t /v/${name} && echo -n ${container} > /v/${name}/by`,
       );
     await mountIn('maker', 'm');
     expect(await readFile(join(path, 'm/by'), 'utf8')).toBe('maker');
-    expect(await bench.exec(found, 'slave', 'cat /v/m/by')).toBe('maker');
+    expect(await harness.exec(found, 'slave', 'cat /v/m/by')).toBe('maker');
     await mountIn('none', 'own');
     await expect(readFile(join(path, 'own/by'))).rejects.toThrow(/ENOENT/);
   });
@@ -101,30 +101,30 @@ describe('mounts of volumes', () => {
     await tmpfsAt(join(path, 'sub'));
     await writeFile(join(path, 'file'), 'text');
     for (const [index, text] of claimed('reads', { local: { path } }).entries())
-      await bench.agent.put(`reads-${index}.json`, text);
-    await bench.agent.put(
+      await harness.agent.put(`reads-${index}.json`, text);
+    await harness.agent.put(
       'reads.json',
       pod('reads', {
         volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'reads', readOnly: true } }],
         containers: [sh('c', WAIT, at('/v', { mountPropagation: 'HostToContainer' }))],
       }),
     );
-    const found = await bench.agent.waitFor('reads', isReady);
-    expect(await bench.exec(found, 'c', 'cat /v/file')).toBe('text');
+    const found = await harness.agent.waitFor('reads', isReady);
+    expect(await harness.exec(found, 'c', 'cat /v/file')).toBe('text');
     for (const name of ['new', 'file', 'sub/new'])
-      await expect(bench.exec(found, 'c', `echo x > /v/${name}`)).rejects.toThrow(/Read-only file system/);
+      await expect(harness.exec(found, 'c', `echo x > /v/${name}`)).rejects.toThrow(/Read-only file system/);
   });
 
-  test('fsGroup owns what a claim has; with OnRootMismatch a root that is right is taken at its word', async () => {
+  test('fsGroup owns the content of a claim; with OnRootMismatch a matching root is trusted', async () => {
     const path = await hostDir('group');
     await writeFile(join(path, 'old'), 'text', { mode: 0o600 });
     for (const [index, text] of claimed('group', { local: { path } }).entries())
-      await bench.agent.put(`group-${index}.json`, text);
+      await harness.agent.put(`group-${index}.json`, text);
     const run = async (
       name: string,
       fsGroupChangePolicy: 'OnRootMismatch' | 'Always',
     ): Promise<readonly number[]> => {
-      await bench.agent.put(
+      await harness.agent.put(
         `${name}.json`,
         pod(name, {
           securityContext: { runAsUser: 1000, runAsGroup: 1000, fsGroup: 4711, fsGroupChangePolicy },
@@ -132,8 +132,8 @@ describe('mounts of volumes', () => {
           containers: [sh('c', WAIT, at('/v'))],
         }),
       );
-      const found = await bench.agent.waitFor(name, isReady);
-      await bench.exec(found, 'c', `cat /v/old && echo ${name} > /v/by-${name}`);
+      const found = await harness.agent.waitFor(name, isReady);
+      await harness.exec(found, 'c', `cat /v/old && echo ${name} > /v/by-${name}`);
       const { gid } = await stat(join(path, `by-${name}`));
       return [(await stat(join(path, 'old'))).gid, gid];
     };

@@ -1,34 +1,19 @@
-/** Volumes as containers find them. */
+/** Volumes, seen from inside the containers. */
 import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
-import {
-  type Bench,
-  configMap,
-  isWaiting,
-  pod,
-  restarts,
-  secret,
-  sh,
-  startBench,
-  statusOf,
-  WAIT,
-} from './support.ts';
+import { configMap, isWaiting, pod, restarts, secret, sh, statusOf, useHarness, WAIT } from './support.ts';
 
 describe.concurrent('volumes', () => {
-  let bench: Bench;
-  beforeAll(async () => {
-    bench = await startBench();
-  });
-  afterAll(() => bench[Symbol.asyncDispose]());
+  const harness = useHarness();
 
-  test('emptyDir: shared by the containers, on disk or in memory, kept over a restart', async () => {
+  test('emptyDir: shared by the containers, on disk or in memory, preserved over a restart', async () => {
     const volumeMounts = [
       { name: 'disk', mountPath: '/disk' },
       { name: 'memory', mountPath: '/memory' },
     ];
-    await bench.agent.put(
+    await harness.agent.put(
       'empty.json',
       pod('empty', {
         volumes: [
@@ -38,23 +23,23 @@ describe.concurrent('volumes', () => {
         containers: [sh('a', WAIT, { volumeMounts }), sh('b', WAIT, { volumeMounts })],
       }),
     );
-    const found = await bench.agent.waitFor('empty', isReady);
-    await bench.exec(found, 'a', 'echo one > /disk/x; echo two > /memory/x');
-    expect(await bench.exec(found, 'b', 'cat /disk/x /memory/x')).toBe('one\ntwo\n');
-    expect(await bench.exec(found, 'b', 'stat -c %a /disk; grep " /memory " /proc/mounts')).toMatch(
+    const found = await harness.agent.waitFor('empty', isReady);
+    await harness.exec(found, 'a', 'echo one > /disk/x; echo two > /memory/x');
+    expect(await harness.exec(found, 'b', 'cat /disk/x /memory/x')).toBe('one\ntwo\n');
+    expect(await harness.exec(found, 'b', 'stat -c %a /disk; grep " /memory " /proc/mounts')).toMatch(
       /^777\ntmpfs /,
     );
-    await expect(bench.exec(found, 'b', 'dd if=/dev/zero of=/memory/big bs=1M count=2')).rejects.toThrow(
+    await expect(harness.exec(found, 'b', 'dd if=/dev/zero of=/memory/big bs=1M count=2')).rejects.toThrow(
       /No space/,
     );
     const id = found.status?.containerStatuses?.[0]?.containerID?.split('//')[1] ?? '';
-    await bench.cri.runtime.stopContainer({ containerId: id, timeout: 0n });
-    const again = await bench.agent.waitFor('empty', restarts('a', 1));
-    expect(await bench.exec(again, 'a', 'cat /disk/x')).toBe('one\n');
+    await harness.cri.runtime.stopContainer({ containerId: id, timeout: 0n });
+    const again = await harness.agent.waitFor('empty', restarts('a', 1));
+    expect(await harness.exec(again, 'a', 'cat /disk/x')).toBe('one\n');
   });
 
-  test('hostPath: every type takes what it names and refuses the rest', async () => {
-    const root = `${bench.agent.folder}/hp`;
+  test('hostPath: every type accepts only what it names', async () => {
+    const root = `${harness.agent.folder}/hp`;
     await mkdir(`${root}/dir`, { recursive: true });
     await writeFile(`${root}/file`, 'text');
     const types = [
@@ -64,23 +49,23 @@ describe.concurrent('volumes', () => {
       { name: 'new-dir', hostPath: { path: `${root}/new-dir`, type: 'DirectoryOrCreate' } },
       { name: 'new-file', hostPath: { path: `${root}/new-file`, type: 'FileOrCreate' } },
       { name: 'char', hostPath: { path: '/dev/null', type: 'CharDevice' } },
-      { name: 'socket', hostPath: { path: bench.agent.socket, type: 'Socket' } },
+      { name: 'socket', hostPath: { path: harness.agent.socket, type: 'Socket' } },
     ] as const;
     const volumeMounts = types.map(({ name }) => ({ name, mountPath: `/m/${name}` }));
-    await bench.agent.put(
+    await harness.agent.put(
       'hostpath.json',
       pod('hostpath', { volumes: types, containers: [sh('c', WAIT, { volumeMounts })] }),
     );
     const wrong = [{ name: 'v', hostPath: { path: `${root}/file`, type: 'Directory' } }] as const;
-    await bench.agent.put(
+    await harness.agent.put(
       'wrong.json',
       pod('wrong', {
         volumes: wrong,
         containers: [sh('c', WAIT, { volumeMounts: [{ name: 'v', mountPath: '/v' }] })],
       }),
     );
-    const found = await bench.agent.waitFor('hostpath', isReady);
-    const kinds = await bench.exec(found, 'c', 'cd /m; for f in *; do stat -c "%n %F" $f; done');
+    const found = await harness.agent.waitFor('hostpath', isReady);
+    const kinds = await harness.exec(found, 'c', 'cd /m; for f in *; do stat -c "%n %F" $f; done');
     expect(kinds.trim().split('\n')).toEqual([
       'any regular file',
       'char character special file',
@@ -92,18 +77,18 @@ describe.concurrent('volumes', () => {
     ]);
     expect((await stat(`${root}/new-dir`)).mode & 0o777).toBe(0o755);
     expect((await stat(`${root}/new-file`)).mode & 0o777).toBe(0o644);
-    await bench.event('wrong', 'FailedMount', /is not a directory/i);
-    await bench.agent.waitFor('wrong', ({ status }) => {
+    await harness.event('wrong', 'FailedMount', /is not a directory/i);
+    await harness.agent.waitFor('wrong', ({ status }) => {
       const message = status?.containerStatuses?.[0]?.state?.waiting?.message ?? '';
       return /^its volumes are not ready; the next try is at \d{4}-/.test(message);
     });
   });
 
   test('configMap, secret, downwardAPI and projected: contents, modes, items', async () => {
-    await bench.agent.put('cm.json', configMap('files', { 'a.txt': 'A', 'b.txt': 'B' }));
-    await bench.agent.put('s.json', secret('keys', { key: 'hidden' }));
+    await harness.agent.put('cm.json', configMap('files', { 'a.txt': 'A', 'b.txt': 'B' }));
+    await harness.agent.put('s.json', secret('keys', { key: 'hidden' }));
     const items = [{ key: 'b.txt', path: 'deep/er/bee', mode: 0o400 }];
-    await bench.agent.put(
+    await harness.agent.put(
       'content.json',
       pod(
         'content',
@@ -150,8 +135,8 @@ describe.concurrent('volumes', () => {
         { labels: { tier: 'front', app: 'x' } },
       ),
     );
-    const found = await bench.agent.waitFor('content', isReady);
-    const look = async (script: string): Promise<string> => (await bench.exec(found, 'c', script)).trim();
+    const found = await harness.agent.waitFor('content', isReady);
+    const look = async (script: string): Promise<string> => (await harness.exec(found, 'c', script)).trim();
     expect(await look('cd /v/cm; ls; cat a.txt b.txt; stat -L -c %a a.txt')).toBe('a.txt\nb.txt\nAB644');
     expect(
       await look(
@@ -168,52 +153,55 @@ describe.concurrent('volumes', () => {
   });
 
   test('a changed ConfigMap reaches the mounted files, in one step, and not the subPath', async () => {
-    await bench.agent.put('live-cm.json', configMap('live', { version: '1', extra: 'x' }));
+    await harness.agent.put('live-cm.json', configMap('live', { version: '1', extra: 'x' }));
     const volumeMounts = [
       { name: 'cm', mountPath: '/cm' },
       { name: 'cm', mountPath: '/one/version', subPath: 'version' },
     ];
-    await bench.agent.put(
+    await harness.agent.put(
       'live.json',
       pod('live', {
         volumes: [{ name: 'cm', configMap: { name: 'live' } }],
         containers: [sh('c', WAIT, { volumeMounts })],
       }),
     );
-    const found = await bench.agent.waitFor('live', isReady);
-    expect(await bench.exec(found, 'c', 'cat /cm/version /one/version')).toBe('11');
-    await bench.agent.put('live-cm.json', configMap('live', { version: '2' }));
-    await eventually(async () => (await bench.exec(found, 'c', 'cat /cm/version; ls /cm')) === '2version\n', {
-      timeoutMs: 20_000,
-    });
-    expect(await bench.exec(found, 'c', 'cat /one/version')).toBe('1');
+    const found = await harness.agent.waitFor('live', isReady);
+    expect(await harness.exec(found, 'c', 'cat /cm/version /one/version')).toBe('11');
+    await harness.agent.put('live-cm.json', configMap('live', { version: '2' }));
+    await eventually(
+      async () => (await harness.exec(found, 'c', 'cat /cm/version; ls /cm')) === '2version\n',
+      {
+        timeoutMs: 20_000,
+      },
+    );
+    expect(await harness.exec(found, 'c', 'cat /one/version')).toBe('1');
   });
 
   test('a volume whose ConfigMap is missing holds the pod until it appears', async () => {
-    await bench.agent.put(
+    await harness.agent.put(
       'late.json',
       pod('late', {
         volumes: [{ name: 'cm', configMap: { name: 'late' } }],
         containers: [sh('c', WAIT, { volumeMounts: [{ name: 'cm', mountPath: '/cm' }] })],
       }),
     );
-    await bench.agent.waitFor('late', isWaiting('c', 'ContainerCreating'));
-    await bench.event('late', 'FailedMount', /ConfigMap default\/late not found/);
+    await harness.agent.waitFor('late', isWaiting('c', 'ContainerCreating'));
+    await harness.event('late', 'FailedMount', /ConfigMap default\/late not found/);
     const startMs = Date.now();
-    await bench.agent.put('late-cm.json', configMap('late', { k: 'v' }));
-    const found = await bench.agent.waitFor('late', isReady);
-    // When it was tried again; how long a start takes is the runtime's matter.
-    expect((await bench.imageLookedForAtMs('late')) - startMs).toBeLessThan(5_000);
-    expect(await bench.exec(found, 'c', 'cat /cm/k')).toBe('v');
+    await harness.agent.put('late-cm.json', configMap('late', { k: 'v' }));
+    const found = await harness.agent.waitFor('late', isReady);
+    // The time of the retry; the duration of a start depends on the runtime.
+    expect((await harness.imageLookedForAtMs('late')) - startMs).toBeLessThan(5_000);
+    expect(await harness.exec(found, 'c', 'cat /cm/k')).toBe('v');
   });
 
-  test('subPath: a part of a volume, made when missing, kept apart over restarts', async () => {
+  test('subPath: a part of a volume, created when missing, preserved over restarts', async () => {
     const volumeMounts = [
       { name: 'd', mountPath: '/all' },
       { name: 'd', mountPath: '/part', subPath: 'a/b' },
       { name: 'd', mountPath: '/named', subPathExpr: 'logs/$(WHO)' },
     ];
-    await bench.agent.put(
+    await harness.agent.put(
       'sub.json',
       pod('sub', {
         volumes: [{ name: 'd', emptyDir: {} }],
@@ -225,45 +213,45 @@ describe.concurrent('volumes', () => {
         ],
       }),
     );
-    const found = await bench.agent.waitFor('sub', isReady);
-    await bench.exec(found, 'c', 'echo x > /part/f; echo y > /named/f');
-    expect(await bench.exec(found, 'c', 'cat /all/a/b/f /all/logs/sub-n1/f')).toBe('x\ny\n');
+    const found = await harness.agent.waitFor('sub', isReady);
+    await harness.exec(found, 'c', 'echo x > /part/f; echo y > /named/f');
+    expect(await harness.exec(found, 'c', 'cat /all/a/b/f /all/logs/sub-n1/f')).toBe('x\ny\n');
     const mounts = async () =>
       (await readFile('/proc/self/mounts', 'utf8'))
         .split('\n')
-        .filter((line) => line.includes(`${bench.agent.root}/pods/${found.metadata?.uid}`)).length;
+        .filter((line) => line.includes(`${harness.agent.root}/pods/${found.metadata?.uid}`)).length;
     const before = await mounts();
     const id = found.status?.containerStatuses?.[0]?.containerID?.split('//')[1] ?? '';
-    await bench.cri.runtime.stopContainer({ containerId: id, timeout: 0n });
-    const again = await bench.agent.waitFor('sub', restarts('c', 1));
-    expect(await bench.exec(again, 'c', 'cat /part/f /named/f')).toBe('x\ny\n');
+    await harness.cri.runtime.stopContainer({ containerId: id, timeout: 0n });
+    const again = await harness.agent.waitFor('sub', restarts('c', 1));
+    expect(await harness.exec(again, 'c', 'cat /part/f /named/f')).toBe('x\ny\n');
     expect(await mounts()).toBe(before);
   });
 
   test('subPath: a link put in place of a folder leads nowhere', async () => {
-    const secretDir = `${bench.agent.folder}/host-secret`;
+    const secretDir = `${harness.agent.folder}/host-secret`;
     await mkdir(secretDir);
     await writeFile(`${secretDir}/f`, 'of the host');
-    await mkdir(`${bench.agent.folder}/vol`);
-    await symlink(secretDir, `${bench.agent.folder}/vol/link`);
-    await symlink('/proc/1/root', `${bench.agent.folder}/vol/far`);
+    await mkdir(`${harness.agent.folder}/vol`);
+    await symlink(secretDir, `${harness.agent.folder}/vol/link`);
+    await symlink('/proc/1/root', `${harness.agent.folder}/vol/far`);
     for (const subPath of ['link', 'link/f', 'far/etc']) {
       const name = `evil-${subPath.replace('/', '-')}`;
-      await bench.agent.put(
+      await harness.agent.put(
         `${name}.json`,
         pod(name, {
-          volumes: [{ name: 'd', hostPath: { path: `${bench.agent.folder}/vol` } }],
+          volumes: [{ name: 'd', hostPath: { path: `${harness.agent.folder}/vol` } }],
           containers: [sh('c', WAIT, { volumeMounts: [{ name: 'd', mountPath: '/m', subPath }] })],
         }),
       );
-      const found = await bench.agent.waitFor(name, isWaiting('c', 'CreateContainerConfigError'));
+      const found = await harness.agent.waitFor(name, isWaiting('c', 'CreateContainerConfigError'));
       expect(statusOf(found, 'c')?.containerID).toBeUndefined();
     }
   });
 
   test('fsGroup: owns emptyDir and configMap files', async () => {
-    await bench.agent.put('fs-cm.json', configMap('fs', { k: 'v' }));
-    await bench.agent.put(
+    await harness.agent.put('fs-cm.json', configMap('fs', { k: 'v' }));
+    await harness.agent.put(
       'fsgroup.json',
       pod('fsgroup', {
         securityContext: { fsGroup: 3000, runAsUser: 1000 },
@@ -281,8 +269,8 @@ describe.concurrent('volumes', () => {
         ],
       }),
     );
-    const found = await bench.agent.waitFor('fsgroup', isReady);
-    const text = await bench.exec(
+    const found = await harness.agent.waitFor('fsgroup', isReady);
+    const text = await harness.exec(
       found,
       'c',
       'id -G; touch /d/f; stat -c %g /d/f; stat -L -c %g:%a /cm/k; cat /cm/k',

@@ -1,9 +1,9 @@
-/** The agent's server as its own clients meet it: who gets in, and what it tells. */
+/** Endpoints of the agent's server: authentication, authorization and content. */
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { PodList } from '#api/schema/gen/core-v1.ts';
-import type { Summary } from '#api/schema/gen/stats-v1alpha1.ts';
+import type { PodList } from '#api/gen/core-v1.ts';
+import type { Summary } from '#api/gen/stats-v1alpha1.ts';
 import { eventually } from '../../testing/wait.ts';
 import { sh, WAIT } from '../lifecycle/support.ts';
 import { useNode } from './support.ts';
@@ -14,10 +14,10 @@ interface Answer {
   readonly text: string;
 }
 
-/** Volumes are measured again soon: the first time, the pod may not have written yet. */
+/** Volumes are measured often: at the first time, the pod may not have written yet. */
 const node = useNode({ flags: () => ['--volume-stats-agg-period=1s'] });
 
-/** With the administrator's certificate unless told otherwise. */
+/** With the administrator's certificate by default. */
 function ask(
   path: string,
   options: { method?: string; stranger?: boolean; body?: string } = {},
@@ -58,7 +58,7 @@ interface Sample {
   readonly atMs: number;
 }
 
-/** Reads the text form that scrapers read; what is no sample and no comment fails. */
+/** Parses the text format of metrics; a line that is neither sample nor comment is an error. */
 function parseSamples(text: string): readonly Sample[] {
   return text
     .trimEnd()
@@ -98,7 +98,7 @@ beforeAll(async () => {
 
 describe('the server', () => {
   test.each(['/healthz', '/pods', '/exec/default/x/y', '/no/such'])(
-    'lets nobody in who shows nothing (%s)',
+    'rejects clients without credentials (%s)',
     async (path) => {
       const answer = await ask(path, { stranger: true });
       expect([answer.status, answer.text]).toEqual([401, 'Unauthorized\n']);
@@ -109,7 +109,7 @@ describe('the server', () => {
     expect(await ask('/healthz')).toEqual({ status: 200, type: 'text/plain; charset=utf-8', text: 'ok' });
   });
 
-  test('tells its pods', async () => {
+  test('lists its pods', async () => {
     const { items } = JSON.parse((await ask('/pods')).text) as PodList;
     expect(items.map(({ metadata, status }) => [metadata?.name, status?.phase])).toEqual([[web, 'Running']]);
     const running = JSON.parse((await ask('/runningpods/')).text) as PodList;
@@ -118,17 +118,18 @@ describe('the server', () => {
     ]);
   });
 
-  test('tells what is used', async () => {
+  test('reports usage', async () => {
     const { node: machine, pods } = JSON.parse((await ask('/stats/summary')).text) as Summary;
     expect(machine.nodeName).toBe('n1');
     expect(machine.cpu?.usageCoreNanoSeconds).toBeGreaterThan(0);
+    expect([machine.cpu?.time, machine.startTime].join(' ')).toMatch(/^\S{19}Z \S{19}Z$/);
     expect(machine.memory?.workingSetBytes).toBeGreaterThan(0);
     expect(machine.fs?.capacityBytes).toBeGreaterThan(0);
     expect(machine.runtime?.imageFs?.capacityBytes).toBeGreaterThan(0);
     expect(pods).toMatchObject([{ podRef: { name: web }, containers: [{ name: 'main' }] }]);
     expect(pods[0]?.containers[0]?.memory?.workingSetBytes).toBeGreaterThan(0);
     expect(pods[0]?.containers[0]?.cpu?.usageCoreNanoSeconds).toBeGreaterThan(0);
-    // Two looks make a rate, which is there at once.
+    // A rate needs two samples, and is available at once.
     expect(machine.cpu?.usageNanoCores).toBeGreaterThan(0);
     expect(pods[0]?.containers[0]?.cpu?.usageNanoCores).toBeGreaterThanOrEqual(0);
     expect(machine.systemContainers).toMatchObject([{ name: 'nodeagent' }, { name: 'pods' }]);
@@ -138,7 +139,7 @@ describe('the server', () => {
     expect(Object.keys(short.node)).toEqual(['nodeName', 'startTime', 'cpu', 'memory']);
   });
 
-  test('tells what a pod’s volumes, logs and network take', async () => {
+  test('reports the usage of a pod’s volumes, logs and network', async () => {
     const pod = await eventually(async () => {
       const { pods } = JSON.parse((await ask('/stats/summary')).text) as Summary;
       return pods.find((each) =>
@@ -149,7 +150,7 @@ describe('the server', () => {
     expect(data).toMatchObject({ inodesUsed: 2 });
     expect(data?.usedBytes).toBeGreaterThanOrEqual(300 * 1024);
     expect(data?.capacityBytes).toBeGreaterThan(100 * 1024 * 1024);
-    // A file system of its own.
+    // A separate file system.
     expect(fast).toMatchObject({ capacityBytes: 1024 * 1024, usedBytes: 4096 });
     expect(pod.containers[0]?.logs?.usedBytes).toBeGreaterThan(0);
     expect(pod['ephemeral-storage']?.usedBytes).toBeGreaterThanOrEqual(300 * 1024);
@@ -158,7 +159,7 @@ describe('the server', () => {
     expect(pod.process_stats?.process_count).toBeGreaterThan(0);
   });
 
-  test('tells a stock monitor of containers what it asks for', async () => {
+  test('serves the metrics that upstream’s container monitoring reads', async () => {
     const { text } = await ask('/metrics/cadvisor');
     const ofMain = `container="main",id="[^"]+",image="[^"]+",name="[0-9a-f]{64}",namespace="default",pod="${web}"`;
     const value = (name: string, more = ''): number => {
@@ -205,7 +206,7 @@ describe('the server', () => {
     );
   });
 
-  test('tells a stock metrics server what it needs, and processor time as it is used', async () => {
+  test('serves the metrics that upstream’s metrics server needs, and CPU time as it is used', async () => {
     const before = parseSamples((await ask('/metrics/resource')).text);
     for (const name of ['node_cpu_usage_seconds_total', 'node_memory_working_set_bytes']) {
       const [sample, ...more] = before.filter((each) => each.name === name);
@@ -222,10 +223,10 @@ describe('the server', () => {
     expect(first).toMatchObject({ labels: ofMain });
     expect(first?.atMs).toBeGreaterThan(0);
     await ask(`/run/default/${web}/main?cmd=${encodeURIComponent('seq 300000')}`, { method: 'POST' });
-    // Who reads both makes a rate of them, for which time must have passed between their times too.
+    // Readers compute a rate of both, so their timestamps must differ.
     const later = await eventually(async () => {
       const sample = main(parseSamples((await ask('/metrics/resource')).text), name);
-      // Somebody else's look may have been between the two, before the work was done.
+      // Another sample may have been taken between the two, before the work was done.
       return (sample?.value ?? 0) > (first?.value ?? 0) + 0.005 ? sample : undefined;
     });
     expect(later?.atMs).toBeGreaterThan(first?.atMs ?? 0);

@@ -1,20 +1,20 @@
-/** The stock command-line client through the API server to the containers of a node. */
+/** Upstream's command-line client, through the API server to the containers of a node. */
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../testing/wait.ts';
-import { sh, WAIT } from '../lifecycle/support.ts';
+import { IMAGE, pod as manifest, sh, WAIT } from '../lifecycle/support.ts';
 import type { Body } from '../plane/support.ts';
-import { useKubectl } from '../plane-strangers/testing/kubectl.ts';
+import { useKubectl } from '../plane-clients/kubectl.ts';
 import { useNode } from './support.ts';
 
 const node = useNode();
 const kubectl = useKubectl(() => node.plane.server.platconfigFile);
 const { ok, run } = kubectl;
 
-/** The client's two ways: through WebSockets where it knows them, and as it did before. */
+/** The client's two transports: WebSocket, and SPDY as before. */
 const WAYS: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
   ['WebSocket', { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'true', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'true' }],
   ['SPDY', { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' }],
@@ -50,7 +50,7 @@ beforeAll(async () => {
       sh('side', `echo from the side; ${WAIT}`),
     ],
   });
-  // A container runs a moment before it says something.
+  // A container runs for a moment before its first output.
   for (const [name, last] of [
     ['main', 'two'],
     ['side', 'from the side'],
@@ -115,7 +115,7 @@ describe.each(WAYS)('by %s', (_way, env) => {
 
   test('attaches to the container’s own process', async () => {
     await using attached = kubectl.start(['attach', '-i', web, '-c', 'talk'], env);
-    // The runtime may pass on the first words before it passes on what is answered.
+    // The runtime may forward the first output separately.
     const saying = setInterval(() => attached.say('hello\n'), 1000);
     try {
       expect(await attached.line()).toBe('heard hello');
@@ -145,7 +145,7 @@ describe.each(WAYS)('by %s', (_way, env) => {
     const [, port = ''] = /:(\d+) ->/.exec(await forwarding.line()) ?? [];
     const answers = await Promise.all([1, 2, 3].map(() => get(Number(port))));
     expect(answers).toEqual(['served\n', 'served\n', 'served\n']);
-    // It would go the other way if this one did not work.
+    // It would fall back to the other transport if this one failed.
     expect(forwarding.errors()).not.toMatch(/fallback/i);
   });
 
@@ -166,5 +166,46 @@ describe('through the proxy', () => {
     expect(await ok(['get', '--raw', '/api/v1/nodes/n1/proxy/healthz'])).toBe('ok');
     const pods = JSON.parse(await ok(['get', '--raw', '/api/v1/nodes/n1/proxy/pods'])) as Body;
     expect(new Set(pods.items.map(({ metadata }) => metadata.name))).toEqual(new Set([server, web]));
+  });
+});
+
+describe('what the agent refuses', () => {
+  /** Its program is not there, so its only container never runs. */
+  let broken: string;
+  beforeAll(async () => {
+    const container = { name: 'main', image: IMAGE, command: ['/no/such'] };
+    await node.agent().put('broken.json', manifest('broken', { containers: [container] }));
+    const found = await node
+      .agent()
+      .waitFor('broken', ({ status }) => status?.containerStatuses?.[0]?.state?.running === undefined);
+    broken = found.metadata?.name ?? '';
+    const path = '/api/v1/namespaces/default/pods';
+    await node.plane.post(path, { metadata: { name: broken }, spec: { ...found.spec, nodeName: 'n1' } });
+    await node.plane.patch(`${path}/${broken}/status`, { status: { phase: 'Running' } });
+  });
+
+  describe.each(WAYS)('is printed as it is, by %s', (_way, env) => {
+    test.each<[string, readonly string[]]>([
+      ['a command', ['exec', 'NAME', '-c', 'main', '--', 'true']],
+      ['a command with input', ['exec', 'NAME', '-c', 'main', '-i', '--', 'cat']],
+      ['its own process', ['attach', 'NAME', '-c', 'main']],
+    ])('%s', async (_, words) => {
+      const { code, err } = await run(
+        words.map((word) => (word === 'NAME' ? broken : word)),
+        { env },
+      );
+      const last = err.trimEnd().split('\n').at(-1);
+      expect([code, last]).toEqual([1, 'error: unable to upgrade connection: container main is not running']);
+    });
+
+    test('a port', async () => {
+      await using forwarding = kubectl.start(['port-forward', `pod/${broken}`, ':8080'], env);
+      const [, port = ''] = /:(\d+) ->/.exec(await forwarding.line().catch(() => '')) ?? [];
+      if (port !== '') await get(Number(port)).catch(() => undefined);
+      await eventually(() => forwarding.errors() !== '');
+      // The runtime's own words, with nothing of a form for programs around them.
+      expect(forwarding.errors()).toContain('connection refused');
+      expect(forwarding.errors()).not.toMatch(/<html|"kind"|InternalError|<nil>|unable to decode/);
+    });
   });
 });

@@ -1,15 +1,15 @@
-/** What a stock metrics server does with a node, and what the stock client makes of it: the server of the test scrapes
- *  `/metrics/resource` twice, makes rates of what it reads, and serves them behind an APIService. */
+/** Upstream's metrics server and command-line client with a node: the test's server scrapes
+ *  `/metrics/resource` twice, computes rates, and serves them behind an APIService. */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, request, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAuthority, issueIdentity } from '#api/pki/certificate.ts';
 import { eventually } from '../../testing/wait.ts';
 import { sh } from '../lifecycle/support.ts';
 import { apiService, availability } from '../plane/extension-server.ts';
-import { useKubectl } from '../plane-strangers/testing/kubectl.ts';
+import { useKubectl } from '../plane-clients/kubectl.ts';
 import { useNode } from './support.ts';
 
 const node = useNode();
@@ -22,7 +22,7 @@ interface Point {
   readonly atMs: number;
 }
 
-/** Samples by name and labels, with their times: those without one would be of no use for a rate. */
+/** Samples by name and labels, with their timestamps, which a rate requires. */
 async function scrape(): Promise<ReadonlyMap<string, Point>> {
   const { cert, key } = node.plane.server.credentials();
   const place = { host: '127.0.0.1', port: node.port(), path: '/metrics/resource' };
@@ -45,7 +45,7 @@ async function scrape(): Promise<ReadonlyMap<string, Point>> {
 
 type Scrape = Awaited<ReturnType<typeof scrape>>;
 
-/** In the API's words; undefined unless both scrapes have it, one after the other. */
+/** Usage in the form of the API; undefined unless both scrapes have it, one after the other. */
 function usage([before, after]: readonly [Scrape, Scrape], subject: string, labels = '') {
   const cpu = `${subject}_cpu_usage_seconds_total${labels}`;
   const [first, last, memory] = [
@@ -59,7 +59,7 @@ function usage([before, after]: readonly [Scrape, Scrape], subject: string, labe
   return { cpu: `${Math.round(cores * 1e9)}n`, memory: `${Math.round(memory.value / 1024)}Ki` };
 }
 
-/** Until time has passed for everything that is told. */
+/** Waits until the timestamps of all samples have advanced. */
 async function scrapeTwice(pod: string): Promise<readonly [Scrape, Scrape]> {
   const labels = `{container="main",namespace="default",pod="${pod}"}`;
   const first = await eventually(async () => {
@@ -109,7 +109,7 @@ function answer(both: readonly [Scrape, Scrape], { url = '' }: IncomingMessage, 
 }
 
 beforeAll(async () => {
-  // Busy, but no more than a tenth of a processor.
+  // Busy, but at most a tenth of a CPU.
   pod = await node.run('busy', {
     containers: [
       sh('main', 'while :; do :; done', { resources: { limits: { cpu: '100m', memory: '64Mi' } } }),
@@ -167,4 +167,39 @@ test('the stock client’s top shows pods, by their containers, with processor t
   expect(millicores).toBeGreaterThan(0);
   expect(millicores).toBeLessThan(500);
   expect(row[3]).toMatch(/^\d+Mi$/);
+});
+
+describe('the server’s own metrics API', () => {
+  const name = `v1beta1.${GROUP}`;
+  /** The service of the APIService. */
+  const service = async (): Promise<string | undefined> => {
+    const [, row = []] = await kubectl.table(`get apiservice ${name}`);
+    return row[1];
+  };
+
+  test('gives way to the extension server, on every path', async () => {
+    expect(await service()).toBe('extensions/metrics');
+    const { body } = await node.plane.get(`/apis/${VERSION}/pods`);
+    expect(body.items.map(({ metadata }) => metadata.name)).toEqual([pod]);
+    // The extension server only serves lists.
+    expect((await node.plane.get(`/apis/${VERSION}/nodes/n1`)).status).toBe(404);
+    const groups = (await node.plane.get('/apis')).body as unknown as {
+      readonly groups: readonly { readonly name: string }[];
+    };
+    expect(groups.groups.filter((group) => group.name === GROUP)).toHaveLength(1);
+  });
+
+  test('is back soon after the extension server’s registration is removed, and can be replaced again', async () => {
+    const own = (await node.plane.get(node.plane.path('apiregistration/v1', `apiservices/${name}`))).body;
+    await kubectl.ok(`delete apiservice ${name}`);
+    await eventually(async () => (await kubectl.run(`get apiservice ${name}`)).code === 0);
+    expect(await service()).toBe('Local');
+    expect((await node.plane.get(`/apis/${VERSION}/nodes/n1`)).body).toMatchObject({ kind: 'NodeMetrics' });
+    const { metadata, spec } = own;
+    const again = { kind: 'APIService', apiVersion: own.apiVersion, metadata: { name: metadata.name }, spec };
+    await kubectl.ok('apply -f -', { input: again });
+    await availability(node.plane, name, 'True');
+    expect(await service()).toBe('extensions/metrics');
+    expect((await node.plane.get(`/apis/${VERSION}/nodes/n1`)).status).toBe(404);
+  });
 });

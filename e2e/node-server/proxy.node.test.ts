@@ -1,5 +1,6 @@
-/** Through the API server to pods, services and nodes, and to nothing else. */
+/** Proxy subresources of the API server: to pods, services and nodes, and to nothing else. */
 import { createServer } from 'node:http';
+import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { sh, WAIT } from '../lifecycle/support.ts';
 import type { Reply } from '../plane/support.ts';
@@ -12,7 +13,7 @@ const FOLDER = '/api/v1/namespaces/default';
 let web: string;
 let address: string;
 beforeAll(async () => {
-  // Says what it was asked for.
+  // Echoes the request.
   const script = `mkdir -p /w/cgi-bin /w/below
 cat > /w/cgi-bin/tell <<'END'
 #!/bin/sh
@@ -20,6 +21,21 @@ printf 'Content-Type: text/plain\\r\\n\\r\\n'
 echo $REQUEST_METHOD $REQUEST_URI
 cat
 END
+cat > /w/page.html <<'END'
+${PAGE}
+END
+gzip -c /w/page.html > /w/page.gz
+cat > /w/cgi-bin/page <<'END'
+#!/bin/sh
+case $QUERY_STRING in
+plain) printf 'Content-Type: text/html\\r\\nContent-Length: %s\\r\\n\\r\\n' $(wc -c < /w/page.html); cat /w/page.html;;
+chunked) printf 'Content-Type: text/html; charset=utf-8\\r\\n\\r\\n'
+  head -c 40 /w/page.html; sleep 1; tail -c +41 /w/page.html;;
+gzip) printf 'Content-Type: text/html\\r\\nContent-Encoding: gzip\\r\\n\\r\\n'; cat /w/page.gz;;
+text) printf 'Content-Type: text/plain\\r\\n\\r\\n'; cat /w/page.html;;
+esac
+END
+chmod +x /w/cgi-bin/page
 chmod +x /w/cgi-bin/tell; echo page > /w/below/index.html; httpd -p 8080 -h /w; ${WAIT}`;
   web = await node.run('web', {
     hostNetwork: false,
@@ -82,6 +98,42 @@ describe('a pod', () => {
   });
 });
 
+/** A page whose links begin at the root, each in a place of its own. */
+const PAGE = `<html><head><base href="/app/"><link rel=stylesheet href='/s.css'></head>
+<body><a href="/x?a=1&amp;b=2">x</a><a href="next">n</a><img src="//elsewhere/i.png"><script>var a = '<a href="/y">';</script></body></html>`;
+/** The page as it is seen through the proxy at the path. */
+const led = (at: string): string =>
+  PAGE.replace('"/app/"', `"${at}/app/"`).replace("'/s.css'", `'${at}/s.css'`).replace('"/x?', `"${at}/x?`);
+
+describe('links of pages', () => {
+  const ways = (): readonly string[] => [
+    `${FOLDER}/pods/${web}:8080/proxy`,
+    `${FOLDER}/services/web:main/proxy`,
+  ];
+
+  test.each(['plain', 'chunked', 'gzip'])(
+    'lead through the proxy, from a page that comes %s',
+    async (form) => {
+      for (const at of ways()) {
+        const reply = await plane.get(`${at}/cgi-bin/page?${form}`, { 'accept-encoding': 'gzip' });
+        expect([at, reply.status, reply.headers['content-encoding']]).toEqual([
+          at,
+          200,
+          form === 'gzip' ? 'gzip' : undefined,
+        ]);
+        const text = form === 'gzip' ? gunzipSync(reply.bytes).toString() : reply.text;
+        expect(text.trimEnd()).toBe(led(at));
+      }
+    },
+  );
+
+  test('of what is no page stay as they are', async () => {
+    for (const at of ways()) {
+      expect((await plane.get(`${at}/cgi-bin/page?text`)).text.trimEnd()).toBe(PAGE);
+    }
+  });
+});
+
 describe('a service', () => {
   test.each(['web:main', 'web:80', 'http:web:main'])('is asked at one of its pods (%s)', async (name) => {
     const reply = await plane.get(`${FOLDER}/services/${name}/proxy/below/index.html`);
@@ -91,7 +143,7 @@ describe('a service', () => {
   test.each([
     ['gone', 404, 'services "gone" not found'],
     ['web:81', 503, 'no service port 81 found for service "web"'],
-    // An address that is no pod's could be anything's.
+    // An address that does not belong to a pod could belong to anything.
     ['trap:main', 503, 'no endpoints available for service "trap"'],
   ])('%s is not there', async (name, status, message) => {
     const reply = await plane.get(`${FOLDER}/services/${name}/proxy/`);

@@ -1,4 +1,4 @@
-/** An agent that asks the API server who may use its server. */
+/** An agent with webhook authentication and authorization by the API server. */
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ interface Proof {
   readonly key?: string;
 }
 
-/** The status that a request is answered with. */
+/** Returns the response status of a request. */
 function ask(path: string, { token, ...pair }: Proof = {}): Promise<number> {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const common = { host: '127.0.0.1', port: node.port(), path, headers, rejectUnauthorized: false };
@@ -69,12 +69,12 @@ describe('an agent that asks', () => {
     expect(await ask(path, { token: `t-${user}` })).toBe(status);
   });
 
-  test('lets in nobody whom nobody knows', async () => {
+  test('rejects unknown clients', async () => {
     expect(await ask('/healthz', { token: 'made-up' })).toBe(401);
     expect(await ask('/healthz')).toBe(401);
   });
 
-  test('lets the API server in, by the certificate that it made itself', async () => {
+  test('authenticates the API server by its self-signed certificate', async () => {
     const folder = `${node.plane.server.dir}/pki/apiserver-node-client`;
     const [cert, key] = await Promise.all([
       readFile(`${folder}.crt`, 'utf8'),

@@ -1,5 +1,4 @@
-/** The streams of a container as clients of WebSocket meet them, in every version of the subprotocol, and who gets to
- *  them. */
+/** Streams of a container over WebSocket, in every version of the subprotocol, and access to them. */
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -21,9 +20,9 @@ const CLOSE = 255;
 interface Session {
   readonly protocol: string;
   send(channel: number, data: string | Uint8Array): void;
-  /** Until the text has come on the channel. */
+  /** Waits for the text on the channel. */
   until(channel: number, text: string): Promise<void>;
-  /** What came, by channel, once it is over. */
+  /** Returns the received text by channel, once the connection is closed. */
   readonly ended: Promise<Readonly<Record<number, string>>>;
 }
 
@@ -73,14 +72,14 @@ describe('exec by WebSocket', () => {
     });
   });
 
-  test('takes the newest that both know', async () => {
+  test('selects the newest that both know', async () => {
     const session = await open(`${words('true')}&stdout=1`, REMOTE_COMMAND_V5, REMOTE_COMMAND_V4);
     expect(session.protocol).toBe(REMOTE_COMMAND_V5);
     const { 3: status = '' } = await session.ended;
     expect(JSON.parse(status)).toMatchObject({ status: 'Success' });
   });
 
-  test('tells a command of the end of its input, in the fifth version', async () => {
+  test('closes the input of a command, in the fifth version', async () => {
     const session = await open(`${words('cat')}&stdin=1&stdout=1`, REMOTE_COMMAND_V5);
     session.send(STDIN, 'first ');
     session.send(STDIN, 'second');
@@ -89,7 +88,7 @@ describe('exec by WebSocket', () => {
   });
 
   test.each([REMOTE_COMMAND_V4, REMOTE_COMMAND_V5])('gives a terminal its size (%s)', async (protocol) => {
-    // Sizes go to the runtime beside the input, and may come after it.
+    // Sizes are sent to the runtime separately from the input, and may arrive after it.
     const script = 'while [ "$(stty size)" != "37 101" ]; do sleep 0.02; done; stty size; exit 4';
     const session = await open(`${words('sh', '-c', script)}&stdin=1&stdout=1&tty=1`, protocol);
     session.send(RESIZE, '{"Width":101,"Height":37}');
@@ -100,7 +99,7 @@ describe('exec by WebSocket', () => {
 });
 
 describe('a request for streams', () => {
-  /** What the server says to a request to change the protocol, up to the end of its head. */
+  /** Returns the head of the server's response to an upgrade request. */
   async function head(path: string, ...lines: readonly string[]): Promise<string> {
     const url = new URL(node.plane.server.url);
     const { ca } = node.plane.server.credentials();
@@ -128,7 +127,7 @@ describe('a request for streams', () => {
         `Sec-WebSocket-Protocol: ${REMOTE_COMMAND_V5}`,
       ],
     ],
-  ])('of a stranger gets no further than the API server (%s)', async (_, lines) => {
+  ])('of an unauthorized client stops at the API server (%s)', async (_, lines) => {
     expect(await head(pathOf('command=true&stdout=1'), ...lines)).toMatch(/^HTTP\/1\.1 403 /);
   });
 

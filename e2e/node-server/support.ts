@@ -1,8 +1,8 @@
-/** An agent with its server, and an API server that knows its node and its pod: what the tests of the way between the
- *  two share. The agent is no member: the same pods are on both sides by their names. */
+/** Fixture of the node proxy tests: an agent with its server, and an API server with a Node and pods for it.
+ *  The agent has not joined: the same pods exist on both sides by name. */
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, inject } from 'vitest';
-import type { Pod, PodSpec } from '#api/schema/gen/core-v1.ts';
+import type { Pod, PodSpec } from '#api/gen/core-v1.ts';
 import { isReady, TestAgent } from '../../testing/agent.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
@@ -15,7 +15,7 @@ export interface Node {
   readonly agent: () => TestAgent;
   readonly port: () => number;
   readonly readOnlyPort: () => number;
-  /** Runs it on the agent, and tells the API server. The pod's name on both sides is what is returned. */
+  /** Runs a pod on the agent, and creates it on the API server. Returns its name on both sides. */
   readonly run: (name: string, spec: PodSpec) => Promise<string>;
 }
 

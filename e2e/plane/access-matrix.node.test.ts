@@ -1,14 +1,17 @@
-/** Every path of the server, with every method, by everybody: access is what the documents say, whatever the
- *  protocol and the content type. Content types and protocols take turns, so that each path meets several of them and
- *  each method and identity all of them. */
+/** Access matrix: every path of the server, with every method and identity, is authorized as documented, whatever
+ *  the protocol and the content type.
+ *
+ *  Every path × method × identity is sent over HTTP/1.1 or HTTP/2, and every path × identity as a watch over
+ *  WebSocket. The content types are a sample: one path of twenty, another one in each run, is tested with all of them,
+ *  the others with one. `TEST_ROUNDS=long` sends all of them everywhere, over both protocols, which takes minutes. */
 import { writeFile } from 'node:fs/promises';
-import { type ClientHttp2Session, connect } from 'node:http2';
-import { request as httpsRequest } from 'node:https';
-import { Agent, request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { REMOTE_COMMAND_V4, VOCABULARIES } from '#api/vocabulary.ts';
+import { createRandom } from '../../testing/random.ts';
+import { ofRound, sample } from '../../testing/rounds.ts';
 import { createModel, type Subject } from './access-model.ts';
 import { findPlaces, METHODS, type Place } from './access-paths.ts';
+import { type Answer, createWays, type Ways } from './access-ways.ts';
 import { pod, usePlane } from './support.ts';
 
 const plane = usePlane('plat', async (dir) => {
@@ -30,8 +33,7 @@ const AUTHENTICATED = 'system:authenticated';
 const ACCOUNT = 'system:serviceaccount:default:web';
 let identities: readonly Identity[];
 let places: readonly Place[];
-let http1: Agent;
-let http2: ClientHttp2Session;
+let ways: Ways;
 
 /** What the pod of the first node refers to. */
 const REFERRED = new Map([
@@ -97,67 +99,10 @@ beforeAll(async () => {
     serviceaccounts: ['web'],
     namespaces: ['default'],
   });
-  const { ca } = plane.server.credentials();
-  http1 = new Agent({ connect: { ca }, allowH2: false, connections: 24, pipelining: 1 });
-  http2 = connect(plane.server.url, { ca });
+  ways = createWays({ url: plane.server.url, ca: plane.server.credentials().ca });
 });
-afterAll(async () => {
-  http2.close();
-  await http1.destroy();
-});
+afterAll(() => ways.close());
 
-interface Answer {
-  readonly status: number;
-  readonly text: string;
-}
-
-/** Up to the head, and the body of a refusal. */
-async function byHttp1(
-  method: string,
-  path: string,
-  headers: Record<string, string>,
-  body: Buffer,
-): Promise<Answer> {
-  const response = await request(plane.server.url + path, {
-    method: method as 'GET',
-    headers,
-    dispatcher: http1,
-    ...(body.length === 0 ? {} : { body }),
-  });
-  const { statusCode: status } = response;
-  if (status === 403 || status === 401) return { status, text: await response.body.text() };
-  if (path.includes('?watch=')) response.body.on('error', () => undefined).destroy();
-  else await response.body.dump();
-  return { status, text: '' };
-}
-
-function byHttp2(
-  method: string,
-  path: string,
-  headers: Record<string, string>,
-  body: Buffer,
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const stream = http2.request(
-      { ':method': method, ':path': path, ...headers },
-      { endStream: body.length === 0 },
-    );
-    let status = 0;
-    let text = '';
-    stream.on('error', reject);
-    stream.on('response', (head) => {
-      status = Number(head[':status']);
-      if (status === 403 || status === 401) return;
-      resolve({ status, text });
-      stream.close();
-    });
-    stream.setEncoding('utf8').on('data', (part: string) => (text += part));
-    stream.on('end', () => resolve({ status, text }));
-    if (body.length > 0) stream.end(body);
-  });
-}
-
-const PROTOCOLS = [byHttp1, byHttp2];
 const PROTOBUF = VOCABULARIES.plat.protobufContentType;
 const TYPES = [
   'application/json',
@@ -167,6 +112,7 @@ const TYPES = [
   'text/plain',
 ];
 const WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+const READ_TYPES = [...TYPES.slice(0, 3), 'application/json;stream=watch', 'text/plain'];
 const PARALLEL = 32;
 
 /** No admitted request has an effect. */
@@ -179,107 +125,125 @@ function target({ path }: Place, method: string): string {
 const isDenied = ({ status, text }: Answer, isHead: boolean, name: string): boolean =>
   status === 401 || (status === 403 && (isHead || (text.includes(name) && text.includes(' cannot '))));
 
-test('everybody may do what the documents say, and nothing else', async () => {
+interface Case {
+  readonly place: Place;
+  readonly method: string;
+  readonly path: string;
+  readonly identity: Identity;
+  readonly type: string;
+  readonly way: Exclude<keyof Ways, 'close'>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Sends them all. @returns what was wrong, and how many were expected to be what */
+async function sendAll(cases: Iterable<Case>) {
   const may = createModel(plane.words.apiGroupDomain, plane.words.nodeLeaseNamespace, REFERRED);
   const wrong: string[] = [];
   const seen = { allowed: 0, denied: 0 };
-  let turn = 0;
-  const cases = places.flatMap((place) =>
-    METHODS.flatMap((method) =>
-      identities.map((identity) => ({ place, method, identity, turn: (turn += 1) })),
-    ),
-  );
-  async function run({ place, method, identity, turn: at }: (typeof cases)[number]): Promise<void> {
-    const verb = method === 'WATCH' ? 'GET' : method;
-    // The number of identities has no factor in common with that of the ways, but for what the method adds.
-    const way = at + Math.floor(at / identities.length);
-    const type = TYPES[way % TYPES.length] ?? '';
-    const send = PROTOCOLS[way % PROTOCOLS.length] ?? byHttp1;
-    const body = WITH_BODY.has(method) ? Buffer.from('{}') : Buffer.alloc(0);
-    const answer = await send(
-      verb,
-      target(place, method),
+  async function run({ place, method, path, identity, type, way, headers }: Case): Promise<void> {
+    const body = WITH_BODY.has(method) && way !== 'webSocket' ? Buffer.from('{}') : Buffer.alloc(0);
+    const answer = await ways[way](
+      method === 'WATCH' ? 'GET' : method,
+      path,
       {
-        accept: type === PROTOBUF ? `${PROTOBUF},application/json` : 'application/json',
-        ...(body.length === 0 ? {} : { 'content-type': type }),
+        ...(body.length === 0 ? { accept: type } : { accept: `${PROTOBUF},*/*`, 'content-type': type }),
         ...(identity.token === '' ? {} : { authorization: `Bearer ${identity.token}` }),
+        ...headers,
       },
       body,
     );
     const expected = may(identity, place.asked(method));
     seen[expected ? 'allowed' : 'denied'] += 1;
     if (isDenied(answer, method === 'HEAD', identity.name) === expected || answer.status >= 600) {
-      wrong.push(
-        `${identity.name} ${method} ${place.path} (${type}, ${send.name}): ${answer.status} ${answer.text.slice(0, 200)}`,
-      );
+      const what = `${identity.name} ${method} ${path} (${type}, ${way})`;
+      wrong.push(`${what}: ${answer.status} ${answer.text.slice(0, 200)}`);
     }
   }
-  const rest = cases.values();
-  await Promise.all(
-    Array.from({ length: PARALLEL }, async () => {
-      for (const next of rest) await run(next);
-    }),
-  );
-  expect(wrong).toEqual([]);
-  expect(seen.allowed).toBeGreaterThan(2000);
-  expect(seen.denied).toBeGreaterThan(8000);
-}, 180_000);
-
-/** Ways of an upgrade: streams of pods and nodes, and watches. Those of what is not there, so that nothing opens. */
-const isStream = ({ subresource, path }: Place): boolean =>
-  ['exec', 'attach', 'portforward', 'proxy', 'log'].includes(subresource) && /\/x(?:\/|$)/.test(path);
-
-function byWebSocket(path: string, token: string, protocol: string): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const outgoing = httpsRequest(plane.server.url + path, {
-      ca: plane.server.credentials().ca,
-      agent: false,
-      headers: {
-        connection: 'Upgrade',
-        upgrade: 'websocket',
-        'sec-websocket-version': '13',
-        'sec-websocket-key': Buffer.alloc(16).toString('base64'),
-        'sec-websocket-protocol': protocol,
-        ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
-      },
-    });
-    outgoing.on('upgrade', (_, socket) => {
-      socket.destroy();
-      resolve({ status: 101, text: '' });
-    });
-    outgoing.on('response', (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (part: string) => (text += part));
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
-    });
-    outgoing.on('error', reject);
-    outgoing.end();
-  });
+  const rest = cases[Symbol.iterator]();
+  const lane = async (): Promise<void> => {
+    for (let next = rest.next(); next.done !== true; next = rest.next()) await run(next.value);
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, lane));
+  return { wrong, seen };
 }
 
-test('an upgrade lets in nobody else', async () => {
-  const may = createModel(plane.words.apiGroupDomain, plane.words.nodeLeaseNamespace, REFERRED);
-  const streams = places.filter(isStream);
-  expect(streams.map(({ subresource }) => subresource)).toEqual(
-    expect.arrayContaining(['exec', 'attach', 'portforward', 'proxy', 'log']),
-  );
-  const wrong: string[] = [];
-  for (const place of streams) {
-    await Promise.all(
-      identities.map(async (identity) => {
-        const answer = await byWebSocket(
-          `${place.path}?command=a&stdout=1`,
-          identity.token,
-          REMOTE_COMMAND_V4,
-        );
-        const expected = may(identity, place.asked('GET'));
-        if (isDenied(answer, false, identity.name) === expected || answer.status === 101) {
-          wrong.push(`${identity.name} ${place.path}: ${answer.status} ${answer.text.slice(0, 200)}`);
+const random = createRandom();
+const WAYS = ['http1', 'http2'] as const;
+const WAYS_OF_EACH = ofRound({ short: 1, long: WAYS.length });
+/** One of so many paths meets all content types. */
+const ALL_TYPES_AT = ofRound({ short: 20, long: 1 });
+const start = random.below(ALL_TYPES_AT);
+
+/** The content types that are sent at a place: all at some places, elsewhere one of them. */
+const typesAt = (place: number, types: readonly string[]): readonly string[] =>
+  (place + start) % ALL_TYPES_AT === 0 ? types : sample(types, 1, random);
+
+function* requests(): Generator<Case> {
+  for (const [at, place] of places.entries()) {
+    for (const method of METHODS) {
+      const path = target(place, method);
+      for (const identity of identities) {
+        for (const way of sample(WAYS, WAYS_OF_EACH, random)) {
+          const types = typesAt(at, WITH_BODY.has(method) ? TYPES : READ_TYPES);
+          for (const type of types) yield { place, method, path, identity, type, way };
         }
-      }),
-    );
+      }
+    }
   }
+}
+
+test('everybody may do what the documents say, and nothing else', async () => {
+  const { wrong, seen } = await sendAll(requests());
+  expect({ seed: random.seed, wrong }).toEqual({ seed: random.seed, wrong: [] });
+  expect(seen.allowed).toBeGreaterThan(4000 * WAYS_OF_EACH);
+  expect(seen.denied).toBeGreaterThan(15_000 * WAYS_OF_EACH);
+}, 600_000);
+
+function* watches(): Generator<Case> {
+  for (const [at, place] of places.entries()) {
+    const path = target(place, 'WATCH');
+    for (const identity of identities) {
+      for (const type of typesAt(at, READ_TYPES)) {
+        yield { place, method: 'WATCH', path, identity, type, way: 'webSocket' };
+      }
+    }
+  }
+}
+
+test('a watch over WebSocket is for those who may watch', async () => {
+  const { wrong, seen } = await sendAll(watches());
+  expect({ seed: random.seed, wrong }).toEqual({ seed: random.seed, wrong: [] });
+  expect(seen.allowed).toBeGreaterThan(500);
+  expect(seen.denied).toBeGreaterThan(1000);
+}, 600_000);
+
+/** Streams of pods and nodes, of what is not there, so that nothing opens. */
+const isStream = ({ subresource, path }: Place): boolean =>
+  ['exec', 'attach', 'portforward', 'proxy', 'log'].includes(subresource) && /\/x(?:\/|$)/.test(path);
+const STREAM_PROTOCOLS = [REMOTE_COMMAND_V4, `base64.${REMOTE_COMMAND_V4}`, 'nosuch'];
+
+function* streams(): Generator<Case> {
+  for (const place of places.filter(isStream)) {
+    const path = `${place.path}?command=a&stdout=1`;
+    for (const identity of identities) {
+      for (const method of ['GET', 'POST']) {
+        for (const protocol of STREAM_PROTOCOLS) {
+          const headers = { 'sec-websocket-protocol': protocol };
+          yield { place, method, path, identity, type: '*/*', way: 'webSocket', headers };
+        }
+      }
+    }
+  }
+}
+
+test('a stream over WebSocket is for those who may open it', async () => {
+  expect(new Set(places.filter(isStream).map(({ subresource }) => subresource))).toEqual(
+    new Set(['exec', 'attach', 'portforward', 'proxy', 'log']),
+  );
+  const { wrong, seen } = await sendAll(streams());
   expect(wrong).toEqual([]);
+  expect(seen.allowed).toBeGreaterThan(20);
+  expect(seen.denied).toBeGreaterThan(100);
 });
 
 test.each([
@@ -298,10 +262,10 @@ test.each([
   '/livez/%2e',
   '/api/v1/watch/secrets',
   '/api/v1/proxy/nodes/n1',
-])('nobody gets what he may not see by a path such as %s', async (path) => {
+])('a path such as %s does not bypass authorization', async (path) => {
   for (const { token, groups } of identities) {
     if (groups.includes('system:masters')) continue;
-    for (const send of PROTOCOLS) {
+    for (const send of [ways.http1, ways.http2]) {
       const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
       const { status } = await send('GET', path, headers, Buffer.alloc(0));
       // What stands before the question mark is open to everybody.

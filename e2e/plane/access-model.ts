@@ -1,6 +1,6 @@
-/** Who may do what, as upstream documents it: the default roles, the node authorizer's rules and who anonymous clients
- *  are, written down for tests. Knows nothing of the server's own tables.
- *  Source: upstream's documents on RBAC default roles and node authorization, release 1.24; document 2, 5 and 2.7. */
+/** Who may do what, as upstream documents it: the default roles, the node authorizer's rules and who
+ *  anonymous clients are, written down for tests. Knows nothing of the server's own tables. Source:
+ *  upstream's documents on RBAC default roles and node authorization, release 1.24; document 2 §5 and 2.7. */
 
 /** What a request is about. */
 export interface Asked {

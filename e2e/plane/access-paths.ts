@@ -1,10 +1,10 @@
-/** Every path of an API server, by what it says of itself, with what each request to it is about. */
+/** All paths of an API server, from its discovery documents, with the attributes of their requests. */
 import type { Asked } from './access-model.ts';
 import type { Plane } from './support.ts';
 
 export interface Place {
   readonly path: string;
-  /** What a method asks there. */
+  /** Request attributes of a method on the path. */
   readonly asked: (method: string) => Asked;
   readonly namespaced?: boolean;
   readonly subresource: string;

@@ -1,4 +1,6 @@
-/** Who gets in, and what he may do. Document 1, 5 and 7; document 2, 5.1 and 5.6; virtual types of document 1, 1. */
+/** Authentication and authorization. Source: document 1 §5 and §7; document 2 §5.1 and §5.6; virtual types,
+ *  document
+ *  1 §1. */
 import { writeFile } from 'node:fs/promises';
 import { Agent } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -112,8 +114,8 @@ describe('credentials', () => {
     ],
     ['a certificate for servers', () => certified({ commonName: 'x', usage: 'serverAuth' })],
   ])('%s is 401', async (_, client) => {
-    const answer = await client().get('/api/v1/pods');
-    expect(answer).toMatchObject({
+    const response = await client().get('/api/v1/pods');
+    expect(response).toMatchObject({
       status: 401,
       body: { kind: 'Status', status: 'Failure', reason: 'Unauthorized', message: 'Unauthorized', code: 401 },
     });
@@ -121,9 +123,9 @@ describe('credentials', () => {
 
   test('without credentials one is system:anonymous', async () => {
     const nobody = plane.as('');
-    const answer = await nobody.get('/api/v1/pods');
-    expect(answer).toMatchObject({ status: 403, body: { reason: 'Forbidden' } });
-    expect(answer.body.message).toContain('User "system:anonymous"');
+    const response = await nobody.get('/api/v1/pods');
+    expect(response).toMatchObject({ status: 403, body: { reason: 'Forbidden' } });
+    expect(response.body.message).toContain('User "system:anonymous"');
     expect((await nobody.get('/version')).status).toBe(200);
     await bind(plane, 'view', { kind: 'Group', name: 'system:unauthenticated' });
     await expect.poll(async () => (await nobody.get('/api/v1/pods')).status, WAIT).toBe(200);
@@ -226,8 +228,8 @@ describe('roles', () => {
   });
 
   test('403 names user, verb and resource', async () => {
-    const answer = await plane.as('nobody-t').get(`${folder}/pods/web`);
-    expect(answer.body).toMatchObject({
+    const response = await plane.as('nobody-t').get(`${folder}/pods/web`);
+    expect(response.body).toMatchObject({
       kind: 'Status',
       status: 'Failure',
       reason: 'Forbidden',
@@ -301,7 +303,7 @@ describe('roles', () => {
     ]);
   });
 
-  test('nobody gives rights away that he does not have', async () => {
+  test('users cannot grant permissions that they do not have', async () => {
     const namespace = nameOf(folder);
     const admin = plane.as('admin-t');
     const apiGroup = `rbac.authorization.${plane.words.apiGroupDomain}`;
@@ -398,7 +400,7 @@ describe('roles', () => {
       expect(nonResourceRules.flatMap(({ nonResourceURLs }) => nonResourceURLs)).toContain('/version');
     });
 
-    test('TokenReview tells whose a token is', async () => {
+    test('TokenReview reports the user of a token', async () => {
       const path = plane.path('authentication/v1', 'tokenreviews');
       const known = await plane.post(path, { spec: { token: 'editor-t' } });
       expect(known).toMatchObject({
@@ -413,7 +415,7 @@ describe('roles', () => {
       expect((await plane.post(path, { spec: { token: '' } })).status).toBe(400);
     });
 
-    test('reviews are not kept', async () => {
+    test('reviews are not persisted', async () => {
       expect((await plane.get(plane.path('authorization/v1', 'subjectaccessreviews'))).status).toBe(405);
     });
   });

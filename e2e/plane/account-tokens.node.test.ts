@@ -1,4 +1,4 @@
-/** Tokens of service accounts. Document 2, 5.2. */
+/** Tokens of service accounts. Document 2 §5.2. */
 import { describe, expect, test } from 'vitest';
 import { usePlane, VOCABULARY_NAMES } from './support.ts';
 
@@ -8,7 +8,7 @@ interface Issued {
   readonly status: { readonly token: string; readonly expirationTimestamp: string };
 }
 
-describe.each(VOCABULARY_NAMES)('service account tokens in the words of %s', (vocabulary) => {
+describe.each(VOCABULARY_NAMES)('service account tokens in the %s vocabulary', (vocabulary) => {
   const plane = usePlane(vocabulary);
 
   async function account(name = 'robot'): Promise<string> {
@@ -49,7 +49,7 @@ describe.each(VOCABULARY_NAMES)('service account tokens in the words of %s', (vo
     expect((await client.get(`${namespace}/secrets`)).status).toBe(403);
   });
 
-  test('tell who it is, for the audiences asked for', async () => {
+  test('identify the account, for the requested audiences', async () => {
     const namespace = await account();
     const { status } = await issue(namespace, { audiences: ['vault'], expirationSeconds: 600 });
     const own = namespace.split('/').at(-1) ?? '';
@@ -74,7 +74,7 @@ describe.each(VOCABULARY_NAMES)('service account tokens in the words of %s', (vo
     expect((await plane.as(status.token).get('/api/v1')).status).toBe(401);
   });
 
-  test('bound to a pod tell of it and end with it', async () => {
+  test('bound to a pod name it and expire with it', async () => {
     const namespace = await account();
     const spec = { serviceAccountName: 'robot', containers: [{ name: 'c', image: 'i' }] };
     const { body } = await plane.post(`${namespace}/pods`, { metadata: { name: 'p' }, spec });
@@ -118,7 +118,7 @@ describe.each(VOCABULARY_NAMES)('service account tokens in the words of %s', (vo
     expect((await plane.post(`${namespace}/serviceaccounts/robot/token`, { spec })).status).toBe(status);
   });
 
-  test('are not made for an account that is not there, and cannot be read', async () => {
+  test('are not issued for an account that does not exist, and cannot be read', async () => {
     const namespace = await account();
     expect((await plane.post(`${namespace}/serviceaccounts/nobody/token`, {})).status).toBe(404);
     expect((await plane.get(`${namespace}/serviceaccounts/robot/token`)).status).toBe(405);

@@ -1,8 +1,8 @@
-/** Paths and verbs. Document 1, 4.1 and 4.2. */
+/** Paths and verbs. Document 1 §4.1 and 4.2. */
 import { describe, expect, test } from 'vitest';
 import { configMap, MERGE, pod, usePlane, VOCABULARY_NAMES } from './support.ts';
 
-describe.each(VOCABULARY_NAMES)('paths in the words of %s', (vocabulary) => {
+describe.each(VOCABULARY_NAMES)('paths in the %s vocabulary', (vocabulary) => {
   const plane = usePlane(vocabulary);
   const other = vocabulary === 'plat' ? 'k8s' : 'plat';
 
@@ -122,8 +122,8 @@ describe('verbs', () => {
     ['DELETE', '/api/v1/nodes/n1/status'],
   ])('%s %s is not allowed (405)', async (method, path) => {
     const body = method === 'DELETE' ? undefined : {};
-    const answer = await plane.call(method, path, body, method === 'PATCH' ? { type: MERGE } : {});
-    expect(answer).toMatchObject({ status: 405, body: { kind: 'Status', reason: 'MethodNotAllowed' } });
+    const response = await plane.call(method, path, body, method === 'PATCH' ? { type: MERGE } : {});
+    expect(response).toMatchObject({ status: 405, body: { kind: 'Status', reason: 'MethodNotAllowed' } });
   });
 
   test('an operation on many objects is none on one: no transaction', async () => {

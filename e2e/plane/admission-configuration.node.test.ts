@@ -1,4 +1,4 @@
-/** Plugins that a file configures, and those that work only with one. Source: document 2, 2.3, 2.7 and 9. */
+/** Admission plugins with optional or required configuration files. Source: document 2 §2.3, 2.7 and 9. */
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';
@@ -29,7 +29,7 @@ const clientConfig = (server: ConversionWebhook, users: readonly Json[]): Json =
   'current-context': 'x',
 });
 
-describe.each<VocabularyName>(['plat', 'kubernetes'])('configured in the words of %s', (vocabulary) => {
+describe.each<VocabularyName>(['plat', 'kubernetes'])('configured in the %s vocabulary', (vocabulary) => {
   const { apiGroupDomain: domain, clientConfigFileMember: member } = VOCABULARIES[vocabulary];
   let server: ConversionWebhook;
   let verdict: (asked: Asked) => Json | number = () => ({ allowed: true });
@@ -119,7 +119,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('configured in the words o
     server.authorizations.length = 0;
   });
 
-  test('ImagePolicyWebhook: images are judged, by what the service is to know', async () => {
+  test('ImagePolicyWebhook: the service reviews images by the annotations it is sent', async () => {
     const name = `my.image-policy.${domain}/ticket`;
     const containers = [{ name: 'a', image: 'one' }];
     const initContainers = [{ name: 'b', image: 'two' }];
@@ -144,7 +144,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('configured in the words o
     expect(server.authorizations).toEqual(['Bearer of-images']);
   });
 
-  test('ImagePolicyWebhook: a no is told, and kept for a while', async () => {
+  test('ImagePolicyWebhook: a denial is reported, and cached for a while', async () => {
     verdict = () => ({ allowed: false, reason: 'too old' });
     const refused = await create('p');
     expect([refused.status, refused.body.message]).toEqual([
@@ -157,7 +157,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('configured in the words o
     expect((await create('q', { containers: [{ name: 'c', image: 'new' }] })).status).toBe(201);
   });
 
-  test('ImagePolicyWebhook: it is asked again, and what holds without an answer is configured', async () => {
+  test('ImagePolicyWebhook: calls are retried, and the default without a response is configurable', async () => {
     let left = 2;
     verdict = () => {
       left -= 1;

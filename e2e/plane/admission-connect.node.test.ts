@@ -1,5 +1,5 @@
-/** Connections to pods, nodes and services go through admission before anything of them reaches an agent.
- *  Document 2, 2.2 and 2.6 (operation CONNECT). */
+/** Admission of connections to pods, nodes and services, before any part of them reaches an agent.
+ *  Source: operation CONNECT, document 2 §2.2 and 2.6. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { Duplex } from 'node:stream';
@@ -188,7 +188,7 @@ describe('a connection that admission changes', () => {
           patch: Buffer.from(JSON.stringify([{ op: 'replace', path, value }])).toString('base64'),
         };
 
-  test('is made as it was changed', async () => {
+  test('proceeds as it was changed', async () => {
     recorder.judge = patch(['true'], '/command');
     await statusOf('POST', `${POD}/exec?command=sh&stdout=1`, 'SPDY');
     expect(reached).toEqual(['POST /exec/default/web/main?output=1&command=true']);

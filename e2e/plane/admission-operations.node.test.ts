@@ -1,10 +1,10 @@
-/** What admission sees of every verb of every resource and subresource that the server names in its discovery documents:
- *  operation, kind and objects as rules of upstream, release 1.24, have them. Document 2, 2.2 and 2.6. */
+/** Admission attributes of every verb of every resource and subresource in the server's discovery documents:
+ *  operation, kind and objects as in upstream, release 1.24. Source: admission, document 2 §2.2 and 2.6. */
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Recorder, startRecorder } from './admission-recorder.ts';
 import { type Sample, samples, settled } from './kinds.ts';
-import { APPLY, type Body, type Json, type Reply, usePlane } from './support.ts';
+import { APPLY, type Body, type Json, pod, type Reply, usePlane } from './support.ts';
 
 const plane = usePlane('kubernetes');
 const { words } = plane;
@@ -213,5 +213,31 @@ describe('admission sees', () => {
       for (const each of parted.toReversed()) differences.push(...(await check(each, sample)));
     }
     expect(differences).toEqual([]);
+  });
+
+  test('that the server spends the budget of an eviction, and nothing of it in a dry run', async () => {
+    const at = await plane.namespace();
+    const budgets = `${at.replace('/api/v1', '/apis/policy/v1')}/poddisruptionbudgets`;
+    await plane.post(`${at}/pods`, pod('a', { nodeName: 'n1' }, { labels: { app: 'a' } }));
+    await plane.patch(`${at}/pods/a/status`, { status: { phase: 'Running' } });
+    const spec = { minAvailable: 0, selector: { matchLabels: { app: 'a' } } };
+    const { body } = await plane.post(budgets, { metadata: { name: 'b' }, spec });
+    const counts = { currentHealthy: 1, desiredHealthy: 0, expectedPods: 1, disruptionsAllowed: 1 };
+    const status = { observedGeneration: body.metadata.generation, ...counts };
+    expect((await plane.patch(`${budgets}/b/status`, { status })).status).toBe(200);
+    const ofBudgets = (): readonly string[] =>
+      [...recorder.asked, ...recorder.askedByOthers]
+        .filter(({ resource, by }) => resource.resource === 'poddisruptionbudgets' && by === 'validating')
+        .map(({ operation, subResource, userInfo }) => `${operation} ${subResource} by ${userInfo.username}`)
+        .filter((line) => !line.endsWith('by system:apiserver:disruption'));
+    for (const [query, wanted] of [
+      ['?dryRun=All', []],
+      ['', ['UPDATE status by system:apiserver']],
+    ] as const) {
+      recorder.asked.length = 0;
+      recorder.askedByOthers.length = 0;
+      const evicted = await plane.post(`${at}/pods/a/eviction${query}`, { metadata: { name: 'a' } });
+      expect([evicted.status, ofBudgets()]).toEqual([201, wanted]);
+    }
   });
 });

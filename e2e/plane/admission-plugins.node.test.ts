@@ -1,11 +1,11 @@
-/** What admission adds to objects and refuses, plugin by plugin. Source: document 2, 2.7. */
+/** Admission plugins: mutation and validation of each. Source: document 2 §2.7. */
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import type { VocabularyName } from '#api/vocabulary.ts';
 import { usePlane, WAIT } from './support.ts';
 
 const CONTAINER = { name: 'c', image: 'i' };
-/** Nothing has to be there for pods but what the tests are about. */
+/** Pods need no objects except those of the tests. */
 const PLUGINS = ['--controllers=namespace', '--disable-admission-plugins=ServiceAccount'];
 
 const pod = (name: string, spec: object = {}) => ({
@@ -13,7 +13,7 @@ const pod = (name: string, spec: object = {}) => ({
   spec: { containers: [CONTAINER], ...spec },
 });
 
-describe.each<VocabularyName>(['plat', 'kubernetes'])('admission in the words of %s', (vocabulary) => {
+describe.each<VocabularyName>(['plat', 'kubernetes'])('admission in the %s vocabulary', (vocabulary) => {
   const plane = usePlane(vocabulary, PLUGINS);
   const { words } = plane;
   const taint = (name: string): string => `node.${words.domain}/${name}`;
@@ -308,7 +308,7 @@ describe('--enable-admission-plugins', () => {
     expect(statuses.map(({ status }) => status)).toEqual([403, 403]);
   });
 
-  test('OwnerReferencesPermissionEnforcement: who owns what takes rights', async () => {
+  test('OwnerReferencesPermissionEnforcement: changing owners requires permission', async () => {
     const at = await plane.namespace();
     const roles = plane.path('rbac.authorization/v1', `${at.slice('/api/v1/'.length)}/roles`);
     const role = { apiGroup: `rbac.authorization.${plane.words.apiGroupDomain}`, kind: 'Role', name: 'r' };

@@ -1,4 +1,4 @@
-/** Webhooks of both kinds that are asked of everything, and keep what they were asked. */
+/** Webhooks of both kinds that are called for everything and record their requests. */
 import { eventually } from '../../testing/wait.ts';
 import { startConversionWebhook } from './conversion-webhook.ts';
 import { type Body, type Json, type Plane } from './support.ts';
@@ -9,7 +9,7 @@ interface Kind {
   readonly kind: string;
 }
 
-/** What a webhook was asked. */
+/** A recorded request of a webhook. */
 export interface Asked {
   readonly uid: string;
   /** `mutating` or `validating`. */
@@ -30,8 +30,10 @@ export interface Asked {
 export type Judge = (asked: Asked) => Json;
 
 export interface Recorder extends AsyncDisposable {
-  /** What the administrator asked for since it was last emptied. */
+  /** Requests of the administrator since the last reset. */
   readonly asked: Asked[];
+  /** What others asked for. */
+  readonly askedByOthers: Asked[];
   judge: Judge;
 }
 
@@ -45,15 +47,17 @@ const EVERYTHING = {
 
 /** Resolves once both webhooks count. */
 export async function startRecorder(plane: Plane): Promise<Recorder> {
-  const recorder = { asked: [] as Asked[], judge: (): Json => ({ allowed: true }) } as {
-    asked: Asked[];
-    judge: Judge;
+  const recorder: Omit<Recorder, typeof Symbol.asyncDispose> = {
+    asked: [],
+    askedByOthers: [],
+    judge: () => ({ allowed: true }),
   };
   const server = await startConversionWebhook((review) => {
     const { apiVersion, kind, request } = review as unknown as Json & { readonly request: Asked };
     const by = server.paths.at(-1)?.startsWith('/mutating') === true ? 'mutating' : 'validating';
     const asked = { ...request, by };
     if (request.userInfo.username === 'admin') recorder.asked.push(asked);
+    else recorder.askedByOthers.push(asked);
     return { apiVersion, kind, response: { uid: request.uid, ...recorder.judge(asked) } };
   });
   const path = plane.path('admissionregistration/v1', '');

@@ -1,4 +1,4 @@
-/** Webhooks that administrators configure. Source: document 2, 2.2, 2.6, 2.7 and 7. */
+/** Admission webhooks. Source: document 2 §2.2, 2.6, 2.7 and 7. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { VocabularyName } from '#api/vocabulary.ts';
 import { type ConversionWebhook, startConversionWebhook } from './conversion-webhook.ts';
@@ -17,7 +17,7 @@ const patchOf = (operations: readonly Json[]): Json => ({
   patch: Buffer.from(JSON.stringify(operations)).toString('base64'),
 });
 
-describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the words of %s', (vocabulary) => {
+describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the %s vocabulary', (vocabulary) => {
   const plane = usePlane(vocabulary);
   let server: ConversionWebhook;
   let at: string;
@@ -110,7 +110,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the words of 
     ]);
   });
 
-  test('refuse in words of their own', async () => {
+  test('reject with a message of their own', async () => {
     await using _ = await configure('validating', [hook('a'), hook('b')]);
     judge = ({ name }, path) => {
       if (name === 'probe' || path.includes('/a?')) return { allowed: true, warnings: ['look out'] };
@@ -128,7 +128,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the words of 
     expect(String(told.headers['warning'])).toContain('look out');
   });
 
-  test('change objects, each what the one before has made', async () => {
+  test('change objects, each the result of the one before', async () => {
     await using _ = await configure('mutating', [hook('a', { reinvocationPolicy: 'IfNeeded' }), hook('b')]);
     judge = ({ name, object }, path) => {
       if (name === 'probe') return { allowed: true };
@@ -148,7 +148,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the words of 
     expect((await create('m')).status).toBe(500);
   });
 
-  test('that cannot be asked fail the request, unless that is nothing to them', async () => {
+  test('that are unavailable fail the request, unless that is nothing to them', async () => {
     const away = { clientConfig: { url: 'https://127.0.0.1:1/' }, timeoutSeconds: 1 };
     await using _ = await configure('validating', [
       hook('a'),
@@ -165,7 +165,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the words of 
     ]);
   });
 
-  test('with side effects cannot be configured, and others are told of dry runs', async () => {
+  test('with side effects cannot be configured, and others see dryRun', async () => {
     const path = `${configurations}validatingwebhookconfigurations`;
     const name = `effects-${at.split('/').at(-1) ?? ''}`;
     await plane.post(path, { metadata: { name }, webhooks: [hook('a')] });

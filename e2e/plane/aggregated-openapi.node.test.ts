@@ -1,5 +1,5 @@
-/** OpenAPI documents of servers behind this one: merged into ours, and never to our harm. Upstream's aggregator of
- *  OpenAPI, release 1.24. */
+/** Aggregation of the OpenAPI documents of extension servers, robust against invalid ones. Source: upstream's
+ *  OpenAPI aggregator, release 1.24. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../testing/wait.ts';
 import { aggregate, BASE, type Extension, GROUP, NAME } from './extension-server.ts';
@@ -94,7 +94,7 @@ test.each([
   ['is too large', JSON.stringify({ swagger: '2.0', paths: {}, x: 'x'.repeat(1024 * 1024) }), 'good'],
   ['says nothing', '[]', undefined],
   ['refers to nothing', describe2('bad', { W: { $ref: '#/definitions/Gone' } }), undefined],
-])('a document that %s harms nobody', async (_, body, left) => {
+])('a document that %s does not affect others', async (_, body, left) => {
   extension.documents.set('/openapi/v2', { body: describe2('good'), etag: '"g"' });
   await look();
   const description = async (): Promise<unknown> => {

@@ -1,5 +1,5 @@
-/** Groups of other servers: an extension server of the test behind an APIService. Document 1, 4.1; upstream's
- *  aggregator, whose conditions and headers these are. */
+/** API aggregation: an extension server of the test behind an APIService. Source: document 1 §4.1; conditions
+ *  and headers as in upstream's aggregator. */
 import { once } from 'node:events';
 import { connect as tlsConnect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ import {
 } from './extension-server.ts';
 import { usePlane } from './support.ts';
 
-describe.each(['plat', 'kubernetes'] as const)('aggregation in %s words', (vocabulary) => {
+describe.each(['plat', 'kubernetes'] as const)('aggregation in the %s vocabulary', (vocabulary) => {
   const plane = usePlane(vocabulary);
   const words = VOCABULARIES[vocabulary];
   const services = plane.path('apiregistration/v1', 'apiservices');
@@ -40,7 +40,7 @@ describe.each(['plat', 'kubernetes'] as const)('aggregation in %s words', (vocab
     expect((await plane.get(`${services}/v1.apiregistration.${words.apiGroupDomain}`)).status).toBe(404);
   });
 
-  test('definitions of custom resources bring theirs, and take them away', async () => {
+  test('definitions of custom resources add theirs, and remove them', async () => {
     const definitions = plane.path('apiextensions/v1', 'customresourcedefinitions');
     await using watch = await plane.watch(
       `${services}?watch=1&fieldSelector=metadata.name=v1.boats.example.com`,
@@ -69,7 +69,7 @@ describe.each(['plat', 'kubernetes'] as const)('aggregation in %s words', (vocab
     expect(await watch.take(1)).toEqual(['DELETED v1.boats.example.com']);
   });
 
-  test('extension servers are told whom to believe', async () => {
+  test('extension servers learn which authority to trust', async () => {
     const path = `/api/v1/namespaces/${words.systemNamespace}/configmaps/extension-apiserver-authentication`;
     // The server writes it after it is ready.
     const map = await eventually(async () => {
@@ -129,7 +129,7 @@ describe.each(['plat', 'kubernetes'] as const)('aggregation in %s words', (vocab
       expect([missing.status, missing.body.message]).toEqual([404, 'no such widget']);
     });
 
-    test('nobody gets there without permission', async () => {
+    test('a client without permission does not reach it', async () => {
       const before = extension.requests.length;
       const reply = await plane.as('').get(`${BASE}/widgets`);
       expect([reply.status, reply.body.reason]).toEqual([403, 'Forbidden']);
@@ -163,7 +163,7 @@ describe.each(['plat', 'kubernetes'] as const)('aggregation in %s words', (vocab
       expect(extension.requests.at(-1)?.headers['x-remote-user']).toBe('admin');
     });
 
-    test('nobody is led elsewhere', async () => {
+    test('redirects are not followed', async () => {
       const redirected = await plane.get(`${BASE}/widgets/redirect`);
       expect([redirected.status, redirected.headers['location']]).toEqual([502, undefined]);
       expect(redirected.body.message).toMatch(/redirect/);
@@ -172,7 +172,7 @@ describe.each(['plat', 'kubernetes'] as const)('aggregation in %s words', (vocab
     test('discovery has its groups in the order of their priorities', async () => {
       const groups = await plane.get('/apis');
       const names = (groups.body as unknown as { groups: { name: string }[] }).groups.map(({ name }) => name);
-      expect(names.at(-1)).toBe(GROUP);
+      expect(names.slice(-2)).toEqual([GROUP, `metrics.${words.apiGroupDomain}`]);
       expect((await plane.get(BASE)).body).toMatchObject(WIDGETS);
       expect((await plane.get(`/apis/${GROUP}`)).body).toMatchObject({
         preferredVersion: { groupVersion: `${GROUP}/v1` },

@@ -1,7 +1,18 @@
-/** Server-side apply and who owns which field. Document 1, 2.5 and 4.9; tests carry the number of the line. */
+/** Server-side apply and field ownership. Document 1 §2.5 and 4.9; test names start with the number of the
+ *  line. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { CLIENT_SIDE_APPLY } from '#api/vocabulary.ts';
-import { type Body, configMap, type Json, MERGE, pod, type Reply, usePlane, workload } from './support.ts';
+import {
+  APPLY,
+  type Body,
+  configMap,
+  type Json,
+  MERGE,
+  pod,
+  type Reply,
+  usePlane,
+  workload,
+} from './support.ts';
 
 interface Entry {
   readonly manager: string;
@@ -76,8 +87,8 @@ describe('apply', () => {
   });
 
   test('2 apply needs a fieldManager', async () => {
-    const answer = await plane.apply(configPath(fresh()), config({ a: '1' }));
-    expect(answer).toMatchObject({
+    const response = await plane.apply(configPath(fresh()), config({ a: '1' }));
+    expect(response).toMatchObject({
       status: 422,
       body: {
         reason: 'Invalid',
@@ -173,7 +184,7 @@ describe('apply', () => {
     expect({ status, managers: managersOf(body) }).toEqual({ status: 200, managers: ['one', 'two'] });
   });
 
-  test('6 a field left out goes if nobody else owns it, else stays', async () => {
+  test('6 an omitted field is removed unless it has another owner', async () => {
     const name = fresh();
     await apply(name, 'one', { mine: '1', ours: '1' });
     await apply(name, 'two', { ours: '1' });
@@ -241,7 +252,7 @@ describe('apply', () => {
     ]);
   });
 
-  test('7 listType=map: items with the same keys are one, whoever applies them', async () => {
+  test('7 listType=map: items with the same keys are one, whichever manager applies them', async () => {
     const name = fresh();
     const withPorts = (...ports: Json[]): Json => ({
       containers: [{ name: 'main', image: 'busybox', ports }],
@@ -329,7 +340,7 @@ describe('apply', () => {
     await apply(name, 'one', { a: '1' });
     const { body } = await plane.patch(configPath(name), patch, type);
     expect(body.metadata).not.toHaveProperty('managedFields');
-    // What was there before belongs to nobody who could be asked.
+    // Earlier fields have no manager.
     const conflict = await apply(name, 'two', { a: '2' });
     expect(conflict.body.message).toContain('before-first-apply');
     expect(managersOf((await apply(name, 'two', { a: '1' })).body)).toEqual(['before-first-apply', 'two']);
@@ -434,6 +445,34 @@ describe('apply', () => {
       await plane.post(`${folder}/pods/${name}/eviction?dryRun=All`, { metadata: { name } });
       expect(entriesOf((await plane.get(`${folder}/pods/${name}`)).body)).toEqual(entriesOf(body));
     });
+  });
+
+  test.each([
+    ['a node', '/api/v1/nodes', 'Node'],
+    ['a pod', 'pods', 'Pod'],
+  ])('of metadata alone to the status of %s takes effect and is owned', async (_, at, kind) => {
+    const name = fresh();
+    const path = at.startsWith('/') ? at : `${folder}/${at}`;
+    await plane.post(path, kind === 'Pod' ? pod(name) : { metadata: { name } });
+    const applied = await plane.call(
+      'PATCH',
+      `${path}/${name}/status?fieldManager=m`,
+      { apiVersion: 'v1', kind, metadata: { name, annotations: { a: 'b' } } },
+      { type: APPLY },
+    );
+    expect([applied.status, applied.body.metadata.annotations]).toMatchObject([200, { a: 'b' }]);
+    expect(entryOf(applied.body, 'm')).toMatchObject({
+      operation: 'Apply',
+      subresource: 'status',
+      fieldsV1: { 'f:metadata': { 'f:annotations': { 'f:a': {} } } },
+    });
+    const emptied = await plane.call(
+      'PATCH',
+      `${path}/${name}/status?fieldManager=m`,
+      { apiVersion: 'v1', kind, metadata: { name } },
+      { type: APPLY },
+    );
+    expect(emptied.body.metadata.annotations?.['a']).toBeUndefined();
   });
 
   test('who applied on the client side goes on applying on the server without conflicts', async () => {

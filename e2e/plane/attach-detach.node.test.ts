@@ -1,4 +1,4 @@
-/** Volumes are attached where pods want them. The test plays the nodes and the attacher. */
+/** Attachment of volumes to the nodes of their pods. The test simulates the nodes and the attacher. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { attachmentName, csiVolumeName } from '#api/meta/volume-names.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -104,7 +104,7 @@ beforeAll(async () => {
 });
 
 describe('attachdetach', () => {
-  test('a volume is asked for, told of, given back when it is no more in use, and goes with its finalizers', async () => {
+  test('a volume is attached, reported, detached when it is no longer in use, and deleted with its finalizers', async () => {
     const ns = await plane.namespace();
     await addVolume(ns, 'v1');
     await plane.post(`${ns}/pods`, user('p', 'v1', 'a'));
@@ -148,7 +148,7 @@ describe('attachdetach', () => {
     await untilTold('b', [isTold('v1')]);
   });
 
-  test('a volume for one node waits for it, and tells who has it; one for many does not', async () => {
+  test('a volume for one node waits for it, and reports the node that has it; one for many does not', async () => {
     const ns = await plane.namespace();
     await addVolume(ns, 'once');
     await addVolume(ns, 'many', 'ReadWriteMany');
@@ -165,7 +165,7 @@ describe('attachdetach', () => {
     expect((await plane.get(pathOf('once', 'b'))).status).toBe(404);
   });
 
-  test('what an attacher says is told to the pod', async () => {
+  test('an error of the attacher is reported as an event of the pod', async () => {
     const ns = await plane.namespace();
     await addVolume(ns, 'broken');
     await plane.post(`${ns}/pods`, user('p', 'broken', 'a'));
@@ -207,7 +207,7 @@ describe('attachdetach', () => {
     ).toBe(404);
   });
 
-  test('a volume that nodes attach by themselves is only told of', async () => {
+  test('a volume that nodes attach by themselves is only reported', async () => {
     const ns = await plane.namespace();
     const iscsi = { targetPortal: '10.0.0.1:3260', iqn: 'iqn.2026-01.example:disk', lun: 1 };
     await addVolume(ns, 'disk', 'ReadWriteOnce', { iscsi });

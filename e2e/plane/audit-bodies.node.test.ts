@@ -1,5 +1,5 @@
-/** Bodies in the audit log: of every content type that the server takes and makes, by its own word, the same as in JSON.
- *  Document 1, 4.7 and 9.4. */
+/** Bodies in the audit log: for every advertised content type of requests and responses, the same as in JSON.
+ *  Document 1 §4.7 and 9.4. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -61,7 +61,7 @@ function written(value: Json, type: string): string | Buffer {
   return type === YAML ? formatYaml(value) : JSON.stringify(value);
 }
 
-/** The value of an answer, by its content type. */
+/** Returns the value of a response, by its content type. */
 function read({ headers, bytes, text }: Reply): unknown {
   const type = String(headers['content-type']);
   if (type === PROTOBUF) return plane.protobuf.decode(bytes);
@@ -89,7 +89,7 @@ beforeAll(async () => {
 });
 
 describe('requests', () => {
-  test('to create, to update and to delete, of every type that is taken', async () => {
+  test('to create, to update and to delete, of every accepted media type', async () => {
     const types = await takenFor('POST', at);
     expect(types).toEqual(expect.arrayContaining(['application/json', YAML, PROTOBUF]));
     for (const type of [...types, 'application/json; charset=utf-8', 'APPLICATION/JSON', `${YAML}; a=b`]) {
@@ -111,7 +111,7 @@ describe('requests', () => {
     }
   });
 
-  test('to patch, of every type that is taken', async () => {
+  test('to patch, of every accepted media type', async () => {
     const object = secret();
     const path = `${at}/${object.metadata.name}`;
     await plane.post(at, object);
@@ -184,7 +184,7 @@ describe('requests', () => {
 describe('answers', () => {
   const as = (kind: string): string => `;as=${kind};v=v1;g=meta.${words.apiGroupDomain}`;
 
-  test('of every type that is made, in every form', async () => {
+  test('of every media type, in every form', async () => {
     const object = secret();
     await plane.post(at, object);
     const path = `${at}/${object.metadata.name}`;

@@ -1,4 +1,4 @@
-/** The audit log. Document 1, 9.4; the policy and the events have upstream's form. */
+/** The audit log. Document 1 §9.4; the policy and the events have upstream's form. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
@@ -61,7 +61,7 @@ describe('the audit log', () => {
   const eventOf = (headers: Readonly<Record<string, string | string[] | undefined>>): Promise<AuditEvent> =>
     eventually(async () => (await all()).find(({ auditID }) => auditID === headers['audit-id']));
 
-  test('every answer has an Audit-Id, which the event carries', async () => {
+  test('every response has an Audit-Id, which the event carries', async () => {
     const event = await eventOf((await plane.get('/api/v1/nodes')).headers);
     expect(event).toMatchObject({
       kind: 'Event',
@@ -85,7 +85,7 @@ describe('the audit log', () => {
     expect(headers['audit-id']).toBe('mine-1');
   });
 
-  test('levels: with both bodies, with the request’s, with neither, not at all', async () => {
+  test('levels: with both bodies, with the request’s, with neither, none', async () => {
     const path = `${await plane.namespace()}/configmaps`;
     const created = await eventOf((await plane.post(path, configMap('a'))).headers);
     expect(created).toMatchObject({
@@ -131,7 +131,7 @@ describe('the audit log', () => {
     expect(JSON.stringify(event)).not.toContain('guess');
   });
 
-  test('who acts as somebody else is recorded as both', async () => {
+  test('an impersonating user is recorded with both identities', async () => {
     const { headers } = await plane.get('/api/v1/nodes', { 'impersonate-user': 'jane' });
     expect(await eventOf(headers)).toMatchObject({
       user: { groups: expect.arrayContaining(['system:masters']) as unknown },

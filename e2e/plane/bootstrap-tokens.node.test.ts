@@ -1,9 +1,9 @@
-/** How machines with nothing but a token get in and become nodes. Document 2, 3 and 5.9. */
+/** Bootstrap tokens: machines with only a token join as nodes. Document 2 §3 and 5.9. */
 import { createHash, createHmac, X509Certificate } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { runServerCommand } from '#plane/commands/run-command.ts';
-import { requestData } from '#plane/testing/certificate-requests.ts';
+import { requestData } from '#plane/resources/groups/certificates/requests.fixture.ts';
 import { eventually } from '../../testing/wait.ts';
 import { type Body, type Json, type Reply, usePlane, VOCABULARY_NAMES } from './support.ts';
 
@@ -80,7 +80,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     await until(maps, 'cluster-info', (left) => signatureOf(left, 'sign00') === undefined);
   });
 
-  test('a token whose time is over lets nobody in, and goes', async () => {
+  test('an expired token does not authenticate, and is deleted', async () => {
     const token = await addToken('gone00', { expiration: '2020-01-01T00:00:00Z' });
     const { status } = await plane.as(token).get('/api/v1/nodes');
     expect(status).toBe(401);
@@ -123,7 +123,7 @@ describe.each(VOCABULARY_NAMES)('commands in %s', (vocabulary) => {
     return lines.join('\n');
   }
 
-  test('a token is made with the line to join by, listed, and deleted', async () => {
+  test('a token is created with its join command, listed, and deleted', async () => {
     const line = await run('token', 'create', '--description', 'for n1');
     const { ca } = plane.server.credentials();
     const spki = new X509Certificate(ca).publicKey.export({ type: 'spki', format: 'der' });
@@ -152,7 +152,9 @@ describe.each(VOCABULARY_NAMES)('commands in %s', (vocabulary) => {
     expect(await run('csr', 'approve', 'yes')).toBe('certificate request yes approved');
     expect(await run('csr', 'deny', 'no')).toBe('certificate request no denied');
     await expect(run('csr', 'deny', 'yes')).rejects.toThrow('mutually exclusive');
-    await expect(run('csr', 'deny', 'other')).rejects.toThrow('there is no request named "other"');
+    await expect(run('csr', 'deny', 'other')).rejects.toThrow(
+      'there is no certificate request named "other"',
+    );
     expect((await run('csr', 'list')).split('\n').map((line) => line.split(/ {2,}/).at(-1))).toEqual([
       'CONDITION',
       'Denied',
@@ -162,21 +164,21 @@ describe.each(VOCABULARY_NAMES)('commands in %s', (vocabulary) => {
 
   test('without a server the command says so', async () => {
     const argv = ['list', '--data-dir', '/tmp/na-not-there'];
-    await expect(runServerCommand('token', argv, () => undefined)).rejects.toThrow('is the server started');
+    await expect(runServerCommand('token', argv, () => undefined)).rejects.toThrow('is the server running');
   });
 });
 
 describe('without the flag', () => {
   const plane = usePlane();
 
-  test('no token is made', async () => {
+  test('no token is created', async () => {
     const argv = ['create', '--data-dir', plane.server.dir];
     await expect(runServerCommand('token', argv, () => undefined)).rejects.toThrow(
-      'start it with --enable-bootstrap-token-auth',
+      'start the server with --enable-bootstrap-token-auth',
     );
   });
 
-  test('tokens are not taken, and nothing is made for them', async () => {
+  test('tokens are not accepted, and nothing is created for them', async () => {
     const { systemNamespace, publicNamespace, secretTypeBootstrapToken: type } = plane.words;
     const text = { 'token-id': 'abcdef', 'token-secret': SECRET, 'usage-bootstrap-authentication': 'true' };
     const made = await plane.post(`/api/v1/namespaces/${systemNamespace}/secrets`, {

@@ -1,8 +1,8 @@
-/** What every server begins with. Upstream's release 1.24. */
+/** Initial objects of every server. Source: upstream, release 1.24. */
 import { describe, expect, test } from 'vitest';
 import { usePlane, VOCABULARY_NAMES } from './support.ts';
 
-describe.each(VOCABULARY_NAMES)('a new server of %s words', (vocabulary) => {
+describe.each(VOCABULARY_NAMES)('a new server of the %s vocabulary', (vocabulary) => {
   const plane = usePlane(vocabulary);
   const { words } = plane;
 

@@ -1,4 +1,4 @@
-/** OpenSSL as another judge of the chains of client certificates, which the server judges by itself. */
+/** Validation of client certificate chains by the server, compared with OpenSSL. */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';

@@ -1,11 +1,12 @@
-/** Certificates on request: who may approve, what is signed, and what it is good for. Document 2, 2.5, 3 and 5.10. */
+/** Certificate requests: permission to approve, signing, and use of the certificates. Document 2 §2.5, 3 and
+ *  5.10. */
 import { X509Certificate } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { Agent } from 'undici';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createKey, formatKey } from '#api/pki/certificate.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { type RequestTraits, requestData } from '#plane/testing/certificate-requests.ts';
+import { type RequestTraits, requestData } from '#plane/resources/groups/certificates/requests.fixture.ts';
 import { type Body, type Client, type Json, type Reply, usePlane, VOCABULARY_NAMES } from './support.ts';
 
 interface Condition {
@@ -107,7 +108,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     expect(Date.parse(validTo) - Date.now()).toBeLessThanOrEqual(HOUR_MS);
   });
 
-  test('what breaks the rules of its signer fails, and says why', async () => {
+  test('a request against the rules of its signer fails, and reports why', async () => {
     const usages = ['key encipherment', 'digital signature', 'server auth'];
     await plane.post(requests, csr('bare', `${domain}/${nodeServingSigner}`, NODE, { usages }));
     await decide('bare', 'Approved');
@@ -134,7 +135,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     expect(conditionsOf((await plane.get(`${requests}/not-n1`)).body)).toEqual([]);
   });
 
-  test('approval takes a right on the signer, or on all of its domain', async () => {
+  test('approval requires permission on the signer, or on all of its domain', async () => {
     const rules = (...names: readonly string[]): readonly Json[] => [
       {
         verbs: ['update', 'patch', 'get'],
@@ -164,7 +165,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     );
   });
 
-  test('signing takes a right on the signer too', async () => {
+  test('signing requires permission on the signer too', async () => {
     await role('signer', 'signer', [
       {
         verbs: ['patch', 'get'],
@@ -192,7 +193,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     expect((await fail()).status).toBe(200);
   });
 
-  test('nobody gets to be a master by a certificate', async () => {
+  test('certificates for system:masters are rejected', async () => {
     const subject = { commonName: 'jane', organizations: ['system:masters'] };
     const { status, body } = await plane.post(
       requests,

@@ -1,16 +1,16 @@
-/** The agent's client of an API server against a real one: every kind of credential of a client configuration. */
+/** The agent's API client with a real server: every kind of credential of a client configuration. */
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiClient, createApiClient } from '#agent/api-client/client.ts';
-import { loadClientConfig } from '#agent/api-client/load.ts';
+import { loadClientConfig } from '#agent/api-client/credentials/load.ts';
 import type { ApiClientDeps } from '#agent/api-client/sender.ts';
 import { systemClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { createAuthority, issueIdentity } from '#api/pki/certificate.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
+import { startTestPlane, type TestPlane } from '#plane/main.fixture.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
 
 const { signal } = new AbortController();
@@ -67,11 +67,11 @@ async function open(file: string, deps: Partial<ApiClientDeps> = {}): Promise<Ap
 
 const maps = { apiVersion: 'v1', resource: 'configmaps', namespace: 'default' };
 
-/** Who the server takes us for, as it says in a refusal. */
+/** Returns the user that the server authenticated, from a 403 response. */
 async function whoAmI(client: ApiClient): Promise<string> {
   const secret = { apiVersion: 'v1', resource: 'secrets', namespace: 'default', name: 'x' };
-  const told = await client.get(secret, signal).then(JSON.stringify, String);
-  return /User "([^"]+)"/.exec(told)?.[1] ?? told;
+  const reported = await client.get(secret, signal).then(JSON.stringify, String);
+  return /User "([^"]+)"/.exec(reported)?.[1] ?? reported;
 }
 
 test('does everything that objects need, with the configuration that the server wrote', async () => {
@@ -102,7 +102,7 @@ test('does everything that objects need, with the configuration that the server 
   expect(created['kind']).toBe('ConfigMap');
 });
 
-test('tells of a watch from a revision that is none', async () => {
+test('reports a watch from an invalid revision', async () => {
   await using client = await open(plane.platconfigFile);
   const events = client.watch(maps, signal, { resourceVersion: 'x' });
   await expect(events.next()).rejects.toMatchObject({ name: 'ApiRequestError', status: 400 });
@@ -119,12 +119,12 @@ test('ends a watch with the reason of its signal', async () => {
   await expect(next).rejects.toThrow('enough');
 });
 
-test('says whom it wants to be taken for', async () => {
+test('requests impersonation', async () => {
   await using client = await connect('as', { token: 'good-token', as: 'jürgen', 'as-groups': ['a', 'b'] });
   expect(await whoAmI(client)).toBe('jürgen');
 });
 
-test('tells of a token that the server does not know, and of a server that is not there', async () => {
+test('reports a token that the server does not know, and an unavailable server', async () => {
   await using client = await connect('bad', { token: 'wrong' });
   await expect(client.list(maps, signal)).rejects.toMatchObject({ status: 401, reason: 'Unauthorized' });
   const text = await readFile(client.file, 'utf8');
@@ -132,7 +132,7 @@ test('tells of a token that the server does not know, and of a server that is no
   await using away = await open(`${dir.path}/away`);
   await expect(away.list(maps, signal)).rejects.toMatchObject({
     name: 'ServerUnreachableError',
-    message: expect.stringMatching(/^https:\/\/127\.0\.0\.1:1 did not answer: .*ECONNREFUSED/) as string,
+    message: expect.stringMatching(/^https:\/\/127\.0\.0\.1:1 did not respond: .*ECONNREFUSED/) as string,
   });
 });
 
@@ -181,7 +181,7 @@ console.log(JSON.stringify({ kind: 'ExecCredential', apiVersion: info.apiVersion
     });
   });
 
-  test('gives a certificate, with which connections are made anew', async () => {
+  test('provides a certificate, with which connections are opened again', async () => {
     const stranger = createAuthority({ commonName: 'other' }, new Date(0), new Date(4e12));
     const { cert, key } = plane.credentials();
     const known = JSON.stringify({ clientCertificateData: cert, clientKeyData: key });
@@ -227,7 +227,7 @@ describe('an oidc provider', () => {
   });
   afterAll(() => new Promise((resolve) => provider.close(resolve)));
 
-  test('renews a token, and the file keeps it', async () => {
+  test('renews a token, and the file stores it', async () => {
     const { port } = provider.address() as AddressInfo;
     const config = {
       'idp-issuer-url': `https://localhost:${port}`,

@@ -1,4 +1,4 @@
-/** Collections and selection from them. Document 1, 2.2 and 4.3. */
+/** Collections and selection from them. Document 1 §2.2 and 4.3. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Body, configMap, pod, usePlane } from './support.ts';
 
@@ -134,10 +134,10 @@ describe('selection', () => {
     expect(namesOf((await plane.get(`${events}?fieldSelector=regarding.name!%3Dweb`)).body)).toEqual(['e2']);
   });
 
-  test('timeoutSeconds and pretty are taken', async () => {
-    const answer = await plane.get(`${path}?timeoutSeconds=5&pretty=true&limit=1`);
-    expect(answer.status).toBe(200);
-    expect(answer.text).toMatch(/^\{\n {2}"/);
+  test('timeoutSeconds and pretty are accepted', async () => {
+    const response = await plane.get(`${path}?timeoutSeconds=5&pretty=true&limit=1`);
+    expect(response.status).toBe(200);
+    expect(response.text).toMatch(/^\{\n {2}"/);
     expect((await plane.get(`${path}?pretty=false&limit=1`)).text).toMatch(/^\{"/);
     expect((await plane.get(`${path}?limit=x`)).status).toBe(400);
   });

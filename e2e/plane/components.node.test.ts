@@ -1,4 +1,4 @@
-/** `componentstatuses`: what the parts of the control plane are like right now. */
+/** `componentstatuses`: current health of the control plane's components. */
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../../testing/wait.ts';
 import { type Body, usePlane } from './support.ts';
@@ -54,7 +54,7 @@ describe('componentstatuses of a server that leaves parts to others', () => {
       ((await plane.get(`${PATH}/scheduler`)).body as Shown).conditions[0];
     expect(await scheduler()).toMatchObject({
       status: 'False',
-      error: expect.stringContaining('no Lease') as string,
+      error: expect.stringContaining('Lease does not exist') as string,
     });
     const name = `${plane.words.componentPrefix}-scheduler`;
     const renewed = (renewTime: string): object => ({

@@ -1,4 +1,5 @@
-/** Kinds of configuration and storage. Document 3, 2 and 4.1–4.2; each describe has the number of its section. */
+/** Kinds of configuration and storage. Document 3 §2 and 4.1–4.2; each describe has the number of its
+ *  section. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Body, type Json, pod, type Reply, usePlane } from './support.ts';
 
@@ -380,7 +381,7 @@ describe('configuration and storage', () => {
       expect({ status, fields: fieldsOf(body) }).toEqual({ status: 422, fields: [field] });
     });
 
-    test('dataSource drops what it may not be, dataSourceRef takes any object; one fills the other', async () => {
+    test('dataSource drops unsupported kinds, dataSourceRef accepts any object; each defaults to the other', async () => {
       const core = { kind: 'ConfigMap', name: 'c' };
       expect(
         (await create('persistentvolumeclaims', claim({ dataSource: core }))).body.spec,

@@ -1,8 +1,8 @@
-/** Forms that objects go over the wire in. Document 1, 2.6 and 4.7. */
+/** Content negotiation and encodings of objects. Document 1 §2.6 and 4.7. */
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import type { TypeMeta } from '#api/codec/api-protobuf/envelope.ts';
+import type { TypeMeta } from '#api/protobuf/envelope.ts';
 import { samples, settled } from './kinds.ts';
 import {
   APPLY,
@@ -21,7 +21,7 @@ const isZero = (value: unknown): boolean =>
   value === '' ||
   (typeof value === 'object' && value !== null && Object.values(value).every(isZero));
 
-/** Without zeros: protobuf tells them from nothing only where JSON does not show them either. */
+/** Without zero values: protobuf distinguishes them from absent ones only where JSON omits them as well. */
 function filled(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(filled);
   if (typeof value !== 'object' || value === null) return value;
@@ -29,7 +29,7 @@ function filled(value: unknown): unknown {
   return Object.fromEntries(members.filter(([, member]) => !isZero(member)));
 }
 
-describe('the form of an answer', () => {
+describe('the form of a response', () => {
   const plane = usePlane();
   const { words } = plane;
   const PROTO = words.protobufContentType;
@@ -95,7 +95,7 @@ describe('the form of an answer', () => {
     expect(answer.body.message).toContain(APPLY);
   });
 
-  test('the forms of body and answer have nothing to do with each other', async () => {
+  test('the media types of request and response are independent', async () => {
     const yaml = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mixed}\ndata: {value: "1"}\n';
     const created = await plane.call('POST', path, yaml, {
       type: 'application/yaml',
@@ -165,7 +165,7 @@ describe('the form of an answer', () => {
     }
   });
 
-  test('large answers are compressed for those who take gzip, and bodies may come compressed', async () => {
+  test('large responses are compressed for clients that accept gzip, and request bodies may be compressed', async () => {
     const large = configMap('large', 'x'.repeat(300_000));
     const type = 'application/json';
     const created = await plane.call('POST', path, gzipSync(JSON.stringify(large)), {
@@ -188,12 +188,12 @@ describe('the form of an answer', () => {
   });
 });
 
-describe.each(VOCABULARY_NAMES)('protobuf in the words of %s', (vocabulary) => {
+describe.each(VOCABULARY_NAMES)('protobuf in the %s vocabulary', (vocabulary) => {
   const plane = usePlane(vocabulary);
   const PROTO = plane.words.protobufContentType;
   const wire = { type: PROTO, headers: { accept: PROTO } };
 
-  test('an answer begins with the four bytes and holds the whole object in its envelope', async () => {
+  test('a response begins with the four bytes and contains the whole object in its envelope', async () => {
     const ns = await plane.namespace();
     await plane.post(`${ns}/pods`, pod('web'));
     const { bytes, headers } = await plane.get(`${ns}/pods/web`, { accept: PROTO });
@@ -246,7 +246,7 @@ describe.each(VOCABULARY_NAMES)('protobuf in the words of %s', (vocabulary) => {
     },
   );
 
-  test('so are kinds that are not kept, and parts of others', async () => {
+  test('so are virtual kinds, and subresources', async () => {
     const ns = await plane.namespace();
     const { words } = plane;
     const send = async (method: string, to: string, body?: object): Promise<[number, Json]> => {

@@ -1,5 +1,5 @@
-/** A conversion webhook for tests: HTTPS on loopback with a certificate of its own authority, converting as it is
- *  told to. */
+/** Conversion webhook for tests: HTTPS on loopback with a certificate of its own authority and configurable
+ *  responses. */
 import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';

@@ -203,9 +203,9 @@ describe.each(VOCABULARY_NAMES)('conversion by a webhook (%s)', (vocabulary) => 
       converting((object) => ({ ...object, metadata: { ...object.metadata, name: 'x' } })),
       'metadata.name',
     ],
-    ['that is no JSON', () => 'oops', 'no JSON'],
-    ['with a bad status', () => 503, 'the server answered 503'],
-  ])('an answer %s is told to the client', async (what, answer, message) => {
+    ['that is no JSON', () => 'oops', 'not JSON'],
+    ['with a bad status', () => 503, 'the server responded with status 503'],
+  ])('a response %s is reported to the client', async (what, answer, message) => {
     await people.create('bad', { spec: { name: 'b d' } }, 'v1');
     const good = hook.answer;
     hook.answer =

@@ -1,4 +1,4 @@
-/** Custom resource definitions: what is served, names, versions, and how they go. apiextensions/v1. */
+/** Custom resource definitions: served resources, names, versions, and deletion. apiextensions/v1. */
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import {
@@ -16,7 +16,7 @@ describe.each(VOCABULARY_NAMES)('definitions (%s)', (vocabulary) => {
   const plane = usePlane(vocabulary);
   const x = (name: string): string => `${plane.words.schemaExtensionPrefix}${name}`;
 
-  test('an established definition is served and told of at once', async () => {
+  test('an established definition is served and published at once', async () => {
     const cakes = await define(plane, {
       plural: 'cakes',
       names: { shortNames: ['ck'], categories: ['all'] },
@@ -51,7 +51,7 @@ describe.each(VOCABULARY_NAMES)('definitions (%s)', (vocabulary) => {
     expect(holds(body, 'NamesAccepted')).toBe(true);
   });
 
-  test('every fault of a definition is told, with its path', async () => {
+  test('every validation error of a definition is reported, with its path', async () => {
     const root = {
       type: 'object',
       properties: {
@@ -91,7 +91,7 @@ describe.each(VOCABULARY_NAMES)('definitions (%s)', (vocabulary) => {
     expect((await ruled.create('r', { a: '' })).status).toBe(201);
   });
 
-  test('a default must be what the schema takes', async () => {
+  test('a default must be valid by the schema', async () => {
     const properties = { count: { type: 'integer', default: 'one' } };
     const { status, body } = await plane.post(
       definitions(plane),
@@ -103,7 +103,7 @@ describe.each(VOCABULARY_NAMES)('definitions (%s)', (vocabulary) => {
     );
   });
 
-  test('names that another definition of the group has are told, and got when they are free', async () => {
+  test('names that another definition of the group has are reported, and accepted once they are free', async () => {
     await define(plane, { plural: 'pies', names: { shortNames: ['pi'] } });
     const second = definition(plane, { plural: 'tarts', kind: 'Pie', names: { shortNames: ['pi'] } });
     await plane.post(definitions(plane), second);
@@ -268,7 +268,7 @@ describe('who may do what with custom resources', () => {
     expect(refused.body.message).toContain('cannot create resource "cakes" in API group "shop.example"');
   });
 
-  test('nothing is made in a namespace that is not there', async () => {
+  test('nothing is created in a namespace that does not exist', async () => {
     await define(plane, { plural: 'pies' });
     const made = await plane.post('/apis/shop.example/v1/namespaces/nowhere/pies', {
       metadata: { name: 'a' },

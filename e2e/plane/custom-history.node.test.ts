@@ -1,5 +1,5 @@
-/** Lists and watches of custom resources from the past: over a restart of the server, and over changes of their
- *  definition. Source: document 1, 4.5 and 4.6; apiextensions/v1. */
+/** Lists and watches of custom resources at past versions, across restarts of the server and changes of their
+ *  definition. Source: document 1 §4.5 and 4.6; apiextensions/v1. */
 import { expect, test } from 'vitest';
 import { type Defined, define, untilDefinition } from './definitions.ts';
 import { usePlane, WAIT, type WatchStream } from './support.ts';
@@ -44,7 +44,7 @@ test('a watch goes on after a restart, without a gap and without an event given 
   expect(await again.take(4)).toEqual([...CHANGES, 'ADDED d']);
 });
 
-test('a definition that is made, used and deleted before a restart leaves nothing behind', async () => {
+test('a definition that is created, used and deleted before a restart leaves nothing behind', async () => {
   const pies = await define(plane, { plural: 'pies', versions: [{ root: SCHEMA }] });
   const since = await changes(pies);
   await plane.delete(pies.path);

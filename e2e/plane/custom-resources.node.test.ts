@@ -1,4 +1,4 @@
-/** Objects of custom resource definitions. apiextensions/v1; document 1, 4.7 and 4.9. */
+/** Objects of custom resource definitions. apiextensions/v1; document 1 §4.7 and 4.9. */
 import { describe, expect, test } from 'vitest';
 import { define } from './definitions.ts';
 import { APPLY, JSON_PATCH, type Json, STRATEGIC, usePlane, VOCABULARY_NAMES } from './support.ts';
@@ -10,7 +10,7 @@ describe.each(VOCABULARY_NAMES)('objects of a definition (%s)', (vocabulary) => 
   const x = (name: string): string => `${plane.words.schemaExtensionPrefix}${name}`;
   const strict = (path: string): string => `${path}?fieldValidation=Strict`;
 
-  test('every fault of an object is told, with its path', async () => {
+  test('every validation error of an object is reported, with its path', async () => {
     const cakes = await define(plane, {
       plural: 'cakes',
       versions: [
@@ -67,7 +67,7 @@ describe.each(VOCABULARY_NAMES)('objects of a definition (%s)', (vocabulary) => 
     expect(patched).toMatchObject({ status: 422, body: { details: { causes: [{ field: 'spec.pieces' }] } } });
   });
 
-  test('members that the schema lacks are left out, told of, or refused', async () => {
+  test('unknown members are dropped, reported, or rejected', async () => {
     const free = { type: 'object', [x('preserve-unknown-fields')]: true };
     const spec = { type: 'object', properties: { known: { type: 'string' }, free } };
     const pies = await define(plane, { plural: 'pies', versions: [{ properties: { spec } }] });
@@ -388,7 +388,7 @@ describe.each(VOCABULARY_NAMES)('objects of a definition (%s)', (vocabulary) => 
     );
   });
 
-  test('a hostile pattern holds up nobody', async () => {
+  test('a hostile pattern does not block other requests', async () => {
     const properties = { text: { type: 'string', pattern: '^(a+)+$' } };
     const traps = await define(plane, { plural: 'traps', versions: [{ properties }] });
     const { status, body } = await traps.create('t', { text: `${'a'.repeat(50_000)}!` });

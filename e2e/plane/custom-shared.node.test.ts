@@ -1,6 +1,6 @@
 /** Several API servers on one etcd: a definition made at one is served by all. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type EtcdCluster, startEtcd } from '#plane/store/testing/etcd.ts';
+import { type EtcdCluster, startEtcd } from '#plane/store/etcd.fixture.ts';
 import { define, definition, definitions, holds, untilDefinition, untilGone } from './definitions.ts';
 import { type Plane, usePlane } from './support.ts';
 
@@ -14,7 +14,7 @@ const flags = (): Promise<readonly string[]> => Promise.resolve(['--etcd-servers
 const left = usePlane('plat', flags);
 const right = usePlane('plat', flags);
 
-/** Until a server has seen what another one wrote. */
+/** Waits until a server has seen another one's write. */
 async function untilSeen(plane: Plane, name: string): Promise<void> {
   await untilDefinition(plane, name, (body) => holds(body, 'Established'));
 }
@@ -44,7 +44,7 @@ test('what is defined at one server is served by the other, as it changes', asyn
   for (const plane of [left, right]) expect((await plane.get(cakes.collection())).status).toBe(404);
 });
 
-test('of two definitions with one name, made at two servers at once, one gets it', async () => {
+test('of two definitions with one name, created at two servers at once, one gets it', async () => {
   const path = definitions(left);
   const shapes = [
     { plural: 'pies', kind: 'Same' },

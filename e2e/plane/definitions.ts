@@ -1,5 +1,5 @@
-/** Custom resource definitions for tests: cakes of a shop, in any shape. */
-import type { CustomResourceDefinitionCondition } from '#api/schema/gen/apiextensions-v1.ts';
+/** Builders of custom resource definitions for tests: cakes of a shop. */
+import type { CustomResourceDefinitionCondition } from '#api/gen/apiextensions-v1.ts';
 import type { Body, Json, Plane, Reply } from './support.ts';
 
 export interface VersionShape {

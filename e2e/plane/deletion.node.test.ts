@@ -1,4 +1,5 @@
-/** Deletion: its two phases, grace, propagation, preconditions, collections, namespaces. Document 1, 3 and 4.1. */
+/** Deletion: its two phases, grace, propagation, preconditions, collections, namespaces. Document 1 §3 and
+ *  4.1. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { builtinFacts } from '#plane/resources/facts.ts';
 import { samples, settled } from './kinds.ts';
@@ -26,7 +27,7 @@ function expectMarked({ metadata }: Body, sentMs: number, seconds = 0): void {
 /** What the server itself holds for a while answers with the object. */
 const HELD: ReadonlySet<string> = new Set(['Namespace', 'CustomResourceDefinition']);
 
-describe('what a deletion answers', () => {
+describe('the response to a deletion', () => {
   const plane = usePlane();
   const facts = new Map(builtinFacts(plane.words).map(({ typeRef, info }) => [typeRef, info]));
 
@@ -246,7 +247,7 @@ describe('propagation', () => {
     expect((await plane.get(child)).status).toBe(404);
   });
 
-  test('Orphan leaves the dependents and takes the owner out of them', async () => {
+  test('Orphan leaves the dependents and removes their owner reference', async () => {
     const [owner, child] = await family();
     const { body } = await plane.delete(owner, { propagationPolicy: 'Orphan' });
     expect(body.metadata.finalizers).toEqual(['orphan']);
@@ -265,7 +266,7 @@ describe('propagation', () => {
     await gone(plane, one);
   });
 
-  test('an object whose owner was never there goes; one of several owners keeps it', async () => {
+  test('an object whose owner never existed is deleted; one remaining owner preserves it', async () => {
     const folder = await plane.namespace();
     const ghost = { apiVersion: 'v1', kind: 'ConfigMap', name: 'ghost', uid: 'never' };
     const live = (await plane.post(`${folder}/configmaps`, configMap('live'))).body.metadata;
@@ -379,12 +380,12 @@ describe('namespaces', () => {
     },
   );
 
-  test('nothing is made in a namespace that is not there (404)', async () => {
+  test('nothing is created in a namespace that does not exist (404)', async () => {
     const answer = await plane.post('/api/v1/namespaces/nowhere/configmaps', configMap('a'));
     expect(answer).toMatchObject({ status: 404, body: { details: { name: 'nowhere', kind: 'namespaces' } } });
   });
 
-  test('other finalizers of a namespace are taken away through finalize', async () => {
+  test('other finalizers of a namespace are removed through finalize', async () => {
     const name = 'finalized';
     const one = `/api/v1/namespaces/${name}`;
     await plane.post('/api/v1/namespaces', { metadata: { name }, spec: { finalizers: ['e.com/mine'] } });

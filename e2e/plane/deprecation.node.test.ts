@@ -1,4 +1,4 @@
-/** Signals of deprecated endpoints. Document 1, 9.4. */
+/** Signals of deprecated endpoints. Document 1 §9.4. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
@@ -7,7 +7,7 @@ import { usePlane, VOCABULARY_NAMES } from './support.ts';
 const dirs: TempDir[] = [];
 afterAll(() => Promise.all(dirs.map((dir) => dir[Symbol.asyncDispose]())));
 
-describe.each(VOCABULARY_NAMES)('a deprecated endpoint in %s words', (vocabulary) => {
+describe.each(VOCABULARY_NAMES)('a deprecated endpoint in the %s vocabulary', (vocabulary) => {
   let log = '';
   const plane = usePlane(vocabulary, async () => {
     const dir = await createTempDir('na-audit-');

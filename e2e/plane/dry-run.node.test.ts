@@ -1,4 +1,4 @@
-/** Dry runs. Document 1, 4.8 and 5. */
+/** Dry runs. Document 1 §4.8 and 5. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { samples } from './kinds.ts';
 import {
@@ -24,7 +24,7 @@ describe('dryRun', () => {
     await plane.post(path, configMap('live', '1', { finalizers: [] }));
     await plane.post(`${folder}/pods`, pod('web'));
   });
-  /** Nothing in the namespace was written meanwhile. */
+  /** Asserts that nothing in the namespace was written meanwhile. */
   async function unchanged(action: () => Promise<unknown>): Promise<void> {
     const state = async (): Promise<unknown> =>
       Promise.all(
@@ -36,7 +36,7 @@ describe('dryRun', () => {
   }
 
   test.each(samples(plane.words))(
-    'POST $id answers as if it were done',
+    'POST $id responds as if it were done',
     async ({ path: collection, object, kind }) => {
       await unchanged(async () => {
         const { status, body } = await plane.post(`${collection}?dryRun=All`, object);
@@ -65,11 +65,11 @@ describe('dryRun', () => {
     ['PATCH', 'configmaps/live', { data: { value: '2' } }, STRATEGIC],
     ['PATCH', 'configmaps/live', [{ op: 'replace', path: '/data/value', value: '2' }], JSON_PATCH],
     ['PATCH', 'configmaps/live?fieldManager=me&force=true', configMap('live', '2'), APPLY],
-  ])('%s %s answers with the object as it would be', async (method, rest, body, type) => {
+  ])('%s %s responds with the object as it would be', async (method, rest, body, type) => {
     await unchanged(async () => {
       const question = rest.includes('?') ? '&' : '?';
-      const answer = await plane.call(method, `${folder}/${rest}${question}dryRun=All`, body, { type });
-      expect(answer).toMatchObject({ status: 200, body: { data: { value: '2' } } });
+      const response = await plane.call(method, `${folder}/${rest}${question}dryRun=All`, body, { type });
+      expect(response).toMatchObject({ status: 200, body: { data: { value: '2' } } });
     });
     expect((await plane.get(`${path}/live`)).body.data).toEqual({ value: '1' });
   });
@@ -113,13 +113,13 @@ describe('dryRun', () => {
     ['PATCH', 'configmaps/live', { data: { value: 7 } }, 422, 'Invalid'],
   ])('%s %s fails as it would fail', async (method, rest, body, status, reason) => {
     const type = method === 'PATCH' ? MERGE : 'application/json';
-    const answer = await plane.call(method, `${folder}/${rest}?dryRun=All`, body, { type });
-    expect(answer).toMatchObject({ status, body: { kind: 'Status', reason } });
+    const response = await plane.call(method, `${folder}/${rest}?dryRun=All`, body, { type });
+    expect(response).toMatchObject({ status, body: { kind: 'Status', reason } });
   });
 
   test.each(['true', 'all', 'None'])('dryRun=%s is no dry run and nothing else (422)', async (value) => {
-    const answer = await plane.post(`${path}?dryRun=${value}`, configMap('odd'));
-    expect(answer).toMatchObject({ status: 422, body: { details: { causes: [{ field: 'dryRun' }] } } });
+    const response = await plane.post(`${path}?dryRun=${value}`, configMap('odd'));
+    expect(response).toMatchObject({ status: 422, body: { details: { causes: [{ field: 'dryRun' }] } } });
   });
 
   test('dryRun without a value lets the request have its effects', async () => {
@@ -132,7 +132,7 @@ describe('dryRun', () => {
     expect((await plane.get(`${path}/real`)).status).toBe(404);
   });
 
-  test('it takes the same right as the real request', async () => {
+  test('it requires the same permission as the real request', async () => {
     const ann = plane.as('ann-token');
     const rows: readonly [string, string, Json | undefined][] = [
       ['POST', path, configMap('x')],
@@ -204,7 +204,7 @@ describe('fieldValidation', () => {
       'application/yaml',
       'metadata: {name: NAME}\nspec: {containers: [{name: c, image: a, image: b}]}\n',
     ],
-  ])('keys given twice in %s are told as well', async (_, type, text) => {
+  ])('duplicate keys in %s are reported as well', async (_, type, text) => {
     const strict = await plane.call('POST', `${path}?fieldValidation=Strict`, text.replace('NAME', NAME()), {
       type,
     });
@@ -246,8 +246,8 @@ describe('fieldValidation', () => {
   });
 
   test('another value is refused', async () => {
-    const answer = await plane.post(`${path}?fieldValidation=Maybe`, pod(NAME()));
-    expect(answer).toMatchObject({
+    const response = await plane.post(`${path}?fieldValidation=Maybe`, pod(NAME()));
+    expect(response).toMatchObject({
       status: 422,
       body: { details: { causes: [{ field: 'fieldValidation' }] } },
     });

@@ -1,4 +1,4 @@
-/** An extension server for tests, with objects of its own, and the words to bring it under a server's roof. */
+/** Extension server for tests, with its own objects, and its APIService. */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -7,7 +7,7 @@ import type { TLSSocket } from 'node:tls';
 import { createAuthority, issueIdentity } from '#api/pki/certificate.ts';
 import type { Body, Json, Plane } from './support.ts';
 
-/** Its group, where that is, and the APIService's name. */
+/** Its group, the group's path, and the name of the APIService. */
 export const GROUP: string = 'ext.example.com';
 export const BASE: string = `/apis/${GROUP}/v1`;
 export const NAME: string = `v1.${GROUP}`;
@@ -48,7 +48,7 @@ export interface Extension extends AsyncDisposable {
   readonly gadgets: Set<string>;
   /** Its documents by path. Others are not there. */
   readonly documents: Map<string, ExtensionDocument>;
-  /** Documents that were asked for, each with the tag that was known. */
+  /** Requested documents, each with the request's entity tag. */
   readonly asked: string[];
   /** Says goodbye to every watch. */
   release(): void;
@@ -57,7 +57,7 @@ export interface Extension extends AsyncDisposable {
 interface ExtensionDocument {
   readonly body: string;
   readonly etag?: string;
-  /** Before this nothing is answered. */
+  /** Responses are delayed until this resolves. */
   readonly until?: Promise<void>;
 }
 

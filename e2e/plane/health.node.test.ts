@@ -1,10 +1,11 @@
-/** Health endpoints and the orderly end. Document 1, 4.10. */
+/** Health endpoints and graceful shutdown. Document 1 §4.10. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '#api/kit/logger.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { parseConfig } from '#plane/config/parse.ts';
 import { startServer } from '#plane/main.ts';
 import { createTempDir } from '../../testing/temp.ts';
@@ -14,6 +15,7 @@ import { configMap, usePlane } from './support.ts';
 describe.each(['healthz', 'livez', 'readyz'])('/%s', (endpoint) => {
   const plane = usePlane();
   const nobody = plane.as('');
+  const { componentPrefix: prefix } = VOCABULARIES.plat;
 
   test('is 200 and ok, for everybody', async () => {
     const { status, text, headers } = await nobody.get(`/${endpoint}`);
@@ -30,7 +32,7 @@ describe.each(['healthz', 'livez', 'readyz'])('/%s', (endpoint) => {
     expect(lines.at(-1)).toBe(`${endpoint} check passed`);
   });
 
-  test('exclude leaves checks out; what is no check is told', async () => {
+  test('exclude skips checks; an unknown check is reported', async () => {
     const { status, text } = await nobody.get(
       `/${endpoint}?verbose&exclude=ping&exclude=store&exclude=nonsense`,
     );
@@ -49,9 +51,21 @@ describe.each(['healthz', 'livez', 'readyz'])('/%s', (endpoint) => {
       'log',
       'etcd',
       ...(endpoint === 'readyz' ? ['informer-sync'] : []),
+      `poststarthook/start-${prefix}-apiserver-admission-initializer`,
+      'poststarthook/generic-apiserver-start-informers',
+      'poststarthook/start-apiextensions-informers',
+      'poststarthook/start-apiextensions-controllers',
+      'poststarthook/crd-informer-synced',
       'poststarthook/bootstrap-controller',
       'poststarthook/rbac/bootstrap-roles',
       'poststarthook/scheduling/bootstrap-system-priority-classes',
+      'poststarthook/start-cluster-authentication-info-controller',
+      `poststarthook/start-${prefix}-aggregator-informers`,
+      'poststarthook/apiservice-registration-controller',
+      'poststarthook/apiservice-status-available-controller',
+      `poststarthook/${prefix}-apiserver-autoregistration`,
+      'autoregister-completion',
+      'poststarthook/apiservice-openapi-controller',
       ...(endpoint === 'readyz' ? ['shutdown'] : []),
     ]);
     const excluded = await nobody.get(`/${endpoint}?verbose&exclude=etcd&exclude=bootstrap`);
@@ -76,7 +90,7 @@ describe.each(['healthz', 'livez', 'readyz'])('/%s', (endpoint) => {
   });
 });
 
-/** One changing request is under way. */
+/** Waits until a mutating request is in flight. */
 const IN_FLIGHT = 'apiserver_current_inflight_requests{request_kind="mutating"} 1';
 
 describe('the end of a server', () => {
@@ -121,11 +135,11 @@ describe('the end of a server', () => {
     expect(await plane.status('/api/v1/namespaces')).toBe(200);
     hurry.abort();
     await closing;
-    // A new connection: how the end of those that were there before is told depends on how far it has come.
+    // A new connection: the errors of earlier ones depend on the progress of the shutdown.
     await expect(once(connect(plane.server.port, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED');
   });
 
-  test('a request under way is answered, a watch ends in good order', async () => {
+  test('a request in flight gets its response, a watch ends gracefully', async () => {
     await using plane = await started();
     const path = `${plane.server.url}/api/v1/namespaces/default/configmaps`;
     const watch = await request(`${path}?watch=1`, { dispatcher: plane.agent });

@@ -1,4 +1,4 @@
-/** Acting as somebody else. Document 2, 5.7. */
+/** Impersonation. Document 2 §5.7. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { certificateRequest } from './kinds.ts';
 import { type Json, type Reply, tokens, usePlane, WAIT } from './support.ts';
@@ -9,7 +9,7 @@ describe('impersonation', () => {
   const requests = plane.path('certificates/v1', 'certificatesigningrequests');
   let names = 0;
   beforeAll(async () => {
-    // Whoever is authenticated may ask for a certificate, so that the object tells who asked.
+    // Every authenticated user may request a certificate, and the object records the user.
     await plane.post(plane.path('rbac.authorization/v1', 'clusterroles'), {
       metadata: { name: 'asking' },
       rules: [
@@ -81,7 +81,7 @@ describe('impersonation', () => {
     },
   );
 
-  test('it takes the right to impersonate, for each thing that is claimed', async () => {
+  test('it requires permission to impersonate, for each claimed attribute', async () => {
     const none = await asking({ 'impersonate-user': 'jane' }, 'ann-t');
     expect(none).toMatchObject({ status: 403, body: { reason: 'Forbidden' } });
     expect(none.body.message).toContain(

@@ -1,4 +1,4 @@
-/** `nodeagent join` against a real server, with the line that it prints. Document 2, 5.9. */
+/** `nodeagent join` with a real server and the join command that it prints. Document 2 §5.9. */
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
@@ -6,8 +6,8 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { createApiClient } from '#agent/api-client/client.ts';
-import { loadClientConfig } from '#agent/api-client/load.ts';
-import { createTestAuthority } from '#agent/certs/test-store.ts';
+import { loadClientConfig } from '#agent/api-client/credentials/load.ts';
+import { createTestAuthority } from '#agent/certs/store.fixture.ts';
 import type { CliContext } from '#agent/cli/context.ts';
 import { runCommand } from '#agent/cli/main.ts';
 import { systemClock } from '#api/kit/clock.ts';
@@ -72,7 +72,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     return lines.join('\n');
   }
 
-  /** The words of the line that a new token comes with, from `join` on. */
+  /** Returns the arguments of a new token's join command, from `join` on. */
   async function newLine(): Promise<readonly string[]> {
     const line = await serverCommand('token', 'create', '--ttl', '1h');
     expect(line).toMatch(/^nodeagent join https:/);
@@ -123,7 +123,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     );
     const missing = api.get({ apiVersion: 'v1', resource: 'nodes', name: 'joins' }, signal);
     await expect(missing).rejects.toMatchObject({ status: 404 });
-    // Its server will let in whom the cluster vouches for, and nobody else.
+    // Its server will authorize only identities of the cluster.
     const written = await readFile(`${dir.path}/config.yaml`, 'utf8');
     expect(written).toContain(`clientCAFile: ${dir.path}/pki/cluster-ca.crt`);
     expect(written).toContain('mode: Webhook');
@@ -133,7 +133,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     expect([again.code, again.err]).toEqual([1, expect.stringContaining('this machine is a node already')]);
   });
 
-  test('the words of the server are found out', async () => {
+  test('the vocabulary of the server is detected', async () => {
     await using dir = await createTempDir('na-join-');
     const line = await newLine();
     const at = line.indexOf('--vocabulary');
@@ -150,7 +150,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     const { code, out } = await join(await newLine(), dir, 'own');
     expect(code).toBe(0);
     expect(out).toContain(`added to ${dir.path}/config.yaml: authentication.anonymous.enabled, `);
-    expect(out).toContain('kept readOnlyPort: 10255');
+    expect(out).toContain('did not change readOnlyPort: 10255');
     const merged = await readFile(`${dir.path}/config.yaml`, 'utf8');
     expect(merged).toContain('# mine');
     expect(merged).toContain('serverTLSBootstrap: true');
@@ -169,34 +169,34 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     expect(await readdir(dir.path)).toEqual(['config.yaml']);
   });
 
-  test('a wrong hash is told, with the right one', async () => {
+  test('a wrong hash is reported, with the right one', async () => {
     await using dir = await createTempDir('na-join-');
     const line = await newLine();
     const right = line.at(-1) ?? '';
     const { code, err } = await join([...line.slice(0, -1), `sha256:${'0'.repeat(64)}`], dir, 'hash');
     expect(code).toBe(1);
-    expect(err).toContain(`is not the one of --ca-cert-hash: it is ${right}`);
+    expect(err).toContain(`does not match --ca-cert-hash: found ${right}`);
   });
 
-  test('a wrong secret is told', async () => {
+  test('a wrong secret is reported', async () => {
     await using dir = await createTempDir('na-join-');
     const line = (await newLine()).map((word) =>
       word.replace(/^([a-z0-9]{6})\.[a-z0-9]{16}$/, '$1.0000000000000000'),
     );
     const { code, err } = await join(line, dir, 'secret');
     expect(code).toBe(1);
-    expect(err).toMatch(/the signature of cluster-info is not the token's/);
+    expect(err).toMatch(/the signature of cluster-info does not match the token/);
     expect(err).not.toContain('0000000000000000');
   });
 
-  test('a token that nobody knows is told', async () => {
+  test('an unknown token is reported', async () => {
     await using dir = await createTempDir('na-join-');
     const line = (await newLine()).map((word) =>
       word.replace(/^[a-z0-9]{6}\.[a-z0-9]{16}$/, 'nobody.0000000000000000'),
     );
     const { code, err } = await join([...line, '--timeout=3s'], dir, 'unknown');
     expect(code).toBe(1);
-    expect(err).toContain('is not signed with the token nobody: it has expired, is unknown there');
+    expect(err).toContain('is not signed with token nobody: the token has expired, is unknown to the server');
   });
 
   test('another server that repeats what it heard is found out', async () => {
@@ -229,19 +229,21 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     server.closeAllConnections();
     server.close();
     expect(code).toBe(1);
-    expect(err).toContain('is not from the authority that is trusted');
+    expect(err).toContain('is not signed by the trusted CA');
   });
 
-  test('a server that is away is told', async () => {
+  test('an unavailable server is reported', async () => {
     await using dir = await createTempDir('na-join-');
     const line = (await newLine()).map((word) => (word.startsWith('https:') ? 'https://127.0.0.1:1' : word));
     const { code, out, err } = await join([...line, '--timeout=3s'], dir, 'away');
     expect(code).toBe(1);
     expect(out).toMatch(/^waiting for the API server at https:\/\/127.0.0.1:1 \(2 s\): .*ECONNREFUSED/m);
-    expect(err).toMatch(/gave up after 3 s \(--timeout\): https:\/\/127.0.0.1:1 is away: .*ECONNREFUSED/);
+    expect(err).toMatch(
+      /gave up after 3 s \(--timeout\): https:\/\/127.0.0.1:1 is unavailable: .*ECONNREFUSED/,
+    );
   });
 
-  test('waits for an administrator where nobody else approves', async () => {
+  test('waits for an administrator without automatic approval', async () => {
     await using dir = await createTempDir('na-join-');
     const binding = plane.path('rbac.authorization/v1', 'clusterrolebindings/system:joining-nodes-approval');
     await plane.delete(binding);
@@ -258,14 +260,14 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
   });
 
   test.each([
-    [['join'], 'join needs one address'],
-    [['join', 'https://a'], 'join needs --token TOKEN'],
-    [['join', 'https://a', '--token', 'abcdef.0123456789abcdef'], 'join needs --ca-cert-hash'],
+    [['join'], 'join requires one address'],
+    [['join', 'https://a'], 'join requires --token TOKEN'],
+    [['join', 'https://a', '--token', 'abcdef.0123456789abcdef'], 'join requires --ca-cert-hash'],
     [
       ['join', 'http://a', '--token', 'abcdef.0123456789abcdef', '--unsafe-skip-ca-verification'],
-      'is no address',
+      'is not a server address',
     ],
-    [['join', 'https://a', '--token', 'abc', '--unsafe-skip-ca-verification'], '--token is none'],
+    [['join', 'https://a', '--token', 'abc', '--unsafe-skip-ca-verification'], '--token: invalid format'],
   ])('%j is refused', async (argv, message) => {
     const { code, err } = await run(argv, '/');
     expect([code, err]).toEqual([2, expect.stringContaining(message)]);

@@ -1,5 +1,5 @@
-/** What holds for every kind alike: apply, every kind of patch, selection, watch, deletion. Document 1, 4.2 to 4.9;
- *  document 3, 4.2. */
+/** Behavior common to all kinds: apply, every kind of patch, selection, watch, deletion. Document 1 §4.2
+ *  to 4.9; document 3 §4.2. */
 import { describe, expect, test } from 'vitest';
 import { samples, settled } from './kinds.ts';
 import { type Body, JSON_PATCH, MERGE, STRATEGIC, usePlane } from './support.ts';

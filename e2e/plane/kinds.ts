@@ -5,7 +5,7 @@ import { eventually } from '../../testing/wait.ts';
 import { type Body, type Client, type Json, workload } from './support.ts';
 
 export interface Sample {
-  /** `apps/v1 deployments`, in the words of the vocabulary. */
+  /** `apps/v1 deployments`, in the vocabulary. */
   readonly id: string;
   readonly plural: string;
   readonly kind: string;

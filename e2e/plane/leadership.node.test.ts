@@ -1,11 +1,12 @@
-/** Of API servers that share an etcd one runs the controllers; when it is killed, another goes on where it was. */
+/** Leader election of API servers that share an etcd: one runs the controllers; if it is killed, another
+ *  takes over. */
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { type EtcdCluster, startEtcd } from '#plane/store/testing/etcd.ts';
+import { type EtcdCluster, startEtcd } from '#plane/store/etcd.fixture.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
-import { type Program, startProgram } from '../plane-strangers/program/program.ts';
+import { type Program, startProgram } from '../plane-clients/program/program.ts';
 import { usePlane, workload } from './support.ts';
 
 const WORDS = VOCABULARIES.kubernetes;
@@ -15,7 +16,7 @@ const LEASE = `${LEASES}/${WORDS.componentPrefix}-controller-manager`;
 const PODS = '/api/v1/namespaces/default/pods';
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
 
-/** Until the lease is free that a server had which was killed, and then some. */
+/** Longer than the lease of a killed server. */
 const TAKE_OVER = { timeoutMs: 30_000 };
 
 interface LeaseSpec {
@@ -77,7 +78,7 @@ test('a server that is killed is followed by the other, and no pod is missed or 
 
   leader.signal('SIGKILL');
   await leader.ended;
-  // What nobody looks after for now: some pods go, and more are wanted.
+  // Work without a leader: some pods are deleted, and more are desired.
   const gone = names.slice(0, 4);
   for (const name of gone) expect((await other.call('DELETE', `${PODS}/${name}`)).status).toBe(200);
   await other.call('PUT', `${DEPLOYMENTS}/web/scale`, {

@@ -1,11 +1,12 @@
-/** Clients that give their requests up: nothing of them stays, and nobody else has to wait. */
+/** Aborted requests: their resources are released, and other clients do not wait. */
 import { type ClientHttp2Session, connect, constants } from 'node:http2';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../../testing/wait.ts';
 import { configMap, tokens, usePlane } from './support.ts';
 
-/** Turns of the event loop after which a request is given up: from before its first step to after its answer. */
+/** Turns of the event loop after which a request is aborted: from before its first step to after its
+ *  response. */
 const TURNS = 12;
 const ROUNDS = 8;
 const MAPS = '/api/v1/namespaces/default/configmaps';

@@ -1,4 +1,4 @@
-/** Limits: sizes, depth, time, requests at once. Document 1, 7 and 8. */
+/** Limits: sizes, depth, time, requests at once. Document 1 §7 and 8. */
 import { writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { request } from 'undici';
@@ -25,14 +25,14 @@ describe('bodies', () => {
     ['PATCH', `${path}/a?fieldManager=x`, APPLY],
     ['DELETE', `${path}/a`, 'application/json'],
   ])('%s %s of %s beyond 3 MiB is 413', async (method, to, type) => {
-    const answer = await plane.call(method, to, Buffer.alloc(3 * MIB + 1, ' '), { type });
-    expect(answer).toMatchObject({
+    const response = await plane.call(method, to, Buffer.alloc(3 * MIB + 1, ' '), { type });
+    expect(response).toMatchObject({
       status: 413,
       body: { kind: 'Status', reason: 'RequestEntityTooLarge', code: 413 },
     });
   });
 
-  test('what is smaller is taken, if the object is', async () => {
+  test('a smaller body is accepted, if the object is valid', async () => {
     const padded = JSON.stringify(configMap('padded')) + ' '.repeat(2 * MIB);
     expect((await plane.post(path, padded)).status).toBe(201);
   });
@@ -41,11 +41,11 @@ describe('bodies', () => {
     const { gzipSync } = await import('node:zlib');
     const bomb = gzipSync(Buffer.alloc(50 * MIB, ' '));
     expect(bomb.length).toBeLessThan(100_000);
-    const answer = await plane.call('POST', path, bomb, {
+    const response = await plane.call('POST', path, bomb, {
       type: 'application/json',
       headers: { 'content-encoding': 'gzip' },
     });
-    expect(answer.status).toBe(413);
+    expect(response.status).toBe(413);
   });
 
   const levels = 12;
@@ -60,8 +60,8 @@ describe('bodies', () => {
     ['keys of the prototype', 'application/json', '{"metadata":{"name":7,"__proto__":{}}}'],
   ])('%s is 400, soon', async (_, type, text) => {
     const startedMs = performance.now();
-    const answer = await plane.call('POST', path, text, { type });
-    expect(answer).toMatchObject({ status: 400, body: { reason: 'BadRequest' } });
+    const response = await plane.call('POST', path, text, { type });
+    expect(response).toMatchObject({ status: 400, body: { reason: 'BadRequest' } });
     expect(performance.now() - startedMs).toBeLessThan(20_000);
   });
 
@@ -73,7 +73,7 @@ describe('bodies', () => {
   });
 });
 
-/** A body that stops after its beginning, and goes on when told to. */
+/** A body that pauses after its beginning, until the test resumes it. */
 function held(text: string): { readonly body: Readable; readonly release: () => void } {
   const gate = Promise.withResolvers<void>();
   async function* pieces(): AsyncGenerator<Buffer> {
@@ -85,7 +85,7 @@ function held(text: string): { readonly body: Readable; readonly release: () => 
 }
 
 const slowPost = async (plane: Plane, path: string, body: Readable, token = ''): Promise<number> => {
-  const { statusCode, body: answer } = await request(plane.server.url + path, {
+  const { statusCode, body: response } = await request(plane.server.url + path, {
     method: 'POST',
     dispatcher: token === '' ? plane.server.agent : plane.server.stranger,
     headers: {
@@ -94,7 +94,7 @@ const slowPost = async (plane: Plane, path: string, body: Readable, token = ''):
     },
     body,
   });
-  await answer.dump();
+  await response.dump();
   return statusCode;
 };
 
@@ -146,7 +146,7 @@ describe('requests at once', () => {
     );
   };
 
-  test('those beyond wait; one client’s many do not keep another’s one; reading and watching go on', async () => {
+  test('requests beyond wait; one client’s many do not block another’s one; reads and watches continue', async () => {
     const first = held(JSON.stringify(configMap('first')));
     const blocking = slowPost(plane, path, first.body, 'ann-t');
     await eventually(async () =>

@@ -1,4 +1,4 @@
-/** Metadata that every object carries. Document 1, 2.1. */
+/** Metadata that every object carries. Document 1 §2.1. */
 import { describe, expect, test } from 'vitest';
 import { configMap, usePlane, workload } from './support.ts';
 
@@ -55,9 +55,9 @@ describe('metadata', () => {
   });
 
   test('an object without a name and without generateName is refused', async () => {
-    const answer = await plane.post(`${await plane.namespace()}/configmaps`, { metadata: {} });
-    expect(answer).toMatchObject({ status: 422, body: { reason: 'Invalid' } });
-    expect(answer.body.message).toContain('metadata.name: Required value');
+    const response = await plane.post(`${await plane.namespace()}/configmaps`, { metadata: {} });
+    expect(response).toMatchObject({ status: 422, body: { reason: 'Invalid' } });
+    expect(response.body.message).toContain('metadata.name: Required value');
   });
 
   test('the namespace comes from the path and must not contradict it', async () => {
@@ -112,8 +112,8 @@ describe('metadata', () => {
   ])('an update can not change metadata.%s', async (member, value, status) => {
     const path = `${await plane.namespace()}/configmaps`;
     await plane.post(path, configMap('a'));
-    const answer = await plane.patch(`${path}/a`, { metadata: { [member]: value } });
-    expect(answer.status).toBe(status);
+    const response = await plane.patch(`${path}/a`, { metadata: { [member]: value } });
+    expect(response.status).toBe(status);
     expect((await plane.get(`${path}/a`)).body.metadata.name).toBe('a');
   });
 
@@ -147,7 +147,7 @@ describe('metadata', () => {
     await plane.patch(`${path}/a`, { metadata: { finalizers: [] } });
   });
 
-  test('labels and annotations are kept as given and checked', async () => {
+  test('labels and annotations are stored as given and validated', async () => {
     const path = `${await plane.namespace()}/configmaps`;
     const good = { labels: { 'example.com/tier': 'web' }, annotations: { 'example.com/note': 'ünïcode\n' } };
     expect((await plane.post(path, configMap('a', '1', good))).body.metadata).toMatchObject(good);
@@ -178,8 +178,8 @@ describe('metadata', () => {
   });
 
   test.each(['Upper', 'a_b', '-a', 'a'.repeat(254), 'a/b'])('%j is no name', async (name) => {
-    const answer = await plane.post(`${await plane.namespace()}/configmaps`, configMap(name));
-    expect(answer.status).toBe(422);
-    expect(answer.body.details.causes?.[0]?.field).toBe('metadata.name');
+    const response = await plane.post(`${await plane.namespace()}/configmaps`, configMap(name));
+    expect(response.status).toBe(422);
+    expect(response.body.details.causes?.[0]?.field).toBe('metadata.name');
   });
 });

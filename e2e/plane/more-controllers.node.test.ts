@@ -1,8 +1,8 @@
-/** Controllers that look after what others have made: finished jobs, budgets, claims and volumes, quotas. The test
- *  plays the nodes. */
+/** Controllers of finished jobs, disruption budgets, claims and volumes, and quotas. The test simulates the
+ *  nodes. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../testing/wait.ts';
-import { type PodPlayer, playPods } from './pod-player.ts';
+import { type SimulatedAgents, startSimulatedAgents } from './simulated-agents.ts';
 import { type Body, type Json, pod, type Reply, usePlane, workload } from './support.ts';
 
 const WAIT = { timeoutMs: 20_000 };
@@ -10,17 +10,17 @@ const plane = usePlane('plat', [
   '--controllers=*,-nodelifecycle',
   '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
 ]);
-let player: PodPlayer;
+let agents: SimulatedAgents;
 
 beforeAll(async () => {
   const resources = { cpu: '64', memory: '64Gi', pods: '110' };
   const status = { capacity: resources, allocatable: resources };
   await plane.post('/api/v1/nodes', { metadata: { name: 'n1' }, status });
-  player = playPods(plane);
-  player.decide(({ metadata }) => (metadata.labels?.['play'] === 'end' ? 'Succeeded' : 'Running'));
+  agents = startSimulatedAgents(plane);
+  agents.decide(({ metadata }) => (metadata.labels?.['play'] === 'end' ? 'Succeeded' : 'Running'));
 });
 afterAll(async () => {
-  await player[Symbol.asyncDispose]();
+  await agents[Symbol.asyncDispose]();
 });
 
 const until = (path: string, isWanted: (body: Body, reply: Reply) => boolean, what: string): Promise<Body> =>
@@ -87,7 +87,7 @@ describe('disruption', () => {
       metadata: { name },
     });
 
-  test('a budget of a deployment follows its pods and its scale, and evictions keep to it', async () => {
+  test('a budget of a deployment follows its pods and its scale, and evictions respect it', async () => {
     const ns = await plane.namespace();
     const budgets = below(ns, 'policy/v1', 'poddisruptionbudgets');
     await plane.post(below(ns, 'apps/v1', 'deployments'), workload('Deployment', 'web', { replicas: 3 }));
@@ -102,7 +102,7 @@ describe('disruption', () => {
     ]);
 
     // New pods never start, so that what went is missed.
-    player.decide(({ metadata }) => (metadata.namespace === ns.split('/').at(-1) ? 'Pending' : 'Running'));
+    agents.decide(({ metadata }) => (metadata.namespace === ns.split('/').at(-1) ? 'Pending' : 'Running'));
     const { items } = (await plane.get(`${ns}/pods`)).body;
     const [first = '', second = ''] = items.map(({ metadata }) => metadata.name ?? '');
     expect((await evict(ns, first)).status).toBe(201);
@@ -122,7 +122,7 @@ describe('disruption', () => {
   test('pods without a controller count where a number is asked for, and not where a share is', async () => {
     const ns = await plane.namespace();
     const budgets = below(ns, 'policy/v1', 'poddisruptionbudgets');
-    player.decide(() => 'Running');
+    agents.decide(() => 'Running');
     for (const name of ['a', 'b']) await plane.post(`${ns}/pods`, pod(name, {}, { labels: { app: 'lone' } }));
     const selector = { matchLabels: { app: 'lone' } };
     await plane.post(budgets, { metadata: { name: 'number' }, spec: { minAvailable: 1, selector } });
@@ -210,7 +210,7 @@ describe('persistentvolume-binder', () => {
     await until(`${claims}/late`, inPhase('Lost'), 'lost');
   });
 
-  test('a volume is kept for the claim that it names, and released after it', async () => {
+  test('a volume is reserved for the claim that it names, and released after it', async () => {
     const ns = await plane.namespace();
     const claims = `${ns}/persistentvolumeclaims`;
     const claimRef = { namespace: ns.split('/').at(-1), name: 'data' };
@@ -293,7 +293,7 @@ describe('resourcequota', () => {
     ({ status }: Body): boolean =>
       JSON.stringify(status['used']) === JSON.stringify(used);
 
-  test('nothing is made beyond a quota, whoever asks at the same time, and what goes is free again', async () => {
+  test('nothing is created beyond a quota, even by concurrent requests, and deletion releases it', async () => {
     const ns = await plane.namespace();
     const path = `${ns}/resourcequotas/cpu`;
     await plane.post(`${ns}/resourcequotas`, quota('cpu', { pods: '5', 'requests.cpu': '1' }));

@@ -1,4 +1,4 @@
-/** The server as the agents of nodes meet it: what it asks for, how it proves itself, and what it makes of answers. */
+/** Node proxy as seen by agents: requests, authentication, and treatment of responses. */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -14,7 +14,7 @@ import { type Reply, usePlane } from './support.ts';
 const plane = usePlane('kubernetes');
 const POD = '/api/v1/namespaces/default/pods/web';
 
-/** An agent that does as it is told. */
+/** A scripted agent. */
 let agent: Server;
 let answer: (message: IncomingMessage, response: ServerResponse) => void;
 let upgrade: (message: IncomingMessage, socket: Duplex) => void;
@@ -95,7 +95,13 @@ describe('a log', () => {
   test.each([
     [400, 'bad container\n', 400, 'BadRequest', 'bad container'],
     [404, 'pod "web" does not exist\n', 404, 'NotFound', 'pod "web" does not exist'],
-    [401, 'Unauthorized', 500, 'InternalError', 'the node agent does not let this server in: Unauthorized'],
+    [
+      401,
+      'Unauthorized',
+      500,
+      'InternalError',
+      'the node agent rejects the credentials of this server: Unauthorized',
+    ],
     [500, 'no runtime', 500, 'InternalError', 'no runtime'],
     [302, '', 500, 'InternalError', 'the node agent answered with 302'],
   ])('refused with %s is refused', async (status, text, code, reason, message) => {
@@ -113,7 +119,7 @@ describe('a log', () => {
   test('of what is the agent of another node is not asked for', async () => {
     const { body } = await plane.get(`${POD.replace('web', 'misled')}/log`);
     expect([body.code, body.reason]).toEqual([503, 'ServiceUnavailable']);
-    expect(body.message).toContain('its certificate is in the name of "system:node:n1"');
+    expect(body.message).toContain('its certificate is issued to "system:node:n1"');
     expect((await plane.get('/api/v1/nodes/twin/proxy/pods')).status).toBe(503);
     expect(asked).toEqual([]);
   });
@@ -224,16 +230,19 @@ describe('a stream', () => {
     Object.entries(CLIENTS).flatMap(([name, client]) =>
       WAYS.flatMap((path) => [200, 302, 307].map((code) => [name, path, code, client] as const)),
     ),
-  )('of %s to %s leads nowhere else if the agent answers %i', async (_name, path, code, [protocol, more]) => {
-    upgrade = (_, socket) => {
-      socket.end(`HTTP/1.1 ${code} X\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n`);
-    };
-    const text = await spdy(path, protocol, more);
-    expect(text).toMatch(/^HTTP\/1\.1 502 /);
-    expect(text).toContain(`invalid upgrade response: status code ${code}`);
-    expect(text).not.toContain('169.254');
-    expect(asked).toHaveLength(1);
-  });
+  )(
+    'of %s to %s is not redirected if the agent responds with %i',
+    async (_name, path, code, [protocol, more]) => {
+      upgrade = (_, socket) => {
+        socket.end(`HTTP/1.1 ${code} X\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n`);
+      };
+      const text = await spdy(path, protocol, more);
+      expect(text).toMatch(/^HTTP\/1\.1 502 /);
+      expect(text).toContain(`invalid upgrade response: status code ${code}`);
+      expect(text).not.toContain('169.254');
+      expect(asked).toHaveLength(1);
+    },
+  );
 
   test('that the agent refuses is refused as it says', async () => {
     upgrade = (_, socket) => {
@@ -306,7 +315,7 @@ describe('a proxied request', () => {
     expect(asked.map((line) => line.split(' ')[1])).toEqual(['/here']);
   });
 
-  test('tells nobody who the client is', async () => {
+  test('does not forward the client’s credentials', async () => {
     const seen: string[] = [];
     answer = (message, response) => {
       seen.push(...Object.keys(message.headers));

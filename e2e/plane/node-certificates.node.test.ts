@@ -1,4 +1,4 @@
-/** How a node agent gets its client certificate from a real server, and renews it. Document 2, 3 and 5.9. */
+/** Client certificate of a node agent: bootstrap and renewal with a real server. Document 2 §3 and 5.9. */
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir, readFile, readlink, stat, writeFile } from 'node:fs/promises';
@@ -6,14 +6,14 @@ import type { AddressInfo } from 'node:net';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { createApiClient } from '#agent/api-client/client.ts';
-import { loadClientConfig } from '#agent/api-client/load.ts';
+import { loadClientConfig } from '#agent/api-client/credentials/load.ts';
 import { resourceVersionOf } from '#agent/api-client/object-fields.ts';
 import { type ClientCertificates, openClientCertificates } from '#agent/certs/client-certificates.ts';
 import type { ClientCertificateDeps, ClientCertificateOptions } from '#agent/certs/client-place.ts';
 import { certificateFiles } from '#agent/certs/files.ts';
 import { formatPlatconfig } from '#agent/certs/platconfig.ts';
 import { openServingCertificates } from '#agent/certs/serving-certificates.ts';
-import { createTestAuthority, Killed, killedAt } from '#agent/certs/test-store.ts';
+import { createTestAuthority, Killed, killedAt } from '#agent/certs/store.fixture.ts';
 import type { ServingNames } from '#agent/certs/tls-source.ts';
 import { type Clock, systemClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
@@ -39,7 +39,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     userAgent: 'test/1',
   };
 
-  /** Groups decide what a token is good for. */
+  /** Groups determine the permissions of a token. */
   async function addToken(id: string, groups = 'system:bootstrappers:nodes'): Promise<string> {
     const { status } = await plane.post(`/api/v1/namespaces/${words.systemNamespace}/secrets`, {
       metadata: { name: `bootstrap-token-${id}` },
@@ -78,7 +78,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     };
   }
 
-  /** Status of a request for the node's own object: 404, as nobody has registered it. */
+  /** Status of a request for the node's own object: 404, because it is not registered. */
   async function whatNodeGets({ clientConfig }: ClientCertificates, name: string): Promise<unknown> {
     await using api = createApiClient(deps, clientConfig, { userAgent: 'test/1' });
     const address = { apiVersion: 'v1', resource: 'nodes', name };
@@ -147,7 +147,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     await openClientCertificates(deps, world.options, signal);
   });
 
-  test('takes keys of RSA too, and stays with them', async () => {
+  test('accepts RSA keys too, and continues to use them', async () => {
     await using world = await setUp('rsa', await addToken('rsakey'));
     await openClientCertificates(deps, { ...world.options, keyType: 'rsa' }, signal);
     expect((await world.certificate()).publicKey.asymmetricKeyType).toBe('rsa');
@@ -177,7 +177,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     }
   });
 
-  test('waits until somebody approves', async () => {
+  test('waits for approval', async () => {
     await using world = await setUp('waits', await askingToken('waits0'));
     const waiting = Promise.withResolvers<string>();
     const opened = openClientCertificates({ ...deps, onWaiting: waiting.resolve }, world.options, signal);
@@ -187,17 +187,17 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
 
   test.each([
     ['Denied', /node-csr-\S+ was denied: ByHand: not you/, 'RequestDenied'],
-    ['Failed', /signer refused .*node-csr-\S+: ByHand: not you/, 'RequestFailed'],
+    ['Failed', /signer rejected .*node-csr-\S+: ByHand: not you/, 'RequestFailed'],
   ] as const)(
-    'tells of a request that was %s, and asks again once it is removed',
+    'reports a request that was %s, and creates another once it is removed',
     async (type, message, reason) => {
       const name = `is-${type.toLowerCase()}`;
       await using world = await setUp(name, await askingToken('denied'));
       const names: string[] = [];
-      const told = Promise.withResolvers<Error>();
+      const reported = Promise.withResolvers<Error>();
       const log = {
         ...silentLogger,
-        error: (fields: { readonly err?: Error }) => told.resolve(fields.err ?? new Error('none')),
+        error: (fields: { readonly err?: Error }) => reported.resolve(fields.err ?? new Error('none')),
       };
       const onWaiting = (request: string): void => {
         names.push(request);
@@ -208,32 +208,32 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
         { ...world.options, once: false },
         signal,
       );
-      const error = await told.promise;
+      const error = await reported.promise;
       expect(error.message).toMatch(message);
       expect(error).toMatchObject({ reason });
       await plane.delete(`${requests}/${names[0]}`);
       expect(await whatNodeGets(await opened, name)).toMatchObject({ status: 404 });
-      // It is the same key that was asked for.
+      // It is the requested key.
       expect(names).toEqual([names[0], names[0]]);
     },
   );
 
-  test('tells of a token that is over or unknown', async () => {
+  test('reports an expired or unknown token', async () => {
     await using world = await setUp('stranger', `nobody.${SECRET}`);
     await expect(openClientCertificates(deps, world.options, signal)).rejects.toMatchObject({
       reason: 'TokenRefused',
-      message: expect.stringContaining('refused the bootstrap token') as string,
+      message: expect.stringContaining('rejected the bootstrap token') as string,
     });
   });
 
-  test('tells of a token that is not for nodes', async () => {
+  test('reports a token that is not for nodes', async () => {
     await using world = await setUp('other', await addToken('other0', 'system:bootstrappers:others'));
     await expect(openClientCertificates(deps, world.options, signal)).rejects.toMatchObject({
       reason: 'NotPermitted',
     });
   });
 
-  test('tells of another authority', async () => {
+  test('reports another authority', async () => {
     const { authority } = createTestAuthority(Date.now());
     await using world = await setUp('mitm', await addToken('mitm00'), authority.certificate);
     await expect(openClientCertificates(deps, world.options, signal)).rejects.toMatchObject({
@@ -282,7 +282,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     const second = await world.certificate();
     expect(second.serialNumber).not.toBe(first.serialNumber);
     expect(second.publicKey.equals(first.publicKey)).toBe(false);
-    // Whoever follows goes on where it ended.
+    // A successor continues from its state.
     const labels = { metadata: { labels: { a: 'b' } } };
     await plane.patch('/api/v1/nodes/renews', labels);
     for await (const { object } of api.watch(nodes, signal, { ...own, resourceVersion: version })) {
@@ -334,7 +334,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     expect(open.getPeerX509Certificate()?.subject).toBe('CN=serves');
     const stop = new AbortController();
     const running = source.run(stop.signal);
-    // Called otherwise before anybody approved: the new names are asked for, of the same key.
+    // Renamed before approval: a request for the new names with the same key is created.
     const first = await waiting.promise;
     waiting = Promise.withResolvers();
     names = { dnsNames: ['serves', 'serves.example.org'], ipAddresses: ['127.0.0.1', 'fd00::1'] };
@@ -383,9 +383,9 @@ async function echo({ certificate: cert, key }: Identity) {
       return socket;
     },
     async say(socket: TLSSocket, text: string): Promise<string> {
-      const answer = once(socket, 'data');
+      const response = once(socket, 'data');
       socket.write(text);
-      return String((await answer)[0]);
+      return String((await response)[0]);
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();

@@ -1,4 +1,5 @@
-/** Nodes that are only objects, whose signs of life the test gives: one falls silent, comes back, and then all do. */
+/** Node lifecycle controller with heartbeats simulated by the test: one node becomes silent and returns, then
+ *  all. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Body, type Json, pod, STRATEGIC, usePlane } from './support.ts';
 
@@ -6,7 +7,7 @@ const FLAGS = [
   '--controllers=nodelifecycle,podgc',
   '--disable-admission-plugins=ServiceAccount',
   '--no-scheduler',
-  // Signs of life may come late on a busy machine.
+  // Heartbeats may be late on a busy machine.
   '--node-monitor-grace-period=5s',
   '--node-startup-grace-period=20s',
   '--terminated-pod-gc-threshold=2',
@@ -111,7 +112,7 @@ describe('the life of nodes', () => {
     await expect.poll(() => taints('n2'), WAIT).toEqual([]);
   });
 
-  test('when every node is silent, nobody is sent away: rather the server was cut off', async () => {
+  test('when every node is silent, no pod is evicted: probably the server was cut off', async () => {
     const names = [...alive];
     alive.clear();
     for (const name of names) {

@@ -1,4 +1,4 @@
-/** What a node may do, by the authorizer of nodes and by admission. Source: document 2, 2.7. */
+/** Permissions of nodes, by the node authorizer and the NodeRestriction plugin. Source: document 2 §2.7. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { VocabularyName } from '#api/vocabulary.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -9,13 +9,13 @@ const NODES = tokens(
   'two,system:node:n2,,"system:nodes"',
   'three,system:node:n3,,"system:nodes"',
 );
-/** Nobody: the garbage collector would delete what has only such owners. */
+/** A missing owner: the garbage collector would delete objects with only such owners. */
 const OWNER = { apiVersion: 'v1', kind: 'Namespace', name: 'nothere', uid: 'nobody' };
 
 /** Members of a part of an object. */
 const partOf = (object: Json, part: string): object => object[part] ?? {};
 
-describe.each<VocabularyName>(['plat', 'kubernetes'])('a node in the words of %s', (vocabulary) => {
+describe.each<VocabularyName>(['plat', 'kubernetes'])('a node in the %s vocabulary', (vocabulary) => {
   const plane = usePlane(vocabulary, NODES);
   const { words } = plane;
   const node = plane.as('one');
@@ -126,9 +126,10 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('a node in the words of %s
       other.patch(`${path}/status`, change, MERGE),
       other.patch(`${path}/status${apply}`, applied, APPLY),
     ]);
-    // A change of the status never changes the spec; of it only taints are looked at there. What is applied to the
-    // status has no other effect.
-    const [throughStatus, throughApply] = [field === 'podCIDRs' ? 200 : 403, 200];
+    // A change of the status never changes the spec; of it only taints are looked at there. Metadata
+    // changes through it, in whatever form.
+    const throughStatus = field === 'podCIDRs' ? 200 : 403;
+    const throughApply = 'metadata' in change ? 403 : 200;
     expect(replies.map(({ status }) => status)).toEqual([
       ...Array.from({ length: 5 }, () => 403),
       throughStatus,
@@ -187,7 +188,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('a node in the words of %s
     expect((await node.post(`${at}/pods`, body(mirror))).status).toBe(status);
   });
 
-  test('tells how its own pods are, and ends them', async () => {
+  test('updates the status of its own pods, and deletes them', async () => {
     const status = { status: { phase: 'Running' } };
     const run = async (client: Client): Promise<readonly number[]> => [
       (await client.patch(`${at}/pods/mine/status`, status)).status,

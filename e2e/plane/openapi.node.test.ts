@@ -1,10 +1,10 @@
-/** Discovery and OpenAPI documents of a running server, and what the stock command-line client makes of them.
- *  Document 1, 4.1; issue of the server: discovery, `kubectl explain`, client-side validation. */
+/** Discovery and OpenAPI documents of a running server, and their use by upstream's command-line client
+ *  (`explain`, client-side validation). Document 1 §4.1. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { kubectlMinor, useKubectl } from '../plane-strangers/testing/kubectl.ts';
+import { kubectlMinor, useKubectl } from '../plane-clients/kubectl.ts';
 import {
   type Json,
   type Plane,
@@ -35,10 +35,10 @@ async function index(plane: Plane): Promise<readonly (readonly [string, string])
   return Object.entries(paths).map(([path, { serverRelativeURL }]) => [path, serverRelativeURL]);
 }
 
-describe.each(VOCABULARY_NAMES)('in %s words', (name) => {
+describe.each(VOCABULARY_NAMES)('in the %s vocabulary', (name) => {
   const plane = usePlane(name);
 
-  test('/openapi/v2 is JSON, compressed for who takes that, and kept by its entity tag', async () => {
+  test('/openapi/v2 is JSON, compressed for clients that accept gzip, and cached by its entity tag', async () => {
     const plain = await plane.get('/openapi/v2');
     expect(plain.headers['content-type']).toBe('application/json');
     expect(documentOf(plain).swagger).toBe('2.0');
@@ -94,7 +94,7 @@ describe.each(VOCABULARY_NAMES)('in %s words', (name) => {
     expect(answers.filter(([, refused, wanted]) => refused !== wanted)).toEqual([]);
   });
 
-  test('/openapi/v3 leads to a document for every group version, kept for good', async () => {
+  test('/openapi/v3 links a document for every group version, cached forever', async () => {
     const addresses = await index(plane);
     const replies = await Promise.all(addresses.map(([, url]) => plane.get(url)));
     expect(replies.map(({ status }) => status)).toEqual(addresses.map(() => 200));
@@ -156,7 +156,7 @@ describe.each(VOCABULARY_NAMES)('in %s words', (name) => {
     },
   );
 
-  test('the root lists the paths, each of which answers', async () => {
+  test('the root lists the paths, each of which responds', async () => {
     const { paths } = JSON.parse((await plane.get('/')).text) as { readonly paths: readonly string[] };
     expect(paths).toEqual(
       expect.arrayContaining(['/api/v1', '/apis/apps/v1', '/healthz', '/metrics', '/openapi/v3', '/version']),
@@ -198,7 +198,7 @@ describe('kubectl', () => {
   const { ok, fails, json, run, dir } = useKubectl(() => plane.server.platconfigFile);
   const apply = ['apply', '-f', '-'];
 
-  // Newer ones read OpenAPI 3 and can still be told to read OpenAPI 2, which is all that older ones know.
+  // Newer clients read OpenAPI 3, and OpenAPI 2 if configured, the only version that older ones support.
   test.each(minor >= 27 ? ['plaintext', 'plaintext-openapiv2'] : [''])(
     'explains a field (%s)',
     async (output) => {

@@ -1,4 +1,4 @@
-/** Lists in pages. Document 1, 4.4, 7 and 8. */
+/** Lists in pages. Document 1 §4.4, 7 and 8. */
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -99,8 +99,8 @@ describe('paging', () => {
   });
 
   test.each(['nonsense', 'eyJ2IjoibWV0YSJ9', '%00'])('a token that is none (%s) is 400', async (token) => {
-    const answer = await plane.get(`${path}?limit=3&continue=${token}`);
-    expect(answer).toMatchObject({ status: 400, body: { reason: 'BadRequest' } });
+    const response = await plane.get(`${path}?limit=3&continue=${token}`);
+    expect(response).toMatchObject({ status: 400, body: { reason: 'BadRequest' } });
   });
 });
 
@@ -131,7 +131,7 @@ describe('history that is over', () => {
     expect(namesOf(rest.body)).toEqual(['m2']);
   });
 
-  test('an Exact version that is no longer kept is 410', async () => {
+  test('an Exact version that is no longer retained is 410', async () => {
     const path = await fill(plane, 2);
     const { resourceVersion } = (await age(path)).metadata;
     const exact = `resourceVersion=${resourceVersion}&resourceVersionMatch=Exact`;
@@ -144,7 +144,7 @@ describe('history that is over', () => {
     expect(notOlder.status).toBe(200);
   });
 
-  describe('a watch from a version that is no longer kept is 200 with an ERROR event of 410', () => {
+  describe('a watch from a version that is no longer retained is 200 with an ERROR event of 410', () => {
     const EXPIRED = { kind: 'Status', status: 'Failure', reason: 'Expired', code: 410 };
     const expired = { type: 'ERROR', object: EXPIRED };
     const domain = plane.words.apiGroupDomain;

@@ -1,4 +1,4 @@
-/** The kinds of patches but apply. Document 1, 4.2; directives of strategic merge patch as upstream has them. */
+/** All kinds of patches except apply. Document 1 §4.2; directives of strategic merge patch as upstream. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Body, configMap, JSON_PATCH, type Json, MERGE, pod, STRATEGIC, usePlane } from './support.ts';
 

@@ -1,4 +1,4 @@
-/** Quotas under many who create and delete at once. Source: document 2, 2.7 (ResourceQuota). */
+/** Quotas under concurrent creations and deletions. Source: ResourceQuota, document 2 §2.7. */
 import { expect, test } from 'vitest';
 import { usePlane } from './support.ts';
 
@@ -32,7 +32,7 @@ test('32 creators get what the quota has, and never more, while others delete an
     }),
   );
   expect(new Set(statuses)).toEqual(new Set([201, 403]));
-  // What was deleted is given back when the controller has counted: then the last places can be had.
+  // Deleted objects are released when the controller has recounted: then the quota can be used up.
   for (let filled = (await plane.get(`${ns}/secrets`)).body.items.length; filled < most; ) {
     const { status } = await plane.post(`${ns}/secrets`, { metadata: { name: `last-${made}` } });
     if (status === 201) [made, filled] = [made + 1, filled + 1];

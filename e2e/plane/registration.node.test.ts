@@ -1,15 +1,15 @@
-/** A node of the agent at a real API server: registered, taken over, alive by its lease, its status told, and what it
- *  does when the server goes away. */
+/** Node registration with a real API server: creation, adoption, lease, status updates, and behavior while
+ *  the server is unavailable. */
 import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiClient, createApiClient } from '#agent/api-client/client.ts';
-import { loadClientConfig } from '#agent/api-client/load.ts';
+import { loadClientConfig } from '#agent/api-client/credentials/load.ts';
 import { createServerContact } from '#agent/api-client/server-contact.ts';
 import { createDefaultConfig } from '#agent/config/default-config.ts';
 import type { AgentConfig } from '#agent/config/gen/config.ts';
 import { createApiEventSink } from '#agent/events/api-sink.ts';
 import { createEventRecorder } from '#agent/events/recorder.ts';
-import { MACHINE } from '#agent/registration/machine.fixture.ts';
+import { MACHINE } from '#agent/machine/machine.fixture.ts';
 import { createNodeEventSink } from '#agent/registration/node-events.ts';
 import type { NodeEvent } from '#agent/registration/node-status.ts';
 import {
@@ -19,12 +19,12 @@ import {
 } from '#agent/registration/registration.ts';
 import type { RuntimeReport } from '#agent/registration/runtime-state.ts';
 import { registrationSettings } from '#agent/registration/settings.ts';
+import type { Lease } from '#api/gen/coordination-v1.ts';
+import type { Event, Node } from '#api/gen/core-v1.ts';
 import { systemClock } from '#api/kit/clock.ts';
 import { type Logger, silentLogger } from '#api/kit/logger.ts';
-import type { Lease } from '#api/schema/gen/coordination-v1.ts';
-import type { Event, Node } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';
-import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
+import { startTestPlane, type TestPlane } from '#plane/main.fixture.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -148,7 +148,7 @@ const conditionOf = (node: Node | undefined, type: string) =>
 const { plat } = VOCABULARIES;
 const leasePath = (name: string): string =>
   `/apis/coordination.${plat.apiGroupDomain}/v1/namespaces/${plat.nodeLeaseNamespace}/leases/${name}`;
-/** The status of the node has been told, and looked at again without a change. */
+/** Waits until the status of the node has been reported, and checked again without a change. */
 const settled = (node: RunningNode, name: string): Promise<Node> =>
   eventually(async () => {
     const seen = await getNode(name);
@@ -188,7 +188,7 @@ describe('a node', () => {
       },
     });
     expect(conditionOf(seen, 'Ready')).toMatchObject({ status: 'True', reason: 'NodeAgentReady' });
-    // Told when the server's answer has come; its watch may have been faster.
+    // Resolves at the server's response; its watch may have been faster.
     await eventually(() => node.events.length > 1);
     expect(node.events.map(({ reason }) => reason)).toEqual([
       'Starting',
@@ -230,7 +230,7 @@ describe('a node', () => {
     const reboots = () => second.events.filter(({ reason }) => reason === 'Rebooted');
     await eventually(() => reboots().length > 0);
     expect(reboots()).toHaveLength(1);
-    expect(second.logged).toContain('Node was registered before');
+    expect(second.logged).toContain('Node already registered');
   });
 
   test('waits for a node that it shall not register', async () => {
@@ -241,7 +241,7 @@ describe('a node', () => {
       return conditionOf(found, 'Ready') !== undefined && found;
     });
     expect(seen.status?.capacity?.['cpu']).toBe('4');
-    expect(node.logged).not.toContain('Node was registered');
+    expect(node.logged).not.toContain('Node registered');
   });
 
   test('renews its lease, which belongs to it', async () => {
@@ -256,12 +256,12 @@ describe('a node', () => {
     });
     const renewed = first.spec?.renewTime ?? '';
     await eventually(async () => ((await getLease('n4'))?.spec?.renewTime ?? '') > renewed);
-    // A lease that somebody took away comes back.
+    // A deleted lease is created again.
     await plane.call('DELETE', leasePath('n4'));
     await eventually(() => getLease('n4'));
   });
 
-  test('tells at once when its runtime is no longer ready, and sends what changed only', async () => {
+  test('reports at once when its runtime is no longer ready, and sends only changes', async () => {
     await using node = await runNode('n5');
     await settled(node, 'n5');
     node.runtime = NO_NETWORK;
@@ -285,7 +285,7 @@ describe('a node', () => {
     await eventually(async () => conditionOf(await getNode('n5'), 'Ready')?.status === 'True');
   });
 
-  test('says nothing while nothing changes, and puts right what somebody else changed', async () => {
+  test('sends nothing while nothing changes, and reverts changes by others', async () => {
     await using node = await runNode('n6', { nodeStatusUpdateFrequency: 20 });
     await settled(node, 'n6');
     let looks = 0;
@@ -304,10 +304,10 @@ describe('a node', () => {
     await eventually(async () => conditionOf(await getNode('n6'), 'Ready')?.status === 'True');
   });
 
-  test('lives through the loss of the server, tells of it once, and is told again when it is back', async () => {
+  test('survives the loss of the server, logs it once, and reports its status when it is back', async () => {
     await using node = await runNode('n7', { nodeStatusUpdateFrequency: 50, nodeLeaseDurationSeconds: 1 });
     await settled(node, 'n7');
-    const words = ['API server could not be reached; pods run on', 'API server answered again'];
+    const words = ['API server unavailable; pods keep running', 'API server available again'];
     const told = () => node.logged.filter((message) => words.includes(message));
     await plane.stop();
     await eventually(() => told().length === 1);
@@ -376,14 +376,14 @@ test('a node does all of it with no more rights than a node has', async () => {
     second.runtime = NO_NETWORK;
     second.registration.runtimeChanged();
     await eventually(async () => conditionOf(await getNode('n10'), 'Ready')?.status === 'False');
-    expect([...first.logged, ...second.logged]).not.toContain('API server refused what the agent asked');
+    expect([...first.logged, ...second.logged]).not.toContain('API server rejected request');
   } finally {
     await plane[Symbol.asyncDispose]();
     plane = own;
   }
 });
 
-test.each<VocabularyName>(['kubernetes'])('a node speaks the words of %s', async (name) => {
+test.each<VocabularyName>(['kubernetes'])('a node uses the %s vocabulary', async (name) => {
   const own = plane;
   const words = VOCABULARIES[name];
   plane = await startTestPlane(['--vocabulary', name]);

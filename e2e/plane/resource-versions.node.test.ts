@@ -1,11 +1,11 @@
-/** Which state a get, list or watch shows. Document 1, 4.6 and 7. */
+/** Resource version semantics of get, list and watch. Document 1 §4.6 and 7. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Body, configMap, type Reply, usePlane } from './support.ts';
 
 const namesOf = ({ items }: Body): readonly (string | undefined)[] =>
   items.map(({ metadata }) => metadata.name);
 
-/** What a cell of the table demands. */
+/** Requirement of a cell of the table. */
 type Cell =
   /** The newest state. */
   | 'most recent'
@@ -158,13 +158,13 @@ describe('resourceVersion', () => {
   test('a version that does not come is 504 with Retry-After and "Too large resource version"', async () => {
     const far = Number(middle) + 1_000_000;
     const asked = [`${path}?resourceVersion=${far}`, `${path}/b?resourceVersion=${far}`];
-    for (const answer of await Promise.all(asked.map((query) => plane.get(query)))) {
-      expect(answer).toMatchObject({
+    for (const response of await Promise.all(asked.map((query) => plane.get(query)))) {
+      expect(response).toMatchObject({
         status: 504,
         headers: { 'retry-after': expect.stringMatching(/^[1-9]\d*$/) as unknown },
         body: { reason: 'Timeout', details: { causes: [{ reason: 'ResourceVersionTooLarge' }] } },
       });
-      expect(answer.body.message).toContain('Too large resource version');
+      expect(response.body.message).toContain('Too large resource version');
     }
   });
 

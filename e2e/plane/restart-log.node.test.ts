@@ -1,10 +1,10 @@
-/** What a server logs that starts over a store in which there is something of everything: controllers hear of all of it
- *  while they are still being put together. */
+/** Log of a server that starts with objects of every kind in its store: controllers are notified of them
+ *  while they are still being constructed. */
 import { expect, test } from 'vitest';
 import { logListenerFailures } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { startTestPlane } from '#plane/testing/test-plane.ts';
+import { startTestPlane } from '#plane/main.fixture.ts';
 import { eventually } from '../../testing/wait.ts';
 
 const words = VOCABULARIES.kubernetes;

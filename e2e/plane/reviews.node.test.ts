@@ -1,4 +1,4 @@
-/** Questions of who somebody is and what he may do. Document 1, 1; authentication/v1 and authorization/v1. */
+/** TokenReview and access reviews. Document 1 §1; authentication/v1 and authorization/v1. */
 import { writeFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';

@@ -1,6 +1,6 @@
-/** Cluster roles that are put together from others. rbac.authorization/v1, aggregationRule. */
+/** Aggregated cluster roles. rbac.authorization/v1, aggregationRule. */
 import { expect, test } from 'vitest';
-import type { PolicyRule } from '#api/schema/gen/rbac-authorization-v1.ts';
+import type { PolicyRule } from '#api/gen/rbac-authorization-v1.ts';
 import { type Body, usePlane, type WatchStream } from './support.ts';
 
 const plane = usePlane();

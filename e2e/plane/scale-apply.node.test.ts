@@ -1,4 +1,4 @@
-/** Server-side apply of the scale subresource: who owns the number of pods. Document 1, 4.9. */
+/** Server-side apply of the scale subresource: ownership of the replica count. Document 1 §4.9. */
 import { describe, expect, test } from 'vitest';
 import { APPLY, type Json, type Reply, usePlane } from './support.ts';
 
@@ -30,7 +30,7 @@ describe('applying a scale', () => {
     expect((await applyAs(`${path}/${name}`, deployment(name, spec), 'maker')).status).toBe(201);
     return name;
   }
-  /** Who owns the replicas, as `manager operation subresource`. */
+  /** Returns the owner of the replicas, as `manager operation subresource`. */
   async function ownersOf(name: string): Promise<readonly string[]> {
     const { metadata } = (await plane.get(`${path}/${name}`)).body;
     return (metadata.managedFields ?? [])
@@ -70,7 +70,7 @@ describe('applying a scale', () => {
     expect((await plane.get(`${path}/${name}/scale`)).body.spec).toEqual({ replicas: 2 });
   });
 
-  test('takes the number from who scaled before', async () => {
+  test('takes ownership of replicas from the previous manager', async () => {
     const name = await made();
     await plane.patch(`${path}/${name}/scale?fieldManager=hand`, { spec: { replicas: 3 } });
     expect(await ownersOf(name)).toEqual(['hand Update scale']);

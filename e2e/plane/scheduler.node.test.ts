@@ -1,6 +1,6 @@
-/** The scheduler, on nodes that are only objects: pods get nodes, and are told why they get none. */
+/** Scheduler with simulated nodes: pods are bound, or the reasons are reported. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type EtcdCluster, startEtcd } from '#plane/store/testing/etcd.ts';
+import { type EtcdCluster, startEtcd } from '#plane/store/etcd.fixture.ts';
 import { type Body, type Client, type Json, type Plane, pod, usePlane, WAIT } from './support.ts';
 
 interface Condition {
@@ -69,7 +69,7 @@ describe('the scheduler', () => {
   const toldOf = (path: string): Promise<void> =>
     expect.poll(async () => conditionOf((await plane.get(path)).body)?.reason, WAIT).toBe('Unschedulable');
 
-  test('tells pods that there are no nodes, and gives them one as soon as one comes', async () => {
+  test('reports on pods that there are no nodes, and binds them as soon as one joins', async () => {
     const path = await add(pooled('early', 'early'));
     await expect
       .poll(async () => conditionOf((await plane.get(path)).body), WAIT)
@@ -154,7 +154,7 @@ describe('the scheduler', () => {
     expect(counts).toEqual([2, 2, 2]);
   });
 
-  test('keeps pods apart that want to be', async () => {
+  test('separates pods with anti-affinity', async () => {
     await addNodes(node('apart-1'), node('apart-2'));
     for (const name of ['apart-1', 'apart-2']) {
       await plane.patch(`/api/v1/nodes/${name}`, { metadata: { labels: { zone: name } } });
@@ -179,7 +179,7 @@ describe('the scheduler', () => {
       .toEqual(['apart-1', 'apart-2', 'undefined']);
   });
 
-  test('a node that is uncordoned, or loses its taint, takes the pods that waited', async () => {
+  test('a node that is uncordoned, or loses its taint, gets the waiting pods', async () => {
     await addNodes(
       node('shut-1', { unschedulable: true }),
       node('shut-2', { taints: [{ key: 'x', effect: 'NoExecute' }] }),
@@ -340,7 +340,7 @@ describe('servers that share an etcd', { timeout: 120_000 }, () => {
     await expect.poll(bound, WAIT).toBe(5);
     const first = await holder();
     expect(first).toBeTruthy();
-    // Which of the two leads cannot be told: both begin anew.
+    // Either of the two may be the leader: both are restarted.
     await Promise.all([left.server.restart(), right.server.restart()]);
     await expect.poll(holder, TAKE_OVER).not.toBe(first);
     await left.post('/api/v1/nodes', node('n-2'));

@@ -1,4 +1,4 @@
-/** Versions: which are served, and objects going from one to another without loss. Document 1, 9.1 to 9.3. */
+/** Served API versions, and lossless conversion between them. Document 1 §9.1 to 9.3. */
 import { describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { type Json, usePlane, VOCABULARY_NAMES } from './support.ts';
@@ -78,7 +78,7 @@ describe('an object in several versions', () => {
     ]);
   });
 
-  test('what autoscaling/v1 has no members for it keeps in annotations', async () => {
+  test('autoscaling/v1 stores fields that it lacks in annotations', async () => {
     const namespace = (await plane.namespace()).split('/').at(-1) ?? '';
     const at = (version: string): string =>
       `/apis/autoscaling/${version}/namespaces/${namespace}/horizontalpodautoscalers`;
@@ -315,7 +315,7 @@ const samples = ({ domain }: { readonly domain: string }): Readonly<Record<strin
 const ageless = (cell: unknown): unknown => (typeof cell === 'string' && /^\d+s$/.test(cell) ? 'age' : cell);
 
 describe.each(VOCABULARY_NAMES)(
-  'an object of a kind with beta versions, in the words of %s',
+  'an object of a kind with beta versions, in the %s vocabulary',
   (vocabulary) => {
     const plane = usePlane(vocabulary);
     const all = Object.entries(samples(VOCABULARIES[vocabulary]));

@@ -1,7 +1,7 @@
-/** Accounts of pods: the one that every namespace has, the volume by which pods reach the API, tokens in secrets.
- *  Source: document 2, 2.7 (ServiceAccount) and 5.2. */
+/** Service accounts: the default account of every namespace, the token volume of pods, tokens in secrets.
+ *  Source: ServiceAccount, document 2 §2.7 and 5.2. */
 import { describe, expect, test } from 'vitest';
-import type { Pod, ServiceAccount, Volume } from '#api/schema/gen/core-v1.ts';
+import type { Pod, ServiceAccount, Volume } from '#api/gen/core-v1.ts';
 import type { VocabularyName } from '#api/vocabulary.ts';
 import { type Plane, usePlane, WAIT } from './support.ts';
 
@@ -21,11 +21,11 @@ function volumesOf(spec: Spec, words: Plane['words']): readonly Volume[] {
   return (spec.volumes ?? []).filter(({ name }) => name.startsWith(`${words.componentPrefix}-api-access-`));
 }
 
-describe.each<VocabularyName>(['plat', 'kubernetes'])('pods in the words of %s', (vocabulary) => {
+describe.each<VocabularyName>(['plat', 'kubernetes'])('pods in the %s vocabulary', (vocabulary) => {
   const plane = usePlane(vocabulary, ALL);
   const { words } = plane;
 
-  test('get the default account and its volume, in a namespace that was just made', async () => {
+  test('get the default account and its volume, in a new namespace', async () => {
     const at = await plane.namespace();
     const { status, body } = await plane.post(
       `${at}/pods`,
@@ -65,11 +65,11 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('pods in the words of %s',
       [mount],
       [mount],
     ]);
-    // Whoever made the pod does not own what was added to it.
+    // The creator of the pod does not own fields that admission added.
     expect(JSON.stringify(body.metadata.managedFields)).not.toContain('api-access');
   });
 
-  test('have an account that is there, or are refused', async () => {
+  test('have an existing account, or are rejected', async () => {
     const at = await plane.namespace();
     const { status, body } = await plane.post(`${at}/pods`, pod('p', { serviceAccountName: 'nobody' }));
     expect([status, body.message]).toEqual([
@@ -137,48 +137,51 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('pods in the words of %s',
   });
 });
 
-describe.each<VocabularyName>(['plat', 'kubernetes'])('every namespace in the words of %s', (vocabulary) => {
-  const plane = usePlane(vocabulary, ALL);
-  const { words } = plane;
+describe.each<VocabularyName>(['plat', 'kubernetes'])(
+  'every namespace in the %s vocabulary',
+  (vocabulary) => {
+    const plane = usePlane(vocabulary, ALL);
+    const { words } = plane;
 
-  test('has the default account and the authority, and gets them back', async () => {
-    const at = await plane.namespace();
-    const rootCa = `${at}/configmaps/${words.componentPrefix}-root-ca.crt`;
-    const account = `${at}/serviceaccounts/default`;
-    await expect.poll(async () => (await plane.get(account)).status, WAIT).toBe(200);
-    const authority = async () => (await plane.get(rootCa)).body.data;
-    const expected = { 'ca.crt': plane.server.credentials().ca };
-    await expect.poll(authority, WAIT).toEqual(expected);
-    const { uid } = (await plane.get(account)).body.metadata;
-    await plane.delete(account);
-    await plane.patch(rootCa, { data: { 'ca.crt': 'of somebody else' } });
-    await expect.poll(authority, WAIT).toEqual(expected);
-    const uidNow = async () => (await plane.get(account)).body.metadata?.uid ?? uid;
-    await expect.poll(uidNow, WAIT).not.toBe(uid);
-  });
+    test('has the default account and the authority, which are restored after deletion', async () => {
+      const at = await plane.namespace();
+      const rootCa = `${at}/configmaps/${words.componentPrefix}-root-ca.crt`;
+      const account = `${at}/serviceaccounts/default`;
+      await expect.poll(async () => (await plane.get(account)).status, WAIT).toBe(200);
+      const authority = async () => (await plane.get(rootCa)).body.data;
+      const expected = { 'ca.crt': plane.server.credentials().ca };
+      await expect.poll(authority, WAIT).toEqual(expected);
+      const { uid } = (await plane.get(account)).body.metadata;
+      await plane.delete(account);
+      await plane.patch(rootCa, { data: { 'ca.crt': 'of somebody else' } });
+      await expect.poll(authority, WAIT).toEqual(expected);
+      const uidNow = async () => (await plane.get(account)).body.metadata?.uid ?? uid;
+      await expect.poll(uidNow, WAIT).not.toBe(uid);
+    });
 
-  test('has secrets for tokens filled, which let the account in and go with it', async () => {
-    const at = await plane.namespace();
-    const { body } = await plane.post(`${at}/serviceaccounts`, { metadata: { name: 'robot' } });
-    const type = `${words.domain}/service-account-token`;
-    const annotations = { [`${words.domain}/service-account.name`]: 'robot' };
-    await plane.post(`${at}/secrets`, { metadata: { name: 's', annotations }, type });
-    const secret = async () => (await plane.get(`${at}/secrets/s`)).body;
-    await expect.poll(async () => (await secret()).data?.['token'] ?? '', WAIT).not.toBe('');
-    const { data, metadata } = await secret();
-    expect(metadata.annotations?.[`${words.domain}/service-account.uid`]).toBe(body.metadata.uid);
-    const text = (key: string): string => Buffer.from(data[key] ?? '', 'base64').toString();
-    const namespace = at.slice('/api/v1/namespaces/'.length);
-    expect([text('namespace'), text('ca.crt')]).toEqual([namespace, plane.server.credentials().ca]);
-    const asRobot = plane.as(text('token'));
-    const review = { apiVersion: `authorization.${words.apiGroupDomain}/v1`, spec: { namespace } };
-    const asked = await asRobot.post(plane.path('authorization/v1', 'selfsubjectrulesreviews'), review);
-    expect(asked.status).toBe(201);
-    await plane.delete(`${at}/serviceaccounts/robot`);
-    await expect.poll(async () => (await plane.get(`${at}/secrets/s`)).status, WAIT).toBe(404);
-    expect((await asRobot.get('/api')).status).toBe(401);
-  });
-});
+    test('has secrets for tokens filled, which let the account in and go with it', async () => {
+      const at = await plane.namespace();
+      const { body } = await plane.post(`${at}/serviceaccounts`, { metadata: { name: 'robot' } });
+      const type = `${words.domain}/service-account-token`;
+      const annotations = { [`${words.domain}/service-account.name`]: 'robot' };
+      await plane.post(`${at}/secrets`, { metadata: { name: 's', annotations }, type });
+      const secret = async () => (await plane.get(`${at}/secrets/s`)).body;
+      await expect.poll(async () => (await secret()).data?.['token'] ?? '', WAIT).not.toBe('');
+      const { data, metadata } = await secret();
+      expect(metadata.annotations?.[`${words.domain}/service-account.uid`]).toBe(body.metadata.uid);
+      const text = (key: string): string => Buffer.from(data[key] ?? '', 'base64').toString();
+      const namespace = at.slice('/api/v1/namespaces/'.length);
+      expect([text('namespace'), text('ca.crt')]).toEqual([namespace, plane.server.credentials().ca]);
+      const asRobot = plane.as(text('token'));
+      const review = { apiVersion: `authorization.${words.apiGroupDomain}/v1`, spec: { namespace } };
+      const asked = await asRobot.post(plane.path('authorization/v1', 'selfsubjectrulesreviews'), review);
+      expect(asked.status).toBe(201);
+      await plane.delete(`${at}/serviceaccounts/robot`);
+      await expect.poll(async () => (await plane.get(`${at}/secrets/s`)).status, WAIT).toBe(404);
+      expect((await asRobot.get('/api')).status).toBe(401);
+    });
+  },
+);
 
 describe('without the gate against it', () => {
   const plane = usePlane('kubernetes', [

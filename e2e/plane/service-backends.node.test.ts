@@ -1,7 +1,7 @@
-/** Endpoints and slices of services, as pods come, become ready and go. */
+/** Endpoints and EndpointSlices of services while pods are created, become ready and are deleted. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Endpoints } from '#api/schema/gen/core-v1.ts';
-import type { EndpointSlice } from '#api/schema/gen/discovery-v1.ts';
+import type { Endpoints } from '#api/gen/core-v1.ts';
+import type { EndpointSlice } from '#api/gen/discovery-v1.ts';
 import { type Json, pod, STRATEGIC, usePlane, WAIT } from './support.ts';
 
 const FLAGS = [
@@ -83,7 +83,7 @@ describe('what is behind a service', () => {
     await expect.poll(slices, WAIT).toEqual([['10.0.0.2', false, false]]);
   });
 
-  test('what somebody else removes is made again', async () => {
+  test('endpoints that a client deletes are created again', async () => {
     await plane.delete(
       `${folder.replace('/api/v1', `/apis/discovery.${plane.words.apiGroupDomain}/v1`)}/endpointslices`,
     );
@@ -148,7 +148,7 @@ describe('what is behind a service', () => {
     await expect.poll(shown, WAIT).toEqual([]);
   });
 
-  test('those of a service without a selector are nobody’s but their maker’s', async () => {
+  test('those of a service without a selector belong to their creator', async () => {
     await plane.post(`${folder}/services`, {
       metadata: { name: 'outside' },
       spec: { ports: [{ port: 80 }] },
@@ -158,7 +158,7 @@ describe('what is behind a service', () => {
       subsets: [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ port: 80 }] }],
     };
     expect(await plane.post(`${folder}/endpoints`, own)).toMatchObject({ status: 201 });
-    // A later service has its Endpoints: the controller has been past this one.
+    // A later service has its Endpoints: the controller has processed this one.
     await plane.post(`${folder}/services`, {
       metadata: { name: 'later' },
       spec: { selector: { a: 'b' }, ports: [{ port: 80 }] },

@@ -1,4 +1,4 @@
-/** Addresses and node ports of services. Document 1, 4.8.3; allocation as upstream has it. */
+/** Addresses and node ports of services. Document 1 §4.8.3; allocation as upstream. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Json, type Reply, usePlane } from './support.ts';
 
@@ -50,7 +50,7 @@ describe('services', () => {
   });
 
   test.each(['10.97.0.1', '10.96.0.0', '10.96.0.15', 'x', '127.0.0.1'])(
-    '%s is no address to be had',
+    '%s is not available as an address',
     async (clusterIP) => {
       expect((await create({ clusterIP })).status).toBe(422);
     },
@@ -97,7 +97,7 @@ describe('services', () => {
     await remove(made);
   });
 
-  test('a change of type takes and gives back', async () => {
+  test('a change of type allocates and releases', async () => {
     const made = await create();
     const path = one(made);
     const { clusterIP } = made.body.spec;
@@ -118,7 +118,7 @@ describe('services', () => {
     await remove(made, other, reused);
   });
 
-  test('a PUT that leaves out what was allocated keeps it', async () => {
+  test('a PUT that omits allocated values preserves them', async () => {
     const made = await create({ type: 'NodePort' });
     const { clusterIP } = made.body.spec;
     const put = await plane.put(one(made), {
@@ -130,7 +130,7 @@ describe('services', () => {
     await remove(made);
   });
 
-  test('a dry run takes nothing', async () => {
+  test('a dry run allocates nothing', async () => {
     const dry = await create({ clusterIP: '10.96.0.7' }, '?dryRun=All');
     expect(dry.status).toBe(201);
     const real = await create({ clusterIP: '10.96.0.7' });
@@ -140,7 +140,7 @@ describe('services', () => {
     await remove(real);
   });
 
-  test('the same under load: nobody gets what another has', async () => {
+  test('the same under load: no value is allocated twice', async () => {
     const made = await Promise.all(Array.from({ length: 8 }, () => create({ type: 'NodePort' })));
     const good = made.filter(({ status }) => status === 201);
     expect(new Set(good.map(({ body }) => body.spec['clusterIP'])).size).toBe(good.length);

@@ -1,4 +1,4 @@
-/** The orderly end of a server, and clients that don't keep up. Document 1, 4.5 and 4.10. */
+/** Graceful shutdown of a server, and slow clients. Document 1 §4.5 and 4.10. */
 import { once } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
 import { describe, expect, test } from 'vitest';
@@ -54,7 +54,7 @@ describe('a slow watch', () => {
 describe('the end of a server', () => {
   const plane = usePlane();
 
-  test('is told to watches with a last bookmark, and waits for nobody who is stuck', async () => {
+  test('ends watches with a last bookmark, and does not wait for stuck clients', async () => {
     const path = `${await plane.namespace()}/configmaps`;
     await using plain = await plane.watch(`${path}?watch=1`);
     await using marked = await plane.watch(`${path}?watch=1&allowWatchBookmarks=true`);

@@ -1,4 +1,4 @@
-/** The program's start, where it does not come to serving. */
+/** Failed starts of the server. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ function start(...flags: readonly string[]): ChildProcess & { readonly complaint
   return Object.assign(child, { complaint: text(child.stderr) });
 }
 
-test('a port that is taken is named, without a trace of the program', async () => {
+test('the error for a port in use names it, without a stack trace', async () => {
   await using folder = await createTempDir('na-cpl-');
   await using other = createServer();
   await once(other.listen(0, '127.0.0.1'), 'listening');
@@ -44,15 +44,15 @@ test('files for etcd that cannot be used are named with their option', async () 
   await once(child, 'exit');
   expect(child.exitCode).toBe(1);
   expect(await child.complaint).toBe(
-    `control-plane-lite: --etcd-cafile: ${file} holds no certificate in PEM form\n`,
+    `control-plane-lite: --etcd-cafile: ${file} contains no certificate in PEM form\n`,
   );
 });
 
-test('a server that waits for its store ends when it is told to', async () => {
+test('a server that waits for its store exits on SIGTERM', async () => {
   await using folder = await createTempDir('na-cpl-');
   const data = join(folder.path, 'd');
   const child = start(`--data-dir=${data}`, '--secure-port=0', '--etcd-servers=http://127.0.0.1:1');
-  // Once it complains, it is waiting.
+  // Once it logs the error, it is waiting.
   await once(child.stderr ?? child, 'data');
   child.kill('SIGTERM');
   await once(child, 'exit');

@@ -1,4 +1,4 @@
-/** Claims that are made for pods, and volumes that grow. */
+/** Controllers of generic ephemeral volumes and volume expansion. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../testing/wait.ts';
 import { type Body, type Json, pod, STRATEGIC, usePlane } from './support.ts';
@@ -53,7 +53,7 @@ describe('ephemeral-volume', () => {
       ],
     });
 
-  test('a claim is made for the pod, made again if it is deleted, and goes with it', async () => {
+  test('a claim is created for the pod, created again if it is deleted, and deleted with the pod', async () => {
     const ns = await plane.namespace();
     const { body } = await plane.post(`${ns}/pods`, withScratch('p'));
     const path = `${ns}/persistentvolumeclaims/p-scratch`;
@@ -77,7 +77,7 @@ describe('ephemeral-volume', () => {
     await untilGone(path);
   });
 
-  test('a claim of somebody else is left alone, told of, and made way for', async () => {
+  test('a claim of another owner is left alone and reported, and the pod’s claim is created once it is gone', async () => {
     const ns = await plane.namespace();
     const path = `${ns}/persistentvolumeclaims/q-scratch`;
     const foreign = await plane.post(`${ns}/persistentvolumeclaims`, {
@@ -130,7 +130,7 @@ describe('persistentvolume-expander', () => {
   const conditions = ({ status }: Body): readonly string[] =>
     ((status['conditions'] ?? []) as readonly { readonly type: string }[]).map(({ type }) => type);
 
-  test('a volume of a flex driver grows, and the node is told to do its part', async () => {
+  test('a volume of a flex driver is expanded, and its claim asks the node to expand the file system', async () => {
     const ns = await plane.namespace();
     const path = await bound(ns, 'flex', { flexVolume: { driver: 'example/flex' } });
     await grow(path, '3Gi');

@@ -1,4 +1,5 @@
-/** Subresources: status, scale, binding, eviction, ephemeralcontainers, approval. Document 1, 1.3, 4.1 and 4.2. */
+/** Subresources: status, scale, binding, eviction, ephemeralcontainers, approval. Document 1 §1.3, 4.1 and
+ *  4.2. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { builtinFacts } from '#plane/resources/facts.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -134,8 +135,8 @@ describe('pods', () => {
     ['bindings', () => 'bindings'],
   ])('binding through %s sets the node and a condition', async (_, path) => {
     const name = await made();
-    const answer = await plane.post(`${folder}/${path(name)}`, bindingOf(name));
-    expect(answer).toMatchObject({ status: 201, body: { kind: 'Status', status: 'Success' } });
+    const response = await plane.post(`${folder}/${path(name)}`, bindingOf(name));
+    expect(response).toMatchObject({ status: 201, body: { kind: 'Status', status: 'Success' } });
     const { body } = await plane.get(`${folder}/pods/${name}`);
     expect(body.spec).toMatchObject({ nodeName: 'n1' });
     expect(body.status['conditions']).toMatchObject([{ type: 'PodScheduled', status: 'True' }]);
@@ -154,7 +155,7 @@ describe('pods', () => {
     await plane.delete(`${folder}/pods/${name}?gracePeriodSeconds=0`);
   });
 
-  test('ephemeral containers are added, never changed or taken away', async () => {
+  test('ephemeral containers are added, never changed or removed', async () => {
     const name = await made();
     const path = `${folder}/pods/${name}/ephemeralcontainers`;
     const add = (container: Json): Promise<Reply> =>
@@ -224,14 +225,14 @@ describe('pods', () => {
     test('is refused with 429 and the budget’s name while the budget has nothing to give', async () => {
       await budget('tight', 0);
       const name = await running('tight');
-      const answer = await evict(name);
-      expect(answer).toMatchObject({ status: 429, body: { reason: 'TooManyRequests' } });
-      expect(answer.body.details.causes).toMatchObject([{ reason: 'DisruptionBudget' }]);
-      expect(answer.body.details.causes?.[0]?.message).toContain('tight');
+      const response = await evict(name);
+      expect(response).toMatchObject({ status: 429, body: { reason: 'TooManyRequests' } });
+      expect(response.body.details.causes).toMatchObject([{ reason: 'DisruptionBudget' }]);
+      expect(response.body.details.causes?.[0]?.message).toContain('tight');
       expect((await plane.get(`${folder}/pods/${name}`)).body.metadata.deletionTimestamp).toBeUndefined();
     });
 
-    test('takes one disruption of the budget and notes the pod there', async () => {
+    test('uses one disruption of the budget and records the pod there', async () => {
       await budget('loose', 1);
       const [first, second] = [await running('loose'), await running('loose')];
       expect((await evict(first, { deleteOptions: { gracePeriodSeconds: 3 } })).status).toBe(201);
@@ -252,7 +253,7 @@ describe('pods', () => {
       expect((await evict(name)).status).toBe(201);
     });
 
-    test('both versions of Eviction are taken', async () => {
+    test('both versions of Eviction are accepted', async () => {
       const name = await made();
       expect((await evict(name, { apiVersion: 'policy/v1', kind: 'Eviction' })).status).toBe(201);
       const other = await made();

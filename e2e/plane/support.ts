@@ -1,18 +1,20 @@
-/** What the conformance tests share: a server for each file, requests in a few words, watches as they come in. */
+/** Fixture of the conformance tests: a server for each file, requests, and watches. */
+
 import { writeFile } from 'node:fs/promises';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Dispatcher, request } from 'undici';
 import { afterAll, beforeAll } from 'vitest';
-import { type ApiProtobuf, createApiProtobuf } from '#api/codec/api-protobuf.ts';
-import type { ListMeta, ObjectMeta, StatusDetails } from '#api/schema/gen/meta-v1.ts';
+import { parseJsonText } from '#api/codec/json-text.ts';
+import type { ListMeta, ObjectMeta, StatusDetails } from '#api/gen/meta-v1.ts';
+import { type ApiProtobuf, createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import { VOCABULARIES, type Vocabulary, type VocabularyName } from '#api/vocabulary.ts';
-import { API_ALONE, startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
+import { API_ALONE, startTestPlane, type TestPlane } from '#plane/main.fixture.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** What tests look for in an answer: an object, a list, a table or a Status. */
+/** The parts of a response that tests use: an object, a list, a table or a Status. */
 export interface Body {
   readonly apiVersion: string;
   readonly kind: string;
@@ -74,7 +76,8 @@ export interface WatchEvent {
 export interface WatchStream extends AsyncDisposable {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The next event; `undefined` at the stream's end. @throws Error after 10 s, and when asked again after the end */
+  /** Returns the next event; `undefined` at the stream's end. @throws Error after 10 s, and on calls after
+   *  the end */
   next(): Promise<WatchEvent | undefined>;
   /** The next events, as `TYPE name`. */
   take(count: number): Promise<readonly string[]>;
@@ -97,7 +100,7 @@ export interface Plane extends Client {
 
 const parse = (text: string): Body => {
   try {
-    return JSON.parse(text) as Body;
+    return parseJsonText(text) as Body;
   } catch {
     return undefined as unknown as Body;
   }
@@ -141,7 +144,7 @@ function streamOf({ statusCode, headers, body }: Dispatcher.ResponseData, end: (
         throw new Error(`no event within ${EVENT_MS} ms`);
       });
       const found = await Promise.race([line(), late]);
-      return found === undefined ? undefined : (JSON.parse(found) as WatchEvent);
+      return found === undefined ? undefined : (parseJsonText(found) as WatchEvent);
     },
     async take(count) {
       const events: string[] = [];
@@ -206,10 +209,11 @@ function createClient(url: () => string, common: () => Options): Client {
   };
 }
 
-/** Flags, or what makes them and the files that they name in a folder that goes with the server. */
+/** Flags, or a function that returns them and creates their files in a folder that is removed with the
+ *  server. */
 type Flags = readonly string[] | ((dir: string) => Promise<readonly string[]>);
 
-/** Lets in a user for each line `token,name,uid,"groups"`. */
+/** Returns flags with a user for each line `token,name,uid,"groups"`. */
 export const tokens =
   (...lines: readonly string[]): Flags =>
   async (dir) => {
@@ -217,8 +221,8 @@ export const tokens =
     return ['--token-auth-file', `${dir}/tokens`];
   };
 
-/** A server for the tests of a file (or of a `describe`): started before them, ended after. Only the controllers that
- *  make nothing unasked run in it, unless the flags have `--controllers`. */
+/** Returns the server of a file (or of a `describe`): started before its tests, stopped after them. Only
+ *  controllers that create no objects by themselves run in it, unless the flags have `--controllers`. */
 export function usePlane(vocabulary: VocabularyName = 'plat', flags: Flags = []): Plane {
   let server: TestPlane;
   let dir: TempDir | undefined;

@@ -1,4 +1,4 @@
-/** Objects as rows of tables. Document 1, 2.4 and 4.7; columns as the table of resources has them. */
+/** Objects as Tables. Document 1 §2.4 and 4.7; columns as in the table of resources. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { isVirtual } from '#plane/resources/builtin.ts';
 import { builtinFacts } from '#plane/resources/facts.ts';
@@ -112,7 +112,7 @@ describe('tables', () => {
     });
   });
 
-  test('answers to writes and failures', async () => {
+  test('responses to writes and failures', async () => {
     const path = `${await plane.namespace()}/configmaps`;
     const made = await plane.call('POST', path, configMap('a'), { headers: { accept } });
     // Whole seconds since the second in which it was made, which may be over.

@@ -1,4 +1,4 @@
-/** Defaults, validation and what may not change, through the kinds. Document 1, 9.5, and the table of defaults. */
+/** Defaults, validation and immutable fields of the kinds. Document 1 §9.5, and the table of defaults. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { samples, settled } from './kinds.ts';
 import { type Json, MERGE, pod, type Reply, STRATEGIC, usePlane } from './support.ts';
@@ -383,7 +383,7 @@ describe('kinds', () => {
     ['nodes', { spec: { taints: [{ key: 'a', effect: 'X' }] } }, ['spec.taints[0].effect']],
     ['certificatesigningrequests', { spec: { expirationSeconds: 599 } }, ['spec.expirationSeconds']],
     ['certificatesigningrequests', { spec: { signerName: null } }, ['spec.signerName']],
-  ])('%s with %j is refused, every fault named', async (kind, change, fields) => {
+  ])('%s with %j is rejected, every validation error named', async (kind, change, fields) => {
     const reply = await create(kind, change);
     expect({ status: reply.status, fields: fieldsOf(reply) }).toEqual({ status: 422, fields });
     const [cause] = reply.body.details.causes ?? [];
@@ -435,7 +435,7 @@ describe('kinds', () => {
     expect({ status: reply.status, fields: fieldsOf(reply) }).toEqual({ status: 422, fields });
   });
 
-  test('words that are none are told with other faults of a patch too', async () => {
+  test('unknown enum values are reported with other errors of a patch too', async () => {
     const { one } = await create('cronjobs');
     const spec = { schedule: 'sometimes', concurrencyPolicy: 'X' };
     for (const type of [MERGE, STRATEGIC]) {

@@ -1,4 +1,4 @@
-/** Streams of changes. Document 1, 2.3, 4.5 and 6. */
+/** Watches. Document 1 §2.3, 4.5 and 6. */
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -112,7 +112,7 @@ describe('watch', () => {
     expect(await stream.take(1)).toEqual(['ADDED b']);
   });
 
-  test('of one object tells of that object only', async () => {
+  test('of one object reports only that object', async () => {
     const path = await collection();
     await plane.post(path, configMap('a'));
     await plane.post(path, configMap('b'));
@@ -195,7 +195,7 @@ describe('watch', () => {
     slow.close();
   });
 
-  test('what many get is compressed for those who take gzip, but no secrets', async () => {
+  test('shared events are compressed for clients that accept gzip, except secrets', async () => {
     const namespace = await plane.namespace();
     const path = `${namespace}/configmaps`;
     const watching = (resource: string): Promise<readonly Reply[]> => {
@@ -263,7 +263,7 @@ describe('watch', () => {
   });
 });
 
-describe.each(VOCABULARY_NAMES)('watch in the words of %s', (vocabulary) => {
+describe.each(VOCABULARY_NAMES)('watch in the %s vocabulary', (vocabulary) => {
   const plane = usePlane(vocabulary);
 
   test('sendInitialEvents marks the end of the state with a bookmark', async () => {
@@ -283,11 +283,11 @@ describe.each(VOCABULARY_NAMES)('watch in the words of %s', (vocabulary) => {
     const path = `${await plane.namespace()}/configmaps`;
     await plane.post(path, configMap('a'));
     const accept = `${plane.words.protobufContentType};stream=watch`;
-    const answer = await plane.get(`${path}?watch=1&timeoutSeconds=1`, { accept });
-    expect(answer.headers['content-type']).toBe(accept);
-    const length = answer.bytes.readUInt32BE(0);
-    const frame = answer.bytes.subarray(4, 4 + length);
-    expect(answer.bytes).toHaveLength(4 + length);
+    const response = await plane.get(`${path}?watch=1&timeoutSeconds=1`, { accept });
+    expect(response.headers['content-type']).toBe(accept);
+    const length = response.bytes.readUInt32BE(0);
+    const frame = response.bytes.subarray(4, 4 + length);
+    expect(response.bytes).toHaveLength(4 + length);
     // The event itself has no envelope; its object has one.
     expect(frame.subarray(0, 7).toString('latin1')).toBe('\x0a\x05ADDED');
     const object = frame.subarray(frame.indexOf('6b387300', 'hex'));

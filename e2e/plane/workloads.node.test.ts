@@ -1,7 +1,14 @@
-/** The controllers that make pods happen, with the test as the nodes: pods start and end when it says so. */
+/** Workload controllers. The test simulates the nodes and decides when pods start and end. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../testing/wait.ts';
-import { eventsOf, isGoing, isReady, type PodPlayer, phaseOf, playPods } from './pod-player.ts';
+import {
+  eventsOf,
+  isGoing,
+  isReady,
+  phaseOf,
+  type SimulatedAgents,
+  startSimulatedAgents,
+} from './simulated-agents.ts';
 import { type Body, type Json, type Plane, STRATEGIC, usePlane, workload } from './support.ts';
 
 const WAIT = { timeoutMs: 20_000 };
@@ -36,7 +43,7 @@ const withImage = (image: string): Json => ({
 
 interface World {
   readonly plane: Plane;
-  readonly player: () => PodPlayer;
+  readonly agents: () => SimulatedAgents;
   /** A path below a namespace of a test: `at(ns, 'apps/v1', 'deployments/web')`. */
   readonly at: (namespace: string, groupVersion: string, rest: string) => string;
   readonly pods: (namespace: string) => Promise<readonly Body[]>;
@@ -53,19 +60,19 @@ async function addNode(plane: Plane, name: string): Promise<void> {
 /** Nodes don't beat their hearts here, so nobody looks whether they do. */
 function useWorld(vocabulary: 'plat' | 'kubernetes', ...flags: readonly string[]): World {
   const plane = usePlane(vocabulary, ['--controllers=*,-nodelifecycle', ...flags]);
-  let player: PodPlayer | undefined;
+  let agents: SimulatedAgents | undefined;
   beforeAll(async () => {
     for (const name of ['n1', 'n2', 'n3']) await addNode(plane, name);
-    player = playPods(plane);
+    agents = startSimulatedAgents(plane);
   });
   afterAll(async () => {
-    await player?.[Symbol.asyncDispose]();
+    await agents?.[Symbol.asyncDispose]();
   });
   return {
     plane,
-    player: () => {
-      if (player === undefined) throw new Error('it was started before');
-      return player;
+    agents: () => {
+      if (agents === undefined) throw new Error('it was started before');
+      return agents;
     },
     at: (namespace, groupVersion, rest) =>
       plane.path(groupVersion, `namespaces/${namespace.split('/').at(-1) ?? ''}/${rest}`),
@@ -83,7 +90,7 @@ const until = (plane: Plane, path: string, isWanted: (body: Body) => boolean, wh
     { ...WAIT, what },
   );
 
-/** Resolves when all pods have this image: those that were told to go may be there for a moment longer. */
+/** Resolves when all pods have this image: terminating ones may exist for a moment longer. */
 const untilImage = (pods: () => Promise<readonly Body[]>, image: string): Promise<unknown> =>
   eventually(async () => (await pods()).every((pod) => imageOf(pod) === image), {
     ...WAIT,
@@ -145,7 +152,7 @@ function watchBounds(plane: Plane, namespace: string): Bounds {
 }
 
 describe('kubernetes', () => {
-  const { plane, player, at, pods } = useWorld('kubernetes');
+  const { plane, agents, at, pods } = useWorld('kubernetes');
 
   test('a Deployment is updated within its bounds, goes back, is scaled, and cleans up', async () => {
     const ns = await plane.namespace();
@@ -203,7 +210,7 @@ describe('kubernetes', () => {
       workload('Deployment', 'stuck', { replicas: 3, progressDeadlineSeconds: 1 }),
     );
     await until(plane, path, isRolledOut(3), 'first pods');
-    player().decide((pod) => (imageOf(pod) === 'broken' ? 'Pending' : 'Running'));
+    agents().decide((pod) => (imageOf(pod) === 'broken' ? 'Pending' : 'Running'));
     await plane.patch(path, withImage('broken'), STRATEGIC);
     await until(
       plane,
@@ -217,7 +224,7 @@ describe('kubernetes', () => {
     await plane.patch(path, withImage('busybox'), STRATEGIC);
     const back = await until(plane, path, isRolledOut(3, 3), 'rollback');
     expect(conditionOf(back, 'Progressing')).toMatchObject({ reason: 'NewReplicaSetAvailable' });
-    player().decide(() => 'Running');
+    agents().decide(() => 'Running');
   });
 
   test('a paused Deployment changes its number of pods and nothing else', async () => {
@@ -267,7 +274,7 @@ describe('kubernetes', () => {
     expect(mixed).toBe(false);
   });
 
-  test('a ReplicaSet takes pods that it selects, lets go those that it does not, and replaces those that go', async () => {
+  test('a ReplicaSet adopts pods that it selects, releases those that it does not, and replaces deleted ones', async () => {
     const ns = await plane.namespace();
     const path = at(ns, 'apps/v1', 'replicasets/set');
     await plane.post(`${ns}/pods`, {
@@ -299,7 +306,7 @@ describe('kubernetes', () => {
     expect((await pods(ns)).every(({ metadata }) => metadata.ownerReferences === undefined)).toBe(true);
   });
 
-  test('a ReplicationController keeps its pods', async () => {
+  test('a ReplicationController maintains its pods', async () => {
     const ns = await plane.namespace();
     const { selector: _, ...spec } = workload('ReplicaSet', 'rc', { replicas: 2 })['spec'] as Json;
     await plane.post(`${ns}/replicationcontrollers`, { metadata: { name: 'rc' }, spec });
@@ -335,7 +342,7 @@ describe('kubernetes', () => {
     await until(plane, path, ({ status }) => status['desiredNumberScheduled'] === 3, 'no more of it');
   });
 
-  test('a StatefulSet makes its pods in order, keeps their names, and takes the last away first', async () => {
+  test('a StatefulSet creates its pods in order, preserves their names, and deletes the last first', async () => {
     const ns = await plane.namespace();
     const path = at(ns, 'apps/v1', 'statefulsets/db');
     const claims = [
@@ -379,7 +386,7 @@ describe.each<[string, readonly string[]]>([
   ['without tracking', []],
   ['with tracking', ['--feature-gates=JobTrackingWithFinalizers=true']],
 ])('jobs %s', (_, flags) => {
-  const { plane, player, at, pods } = useWorld('plat', ...flags);
+  const { plane, agents, at, pods } = useWorld('plat', ...flags);
   const finished =
     (type: string) =>
     (body: Body): boolean =>
@@ -388,7 +395,7 @@ describe.each<[string, readonly string[]]>([
   test('a job makes up for pods that fail, and is done when enough have succeeded', async () => {
     const ns = await plane.namespace();
     let failures = 2;
-    player().decide(() => {
+    agents().decide(() => {
       failures -= 1;
       return failures >= 0 ? 'Failed' : 'Succeeded';
     });
@@ -416,7 +423,7 @@ describe.each<[string, readonly string[]]>([
 
   test('a job whose pods fail too often has failed', async () => {
     const ns = await plane.namespace();
-    player().decide(() => 'Failed');
+    agents().decide(() => 'Failed');
     await plane.post(at(ns, 'batch/v1', 'jobs'), {
       metadata: { name: 'bad' },
       spec: jobSpec({ backoffLimit: 1 }),
@@ -428,7 +435,7 @@ describe.each<[string, readonly string[]]>([
 
   test('an indexed job has a pod for each index, and runs when it is no longer suspended', async () => {
     const ns = await plane.namespace();
-    player().decide(() => 'Succeeded');
+    agents().decide(() => 'Succeeded');
     const path = at(ns, 'batch/v1', 'jobs/all');
     await plane.post(at(ns, 'batch/v1', 'jobs'), {
       metadata: { name: 'all' },
@@ -445,9 +452,9 @@ describe.each<[string, readonly string[]]>([
     expect(new Set(indexes)).toEqual(new Set(['0', '1', '2', '3']));
   });
 
-  test('a job that takes too long is ended', async () => {
+  test('a job beyond its deadline is stopped', async () => {
     const ns = await plane.namespace();
-    player().decide(() => 'Running');
+    agents().decide(() => 'Running');
     const path = at(ns, 'batch/v1', 'jobs/slow');
     await plane.post(at(ns, 'batch/v1', 'jobs'), {
       metadata: { name: 'slow' },
@@ -459,9 +466,9 @@ describe.each<[string, readonly string[]]>([
     await plane.delete(path, { propagationPolicy: 'Background' });
   });
 
-  test('a cron job starts its jobs when they are due, and keeps as many as it may', async () => {
+  test('a cron job starts its jobs when they are due, and retains as many as its history limits', async () => {
     const ns = await plane.namespace();
-    player().decide(() => 'Succeeded');
+    agents().decide(() => 'Succeeded');
     const path = at(ns, 'batch/v1', 'cronjobs/tick');
     await plane.post(at(ns, 'batch/v1', 'cronjobs'), {
       metadata: { name: 'tick' },

@@ -50,8 +50,8 @@ describe.each(['kubernetes', 'plat'] as const)('written back (%s)', (words) => {
       ['a patch', 'PATCH', printed, MERGE],
     ];
     for (const [name, method, body, type] of bodies) {
-      const { status, body: answer } = await plane.call(method, one, body, { type });
-      expect({ name, status, message: type.includes('json') ? answer.message : undefined }).toEqual({
+      const { status, body: response } = await plane.call(method, one, body, { type });
+      expect({ name, status, message: type.includes('json') ? response.message : undefined }).toEqual({
         name,
         status: 200,
       });

@@ -1,9 +1,9 @@
-/** Our agent as a node of upstream's API server, into which it got by a bootstrap token. */
+/** Our agent as a node of upstream's API server, joined by a bootstrap token. */
 import { writeFile } from 'node:fs/promises';
 import { inject } from 'vitest';
 import { formatPlatconfig } from '#agent/certs/platconfig.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
 import { TestAgent } from '../../testing/agent.ts';
@@ -23,18 +23,18 @@ export interface OnStock extends AsyncDisposable {
   readonly server: StockServer;
   readonly agent: TestAgent;
   readonly cri: CriConnection;
-  /** Who asked for certificates: the one for a client, the one for a server. */
+  /** Users that requested the client and the serving certificate. */
   readonly askers: readonly string[];
   /** Creates a pod, and binds it as a scheduler does. */
   run(name: string, spec: object): Promise<void>;
-  /** Waits for what the server has of a pod. */
+  /** Waits until the pod on the server fulfills the condition. */
   shows(name: string, condition: (pod: Pod) => boolean): Promise<Pod>;
   isGone(name: string): Promise<void>;
   /** What a command prints in the pod's container `c`. */
   inside(pod: Pod, script: string): Promise<string>;
 }
 
-/** A token by which one may ask for a certificate, as installers of clusters make it. */
+/** Creates a bootstrap token that authorizes certificate requests, as cluster installers do. */
 async function addToken(server: StockServer): Promise<string> {
   const group = 'system:bootstrappers:nodes';
   await server.create(`/api/v1/namespaces/${WORDS.systemNamespace}/secrets`, {
@@ -91,7 +91,7 @@ export async function startOnStock(): Promise<OnStock> {
   await using started = new AsyncDisposableStack();
   const server = started.use(await startStockServer());
   const agent = started.use(await startAgent(server, await addToken(server)));
-  // The agent doesn't end while pods are left, and those of the server end only with it.
+  // The agent does not exit before its pods have stopped, and those of the server stop only when it exits.
   started.defer(async () => {
     await server.call('DELETE', PODS, { gracePeriodSeconds: 1 });
   });

@@ -1,12 +1,12 @@
-/** Upstream's API server for tests: an etcd, an authority and a folder of its own; users, nodes and the server itself have
- *  certificates of that authority. There are no controllers: what a test needs of their work it does itself. */
+/** Upstream's API server for tests, with its own etcd, authority and folder; users, nodes and the server
+ *  itself have certificates of that authority. No controllers run: tests do their work themselves. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'undici';
 import { inject } from 'vitest';
 import { formatPlatconfig } from '#agent/certs/platconfig.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { startEtcd } from '#plane/store/testing/etcd.ts';
+import { startEtcd } from '#plane/store/etcd.fixture.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { type StockProcess, startStock } from '../../testing/stock-process.ts';
 import {
@@ -40,17 +40,17 @@ export interface StockServer extends AsyncDisposable {
   readonly url: string;
   readonly dir: string;
   readonly authority: Identity;
-  /** The administrator's, for clients. */
+  /** Client configuration of the administrator. */
   readonly configFile: string;
   readonly process: StockProcess;
   call(method: string, path: string, body?: unknown, type?: string): Promise<Reply>;
   /** @throws Error unless it is created */
   create(path: string, object: object): Promise<Body>;
-  /** What nodes, and those who want to be one, asked for. */
+  /** Requests of nodes and of bootstrapping agents. */
   audited(): Promise<readonly AuditedRequest[]>;
 }
 
-/** Who nodes are and what they send is of interest, nothing else. */
+/** Audit policy: only requests of nodes are recorded. */
 const AUDIT_POLICY = {
   apiVersion: `audit.${WORDS.apiGroupDomain}/v1`,
   kind: 'Policy',
@@ -66,9 +66,9 @@ interface Files {
 
 async function writeFiles(dir: string): Promise<Files> {
   const { authority, admin, issue } = await writeStockFiles(dir);
-  // With which the test itself signs what nodes ask for.
+  // The test signs certificates of nodes with it.
   await writeFile(`${dir}/ca.key`, authority.key);
-  // By which the server proves itself to node agents.
+  // Client certificate of the server for node agents.
   const client = issue('server', ['system:masters']);
   await writeFile(`${dir}/client.crt`, client.certificate);
   await writeFile(`${dir}/client.key`, client.key);
@@ -92,14 +92,14 @@ const flags = (place: StockServerPlace): readonly string[] => [
   `--audit-log-path=${place.dir}/audit.log`,
 ];
 
-/** What controllers make in a namespace, without which no pod gets in. */
+/** Creates the objects of a namespace that admission requires and controllers would create. */
 async function furnish(
   call: StockServer['call'],
   create: StockServer['create'],
   authority: Identity,
 ): Promise<void> {
   const path = '/api/v1/namespaces/default';
-  // The server is ready before it has made its first namespaces.
+  // The server is ready before it has created its first namespaces.
   for (const there of [path, `/api/v1/namespaces/${WORDS.systemNamespace}`]) {
     await eventually(async () => (await call('GET', there)).status === 200);
   }

@@ -1,4 +1,4 @@
-/** What the certificate controllers of a cluster do, by hand and with openssl: requests are approved and signed. */
+/** Replacement for the certificate controllers of a cluster: approves and signs requests with openssl. */
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -31,7 +31,7 @@ async function issue({ dir }: StockServer, request: string, signer: string): Pro
   return await readFile(`${names}.crt`, 'base64');
 }
 
-/** Waits for a request to the signer that nobody decided on, and grants it. Returns who asked. */
+/** Waits for a pending request to the signer, and approves and signs it. Returns its user. */
 export async function grantRequest(server: StockServer, signer: string): Promise<string> {
   const found = await eventually(
     async () => {

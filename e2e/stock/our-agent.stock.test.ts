@@ -1,9 +1,9 @@
-/** Our agent with upstream's API server: it gets in, is a node, runs pods and serves their logs and streams, and asks for
- *  nothing that a node may not have. */
+/** Our agent with upstream's API server: it joins, registers a node, runs pods and serves their logs and
+ *  streams, and requests nothing that is forbidden to nodes. */
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
+import type { Node, Pod } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -16,7 +16,7 @@ import {
   statusOf,
   WAIT,
 } from '../lifecycle/support.ts';
-import { useKubectl } from '../plane-strangers/testing/kubectl.ts';
+import { useKubectl } from '../plane-clients/kubectl.ts';
 import { NODE, type OnStock, PODS, startOnStock } from './agent.ts';
 
 const WORDS = VOCABULARIES.kubernetes;
@@ -47,7 +47,7 @@ describe('our agent with a stock API server', () => {
     return items.map(({ reason }) => reason);
   };
 
-  test('gets in by a token, and is a node', async () => {
+  test('joins by a token, and is a node', async () => {
     expect(on.askers).toEqual(['system:bootstrap:abcdef', `system:node:${NODE}`]);
     const node = await eventually(
       async () => {
@@ -64,7 +64,7 @@ describe('our agent with a stock API server', () => {
     expect(await ok(`describe node ${NODE}`)).toContain(`${WORDS.agentReasonPrefix}Ready`);
   });
 
-  test('keeps its lease', async () => {
+  test('renews its lease', async () => {
     const before = await eventually(() => get<{ spec: { renewTime: string } }>(LEASE));
     await expect
       .poll(async () => (await get<{ spec: { renewTime: string } }>(LEASE)).spec.renewTime, {
@@ -73,7 +73,7 @@ describe('our agent with a stock API server', () => {
       .not.toBe(before.spec.renewTime);
   });
 
-  test('runs a pod that is bound to it, tells how it is, and what happened', async () => {
+  test('runs a pod that is bound to it, and reports its status and events', async () => {
     await on.run('web', {
       hostNetwork: false,
       containers: [
@@ -107,7 +107,7 @@ describe('our agent with a stock API server', () => {
     expect(pods.items.map(({ metadata }) => metadata?.name)).toContain('web');
   });
 
-  test('keeps ConfigMaps and Secrets in volumes as they are', async () => {
+  test('keeps ConfigMaps and Secrets in volumes up to date', async () => {
     await on.server.create(`${CORE}/configmaps`, { metadata: { name: 'conf' }, data: { level: 'one' } });
     await on.server.create(`${CORE}/secrets`, { metadata: { name: 'key' }, stringData: { word: 'sesame' } });
     await on.run('reader', {
@@ -134,7 +134,7 @@ describe('our agent with a stock API server', () => {
       .toBe('twoother');
   });
 
-  test('gets a token for the pod’s account, which the server takes', async () => {
+  test('gets a token for the pod’s account, which the server accepts', async () => {
     const pod = await on.shows('reader', isReady);
     const folder = pod.spec?.containers[0]?.volumeMounts?.find(({ name }) => name.includes('-api-access'));
     const token = await on.inside(pod, `cat ${folder?.mountPath}/token`);
@@ -220,7 +220,7 @@ describe('our agent with a stock API server', () => {
     expect(await attached.line()).toBe('heard you');
   });
 
-  test('tells how a pod ended', async () => {
+  test('reports how a pod terminated', async () => {
     await on.run('short', { restartPolicy: 'Never', containers: [sh('c', 'exit 3')] });
     const pod = await on.shows('short', hasPhase('Failed'));
     expect(statusOf(pod, 'c')?.state?.terminated).toMatchObject({ exitCode: 3, reason: 'Error' });
@@ -237,7 +237,7 @@ describe('our agent with a stock API server', () => {
     await expect.poll(() => ok('logs web -c looker'), { timeout: 20_000 }).toBe('seen');
   });
 
-  test('asks for nothing that a node may not have, and for nothing in a wrong way', async () => {
+  test('requests nothing that is forbidden to nodes, and for nothing in a wrong way', async () => {
     const bad = (await on.server.audited())
       .filter(({ responseStatus }) => ![200, 201, 404, 409].includes(responseStatus?.code ?? 200))
       .map(({ verb, requestURI, responseStatus }) => [verb, requestURI, responseStatus]);
@@ -248,7 +248,7 @@ describe('our agent with a stock API server', () => {
 
   test('speaks protobuf', async () => {
     const metrics = await ok('get --raw /metrics');
-    // Nobody else writes leases; the test reads some.
+    // Only the agent writes leases; the test reads some.
     const ofLeases = metrics
       .split('\n')
       .filter((line) => /^apiserver_request_total.*resource="leases".*verb="P/.test(line));

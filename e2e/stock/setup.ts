@@ -1,5 +1,5 @@
-/** Gives the tests of project `stock` upstream's own programs, built if they are not there yet: `inject('stockPrograms')`;
- *  and the run's containerd, as those of project `node`. */
+/** Set-up of project `stock`: provides upstream's programs, built if they do not exist yet
+ *  (`inject('stockPrograms')`), and the run's containerd, as for project `node`. */
 import type { TestProject } from 'vitest/node';
 import startContainerd from '../../testing/containerd-setup.ts';
 import { stockPrograms } from '../../testing/stock-server.ts';

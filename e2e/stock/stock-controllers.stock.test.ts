@@ -1,20 +1,20 @@
-/** Upstream's controller manager, scheduler and service proxy with our API server, whose own controllers and scheduler
- *  are off: they find every version and every field that they need. Nodes and the start of pods are played by the
- *  test; the service proxy writes real rules, in a network namespace of the test's own. */
+/** Upstream's controller manager, scheduler and service proxy with our API server, whose own controllers and
+ *  scheduler are off: every version and field that they need is served. The test simulates nodes and the
+ *  start of pods; the service proxy writes real rules, in a network namespace of the test. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { startTestNetwork, type TestNetwork } from '../../testing/network.ts';
 import { type StockProcess, startStock } from '../../testing/stock-process.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
-import { type Program, startProgram } from '../plane-strangers/program/program.ts';
-import { useKubectl } from '../plane-strangers/testing/kubectl.ts';
+import { useKubectl } from '../plane-clients/kubectl.ts';
+import { type Program, startProgram } from '../plane-clients/program/program.ts';
 
 const run = promisify(execFile);
 const NS = 'stock-controllers';
@@ -78,7 +78,7 @@ describe('upstream controllers, scheduler and service proxy with our API server'
     await put(`/api/v1/nodes/${name}/status`, { ...(JSON.parse(text) as object), status });
   }
 
-  /** Does for nodes and bound pods what a node agent would: pods run, those of jobs succeed, deleted ones go. */
+  /** Simulates node agents: bound pods run, those of jobs succeed, deleted ones are removed. */
   async function playNodes(): Promise<readonly Pod[]> {
     for (const name of NODES) await heartbeat(name);
     for (const pod of await pods()) {
@@ -104,7 +104,7 @@ describe('upstream controllers, scheduler and service proxy with our API server'
     server = started.use(
       await startProgram(dir.path, [
         '--vocabulary=kubernetes',
-        // A list without * and without a name: none.
+        // A list without * and without a name: no controllers.
         '--controllers=-garbagecollector',
         '--no-scheduler',
         `--service-cluster-ip-range=${SERVICES}`,

@@ -1,17 +1,17 @@
-/** Upstream's node agent with our API server: it gets in by a token, gets pods from our controllers and our scheduler,
- *  and finds nothing wrong with what it is answered. */
+/** Upstream's node agent with our API server: it joins by a token, runs pods of our controllers and our
+ *  scheduler, and logs no error about a response. */
 import { readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Deployment } from '#api/schema/gen/apps-v1.ts';
-import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
+import type { Deployment } from '#api/gen/apps-v1.ts';
+import type { Node, Pod } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { isReady } from '../../testing/agent.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 import { pod as manifest, sh, WAIT } from '../lifecycle/support.ts';
-import { type Program, startProgram } from '../plane-strangers/program/program.ts';
-import { useKubectl } from '../plane-strangers/testing/kubectl.ts';
+import { useKubectl } from '../plane-clients/kubectl.ts';
+import { type Program, startProgram } from '../plane-clients/program/program.ts';
 import { requestsOf, type StockNode, startStockNode } from './stock-node.ts';
 
 const WORDS = VOCABULARIES.kubernetes;
@@ -81,7 +81,8 @@ describe('a stock node with our API server', () => {
     const { status, text } = await server.call('POST', path, object);
     if (status !== 201) throw new Error(`${path}: ${text}`);
   }
-  /** Those that are to stay: of the others a container may be left for a minute, until the node collects it. */
+  /** Pods without a deletion timestamp: a container of the others may remain for a minute, until the node
+   *  collects it. */
   const pods = async (): Promise<readonly Pod[]> => {
     const { items } = await get<{ items: readonly Pod[] }>(`${PATH}/pods?labelSelector=app%3Dweb`);
     return items.filter(({ metadata }) => metadata?.deletionTimestamp === undefined);
@@ -89,7 +90,7 @@ describe('a stock node with our API server', () => {
   const certificate = (): Promise<string> =>
     readlink(`${node.pkiDir}/${WORDS.agentComponent}-client-current.pem`);
 
-  /** Waits until all replicas of a version are ready and no others are to stay; returns their names. */
+  /** Waits until all replicas of a version are ready and all others are being deleted; returns their names. */
   const settled = (version: string): Promise<readonly string[]> =>
     eventually(
       async () => {
@@ -116,7 +117,7 @@ describe('a stock node with our API server', () => {
     server = await startServer();
     started.defer(() => server[Symbol.asyncDispose]());
     node = started.use(await startStockNode(server, { serverDir: dir.path, namespace: NS }));
-    // The node ends its pods while it can.
+    // The node stops its pods while it can.
     started.defer(async () => {
       const path = `/api/v1/namespaces/${NS}`;
       await server.call('DELETE', path);
@@ -128,7 +129,7 @@ describe('a stock node with our API server', () => {
   });
   afterAll(() => started.disposeAsync());
 
-  test('gets in by a token, and is a node', async () => {
+  test('joins by a token, and is a node', async () => {
     const found = await eventually(isNodeReady, { timeoutMs: 30_000 });
     expect(found.status?.nodeInfo).toMatchObject({ [WORDS.nodeAgentVersionMember]: 'v1.20.2' });
     expect(await ok('get csr')).toMatch(/system:bootstrap:\S+ .*Approved,Issued/);
@@ -165,7 +166,7 @@ describe('a stock node with our API server', () => {
     expect(await ok(['get', '--raw', `/api/v1/nodes/${node.name}/proxy/healthz`])).toBe('ok');
   });
 
-  test('follows ConfigMaps, and gets tokens that our server takes', async () => {
+  test('follows ConfigMaps, and gets tokens that our server accepts', async () => {
     const [name = ''] = await settled('1');
     const inside = (script: string): Promise<string> =>
       ok(['exec', '-n', NS, name, '--', 'sh', '-c', script]);
@@ -254,7 +255,7 @@ describe('a stock node with our API server', () => {
     expect(await settled('2')).not.toContain(name);
   });
 
-  test('keeps its lease, and tells what happens', async () => {
+  test('renews its lease, and emits events', async () => {
     const renewed = async (): Promise<string> =>
       (await get<{ spec: { renewTime: string } }>(`${LEASES}/${node.name}`)).spec.renewTime;
     const before = await renewed();
@@ -280,7 +281,7 @@ describe('a stock node with our API server', () => {
     await eventually(isNodeReady);
   });
 
-  test('finds nothing wrong with what it is answered', async () => {
+  test('logs no error about a response', async () => {
     const log = await node.process.log();
     const requests = requestsOf(log);
     expect(requests.length).toBeGreaterThan(100);
@@ -300,7 +301,7 @@ describe('a stock node with our API server', () => {
     );
   });
 
-  test('comes back as another node when somebody deleted it', async () => {
+  test('registers again after its node was deleted', async () => {
     const before = await eventually(isNodeReady);
     await ok(`delete node ${node.name}`);
     await node.process.stop();

@@ -1,6 +1,6 @@
-/** Upstream's node agent for tests, as a node of our API server: a containerd and a folder of its own. It would set the
- *  kernel's parameters to its liking; it is shown a machine that has them already. What it keeps outside of its folder,
- *  the logs of pods, is removed at the end. */
+/** Upstream's node agent for tests, as a node of our API server, with its own containerd and folder. It would
+ *  change kernel parameters; it sees a machine that has them already. Logs of pods, which it stores outside
+ *  of its folder, are removed at the end. */
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -15,12 +15,12 @@ import { freePort } from '../../testing/free-port.ts';
 import { type StockProcess, startStock } from '../../testing/stock-process.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
-import { type Program, runProgram } from '../plane-strangers/program/program.ts';
+import { type Program, runProgram } from '../plane-clients/program/program.ts';
 
 const { agentComponent: PROGRAM, componentPrefix } = VOCABULARIES.kubernetes;
 const run = promisify(execFile);
 
-/** What it wants of the kernel. */
+/** Kernel parameters that it requires. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   'vm/overcommit_memory': '1',
   'vm/panic_on_oom': '0',
@@ -30,7 +30,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   'kernel/keys/root_maxbytes': '25000000',
 };
 
-/** Lays the files of a folder over the kernel's parameters, for this program alone. */
+/** Mounts the files of a folder over the kernel's parameters, for this program only. */
 const DISGUISE = `set -e
 mount --make-private /proc
 cd "$1" && shift
@@ -99,15 +99,15 @@ const flags = (
   '--feature-gates=DevicePlugins=false',
   '--eviction-hard=memory.available<1Mi',
   '--image-gc-high-threshold=100',
-  // Else a pod that is to go may wait a minute for the next round of collecting.
+  // Otherwise a deleted pod may wait a minute for the next garbage collection.
   '--maximum-dead-containers-per-container=0',
   `--${componentPrefix}-api-qps=100`,
   `--${componentPrefix}-api-burst=100`,
-  // Every request with what came back of it, but no bodies.
+  // Logs every request with its response, without bodies.
   '--vmodule=round_trippers=9',
 ];
 
-/** Links and folders of logs, whose places cannot be chosen. */
+/** Links and folders of logs, whose paths cannot be configured. */
 async function removeLogs(namespace: string): Promise<void> {
   for (const folder of ['/var/log/pods', '/var/log/containers']) {
     const names = await readdir(folder).catch(() => []);
@@ -116,7 +116,7 @@ async function removeLogs(namespace: string): Promise<void> {
   }
 }
 
-/** What is mounted in the folder is seen by everyone, whatever the machine's own mounts are. */
+/** Mounts in the folder are shared, whatever the propagation of the machine's own mounts. */
 async function shareMounts(folder: string): Promise<void> {
   await run('mount', ['--bind', folder, folder]);
   await run('mount', ['--make-shared', folder]);
@@ -166,17 +166,17 @@ export async function startStockNode(server: Program, options: StockNodeOptions)
   };
 }
 
-/** A request that the node agent made, as its log tells. */
+/** A request of the node agent, according to its log. */
 export interface LoggedRequest {
   readonly verb: string;
   readonly path: string;
   readonly status: number;
-  /** Type of what came back. */
+  /** Media type of the response. */
   readonly type: string | undefined;
 }
 
-/** Requests of a log with `round_trippers=9`. Lines of different requests may stand between each other's, and then their
- *  types are not known. */
+/** Parses the requests of a log with `round_trippers=9`. Lines of concurrent requests may be interleaved, and
+ *  then their types are unknown. */
 export function requestsOf(log: string): readonly LoggedRequest[] {
   const pattern =
     /\] (GET|POST|PUT|PATCH|DELETE) https:\/\/[^/\s]+(\S*) (\d{3}) [^\n]*\n[^\n]*Response Headers:\n((?:[^\n]*\] {5}[^\n]*\n)*)/g;

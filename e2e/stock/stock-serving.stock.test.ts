@@ -1,11 +1,11 @@
-/** Upstream's node agent asks our API server for the certificate by which it serves, and gets it as it asks for its own
- *  addresses; our server believes no other. */
+/** Serving certificate of upstream's node agent, requested from our API server: issued for the node's own
+ *  addresses, and the only one that our server accepts. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 import { sh, WAIT } from '../lifecycle/support.ts';
-import { type Program, startProgram } from '../plane-strangers/program/program.ts';
-import { useKubectl } from '../plane-strangers/testing/kubectl.ts';
+import { useKubectl } from '../plane-clients/kubectl.ts';
+import { type Program, startProgram } from '../plane-clients/program/program.ts';
 import { startStockNode } from './stock-node.ts';
 
 const NS = 'stock-serving';

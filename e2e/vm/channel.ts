@@ -5,19 +5,19 @@ import type { Readable, Writable } from 'node:stream';
 import { type CommandResult, within } from '../command.ts';
 
 export interface Channel {
-  /** The system takes commands. */
+  /** Resolves when the system accepts commands. */
   readonly ready: Promise<void>;
   /** Runs a shell script.
-   *  @throws Error when neither an answer nor the end of the time limit is told by the VM, as it hangs or is gone */
+   *  @throws Error if the VM reports neither a result nor a timeout, because it hangs or has stopped */
   run(script: string, timeoutMs: number): Promise<CommandResult>;
 }
 
-/** What the VM may take longer than the limit that it was given. */
+/** Additional time after the VM's own time limit. */
 const GRACE_MS = 20_000;
 /** Exit code of `timeout --signal=KILL`. */
 const KILLED = 137;
 
-/** @param ended tells why there will be no answers any more */
+/** @param ended reports why there will be no more responses */
 export function createChannel(output: Writable, input: Readable, ended: Promise<string>): Channel {
   const ready = Promise.withResolvers<void>();
   const waiting = new Map<string, PromiseWithResolvers<CommandResult>>();
@@ -41,7 +41,7 @@ export function createChannel(output: Writable, input: Readable, ended: Promise<
     waiting.clear();
   }
   void giveUp();
-  // Nobody may be waiting for it when a machine is switched off early.
+  // It may have no listener when a machine is stopped early.
   ready.promise.catch(() => undefined);
 
   return {
@@ -50,15 +50,15 @@ export function createChannel(output: Writable, input: Readable, ended: Promise<
       if (over !== undefined) throw over;
       last += 1;
       const number = String(last);
-      const answer = Promise.withResolvers<CommandResult>();
-      waiting.set(number, answer);
+      const response = Promise.withResolvers<CommandResult>();
+      waiting.set(number, response);
       output.write(`${number} ${timeoutMs / 1000} ${Buffer.from(script).toString('base64')}\n`);
-      return within(answer.promise, timeoutMs + GRACE_MS, `no answer from the VM to: ${script}`);
+      return within(response.promise, timeoutMs + GRACE_MS, `no answer from the VM to: ${script}`);
     },
   };
 }
 
-/** A command line of a shell that means these arguments. */
+/** Returns a shell command line of these arguments. */
 export function quote(argv: readonly string[]): string {
   return argv.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(' ');
 }

@@ -1,12 +1,12 @@
-/** The disk of the VM: the system of the other end-to-end tests with a kernel and with servers of network storage.
- *  Made once and kept in .cache/; every VM writes to an overlay of its own. */
+/** Disk of the VM: the system of the other end-to-end tests with a kernel and with servers of network
+ *  storage. Built once and cached in .cache/; every VM writes to its own overlay. */
 import { execFile } from 'node:child_process';
 import { chmod, copyFile, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { installPaths } from '#agent/install/paths.ts';
 import { renderContainerdConfig } from '#agent/runtime/managed/config.ts';
 import { PAUSE_IMAGE } from '#agent/runtime/managed/local-images.ts';
-import { installPaths } from '#packaging/paths.ts';
 import { cachedFolder } from '../cache.ts';
 import { cachedRootfs } from '../rootfs.ts';
 import { writeInitrd } from './initrd.ts';
@@ -51,7 +51,7 @@ const DISABLED: readonly string[] = [
   'getty@tty1.service',
 ];
 const ENABLED: readonly string[] = ['containerd.service', 'host-commands.service'];
-/** Jobs that a machine's first boot would do, or that nobody here looks at. */
+/** Jobs of a machine's first boot, or jobs without use here. */
 const MASKED: readonly string[] = [
   'systemd-firstboot.service',
   'systemd-random-seed.service',
@@ -63,7 +63,7 @@ const MASKED: readonly string[] = [
   'modprobe@drm.service',
   'modprobe@efi_pstore.service',
 ];
-/** Modules of this processor's abilities, which take seconds to load where they are emulated. */
+/** Modules of CPU features, which take seconds to load under emulation. */
 const NEEDLESS_MODULES: readonly string[] = [
   'kvm_amd',
   'kvm_intel',
@@ -94,12 +94,12 @@ export interface VmImage {
   readonly initrd: string;
 }
 
-/** What a disk has beyond the one that most tests use. */
+/** Additions to the disk that most tests use. */
 export interface DiskAddition {
   /** Distinguishes the disk's folder in the cache. */
   readonly name: string;
   readonly packages: readonly string[];
-  /** Whatever decides over what `configure` does. */
+  /** Cache key of everything that affects `configure`. */
   readonly recipe: unknown;
   configure(rootfs: string): Promise<void>;
 }
@@ -168,7 +168,7 @@ async function configure(rootfs: string): Promise<void> {
   await run('systemctl', [`--root=${rootfs}`, 'enable', ...ENABLED]);
   await run('systemctl', [`--root=${rootfs}`, 'mask', ...MASKED]);
   await writeFile(join(rootfs, 'etc/fstab'), '');
-  // containerd wants one for every pod.
+  // containerd requires one for every pod.
   await writeFile(join(rootfs, 'etc/resolv.conf'), '');
   await writeFile(
     join(rootfs, 'etc/modprobe.d/vm.conf'),
@@ -182,7 +182,7 @@ async function configure(rootfs: string): Promise<void> {
   await copyFile(process.execPath, node);
 }
 
-/** One configuration for each driver of cgroups: the kernel's command line names the one of this boot. */
+/** One configuration per cgroup driver: the kernel's command line selects the one of this boot. */
 async function configureContainerd(rootfs: string): Promise<void> {
   const folder = join(rootfs, 'etc/containerd');
   const dropIns = join(rootfs, 'etc/systemd/system/containerd.service.d');

@@ -1,5 +1,5 @@
-/** The VM's initial RAM disk: busybox, the few modules that lead to its disk and to the host, and guest/init. Debian's own has
- *  everything, and takes seconds to unpack where every instruction is emulated. */
+/** Initial RAM disk of the VM: busybox, the modules for its disk and the host channel, and guest/init.
+ *  Debian's own contains everything, and takes seconds to unpack under emulation. */
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -26,8 +26,8 @@ export async function writeInitrd(rootfs: string, version: string, target: strin
   await rm(folder, { recursive: true });
 }
 
-/** The modules with those that they need, in the order in which they can be loaded; none twice.
- *  @param dependencies `modules.dep`: a module, a colon, what it needs, the last one first */
+/** Returns the modules with their dependencies, in load order, without duplicates.
+ *  @param dependencies `modules.dep`: a module, a colon, its dependencies, the last one first */
 function modulesInOrder(dependencies: string, names: readonly string[]): readonly string[] {
   const lines = dependencies.split('\n');
   const wanted = names.flatMap((name) => {

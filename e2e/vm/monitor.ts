@@ -1,4 +1,4 @@
-/** What is told of a VM that does not answer, by QEMU's monitor and by the VM's kernel. */
+/** Diagnosis of a VM that does not respond, by QEMU's monitor and the VM's kernel. */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
@@ -7,17 +7,17 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { within } from '../command.ts';
 
 const MONITOR_TIMEOUT_MS = 5000;
-/** What the emulated kernel needs to say where all of its tasks are. */
+/** Time that the emulated kernel needs to print the state of all tasks. */
 const KERNEL_SAYS_MS = 20_000;
 const CONSOLE_CHARS = 4000;
 
-/** Has the kernel panic at `nmi`, and tell then what all tasks and processors were doing. */
+/** Makes the kernel panic at `nmi`, and print the state of all tasks and CPUs. */
 export const TELLS_AT_NMI = 'sysctl.kernel.panic_on_unrecovered_nmi=1 panic_print=0x41';
 
-/** It may be paused, as its disk has no room; its kernel may wait for something; its processors may spin. The VM is of no
- *  use afterwards.
+/** Returns the state of the VM: it may be paused because its disk is full, its kernel may be waiting, or its
+ *  CPUs may spin. The VM is unusable afterwards.
  *  @param monitor socket of QEMU's monitor, which speaks QMP
- *  @param consoleLog file with what its console says */
+ *  @param consoleLog file with the output of its console */
 export async function explainSilence(monitor: string, consoleLog: string): Promise<string> {
   const before = await textOf(consoleLog);
   const [status = '', registers = ''] = await askMonitor(monitor, [
@@ -32,20 +32,20 @@ export async function explainSilence(monitor: string, consoleLog: string): Promi
   return [status.trim(), ...positions, lastOf(before), essenceOf(said)].join('\n');
 }
 
-/** The end of what a console said. */
+/** Returns the end of a console's output. */
 export const lastOf = (text: string): string => `its console said:\n${text.slice(-CONSOLE_CHARS)}`;
 
-/** What a console said; nothing if there is none. */
+/** Returns a console's output; empty without a console. */
 export const textOf = (consoleLog: string): Promise<string> => readFile(consoleLog, 'utf8').catch(() => '');
 
-/** Of a panic: the processors, the tasks that wait and can't be woken, and those that run commands for the host. */
+/** Extracts from a panic: CPUs, uninterruptible tasks, and tasks that run commands for the host. */
 function essenceOf(panic: string): string {
   const parts = panic.split(/^(?=\[[^\]]*\] (?:task:|sysrq: |Sending NMI|NMI backtrace|CPU: ))/m);
   const others = /^\[[^\]]*\] task:(?!bash|timeout|base64|flock)\S+ +state:[^D]/;
   return parts.filter((part) => !others.test(part)).join('');
 }
 
-/** Answers to commands of the human monitor, one for each. @throws Error when there is none */
+/** Returns the responses to commands of the human monitor. @throws Error if one is missing */
 async function askMonitor(socket: string, commands: readonly string[]): Promise<readonly string[]> {
   const connection = connect(socket);
   try {
@@ -67,8 +67,8 @@ async function converse(connection: Socket, commands: readonly string[]): Promis
   connection.write(requests.map((request) => `${JSON.stringify(request)}\n`).join(''));
   const answers: string[] = [];
   for await (const line of createInterface({ input: connection })) {
-    const { return: answer } = JSON.parse(line) as { readonly return?: unknown };
-    if (typeof answer === 'string') answers.push(answer);
+    const { return: response } = JSON.parse(line) as { readonly return?: unknown };
+    if (typeof response === 'string') answers.push(response);
     if (answers.length === commands.length) break;
   }
   return answers;

@@ -1,8 +1,8 @@
 /** A node in the VM: the installed agent on the VM's own containerd, and its pods. */
 import { join } from 'node:path';
-import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
+import { installPaths } from '#agent/install/paths.ts';
+import type { Event, Pod } from '#api/gen/core-v1.ts';
 import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
-import { installPaths } from '#packaging/paths.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { quote } from './channel.ts';
 import type { DiskAddition } from './image.ts';
@@ -14,11 +14,11 @@ export interface VmNodeOptions {
   readonly cgroupDriver?: CgroupDriver;
   /** Further flags of the agent; none may have a space in it. */
   readonly flags?: readonly string[];
-  /** What its disk has beyond the common one. */
+  /** Additions to the common disk. */
   readonly addition?: DiskAddition;
 }
 
-/** Of `/stats/summary`: what tests look at. */
+/** The part of `/stats/summary` that tests use. */
 export interface Summary {
   readonly pods: readonly {
     readonly podRef: { readonly name: string };
@@ -32,28 +32,28 @@ export interface Summary {
 
 export interface VmNode extends AsyncDisposable {
   readonly vm: Vm;
-  /** Has the agent keep these objects, and run those that are pods. */
+  /** Writes the manifests of these objects, whose pods the agent runs. */
   apply(...objects: readonly object[]): Promise<void>;
-  /** Takes pods back. */
+  /** Removes the manifests of pods. */
   remove(...pods: readonly string[]): Promise<void>;
   pods(): Promise<readonly Pod[]>;
   summary(): Promise<Summary>;
   /** Messages of the events about a pod. */
   events(pod: string): Promise<readonly string[]>;
   allEvents(): Promise<readonly Event[]>;
-  /** Waits until the newest instance of the pod's only container says this. Returns all that it said. */
+  /** Waits for this output of the newest instance of the pod's only container. Returns all its output. */
   said(pod: string, text: string): Promise<string>;
-  /** Ends the agent by SIGKILL and waits until another process of it answers. */
+  /** Kills the agent by SIGKILL and waits until its next process responds. */
   killAgent(): Promise<void>;
-  /** What the agent and the system said last, to be shown when a test failed. */
+  /** Returns the last logs of the agent and the system, for failed tests. */
   journal(): Promise<string>;
   /** Runs a program of checks/ and returns its lines. */
   check(program: string): Promise<readonly string[]>;
-  /** Starts the agent again, with these flags in place of those that the node was started with. */
+  /** Restarts the agent with these flags instead of the node's original ones. */
   restartAgent(flags: readonly string[]): Promise<void>;
 }
 
-/** How long and how often the node is looked at: each look costs the emulated machine a tenth of a second. */
+/** Timeout and interval of polling: each check costs the emulated machine a tenth of a second. */
 export const LOOKS = { timeoutMs: 120_000, intervalMs: 1000 } as const;
 
 const NODE = join(installPaths().program, 'bin/node');
@@ -89,7 +89,7 @@ export async function startVmNode(options: VmNodeOptions = {}): Promise<VmNode> 
   return createNode(vm, setFlags, () => kept.disposeAsync());
 }
 
-/** A script that sets the flags with which the agent is started next. */
+/** Returns a script that sets the flags of the agent's next start. */
 function setAgentFlags(driver: CgroupDriver): (flags: readonly string[]) => string {
   return (flags) => {
     const line = `NODEAGENT_FLAGS=${[`--cgroup-driver=${driver}`, ...flags].join(' ')}`;
@@ -115,8 +115,8 @@ function createNode(
 
     async apply(...objects) {
       await vm.write('/run/objects.yaml', objects.map((object) => JSON.stringify(object)).join('\n---\n'));
-      const answer = await ask('/apply', '--data-binary', '@/run/objects.yaml');
-      if (answer.includes('"rejected"')) throw new Error(`not applied: ${answer}`);
+      const response = await ask('/apply', '--data-binary', '@/run/objects.yaml');
+      if (response.includes('"rejected"')) throw new Error(`not applied: ${response}`);
     },
 
     async remove(...pods) {

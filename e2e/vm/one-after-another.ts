@@ -1,8 +1,9 @@
-/** Tests of which each stands on those before it: after a failure the others could only time out. */
+/** Sequential tests, each of which depends on those before it: after a failure the others could only time
+ *  out. */
 import { afterEach, beforeEach } from 'vitest';
 import type { VmNode } from './node.ts';
 
-/** Has tests that follow a failed one fail at once, and shows what the node said before that. */
+/** Fails tests after a failed one at once, and prints the node's logs. */
 export function oneAfterAnother(node: () => VmNode): void {
   let broken: string | undefined;
   beforeEach(() => {

@@ -1,16 +1,16 @@
-/** What the VM gets on its second disk: the installed agent without its Node, which is in the image, the images that
- *  pods use, and programs that check parts of the agent on the VM's kernel. */
+/** Second disk of the VM: the installed agent without its Node, which is in the image, the images of pods,
+ *  and programs that check parts of the agent on the VM's kernel. */
 import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { install } from '#agent/install/install.ts';
+import { installPaths } from '#agent/install/paths.ts';
+import { systemctl } from '#agent/install/systemctl.ts';
 import { buildImageArchive } from '#agent/runtime/managed/image-archive.ts';
 import { buildLocalImages } from '#agent/runtime/managed/images.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
-import { install } from '#packaging/install.ts';
-import { installPaths } from '#packaging/paths.ts';
-import { systemctl } from '#packaging/systemctl.ts';
 import { bundle } from '../../scripts/bundle.ts';
 
 const run = promisify(execFile);
@@ -21,7 +21,7 @@ export const IMAGES_DIR = '/var/lib/vm-images';
 const UNUSED_IMAGE_FILE = '/var/lib/vm-unused-image.tar';
 export const LOAD_UNUSED_IMAGE: string = `ctr --namespace ${CONTAINERD_CRI_NAMESPACE} images import ${UNUSED_IMAGE_FILE}`;
 export const UNUSED_IMAGE = 'docker.io/local/unused:1';
-/** Once packed and once unpacked it takes twice as much. */
+/** Stored packed and unpacked, it uses twice its size. */
 export const UNUSED_IMAGE_MIB = 32;
 /** Where the programs of checks/ are in it. */
 export const CHECKS_DIR = '/usr/local/lib/vm-checks';

@@ -1,11 +1,11 @@
-/** What the pods in the VM are: users of volumes that say what they found, and what they need beside them. */
-import type { PersistentVolumeSpec, Pod, Volume } from '#api/schema/gen/core-v1.ts';
+/** Manifests for the VM: pods that use volumes and print the content, and the objects that they need. */
+import type { PersistentVolumeSpec, Pod, Volume } from '#api/gen/core-v1.ts';
 
 export function secret(name: string, stringData: Readonly<Record<string, string>>): object {
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData };
 }
 
-/** A PersistentVolume and the claim that it is for. */
+/** Returns a PersistentVolume and its claim. */
 export function claimed(name: string, spec: PersistentVolumeSpec): readonly object[] {
   const common = { capacity: { storage: '64Mi' }, accessModes: ['ReadWriteMany'] };
   return [
@@ -28,8 +28,8 @@ type Source = Omit<Volume, 'name'>;
 
 export const claim = (claimName: string): Source => ({ persistentVolumeClaim: { claimName } });
 
-/** Says `NAME wrote` of every volume, or `NAME read` and what is there, and last of all the same with `all`; goes on
- *  using files. */
+/** Prints `NAME wrote` for every volume, or `NAME read` and its content, finally the same with `all`; keeps
+ *  files open. */
 const USE_VOLUMES = `use_file() {
   if [ -e $1 ]; then did=read; else did=wrote; echo "word of $2" >$1; sync; fi
   echo "$2 $did $(cat $1)"
@@ -95,7 +95,8 @@ export function shellPod(name: string, script: string, options: ShellPodOptions 
   };
 }
 
-/** A pod that writes to the volume's disk all the time, and says `beat` and a number each time that it is there. */
+/** A pod that writes to the volume's disk all the time, and prints `beat` and a number for each write on the
+ *  disk. */
 export function beating(name: string, source: Source): Pod {
   const script = `while :; do n=$((n+1)); echo $n | dd of=/data/beat conv=fsync 2>/dev/null && echo beat $n; sleep 0.5; done`;
   return shellPod(name, script, {
@@ -104,7 +105,7 @@ export function beating(name: string, source: Source): Pod {
   });
 }
 
-/** A pod that takes this much memory little by little, as files in memory, and keeps it. */
+/** A pod that gradually allocates this much memory, as files in memory, and retains it. */
 export function memoryHog(name: string, takesMib: number, resources: Container['resources'] = {}): Pod {
   const script = `i=0; while [ $i -lt ${takesMib / 10} ]; do
   dd if=/dev/zero of=/memory/x bs=1M count=10 seek=$((i * 10)) conv=notrunc 2>/dev/null

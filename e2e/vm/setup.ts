@@ -1,4 +1,4 @@
-/** Before the tests in VMs, which run at the same time: the disk that they share is there. */
+/** Set-up of the VM tests, which run in parallel: builds their shared disk. */
 import { cachedVmImage } from './image.ts';
 
 export default async function setup(): Promise<void> {

@@ -1,5 +1,5 @@
-/** The node in the VM, set up so that it can run short of everything within seconds. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+/** The node in the VM, configured so that every kind of pressure can occur within seconds. */
+import type { Pod } from '#api/gen/core-v1.ts';
 import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
 import {
   DISK_FLAGS,
@@ -12,19 +12,19 @@ import { LOOKS, type VmNode } from './node.ts';
 import { LOAD_UNUSED_IMAGE, UNUSED_IMAGE, UNUSED_IMAGE_MIB } from './payload.ts';
 import { shellPod } from './pods.ts';
 
-/** What all pods together may have. */
+/** Memory limit of all pods together. */
 export const ALL_PODS_MIB = 600;
-/** How much of that is to stay free. */
+/** Threshold of free memory. */
 const FREE_MIB = 200;
-/** Of what is free when the agent starts, so much has to be taken before the node is short. */
+/** Amount that has to be used of the free resources at the agent's start before the node is under pressure. */
 const PROCESSES = 300;
 const REST_MIB = 60;
 const IMAGES_MIB = 2 * UNUSED_IMAGE_MIB + 40;
-/** What the node tells of its memory. */
+/** Event reasons of memory pressure. */
 export const MEMORY = { begins: 'NodeHasInsufficientMemory', ends: 'NodeHasSufficientMemory' } as const;
 const ROOT_DIR = '/mnt/small';
 
-/** It lies where images do, and has there all that it may need from the beginning. */
+/** Stored beside the images, with all its space allocated from the beginning. */
 const MAKE_DISK = `fallocate --length ${SMALL_DISK.mebibytes}M ${ROOT_DIR}.disk
 mkfs.ext4 -q -E nodiscard -m 0 -N ${SMALL_DISK.inodes} ${ROOT_DIR}.disk
 mkdir -p ${ROOT_DIR}
@@ -73,8 +73,8 @@ export async function startNearThresholds(node: VmNode): Promise<void> {
   ]);
 }
 
-/** Memory alone, and nothing is looked at by itself before the tests are over: what is noticed, the kernel has told. The
- *  disk of images is fuller than it may be when the agent starts. */
+/** Only memory, with an interval longer than the tests, so that only kernel notifications can trigger. The
+ *  disk of images is above its threshold when the agent starts. */
 export async function startWithNotices(node: VmNode): Promise<void> {
   const facts = await factsOf(node);
   await node.restartAgent([
@@ -91,15 +91,16 @@ export async function startWithNotices(node: VmNode): Promise<void> {
   ]);
 }
 
-/** Takes what is left until images have to go. */
+/** Fills the remaining space until images must be collected. */
 export const REST = '/var/lib/rest';
 export const fillRest = async ({ vm }: VmNode): Promise<void> =>
   void (await vm.run(['fallocate', '--length', `${REST_MIB}M`, REST]));
 
-/** Brings an image that no pod uses. By itself it is not too much, or pods might have to go while it comes. */
+/** Imports an unused image. Alone it does not exceed the threshold, or pods might be evicted during the
+ *  import. */
 export const bringImage = async ({ vm }: VmNode): Promise<void> => void (await vm.sh(LOAD_UNUSED_IMAGE));
 
-/** Names of the images that are there, one a line. */
+/** Names of the existing images, one per line. */
 export const images = ({ vm }: VmNode): Promise<string> =>
   vm.run(['ctr', '--namespace', CONTAINERD_CRI_NAMESPACE, 'images', 'ls', '-q']);
 
@@ -113,13 +114,14 @@ export const shortVmNode = (node: VmNode): ShortNode => ({
   events: () => node.allEvents(),
 });
 
-/** A pod that waits for memory all the time: it reads more than it may keep. */
+/** A pod that stalls on memory all the time: it reads more than it can cache. */
 export function stallingPod(name: string): Pod {
   const script = 'head -c 40m /dev/zero >/x; while :; do cat /x >/dev/null; done';
   return shellPod(name, script, { resources: { limits: { memory: '12Mi' } } });
 }
 
-/** A pod with a container that is ended at its limit. The other one has none, so that the pod has none either. */
+/** A pod with a container that is killed at its limit. The other one has no limit, so that the pod has none
+ *  either. */
 export function endlessPod(name: string): Pod {
   const { spec, ...pod } = shellPod(name, 'exec tail /dev/zero', {
     resources: { limits: { memory: '16Mi' } },
@@ -130,14 +132,14 @@ export function endlessPod(name: string): Pod {
   return once({ ...pod, spec: { ...spec, containers: [main, calm] } });
 }
 
-/** The pod, which does not start again when it has ended. */
+/** The pod, with restart policy Never. */
 export const once = (pod: Pod): Pod => ({
   ...pod,
   spec: { containers: [], ...pod.spec, restartPolicy: 'Never' },
 });
 
-/** How often the kernel has told the agent that processes wait for memory. */
+/** Number of the kernel's memory stall notifications to the agent. */
 export async function notices({ vm }: VmNode): Promise<number> {
-  const count = `journalctl --unit nodeagent --output cat | grep -c 'The kernel tells of memory' || true`;
+  const count = `journalctl --unit nodeagent --output cat | grep -c 'Memory threshold notification received' || true`;
   return Number(await vm.sh(count));
 }

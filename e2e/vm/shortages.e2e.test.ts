@@ -1,5 +1,5 @@
-/** A node that runs short, and what its pods may have, where cgroups are of version 2 and made by systemd. One VM for all:
- *  its start takes longer than any test. */
+/** Node pressure and pod limits with cgroups of version 2 created by systemd. One VM for all tests: its start
+ *  takes longer than any of them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../testing/wait.ts';
 import {
@@ -46,7 +46,7 @@ afterAll(async () => {
 });
 oneAfterAnother(() => node);
 
-/** The cgroup of a pod: its files, by name. */
+/** Returns the files of a pod's cgroup, by name. */
 async function cgroupOf(pod: string, ...files: readonly string[]): Promise<readonly string[]> {
   const found = (await node.pods()).find(({ metadata }) => metadata?.name === pod);
   const uid = (found?.metadata?.uid ?? '').replaceAll('-', '_');
@@ -62,21 +62,21 @@ const phaseOf = async (name: string): Promise<string | undefined> => {
 };
 
 describe('a node that runs short', () => {
-  test('loses pods that fill the disk after its time, until there is what is to be won back', async () => {
+  test('evicts pods that fill the disk after the grace period, until the minimum reclaim is available', async () => {
     await startNearThresholds(node);
     await takesIt(shortVmNode(node), MODEST);
     expect(await whoEnds(shortVmNode(node), DISK_TAKERS, DISK_GRACE_MS)).toEqual(['greedy', 'second']);
   });
 
-  test('loses the pod that takes the inodes', async () => {
+  test('evicts the pod that uses up the inodes', async () => {
     expect(await whoEnds(shortVmNode(node), INODES_TAKERS)).toEqual(['files']);
   });
 
-  test('loses the pod that takes the process numbers', async () => {
+  test('evicts the pod that uses up the process numbers', async () => {
     expect(await whoEnds(shortVmNode(node), [forks('forks', 500)])).toEqual(['forks']);
   });
 
-  test('loses an image that nobody uses, and no pod where that is enough', async () => {
+  test('deletes an unused image, and evicts no pod if that is enough', async () => {
     const isThere = (): Promise<boolean> => hasImage(node);
     await bringImage(node);
     const who = await whoEndsBesideImage(shortVmNode(node), () => fillRest(node), isThere);
@@ -85,7 +85,7 @@ describe('a node that runs short', () => {
     await node.remove('second', 'greedy', 'files', 'forks');
   });
 
-  test('loses an image beyond the threshold of the disk, and none that is used', async () => {
+  test('deletes an image beyond the disk’s threshold, and none in use', async () => {
     await bringImage(node);
     await startWithNotices(node);
     await eventually(async () => !(await hasImage(node)), LOOKS);
@@ -94,7 +94,7 @@ describe('a node that runs short', () => {
   });
 });
 
-describe('pods in cgroups of version 2, made by systemd', () => {
+describe('pods in cgroups of version 2, created by systemd', () => {
   test('have slices below that of their class, with their limits', async () => {
     const guaranteed = { cpu: '500m', memory: '100Mi' };
     await node.apply(
@@ -114,12 +114,12 @@ describe('pods in cgroups of version 2, made by systemd', () => {
     expect(Number(all) / 1024 / 1024).toBeCloseTo(ALL_PODS_MIB, -1);
   });
 
-  test('are told of what the kernel ends at their limit', async () => {
+  test('report OOM kills at their limit', async () => {
     await node.apply(endlessPod('endless'));
     await eventually(
       async () =>
         (await node.events('endless')).find((message) =>
-          /^The kernel ended process tail \(\d+\) of container main: its memory limit was reached$/.test(
+          /^The kernel killed process tail \(\d+\) of container main: its memory limit was reached$/.test(
             message,
           ),
         ),
@@ -133,7 +133,7 @@ describe('pods in cgroups of version 2, made by systemd', () => {
     await node.remove('endless');
   });
 
-  test('wake the agent when they wait for memory, and lose nobody by that alone', async () => {
+  test('wake the agent when they wait for memory, which alone evicts no pod', async () => {
     const before = await notices(node);
     await node.apply(stallingPod('stalling'));
     await eventually(async () => (await notices(node)) > before, LOOKS);
@@ -141,7 +141,7 @@ describe('pods in cgroups of version 2, made by systemd', () => {
     expect(await phaseOf('stalling')).not.toBe('Failed');
   });
 
-  test('lose the one that has no claim to what it takes, and no other, long before the next period', async () => {
+  test('lose only the one that exceeds its requests, long before the next period', async () => {
     const before = (await evicted(shortVmNode(node))).length;
     const condition = await conditionOf(shortVmNode(node), MEMORY);
     await node.apply(once(memoryHog('best-effort', 350)));

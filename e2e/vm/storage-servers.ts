@@ -28,7 +28,7 @@ const DISKS = {
 } as const;
 const START_TIMEOUT_MS = 120_000;
 
-/** Short, or a server that starts again keeps its clients waiting for 90 s. */
+/** Short, because clients of a restarted server would wait for 90 s. */
 const NFS_CONF = `[nfsd]
 grace-time=10
 lease-time=10
@@ -51,8 +51,8 @@ const TARGET_CONF = `<target ${ISCSI_TARGET}>
 </target>
 `;
 
-/** Maps over disks that have several paths, which take turns; and over no others. What a path loses goes by another
- *  after seconds instead of minutes, and waits for as long as none is there. */
+/** Maps only disks with several paths, which are used in turn. Fails over after seconds instead of minutes,
+ *  and queues I/O while no path is available. */
 const MULTIPATH_CONF = `defaults {
   find_multipaths yes
   user_friendly_names yes
@@ -66,7 +66,7 @@ blacklist {
 }
 `;
 
-/** Without profiles of AppArmor, which nothing here reads. */
+/** Without AppArmor profiles, which are not used here. */
 const SMBD = `[Service]
 ExecStartPre=
 `;

@@ -11,16 +11,16 @@ import { explainSilence, lastOf, TELLS_AT_NMI, textOf } from './monitor.ts';
 export interface VmOptions {
   /** Archive that the VM has as its second disk, `/dev/vdb`. */
   readonly payload?: string;
-  /** Who makes the cgroups of containers; `cgroupfs` unless given. The agent has to be told the same. */
+  /** Cgroup driver of containers; `cgroupfs` by default. The agent needs the same setting. */
   readonly cgroupDriver?: CgroupDriver;
-  /** What its disk has beyond the common one. */
+  /** Additions to the common disk. */
   readonly addition?: DiskAddition;
 }
 
 export type CgroupDriver = 'cgroupfs' | 'systemd';
 
 export interface Vm extends AsyncDisposable {
-  /** File with what its console said. */
+  /** File with the output of its console. */
   readonly consoleLog: string;
   /** Runs a command in it and returns how it ended. */
   try(argv: readonly string[], timeoutMs?: number): Promise<CommandResult>;
@@ -30,7 +30,7 @@ export interface Vm extends AsyncDisposable {
   sh(script: string, timeoutMs?: number): Promise<string>;
   /** Writes a file in one step. */
   write(path: string, content: string): Promise<void>;
-  /** Ends the VM as a power cut would: what was not on its disk is lost. Resolves when it is up again. */
+  /** Simulates a power failure: data that is not on its disk is lost. Resolves when it is up again. */
   cutPower(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ interface Booted {
   readonly ended: Promise<string>;
 }
 
-/** Boots a VM on an overlay of the cached disk. Resolves when it takes commands. */
+/** Boots a VM on an overlay of the cached disk. Resolves when it accepts commands. */
 export async function bootVm(options: VmOptions = {}): Promise<Vm> {
   const image = await cachedVmImage(options.addition);
   await using cleanup = new AsyncDisposableStack();
@@ -106,9 +106,9 @@ interface VmFiles extends VmOptions {
   readonly monitor: string;
 }
 
-/** One processor: with two, QEMU goes on with old instructions of one for ever when the kernel replaces them on the other,
- *  as it does at the first limit of a pod's processor time. Without the abilities that cost more, emulated, than they
- *  save. */
+/** One CPU: with two, QEMU executes outdated instructions on one forever when the kernel patches them on the
+ *  other, as it does at the first CPU quota of a pod. Without CPU features that cost more, emulated, than
+ *  they save. */
 const PROCESSOR = ['-cpu', 'max,-erms,-smap,-smep,-la57,-avx,-avx2', '-smp', '1'];
 
 /** `cache=unsafe` spares the host the VM's flushes; what the VM flushed survives the end of QEMU all the same. */
@@ -135,14 +135,14 @@ function disk(id: string, drive: string): readonly string[] {
 }
 
 function start(argv: readonly string[]): Booted {
-  // It goes with the tests, however these end.
+  // It is stopped with the tests, however these end.
   const command = ['--pdeathsig', 'KILL', 'qemu-system-x86_64', ...argv];
   const qemu = spawn('setpriv', command, { stdio: ['pipe', 'pipe', 'pipe'] });
   let complaints = '';
   qemu.stderr.on('data', (part: Buffer) => {
     complaints += part.toString();
   });
-  // Commands to a VM that has just ended; their callers are told so.
+  // Commands to a VM that has just stopped; their callers get an error.
   qemu.stdin.on('error', () => undefined);
   const ended = new Promise<string>((resolve) => {
     qemu.once('error', (error) => resolve(`the VM did not start: ${error.message}`));

@@ -1,6 +1,6 @@
-/** Volumes that need a kernel of their own: of real storage servers, counted by project quotas, on file systems that grow.
- *  What a pod wrote is there after the agent was killed and after the power was cut; a server that is gone hurts only the
- *  pods that need it. One VM for all: its start takes longer than any test. */
+/** Volumes that need their own kernel: of real storage servers, counted by project quotas, on expanding file
+ *  systems. Data survives a kill of the agent and a power failure; an unavailable server affects only the
+ *  pods that need it. One VM for all tests: its start takes longer than any of them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -83,16 +83,16 @@ const PODS = [
 ];
 
 const NAMES = Object.keys(VOLUMES);
-/** Held open in the emptyDir after it was removed: counted by its file system, and found by no walk. */
+/** Removed from the emptyDir while open: counted by the file system, but not visible to a directory walk. */
 const HIDDEN_BYTES = 8 * 1024 * 1024;
 const HIDE = `folder=$(ls -d /var/lib/nodeagent/pods/*/volumes/*empty-dir/scratch)
 systemd-run --quiet --unit=hidden bash -c "exec 3>$folder/hidden; rm $folder/hidden; head -c ${HIDDEN_BYTES} /dev/zero >&3; exec sleep 1000"`;
 
-/** Its server lets everybody in besides those whom it is told, unless it is told otherwise. */
+/** Its server admits every initiator in addition to the configured ones, unless that is disabled. */
 const CLOSE_TARGET = `tid=$(tgtadm --lld iscsi --op show --mode target | sed -n 's/^Target \\([0-9]*\\): ${NAMED_TARGET}$/\\1/p')
 tgtadm --lld iscsi --op unbind --mode target --tid $tid -I ALL`;
 const second = SECOND_PORTAL.split(':')[0];
-/** Its connections break, and nothing gets to it any longer. */
+/** Breaks its connections and blocks new ones. */
 const BLOCK_PORTAL = `ip route add blackhole ${second}/32 table local; ss --kill dst ${second} >/dev/null || true`;
 const UNBLOCK_PORTAL = `ip route del blackhole ${second}/32 table local`;
 
@@ -149,12 +149,12 @@ describe('volumes of real servers', () => {
     expect(await maps()).toBe('mpatha 2');
   });
 
-  test('nobody on the node can read the secrets from processes or mounts', async () => {
+  test('secrets cannot be read from processes or mounts on the node', async () => {
     const seen = await node.vm.sh('cat /proc/mounts /proc/[0-9]*/cmdline | tr "\\0" " "');
     for (const word of [CHAP.password, AZURE.key]) expect(seen).not.toContain(word);
   });
 
-  test('an agent that was killed takes them over as they are', async () => {
+  test('an agent that was killed adopts them unchanged', async () => {
     const before = { ids: await containerIDs(), mounts: await volumeMounts() };
     await node.killAgent();
     await eventually(async () => (await node.pods()).filter(isReady).length === NAMES.length, LOOKS);
@@ -199,7 +199,7 @@ describe('volumes of real servers', () => {
     expect((await volumeMounts()).join('\n')).not.toMatch(/ nfs4? /);
   });
 
-  test('a target that knows the node by another name is told, and the pod beside it starts', async () => {
+  test('a target that knows the node by another name is reported, and the pod beside it starts', async () => {
     await node.vm.sh(CLOSE_TARGET);
     await node.apply(
       user('refused', { disk: { iscsi: { targetPortal: SECOND_PORTAL, iqn: NAMED_TARGET, lun: 1 } } }),

@@ -1,5 +1,5 @@
-/** Tells when the kernel finds memory running short, through a small thread that waits for it: Node itself can wait for
- *  sockets and files alone, and a read that waits would take a thread of its pool for ever. */
+/** Kernel notifications about memory thresholds, through a small thread that waits for them: Node itself can
+ *  wait only for sockets and files, and a blocking read would occupy a pool thread for ever. */
 import { writeSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '#api/kit/logger.ts';
@@ -8,30 +8,30 @@ import { type MemoryWatch, sameWatches } from './watches.ts';
 
 export interface MemoryNoticeDeps {
   readonly log: Pick<Logger, 'warn'>;
-  /** A watch fired: either side of a threshold may have been reached. */
+  /** Called when a watch fired: a threshold may have been crossed in either direction. */
   readonly crossed: () => void;
 }
 
 export interface MemoryNotice {
-  /** Watches this instead of what was watched before. */
+  /** Replaces the current watches. */
   readonly watch: (watches: readonly MemoryWatch[]) => void;
-  /** Ends the thread. */
+  /** Stops the thread. */
   readonly close: () => Promise<void>;
 }
 
 const HEAP_MIB = 16;
 const ONE = Buffer.from(new BigUint64Array([1n]).buffer);
 
-/** Sources run as they are; a bundle has the thread's program as a file beside it. */
+/** Sources are executed directly; a bundle contains the program of the thread as a separate file. */
 const programOf = (url: string): URL =>
   new URL(url.endsWith('.ts') ? './worker.ts' : './memory-worker.js', url);
 
 export function createMemoryNotice({ log, crossed }: MemoryNoticeDeps): MemoryNotice {
   const worker = new Worker(programOf(import.meta.url), {
     name: 'memory notice',
-    // The program's own options may be about its main file, such as `--eval`.
+    // Options of the process may concern its main file, such as `--eval`.
     execArgv: [],
-    // Its descriptors are those of system calls, which Node knows nothing of.
+    // Its descriptors come from system calls that Node does not track.
     trackUnmanagedFds: false,
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB, maxYoungGenerationSizeMb: 2 },
   });
@@ -47,30 +47,30 @@ export function createMemoryNotice({ log, crossed }: MemoryNoticeDeps): MemoryNo
   }
   const end = (): void => say({ kind: 'end' });
 
-  function tellFailure(message: Extract<FromWaiter, { kind: 'failed' }>): void {
+  function reportFailure(message: Extract<FromWaiter, { kind: 'failed' }>): void {
     const { watch, error } = message;
     const what = watch.kind === 'usage' ? watch.folder : watch.file;
-    // The same each time that numbers have moved.
-    if (failed !== what) log.warn({ err: error, of: what }, 'The kernel does not watch memory here');
+    // The error repeats whenever the values are updated.
+    if (failed !== what) log.warn({ err: error, of: what }, 'Memory threshold notifications not supported');
     failed = what;
   }
 
   worker.on('message', (message: FromWaiter) => {
     if (message.kind === 'crossed') crossed();
-    else if (message.kind === 'failed') tellFailure(message);
+    else if (message.kind === 'failed') reportFailure(message);
     else {
       ({ wakeFd } = message);
-      // What was said before it could be woken.
+      // Deliver messages sent before the thread could be woken.
       writeSync(wakeFd, ONE);
     }
   });
-  worker.on('error', (err: Error) => log.warn({ err }, 'The thread that waits for memory notices ended'));
+  worker.on('error', (err: Error) => log.warn({ err }, 'Memory notification thread ended'));
   worker.on('exit', () => {
     wakeFd = undefined;
     process.removeListener('exit', end);
     ended.resolve();
   });
-  // A thread that sleeps in the kernel would keep the process from ending.
+  // A thread that sleeps in the kernel would prevent the process from exiting.
   process.once('exit', end);
 
   return {
@@ -80,7 +80,7 @@ export function createMemoryNotice({ log, crossed }: MemoryNoticeDeps): MemoryNo
       say({ kind: 'watch', watches });
     },
     close() {
-      // Waited for, from now on.
+      // From now on the process waits for the thread.
       worker.ref();
       end();
       return ended.promise;

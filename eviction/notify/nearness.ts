@@ -1,27 +1,29 @@
-/** When memory can run short next, for kernels that don't tell when use crosses a threshold. Pure.
- *  On cgroup v2 the only notice is that processes wait for memory, and where a threshold is above what the kernel needs
- *  itself nobody waits when it is crossed. So the nearer it is, the sooner it is looked at again. */
+/** Predicts when memory may cross a threshold, for kernels without notifications of crossings. Pure.
+ *  On cgroup v2 the only notification is that processes wait for memory, which does not happen at thresholds
+ *  above the reserves of the kernel. So the closer a threshold is, the sooner memory is checked again. */
 import { workingSet } from '../observe/memory.ts';
-import type { MemoryLook } from '../observe/observer.ts';
+import type { MemoryReading } from '../observe/observer.ts';
 import type { Signal } from '../signals.ts';
 import { leastAvailable, type Threshold } from '../thresholds.ts';
 
-/** How fast pods are thought to take memory. Whoever takes it faster is noticed by those who then wait for it. */
+/** Assumed maximum growth rate of pod memory. Faster growth is detected through the processes that then wait
+ *  for memory. */
 const BYTES_PER_MS = (256 * 2 ** 20) / 1000;
-/** Between two looks, in ms: with the end of a pod this is less than half a second, and looks are half a percent of a
- *  processor, while memory is as near to its threshold as this. */
+/** Minimum time between checks, in ms: including the eviction of a pod this is less than half a second, and
+ *  checks use half a percent of a CPU while memory is this close to a threshold. */
 const SOONEST_MS = 300;
 
-/** Time after the last look in ms; undefined where the kernel tells by itself, or nothing more can be crossed.
- *  Soft thresholds have time. */
+/** Returns the time after the last check in ms; undefined if the kernel notifies, or no threshold can be
+ *  crossed.
+ *  Soft thresholds are not urgent. */
 export function nextCrossingMs(
   thresholds: readonly Threshold[],
-  looks: ReadonlyMap<Signal, MemoryLook>,
+  readings: ReadonlyMap<Signal, MemoryReading>,
 ): number | undefined {
   const times = thresholds.flatMap((threshold) => {
-    const look = looks.get(threshold.signal);
-    if (look?.hierarchy.version !== 2 || !threshold.hard) return [];
-    const { capacityBytes, use } = look;
+    const reading = readings.get(threshold.signal);
+    if (reading?.hierarchy.version !== 2 || !threshold.hard) return [];
+    const { capacityBytes, use } = reading;
     const left = capacityBytes - workingSet(use) - leastAvailable(threshold, capacityBytes, false);
     return left < 0 ? [] : [Math.max(SOONEST_MS, left / BYTES_PER_MS)];
   });

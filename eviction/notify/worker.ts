@@ -1,5 +1,5 @@
-/** The program of the thread that waits for the kernel: sleeps in poll(2) until a watch fires or the agent has
- *  something to say. Nothing else can be done meanwhile, which is why it has a thread of its own.
+/** Program of the thread that waits for the kernel: sleeps in poll(2) until a watch fires or the agent sends
+ *  a message. The thread is blocked meanwhile, so it does nothing else.
  *  @see eventfd(2), poll(2), the kernel's cgroup-v1/memory and accounting/psi documents */
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { parentPort, receiveMessageOnPort } from 'node:worker_threads';
@@ -11,8 +11,8 @@ import type { MemoryWatch } from './watches.ts';
 const EFD_NONBLOCK_CLOEXEC = 0o2004000;
 const POLLIN = 1;
 const POLLPRI = 2;
-/** Asked of the kernel: so long waits in so long a time, in µs. It tells as soon as that is reached, and once in that time
- *  at most. The first is the shortest there is, and needs a privilege. */
+/** PSI triggers: stall time within a window, in µs. The kernel notifies as soon as it is reached, at most
+ *  once per window. The first is the shortest possible one, and needs a privilege. */
 const STALLS = ['some 50000 500000', 'some 100000 2000000'] as const;
 const POLL_ENTRY_BYTES = 8;
 const EVENTS_OFFSET = 6;
@@ -107,7 +107,7 @@ function runWaiter(port: NonNullable<typeof parentPort>): void {
     });
   }
 
-  /** @returns whether it goes on */
+  /** @returns whether to continue */
   function listen(): boolean {
     for (let heard = receiveMessageOnPort(port); heard !== undefined; heard = receiveMessageOnPort(port)) {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- both ends are this program

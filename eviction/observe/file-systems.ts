@@ -1,11 +1,12 @@
-/** Space on the file systems that pods and images lie on. Asks the file systems, and the runtime where images are. */
+/** Space of the file systems of pods and images, from the file systems and, for the location of images, the
+ *  runtime. */
 import type { Clock } from '#api/kit/clock.ts';
 
 /** Bytes and inodes. */
 export interface Space {
   readonly capacityBytes: number;
   readonly availableBytes: number;
-  /** 0 where the file system makes them as they are needed. */
+  /** 0 if the file system creates inodes dynamically. */
   readonly inodes: number;
   readonly inodesFree: number;
 }
@@ -13,23 +14,23 @@ export interface Space {
 export interface FileSystemsDeps {
   readonly clock: Clock;
   readonly spaceOf: (path: string) => Promise<Space>;
-  /** Number of the device that the path is on. */
+  /** Device number of the path. */
   readonly deviceOf: (path: string) => Promise<number>;
-  /** Folders that images lie in, as the runtime tells them. */
+  /** Image directories as reported by the runtime. */
   readonly imageFolders: (signal: AbortSignal) => Promise<readonly string[]>;
 }
 
 export interface FileSystems {
-  /** Of the root directory. @throws Error of the file system */
+  /** Space of the root directory. @throws Error of the file system */
   readonly nodeSpace: () => Promise<Space>;
-  /** Of the fullest of the file systems of images; undefined where the runtime doesn't tell which.
+  /** Space of the fullest image file system; undefined if the runtime does not report its location.
    *  @throws CriError, Error of the file system */
   readonly imageSpace: (signal: AbortSignal) => Promise<Space | undefined>;
-  /** Whether images were seen to lie on a file system of their own. */
+  /** Reports whether images are on a separate file system. */
   readonly imagesApart: () => boolean;
 }
 
-/** Runtimes count all images before they tell the folder, which stays the same for as long as they run. */
+/** Runtimes count all images before they report the directory, which does not change while they run. */
 const FOLDERS_KEPT_MS = 300_000;
 
 const shareFree = ({ capacityBytes, availableBytes }: Space): number =>
@@ -60,7 +61,7 @@ export function createFileSystems(
         const spaces = await Promise.all((await folders(signal)).map(spaceOf));
         return spaces.toSorted((one, other) => shareFree(one) - shareFree(other))[0];
       } catch (thrown) {
-        // The runtime may have been set up anew.
+        // The runtime may have been reconfigured.
         known = undefined;
         throw thrown;
       }

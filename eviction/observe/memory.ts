@@ -1,35 +1,35 @@
-/** Memory of a cgroup and of the whole machine, by the kernel's own numbers, for cgroup v1 and v2. What can be given
- *  back without harm, files that nobody reads, is not in use: that is the working set.
+/** Memory of a cgroup and of the machine, from kernel statistics of cgroup v1 and v2. Inactive files, which
+ *  can be reclaimed harmlessly, do not count as used: the result is the working set.
  *  @see the kernel's documents on cgroup v1 and v2; proc(5); upstream's memory signals, release 1.24 */
 import { join } from 'node:path';
 
-/** Text of a file; rejects where it is not there. */
+/** Returns the text of a file; rejects if it does not exist. */
 export type ReadText = (path: string) => Promise<string>;
 
-/** Where memory is counted. */
+/** Hierarchy with the memory controller. */
 export interface MemoryHierarchy {
   readonly version: 1 | 2;
   readonly mountPoint: string;
 }
 
 export interface MemoryUse {
-  /** Everything that is charged, and of that files that were not read for a while; bytes. */
+  /** Charged memory, and the part in inactive files; bytes. */
   readonly usageBytes: number;
   readonly inactiveFileBytes: number;
-  /** Undefined where there is no limit. */
+  /** Undefined without a limit. */
   readonly limitBytes: number | undefined;
 }
 
 export const workingSet = ({ usageBytes, inactiveFileBytes }: MemoryUse): number =>
   Math.max(0, usageBytes - inactiveFileBytes);
 
-/** v1 tells no limit as a number near the largest there is. */
+/** v1 represents no limit as a number near the maximum. */
 const NO_LIMIT = 2 ** 60;
 
 const unescape = (path: string): string =>
   path.replaceAll(/\\(\d{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 
-/** Finds where memory is counted in /proc/self/mountinfo. Beside a hierarchy of v1 for memory, that of v2 has none. */
+/** Finds the memory controller in /proc/self/mountinfo. Next to a v1 hierarchy for memory, v2 has none. */
 export function findMemoryHierarchy(mountinfo: string): MemoryHierarchy | undefined {
   let v2: MemoryHierarchy | undefined;
   for (const line of mountinfo.split('\n')) {
@@ -42,7 +42,7 @@ export function findMemoryHierarchy(mountinfo: string): MemoryHierarchy | undefi
   return v2;
 }
 
-/** The number behind a name in lines of both, in bytes. */
+/** Returns the value of a name, in bytes, for the line formats of both versions. */
 function numberAt(text: string, name: string): number | undefined {
   const found = new RegExp(`^${name}:?\\s+(\\d+)( kB)?$`, 'm').exec(text);
   return found === null ? undefined : Number(found[1]) * (found[2] === undefined ? 1 : 1024);
@@ -53,7 +53,7 @@ const limitIn = (text: string): number | undefined => {
   return Number.isFinite(limit) && limit < NO_LIMIT ? limit : undefined;
 };
 
-/** Use of a cgroup below the root. @throws Error of the file system where it is not there */
+/** Returns the usage of a cgroup below the root. @throws Error of the file system if it does not exist */
 export async function readCgroupMemory(
   { version, mountPoint }: MemoryHierarchy,
   path: string,
@@ -74,9 +74,9 @@ export async function readCgroupMemory(
   };
 }
 
-/** Use of the whole machine; its limit is all memory that there is. The root of v2 tells no use: there, and where
- *  memory is not counted at all, what is not free is in use.
- *  @throws Error where /proc does not tell how much there is */
+/** Returns the usage of the machine; its limit is the total memory. The root of v2 reports no usage: there,
+ *  and without a memory controller, all memory that is not free counts as used.
+ *  @throws Error if /proc has no total */
 export async function readNodeMemory(
   hierarchy: MemoryHierarchy | undefined,
   readText: ReadText,
@@ -84,12 +84,12 @@ export async function readNodeMemory(
   const meminfo = await readText('/proc/meminfo');
   const total = numberAt(meminfo, 'MemTotal');
   const free = numberAt(meminfo, 'MemFree');
-  if (total === undefined || free === undefined) throw new Error('/proc/meminfo does not tell the memory');
+  if (total === undefined || free === undefined) throw new Error('/proc/meminfo has no MemTotal or MemFree');
   if (hierarchy?.version === 1) {
     try {
       return { ...(await readCgroupMemory(hierarchy, '/', readText)), limitBytes: total };
     } catch {
-      // Not readable from where the agent runs: as without it.
+      // Not readable by the agent: same as without it.
     }
   }
   const inactiveFileBytes = numberAt(meminfo, 'Inactive\\(file\\)') ?? 0;

@@ -72,13 +72,13 @@ function setup(files: Readonly<Record<string, string>>, signals: readonly Signal
     },
     new Set(signals),
   );
-  const look = async (): Promise<Record<string, readonly number[]>> => {
+  const reading = async (): Promise<Record<string, readonly number[]>> => {
     const seen = await observer.observe(new AbortController().signal);
     return Object.fromEntries(
       [...seen].map(([name, { available, capacity }]) => [name, [available, capacity]]),
     );
   };
-  return { look, observer, warned, asked, fileSystems, spaces };
+  return { reading, observer, warned, asked, fileSystems, spaces };
 }
 
 const PROC = {
@@ -101,8 +101,8 @@ describe('createSignalObserver', () => {
       ...at('', 501 * KIB, '9223372036854771712'),
       ...at('/pods', 11 * KIB, '20480'),
     };
-    const { look, observer, warned, fileSystems } = setup(files);
-    expect(await look()).toEqual({
+    const { reading, observer, warned, fileSystems } = setup(files);
+    expect(await reading()).toEqual({
       'memory.available': [500 * KIB, 1000 * KIB],
       'allocatableMemory.available': [10 * KIB, 20 * KIB],
       'nodefs.available': [40, 100],
@@ -113,12 +113,12 @@ describe('createSignalObserver', () => {
     });
     expect(warned).toEqual([]);
     expect(fileSystems.imagesApart()).toBe(true);
-    expect(new Set(observer.memoryLooks().keys())).toEqual(
+    expect(new Set(observer.memoryReadings().keys())).toEqual(
       new Set(['memory.available', 'allocatableMemory.available']),
     );
   });
 
-  test('on cgroup v2 takes the whole machine from its own numbers, and knows pods without a limit', async () => {
+  test('on cgroup v2 measures the machine from /proc, and pods without a limit', async () => {
     const folder = '/sys/fs/cgroup/uni fied/pods';
     const files = {
       ...PROC,
@@ -127,21 +127,21 @@ describe('createSignalObserver', () => {
       [`${folder}/memory.max`]: 'max\n',
       [`${folder}/memory.stat`]: 'inactive_file 1\n',
     };
-    const { look } = setup(files, ['memory.available', 'allocatableMemory.available']);
-    expect(await look()).toEqual({ 'memory.available': [500 * KIB, 1000 * KIB] });
+    const { reading } = setup(files, ['memory.available', 'allocatableMemory.available']);
+    expect(await reading()).toEqual({ 'memory.available': [500 * KIB, 1000 * KIB] });
   });
 
-  test('measures nothing that no threshold is about', async () => {
-    const { look, asked } = setup(PROC, ['pid.available']);
-    expect(await look()).toEqual({ 'pid.available': [70, 100] });
+  test('measures no signal without a threshold', async () => {
+    const { reading, asked } = setup(PROC, ['pid.available']);
+    expect(await reading()).toEqual({ 'pid.available': [70, 100] });
     expect(asked).toEqual([]);
   });
 
-  test('leaves out what it cannot measure, and says so once', async () => {
-    const { look, warned, spaces } = setup(PROC, ['nodefs.available', 'pid.available']);
+  test('omits unmeasurable signals, and logs that once', async () => {
+    const { reading, warned, spaces } = setup(PROC, ['nodefs.available', 'pid.available']);
     delete spaces['/root'];
-    expect(await look()).toEqual({ 'pid.available': [70, 100] });
-    await look();
+    expect(await reading()).toEqual({ 'pid.available': [70, 100] });
+    await reading();
     expect(warned).toHaveLength(1);
   });
 });

@@ -1,5 +1,5 @@
-/** Measures the signals that thresholds watch: a few small files and calls, no walk and no other process. What can't
- *  be measured is left out, and told once. */
+/** Measures the signals of configured thresholds: a few small files and calls, without walking directories or
+ *  starting processes. A signal that cannot be measured is omitted, and logged once. */
 
 import { asError, type Clock } from '#api/kit/clock.ts';
 import { createListeners } from '#api/kit/listeners.ts';
@@ -22,12 +22,12 @@ export interface SignalObserverDeps {
   readonly log: Pick<Logger, 'warn'>;
   readonly readText: ReadText;
   readonly fileSystems: FileSystems;
-  /** The cgroup that all pods are in, in the hierarchies; undefined where they have none. */
+  /** Returns the parent cgroup of all pods, relative to the hierarchies; undefined without one. */
   readonly podsCgroup: () => string | undefined;
 }
 
-/** The memory of one cgroup as it was measured last. */
-export interface MemoryLook {
+/** Memory of one cgroup at the last measurement. */
+export interface MemoryReading {
   readonly hierarchy: MemoryHierarchy;
   readonly path: string;
   readonly use: MemoryUse;
@@ -35,11 +35,11 @@ export interface MemoryLook {
 }
 
 export interface SignalObserver {
-  /** Never rejects but with the signal's reason. */
+  /** Rejects only with the signal's reason. */
   readonly observe: (signal: AbortSignal) => Promise<Observations>;
-  /** By which the kernel can be asked to watch memory itself. */
-  readonly memoryLooks: () => ReadonlyMap<Signal, MemoryLook>;
-  /** Calls the listener after each time. @returns a function that ends this */
+  /** Returns the memory state from which kernel watches are derived. */
+  readonly memoryReadings: () => ReadonlyMap<Signal, MemoryReading>;
+  /** Calls the listener after each measurement. @returns a function that ends the subscription */
   readonly onObserved: (listener: () => void) => () => void;
 }
 
@@ -63,12 +63,12 @@ const amountsOfSpace = (fs: 'nodefs' | 'imagefs', space: Space): readonly (reado
     : []),
 ];
 
-/** @param signals those that thresholds are about; others are not measured */
+/** @param signals of the thresholds; others are not measured */
 export function createSignalObserver(deps: SignalObserverDeps, signals: ReadonlySet<Signal>): SignalObserver {
   const { clock, log, readText, fileSystems } = deps;
   const groups = new Set([...signals].map((signal) => GROUP_OF[signal]));
   const failing = new Set<Group>();
-  const looks = new Map<Signal, MemoryLook>();
+  const readings = new Map<Signal, MemoryReading>();
   const listeners = createListeners('eviction signals');
   let hierarchy: Promise<MemoryHierarchy | undefined> | undefined;
 
@@ -77,9 +77,9 @@ export function createSignalObserver(deps: SignalObserverDeps, signals: Readonly
     return hierarchy;
   }
 
-  function noteMemory(signal: Signal, look: MemoryLook): readonly [Signal, Amounts] {
-    looks.set(signal, look);
-    const { capacityBytes: capacity, use } = look;
+  function noteMemory(signal: Signal, reading: MemoryReading): readonly [Signal, Amounts] {
+    readings.set(signal, reading);
+    const { capacityBytes: capacity, use } = reading;
     return [signal, { capacity, available: Math.max(0, capacity - workingSet(use)) }];
   }
 
@@ -100,8 +100,8 @@ export function createSignalObserver(deps: SignalObserverDeps, signals: Readonly
       const use = await readCgroupMemory(found, path, readText);
       const { limitBytes } = use;
       if (limitBytes === undefined) return [];
-      const look = { hierarchy: found, path, use, capacityBytes: limitBytes };
-      return [noteMemory('allocatableMemory.available', look)];
+      const reading = { hierarchy: found, path, use, capacityBytes: limitBytes };
+      return [noteMemory('allocatableMemory.available', reading)];
     },
     nodefs: async () => amountsOfSpace('nodefs', await fileSystems.nodeSpace()),
     async imagefs(signal) {
@@ -127,14 +127,15 @@ export function createSignalObserver(deps: SignalObserverDeps, signals: Readonly
         .map(([name, { available, capacity }]) => [name, { available, capacity, atMs }] as const);
     } catch (thrown) {
       signal.throwIfAborted();
-      if (!failing.has(group)) log.warn({ err: asError(thrown), of: group }, 'Signals could not be measured');
+      if (!failing.has(group))
+        log.warn({ err: asError(thrown), of: group }, 'Failed to measure eviction signals');
       failing.add(group);
       return [];
     }
   }
 
   return {
-    memoryLooks: () => looks,
+    memoryReadings: () => readings,
     onObserved(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

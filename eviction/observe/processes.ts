@@ -1,4 +1,4 @@
-/** How many more processes and threads the machine can have. @see proc(5), sysctl kernel/pid_max, threads-max */
+/** Available process and thread IDs of the machine. @see proc(5), sysctl kernel/pid_max, threads-max */
 import type { ReadText } from './memory.ts';
 
 export interface ProcessNumbers {
@@ -6,9 +6,9 @@ export interface ProcessNumbers {
   readonly available: number;
 }
 
-/** Every thread takes a number, whoever has it. Pure.
- *  @param loadavg text of /proc/loadavg, whose fourth word is `<runnable>/<all>`
- *  @returns undefined where the texts don't tell */
+/** Every thread uses an ID. Pure.
+ *  @param loadavg content of /proc/loadavg, whose fourth field is `<runnable>/<all>`
+ *  @returns undefined if the texts are malformed */
 export function processNumbers(
   pidMax: string,
   threadsMax: string,

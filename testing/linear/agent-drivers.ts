@@ -1,29 +1,29 @@
-/** What reads texts in `agent` and `volumes`. */
+/** Drivers of text readers in `agent` and `volumes`. */
 import { parseWatchEvent } from '#agent/api-client/watch-events.ts';
 import { parseOomKill } from '#agent/cgroups/oom/kernel-message.ts';
-import { decideExecFailure } from '#agent/cli/exec-failure.ts';
-import { printable } from '#agent/cli/table.ts';
-import { matchesRegistryKey, matchPatternFault } from '#agent/images/credentials.ts';
+import { decideExecFailure } from '#agent/cli/commands/exec-failure.ts';
+import { printable } from '#agent/cli/views/table.ts';
+import { matchesRegistryKey, matchPatternError } from '#agent/images/credentials.ts';
 import { parseDockerConfig } from '#agent/images/docker-config.ts';
 import { parseImageReference } from '#agent/images/reference.ts';
 import { parseCriLine, parseLogTime } from '#agent/logs/cri-line.ts';
 import { createLogFormatter } from '#agent/logs/format.ts';
-import { countCpus } from '#agent/registration/machine/cpu-list.ts';
-import { osImageOf } from '#agent/registration/machine/os-release.ts';
-import { parseCpuSet } from '#agent/resources/cpu/cpu-set.ts';
+import { countCpus } from '#agent/machine/cpu-list.ts';
+import { parseCpuSet } from '#agent/machine/cpu-set.ts';
+import { osImageOf } from '#agent/machine/os-release.ts';
 import { expandVariables } from '#agent/runtime/config/expand.ts';
 import { parseResolvConf } from '#agent/runtime/config/resolv-conf.ts';
 import { parseHierarchies, placeOf } from '#agent/server/node/stats/cgroups/places.ts';
 import { parseThreads } from '#agent/server/node/stats/proc.ts';
-import { createApiProtobuf } from '#api/codec/api-protobuf.ts';
+import { createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
+import { checkPayload } from '#volumes/files/payload.ts';
 import { parseDiscovered } from '#volumes/iscsi/discovery.ts';
-import { parseMountInfo } from '#volumes/mountinfo.ts';
-import { checkPayload } from '#volumes/payload.ts';
+import { parseMountInfo } from '#volumes/mount/mountinfo.ts';
 import { type Driver, STRING_PUMPS } from './driver.ts';
 
-const words = VOCABULARIES.kubernetes;
-const protobuf = createApiProtobuf(words);
+const vocabulary = VOCABULARIES.kubernetes;
+const protobuf = createApiProtobuf(vocabulary);
 
 export const AGENT_DRIVERS: readonly Driver[] = [
   {
@@ -32,7 +32,7 @@ export const AGENT_DRIVERS: readonly Driver[] = [
       'api-machinery/codec/protobuf/reader.ts',
       'api-machinery/codec/protobuf/writer.ts',
       'api-machinery/codec/protobuf/table.ts',
-      'api-machinery/codec/api-protobuf/envelope.ts',
+      'api-machinery/protobuf/envelope.ts',
     ],
     run(text) {
       const object = protobuf.decodeMessage('core/v1.ConfigMap', Buffer.from(text, 'latin1'));
@@ -49,7 +49,7 @@ export const AGENT_DRIVERS: readonly Driver[] = [
   },
   {
     name: 'failures of commands',
-    covers: ['agent/cli/exec-failure.ts'],
+    covers: ['agent/cli/commands/exec-failure.ts'],
     run: decideExecFailure,
     frames: [['exec: "', '": permission denied']],
     pumps: ['exec: "0": ', 'exec a: ', 'executable file `a', '": stat ', ': '],
@@ -71,12 +71,12 @@ export const AGENT_DRIVERS: readonly Driver[] = [
     pumps: STRING_PUMPS,
     fairNs: 300,
   },
-  { name: 'cells for people', covers: ['agent/cli/table.ts'], run: printable, fairNs: 400 },
+  { name: 'cells for humans', covers: ['agent/cli/views/table.ts'], run: printable, fairNs: 400 },
   {
     name: 'registry patterns',
     covers: ['agent/images/credentials.ts'],
     run: (text) => [
-      matchPatternFault(text),
+      matchPatternError(text),
       matchesRegistryKey(text, 'aaaaaaaa.example.com/a'),
       matchesRegistryKey('*.example.com', text),
     ],
@@ -136,15 +136,15 @@ export const AGENT_DRIVERS: readonly Driver[] = [
     fairNs: 400,
   },
   {
-    name: 'lists of processors',
-    covers: ['agent/registration/machine/cpu-list.ts'],
+    name: 'lists of CPUs',
+    covers: ['agent/machine/cpu-list.ts'],
     run: (text) => [countCpus(text), parseCpuSet(text)],
     pumps: ['1,', '1-2,'],
     fairNs: 500,
   },
   {
     name: 'os-release',
-    covers: ['agent/registration/machine/os-release.ts'],
+    covers: ['agent/machine/os-release.ts'],
     run: osImageOf,
     frames: [
       ['NAME="', '"'],
@@ -178,7 +178,7 @@ export const AGENT_DRIVERS: readonly Driver[] = [
   },
   {
     name: 'mount tables',
-    covers: ['volumes/mountinfo.ts'],
+    covers: ['volumes/mount/mountinfo.ts'],
     run: parseMountInfo,
     frames: [
       ['29 23 0:26 / /a rw ', ' - ext4 /dev/a rw'],
@@ -196,7 +196,7 @@ export const AGENT_DRIVERS: readonly Driver[] = [
   },
   {
     name: 'paths of files',
-    covers: ['volumes/payload.ts'],
+    covers: ['volumes/files/payload.ts'],
     run: (text) => checkPayload(new Map([[text, { mode: 420, data: Buffer.alloc(0) }]])),
     pumps: ['a/', './', '../', '//'],
     longest: 1024 * 1024,

@@ -1,11 +1,13 @@
-/** What reads texts in `api-machinery`. */
-import { createApiProtobuf } from '#api/codec/api-protobuf.ts';
+/** Drivers of text readers in `api-machinery`. */
+
 import { parseDocuments } from '#api/codec/documents.ts';
 import { embeddedText, sortedMembers } from '#api/codec/embedded-text.ts';
 import { findDuplicates, parseJson, parseJsonStream } from '#api/codec/json.ts';
 import { parseJsonBytes } from '#api/codec/json-bytes.ts';
 import { parseJsonInSteps } from '#api/codec/json-list.ts';
+import { readJsonSlices } from '#api/codec/json-slices.ts';
 import { parseJsonText } from '#api/codec/json-text.ts';
+import { hasLongNumber } from '#api/codec/long-numbers.ts';
 import { type GlobPart, matchesGlob } from '#api/kit/glob.ts';
 import { trimEnd } from '#api/kit/trim-end.ts';
 import { parseCron } from '#api/meta/cron.ts';
@@ -25,6 +27,7 @@ import { parseQuantity } from '#api/meta/quantity.ts';
 import { formatLabelSelector, parseLabelSelector } from '#api/meta/selectors.ts';
 import { parseTimeNanos } from '#api/meta/time.ts';
 import { parsePem } from '#api/pki/pem.ts';
+import { createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import { decodeScalar } from '#api/schema/decode-scalar.ts';
 import { imageTag } from '#api/schema/default-conditions.ts';
 import { extractField } from '#api/schema/field-ref.ts';
@@ -33,8 +36,8 @@ import { decodeHeaderBlock } from '#api/spdy/headers.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { type Driver, STRING_PUMPS, steps } from './driver.ts';
 
-const words = VOCABULARIES.kubernetes;
-const protobuf = createApiProtobuf(words);
+const vocabulary = VOCABULARIES.kubernetes;
+const protobuf = createApiProtobuf(vocabulary);
 const list = (text: string): Buffer => Buffer.from(`{"items":[${text}],"kind":"L"}`);
 const JSON_FRAMES = [
   ['{"a":"', '"}'],
@@ -44,12 +47,12 @@ const JSON_FRAMES = [
   ['[', '1]'],
   ['{"metadata":{"annotations":{"a":"', '"}}}'],
 ] as const;
-/** Parts that make a matcher try again as often as it can. */
+/** Parts that make a matcher backtrack as often as possible. */
 const STARS: readonly GlobPart[] = Array.from({ length: 64 }, (_, index) =>
   index % 2 === 0 ? 'any' : (character: string) => character === 'a',
 );
 
-/** Of a block of SPDY's headers. */
+/** Part of a SPDY header block. */
 const NAME_AND_VALUE = '\0\0\0\u0001a\0\0\0\u0001b';
 
 export const API_DRIVERS: readonly Driver[] = [
@@ -66,6 +69,21 @@ export const API_DRIVERS: readonly Driver[] = [
     frames: JSON_FRAMES,
     pumps: STRING_PUMPS,
     fairNs: 250,
+  },
+  {
+    name: 'long numbers in JSON',
+    covers: ['api-machinery/codec/long-numbers.ts'],
+    run: hasLongNumber,
+    frames: [...JSON_FRAMES, ['"', '"'], ['a', '']],
+    pumps: ['1', '1234567890123456 ', 'a12345678901234567', '"123456789012345678"', 'aaaaaaaaaaaaaaa1', '-1'],
+  },
+  {
+    name: 'JSON of long numbers',
+    covers: ['api-machinery/codec/json.ts', 'api-machinery/codec/long-numbers.ts'],
+    run: parseJsonText,
+    frames: [['[', '1]']],
+    pumps: ['9007199254740993,', '1', '9223372036854775808,'],
+    fairNs: 500,
   },
   {
     name: 'JSON with places',
@@ -86,6 +104,14 @@ export const API_DRIVERS: readonly Driver[] = [
     name: 'JSON bodies',
     covers: ['api-machinery/codec/json-bytes.ts', 'api-machinery/codec/limits.ts'],
     run: (text) => parseJsonBytes(Buffer.from(text)),
+    frames: JSON_FRAMES,
+    pumps: STRING_PUMPS,
+    fairNs: 500,
+  },
+  {
+    name: 'JSON bodies in slices',
+    covers: ['api-machinery/codec/json-slices.ts'],
+    run: (text) => [...readJsonSlices(Buffer.from(text))],
     frames: JSON_FRAMES,
     pumps: STRING_PUMPS,
     fairNs: 500,
@@ -117,7 +143,7 @@ export const API_DRIVERS: readonly Driver[] = [
       ['{"a":"', '"}'],
     ],
     pumps: ['a: b\n', '- a\n', 'a: {b: c}\n', '\\\\', '"\n', '# a\n', '&a a: *a\n', ' a'],
-    // The library takes so long; the API server reads longer texts on another thread, for a limited time.
+    // The library is this slow; the API server reads longer texts on another thread with a timeout.
     fairNs: 20_000,
     longest: 4096,
   },
@@ -262,7 +288,7 @@ export const API_DRIVERS: readonly Driver[] = [
         { metadata: { name: 'a', labels: { a: text }, annotations: { b: text } } },
         'metadata.labels',
       ),
-    // All annotations of an object together.
+    // Limit of all annotations of an object together.
     longest: 256 * 1024,
     fairNs: 1500,
   },

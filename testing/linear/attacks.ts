@@ -1,21 +1,22 @@
-/** Texts that make a regular expression work as much as it can: for each part that may repeat, what leads to it, what
- *  it repeats, and an end at which it fails. Whatever a matcher tries anew at many places shows in one of them. */
+/** Texts that make a regular expression work as hard as possible: for each repeatable part, a prefix that
+ *  leads to it, repetitions, and an end at which it fails. Every kind of repeated matching shows in one of
+ *  them. */
 import { type PatternNode, readPattern } from './pattern-syntax.ts';
 
-/** A text of any length: `head`, `pump` over and over, `tail`. */
+/** A text of any length: `head`, repeated `pump`, `tail`. */
 export interface Attack {
   readonly head: string;
   readonly pump: string;
   readonly tail: string;
 }
 
-/** The attack as long as that, in one piece: the engine puts pieces together when they are first looked at. */
+/** Returns the attack with that length, flattened: the engine joins pieces when they are first read. */
 export function attackText({ head, pump, tail }: Attack, length: number): string {
   const text = head + pump.repeat(Math.ceil(length / pump.length)) + tail;
   return text.charCodeAt(text.length - 1) < 0 ? '' : text;
 }
 
-/** Printable ones, spaces, and some that programs forget. */
+/** Printable characters, spaces, and some that programs forget. */
 const CHARACTERS: readonly string[] = [
   ...Array.from({ length: 95 }, (_, index) => String.fromCharCode(index + 32)),
   '\n',
@@ -30,17 +31,17 @@ const CHARACTERS: readonly string[] = [
   '\ud800',
   '一',
 ];
-/** Repeats that stay below this need no attack. */
+/** Repeats below this bound need no attack. */
 const MANY = 16;
 
 type Choose = (source: string) => readonly string[];
 
-/** One character of every kind that the pattern can tell from others. */
+/** Returns one character of every kind that the pattern can distinguish. */
 function alphabetOf(sets: readonly string[], choose: Choose): readonly string[] {
   const kinds = new Map<string, string>();
   for (const character of CHARACTERS) {
     const kind = sets.map((set) => (choose(set).includes(character) ? '1' : '0')).join('');
-    // Letters and digits rather than what stands before them.
+    // Prefers letters and digits.
     if (!kinds.has(kind) || /^[a-z0-9]$/.test(character)) kinds.set(kind, character);
   }
   return [...kinds.values()];
@@ -58,7 +59,7 @@ function setsOf(node: PatternNode): readonly string[] {
     case 'group':
       return setsOf(node.part);
     case 'empty':
-      return node.looked === undefined ? [] : setsOf(node.looked);
+      return node.lookaround === undefined ? [] : setsOf(node.lookaround);
     case 'back':
       return [];
     default:
@@ -69,7 +70,7 @@ function setsOf(node: PatternNode): readonly string[] {
 interface Place {
   /** A text that leads to the repeated part. */
   readonly head: string;
-  /** Texts of one round of it. */
+  /** Texts of one repetition. */
   readonly rounds: readonly string[];
 }
 
@@ -82,7 +83,7 @@ class Writer {
     this.#choose = choose;
   }
 
-  /** Some texts that the node matches, the plainest first; notes the places where `head` leads to a repeat. */
+  /** Returns some texts that the node matches, the plainest first; records where `head` leads to a repeat. */
   write(node: PatternNode, head: string): readonly string[] {
     switch (node.kind) {
       case 'set':
@@ -107,7 +108,7 @@ class Writer {
       case 'back':
         return [this.#groups.get(node.name) ?? ''];
       case 'empty':
-        if (node.looked !== undefined) this.write(node.looked, head);
+        if (node.lookaround !== undefined) this.write(node.lookaround, head);
         return [''];
       default:
         return node satisfies never;
@@ -123,7 +124,7 @@ class Writer {
   }
 }
 
-/** Attacks on the pattern; none for one that never reads more than a few characters from where it begins. */
+/** Returns attacks on the pattern; none if it never reads more than a few characters from its start. */
 export function attacksOn(pattern: RegExp): readonly Attack[] {
   const members = new Map<string, readonly string[]>();
   const flags = pattern.flags.replaceAll(/[gmyd]/g, '');
@@ -144,7 +145,7 @@ export function attacksOn(pattern: RegExp): readonly Attack[] {
   const whole = writer.write(tree, '');
   const heads = new Set(['', ...writer.places.map(({ head }) => head)]);
   const rounds = [...writer.places.flatMap((place) => place.rounds), ...whole, ...heads];
-  // Where each line may begin anew, each round is a line.
+  // If each line may start a match, each repetition is a line.
   const lines = pattern.multiline ? rounds.map((round) => `${round}\n`) : [];
   const pumps = new Set([...alphabet, ...rounds, ...lines, ...pairs(alphabet)]);
   pumps.delete('');
@@ -154,7 +155,7 @@ export function attacksOn(pattern: RegExp): readonly Attack[] {
   );
 }
 
-/** Of many kinds of character, not all pairs. */
+/** With many kinds of characters, not all pairs. */
 function pairs(alphabet: readonly string[]): readonly string[] {
   const some = alphabet.slice(0, 8);
   return some.flatMap((first) => some.filter((second) => second !== first).map((second) => first + second));

@@ -1,4 +1,4 @@
-/** Regular expressions that production code puts together, by file and expression. */
+/** Regular expressions that production code builds at run time, by file and expression. */
 
 export type Computed = { readonly examples: readonly RegExp[] } | { readonly reason: string };
 
@@ -19,12 +19,12 @@ export const COMPUTED: Readonly<Record<string, Computed>> = {
     {
       examples: [/\/\x65xt4\.ko(?:\.\w+)?(?:[:\n]|$)/],
     },
-  "control-plane-lite/custom/formats.ts: new RegExp(`^[0-9a-f]{8}-?[0-9a-f]{4}-?${version}[0-9a-f]{3}-?${variant}[0-9a-f]{3}-?[0-9a-f]{12}$`, 'i')":
+  "control-plane-lite/custom/schema/formats.ts: new RegExp(`^[0-9a-f]{8}-?[0-9a-f]{4}-?${version}[0-9a-f]{3}-?${variant}[0-9a-f]{3}-?[0-9a-f]{12}$`, 'i')":
     { examples: [/^[0-9a-f]{8}-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}$/i] },
-  'control-plane-lite/custom/formats.ts: new RegExp(`^rgb\\\\(${RGB},${RGB},${RGB}\\\\)$`)': {
+  'control-plane-lite/custom/schema/formats.ts: new RegExp(`^rgb\\\\(${RGB},${RGB},${RGB}\\\\)$`)': {
     examples: [new RegExp(`^rgb\\(${RGB},${RGB},${RGB}\\)$`)],
   },
-  "control-plane-lite/custom/pattern/char-set.ts: new RegExp(source, 'u')": {
+  "control-plane-lite/custom/schema/pattern/char-set.ts: new RegExp(source, 'u')": {
     reason: 'one class of characters, tried on one character',
   },
 };

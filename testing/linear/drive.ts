@@ -1,8 +1,8 @@
-/** Runs a driver on all texts that may hurt it, and says where its time grows out of proportion. */
+/** Runs a driver on all hostile texts, and reports where its time grows faster than its input. */
 import type { Driver } from './driver.ts';
 import { findSteepGrowth, LONGEST, leastMs, nsPerCharacter, type Prepare } from './growth.ts';
 
-/** Special characters alone, and what programs have stumbled over. */
+/** Single special characters, and texts that programs have had problems with. */
 const PUMPS: readonly string[] = [
   ...Array.from('!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~ \n\t0a'),
   '\r\n',
@@ -33,7 +33,7 @@ const PUMPS: readonly string[] = [
   '==',
 ];
 const SHORT = 8192;
-/** Where growth shows, of whatever is slow. */
+/** Length at which the growth of slow work becomes visible. */
 const MEDIUM = 131_072;
 const FAIR_NS = 100;
 
@@ -41,20 +41,20 @@ const prepareFor =
   ({ run }: Driver, [head, tail]: readonly [string, string], pump: string): Prepare =>
   (length) => {
     const text = head + pump.repeat(Math.ceil(length / pump.length)) + tail;
-    // In one piece, as what comes from outside.
+    // Flattened, like external input.
     const whole = Buffer.from(text, 'utf16le').toString('utf16le');
     return () => {
       try {
         return run(whole);
       } catch {
-        // That most of them are refused is not the question here.
+        // Rejections are irrelevant here.
         return undefined;
       }
     };
   };
 
-/** Whether a driver reads at least one of its texts to the end: one that refuses all of them at their first character
- *  tries nothing. */
+/** Reports whether a driver reads at least one of its texts to the end: one that rejects all of them at
+ *  the first character tests nothing. */
 export function readsSome({ run, frames = [], pumps = [] }: Driver): boolean {
   const whole = ['', ...frames.map(([head, tail]) => head + tail)];
   const texts = [
@@ -74,7 +74,7 @@ export function readsSome({ run, frames = [], pumps = [] }: Driver): boolean {
   });
 }
 
-/** What a driver does not withstand. */
+/** Returns the texts on which a driver is too slow. */
 export function weaknessesOf(driver: Driver): readonly string[] {
   const { frames = [], pumps = [], fairNs = FAIR_NS, longest = LONGEST } = driver;
   const length = Math.min(SHORT, longest);
@@ -104,7 +104,7 @@ export function weaknessesOf(driver: Driver): readonly string[] {
     }
   }
   if (weak.length > 0 || worst === undefined || longest <= SHORT) return weak;
-  // The longest text is read when one that is not so long has shown that it ends.
+  // The longest text is read only after a shorter one has finished in time.
   const isFair = [longest / 16, longest].every(
     (long) => nsPerCharacter({ length: long, ms: leastMs(worst.prepare(long), 1) }) <= fairNs,
   );

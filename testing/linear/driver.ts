@@ -1,23 +1,23 @@
-/** What a driver of a reader of texts is, and texts that hurt more than one of them. */
+/** Contract of a driver of a text reader, and hostile texts shared by several drivers. */
 
 export interface Driver {
   readonly name: string;
   /** Files whose scanners it runs. */
   readonly covers: readonly string[];
   readonly run: (text: string) => unknown;
-  /** What may stand around the text that grows, besides nothing. */
+  /** Texts around the growing text, besides none. */
   readonly frames?: readonly (readonly [head: string, tail: string])[];
-  /** More texts that grow, besides the usual ones. */
+  /** Additional growing texts. */
   readonly pumps?: readonly string[];
-  /** No text made here is one that it reads to the end. */
+  /** It reads none of the generated texts to the end. */
   readonly refusesAll?: boolean;
-  /** Nanoseconds that a character may take in any case; 100 unless given. */
+  /** Allowed nanoseconds per character in any case; 100 by default. */
   readonly fairNs?: number;
-  /** Longest text; as long as a body unless given, where longer ones are refused before they are read. */
+  /** Length limit, if longer texts are rejected before they are read; that of a request body by default. */
   readonly longest?: number;
 }
 
-/** What escapes may do to a reader of JSON. */
+/** Escapes for readers of JSON. */
 export const STRING_PUMPS: readonly string[] = [
   '\\\\',
   '\\"',

@@ -6,26 +6,26 @@ import { PLANE_DRIVERS } from './plane-drivers.ts';
 
 export const DRIVERS: readonly Driver[] = [...API_DRIVERS, ...AGENT_DRIVERS, ...PLANE_DRIVERS];
 
-/** Files whose scanners see nothing from outside, no texts, or texts of a bounded length. */
+/** Files whose scanners read no external input, no texts, or texts of bounded length. */
 export const EXCUSED: Readonly<Record<string, string>> = {
   'agent/config/validate/reservations.ts': "the administrator's configuration; a list split at its commas",
   'agent/dbus/connection.ts': "messages of the machine's own bus, which bounds them",
   'agent/dbus/read.ts': "messages of the machine's own bus, which bounds them",
   'agent/dbus/write.ts': 'encodes calls that the agent makes',
-  'agent/logs/tail-offset.ts': 'blocks of 64 KiB, of whose lines at most 128 bytes are looked at',
+  'agent/logs/tail-offset.ts': 'blocks of 64 KiB, of whose lines at most 128 bytes are inspected',
   'agent/logs/tail.ts': 'at most 128 KiB, split at line ends',
-  'agent/server/node/stats/cadvisor-look.ts': 'the text of a device in sysfs, a few lines',
+  'agent/server/node/stats/cadvisor-data.ts': 'the text of a device in sysfs, a few lines',
   'api-machinery/pki/certificate.ts': 'writes the bits of a key usage',
   'api-machinery/schema/validation/env.ts': 'members of an object, not of a text',
   'api-machinery/spdy/stream.ts': 'cuts what is sent into pieces of a fixed size',
-  'control-plane-lite/cache/fan-out.ts': 'a list of changes, handed out in turns',
-  'control-plane-lite/cache/history.ts': 'a list of changes, cut when half of it is old',
-  'control-plane-lite/cache/keeper.ts': 'a list of objects, cut when half of it is old',
-  'control-plane-lite/cache/retention.ts': 'a list of marks, one for some seconds',
-  'control-plane-lite/cache/tree.ts': 'keys of the store, made of names',
-  'control-plane-lite/cache/unclaimed.ts': 'a list of changes of bounded length',
+  'control-plane-lite/cache/watch/fan-out.ts': 'a list of changes, handed out in turns',
+  'control-plane-lite/cache/state/history.ts': 'a list of changes, cut when half of it is old',
+  'control-plane-lite/cache/state/lru-budget.ts': 'a list of objects, cut when half of it is old',
+  'control-plane-lite/cache/state/retention.ts': 'a list of marks, one for some seconds',
+  'control-plane-lite/cache/router.ts': 'keys of the store, made of names',
+  'control-plane-lite/cache/state/unowned.ts': 'a list of changes of bounded length',
   'control-plane-lite/content/deferred-watch.ts': 'encoded events, split at line ends',
-  'control-plane-lite/http/side-by-side.ts': 'a list of requests',
+  'control-plane-lite/http/limits/request-batches.ts': 'a list of requests',
   'control-plane-lite/resources/core/service-defaults.ts': 'a list of at most two families',
   'control-plane-lite/store/embedded/write-queue.ts': 'a list of writes',
   'cri-proto/streaming/websocket-command.ts': 'the first byte of a message',

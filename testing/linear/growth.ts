@@ -1,25 +1,26 @@
-/** How the time of some work grows with the length of its input. Counts the processor time of this thread alone, so
- *  that what else the machine does, the collector's helpers included, doesn't show. */
+/** Growth of the time of some work with the length of its input. Counts only the CPU time of this thread,
+ *  so that other work of the machine, including garbage collection helpers, is ignored. */
 
-/** Makes an input of about that length, and returns the work on it, which alone is measured. */
+/** Creates an input of about that length, and returns the work on it, which alone is measured. */
 export type Prepare = (length: number) => () => unknown;
 
 export interface GrowthOptions {
   readonly from?: number;
   readonly to?: number;
-  /** Nanoseconds for a character below which nothing is steep: the machine's caches and its other work change the times
-   *  of a fast scan by more than the growth allowed. What grows faster than its input is slower for long ones. */
+  /** Nanoseconds per character below which nothing counts as steep: caches and other work of the machine
+   *  change the times of a fast scan by more than the allowed growth. Superlinear work is slower for long
+   *  inputs. */
   readonly fastNs?: number;
 }
 
 const FAST_NS = 200;
 
-/** As much as the API server reads of a body. */
+/** Maximum size of a request body of the API server. */
 export const LONGEST: number = 3 * 1024 * 1024;
 const SHORTEST = 1024;
-/** Times below are mostly the clock's. */
+/** Shorter times are mostly clock noise. */
 const MEASURABLE_MS = 1;
-const MOST_PER_DOUBLING = 2.5;
+const MAX_PER_DOUBLING = 2.5;
 /** Linear work on the longest input takes a fraction of it. */
 const FAR_TOO_LONG_MS = 1500;
 const ATTEMPTS = 3;
@@ -29,7 +30,7 @@ function threadMs(): number {
   return (user + system) / 1000;
 }
 
-/** The least processor time of some runs, few where they are long. */
+/** Returns the minimum CPU time of some runs, fewer if they are long. */
 export function leastMs(work: () => unknown, runs = 2): number {
   let least = Number.POSITIVE_INFINITY;
   for (let run = 0; run < runs; run += 1) {
@@ -41,8 +42,9 @@ export function leastMs(work: () => unknown, runs = 2): number {
   return least;
 }
 
-/** Doubles the length until the longest. @returns what grew faster than it may: more than 2.5 times per doubling, twice
- *  in a row, so that a step (a cache that is full, a collection) is not taken for growth; `undefined` if nothing did */
+/** Doubles the length up to the longest. @returns growth that exceeds the limit: more than 2.5 times per
+ *  doubling, twice in a row, so that a single step (a full cache, a collection) does not count;
+ *  `undefined` if there was none */
 export function findSteepGrowth(prepare: Prepare, options: GrowthOptions = {}): string | undefined {
   const { from = SHORTEST, to = LONGEST, fastNs = FAST_NS } = options;
   const times: { readonly length: number; readonly ms: number }[] = [];
@@ -66,13 +68,13 @@ export interface Measured {
 
 export const nsPerCharacter = ({ length, ms }: Measured): number => (ms * 1e6) / length;
 
-/** Whether the time grew faster than it may. */
+/** Reports whether the time grew faster than allowed. */
 const isSteep = (first: Measured, last: Measured, fastNs: number): boolean =>
   first.ms >= MEASURABLE_MS &&
   nsPerCharacter(last) > fastNs &&
-  Math.log(last.ms / first.ms) > Math.log(MOST_PER_DOUBLING) * Math.log2(last.length / first.length);
+  Math.log(last.ms / first.ms) > Math.log(MAX_PER_DOUBLING) * Math.log2(last.length / first.length);
 
-/** A machine that is busy makes times longer, never shorter: the least of several counts. */
+/** A busy machine makes times longer, never shorter: use the minimum of several runs. */
 function measureAgain(prepare: Prepare, first: Measured, last: Measured, fastNs: number): string | undefined {
   let [short, long] = [first, last];
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {

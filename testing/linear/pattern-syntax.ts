@@ -1,16 +1,16 @@
-/** Regular expressions as trees, as far as it takes to write texts that they match. Reads what the engine has accepted
- *  already, so nothing is checked. */
+/** Regular expressions as trees, as far as needed to generate matching texts. Reads patterns that the
+ *  engine has accepted, so nothing is validated. */
 
 export type PatternNode =
-  /** One character out of a set, in the pattern's own words. */
+  /** One character of a set, in the pattern's own syntax. */
   | { readonly kind: 'set'; readonly source: string }
   | { readonly kind: 'sequence'; readonly parts: readonly PatternNode[] }
   | { readonly kind: 'choice'; readonly options: readonly PatternNode[] }
   | { readonly kind: 'repeat'; readonly part: PatternNode; readonly min: number; readonly max: number }
   | { readonly kind: 'group'; readonly part: PatternNode; readonly names: readonly string[] }
   | { readonly kind: 'back'; readonly name: string }
-  /** Looks around, and whatever else has no width. */
-  | { readonly kind: 'empty'; readonly looked?: PatternNode };
+  /** Lookarounds, and other parts without width. */
+  | { readonly kind: 'empty'; readonly lookaround?: PatternNode };
 
 const ESCAPES: readonly RegExp[] = [
   /\\k<([^>]+)>/y,
@@ -95,17 +95,17 @@ class PatternReader {
   }
 
   #group(): PatternNode {
-    const [, plain, look, name] = this.#take(GROUP) ?? [];
+    const [, plain, lookaround, name] = this.#take(GROUP) ?? [];
     const names: string[] = [];
-    if (plain === undefined && look === undefined) {
+    if (plain === undefined && lookaround === undefined) {
       this.#groups += 1;
       names.push(String(this.#groups), ...(name === undefined ? [] : [name]));
     }
     const part = this.choice();
     this.#at += 1;
-    return look === undefined ? { kind: 'group', part, names } : { kind: 'empty', looked: part };
+    return lookaround === undefined ? { kind: 'group', part, names } : { kind: 'empty', lookaround: part };
   }
 }
 
-/** The tree of a pattern. */
+/** Returns the tree of a pattern. */
 export const readPattern = (source: string): PatternNode => new PatternReader(source).choice();

@@ -1,26 +1,28 @@
-/** What reads texts in `control-plane-lite`. */
+/** Drivers of text readers in `control-plane-lite`. */
 import { canonicalElement, compareElements } from '#plane/apply/path-element.ts';
 import { readToken } from '#plane/authn/service-account/jwt.ts';
 import { parseTokenFile } from '#plane/authn/token-file.ts';
-import { decodeContinue } from '#plane/cache/continue-token.ts';
-import { compareKeys } from '#plane/cache/keys.ts';
-import { scanLabels, toStored, withRevision } from '#plane/cache/stored-form.ts';
+import { decodeContinue } from '#plane/cache/list/continue-token.ts';
+import { compareKeys } from '#plane/cache/state/keys.ts';
+import { scanLabels, toStored, withRevision } from '#plane/cache/state/stored-form.ts';
 import { parseAccept } from '#plane/content/negotiation.ts';
 import { parseIndexes } from '#plane/controllers/job/indexes.ts';
 import { hashWord } from '#plane/controllers/workloads-kit/template-hash.ts';
-import { formatOf } from '#plane/custom/formats.ts';
-import { compilePattern, measurePattern } from '#plane/custom/pattern/compile.ts';
-import { acceptsGzip } from '#plane/http/accept-encoding.ts';
-import { readSubprotocols } from '#plane/http/authentication.ts';
-import { LinkRewriter, rewriteLink } from '#plane/http/html-links.ts';
-import { readImpersonation } from '#plane/http/impersonation.ts';
-import { parseRequestInfo, splitTarget } from '#plane/http/request-info.ts';
-import { createRouter } from '#plane/http/router.ts';
-import { formatWarnings } from '#plane/http/warnings.ts';
-import { splitLines } from '#plane/http/websocket.ts';
+import { formatOf } from '#plane/custom/schema/formats.ts';
+import { compilePattern, measurePattern } from '#plane/custom/schema/pattern/compile.ts';
+import { acceptsGzip } from '#plane/http/connection/accept-encoding.ts';
+import { readImpersonation } from '#plane/http/pipeline/impersonate.ts';
+import { createRouter } from '#plane/http/pipeline/router.ts';
+import { LinkRewriter, rewriteLink } from '#plane/http/proxy/html-links.ts';
+import { parseRequestInfo, splitTarget } from '#plane/http/request/request-info.ts';
+import { readSubprotocols } from '#plane/http/request/subprotocols.ts';
+import { formatWarnings } from '#plane/http/response/warnings.ts';
+import { splitLines } from '#plane/http/response/websocket.ts';
 import { extractApi } from '#plane/openapi/others.ts';
 import { applyJsonPatch } from '#plane/patch/json-patch.ts';
 import { formatPointer, parsePointer } from '#plane/patch/json-pointer.ts';
+import { readSample, sampleName } from '#plane/resource-metrics/sample-line.ts';
+import { createScrapeReader } from '#plane/resource-metrics/scrape-reader.ts';
 import {
   parseCertificateRequest,
   readValues,
@@ -37,7 +39,7 @@ const BEARER = `base64url.bearer.authorization.${DOMAIN}.`;
 
 const LINKS = { prefix: '/proxy', hosts: ['host:80'] };
 
-/** In two pieces, as a page may come. */
+/** In two pieces, as a page may arrive. */
 function rewritePage(text: string): void {
   const rewriter = new LinkRewriter(LINKS);
   const bytes = Buffer.from(text);
@@ -46,10 +48,41 @@ function rewritePage(text: string): void {
   rewriter.destroy();
 }
 
+/** In three pieces, as a response may come. */
+function readScrape(text: string): void {
+  const reader = createScrapeReader(1, { bytes: 1e9, lineLength: 1e9, containers: 1e9 });
+  const bytes = Buffer.from(text);
+  for (const part of [0, 1, 2]) {
+    reader.write(bytes.subarray((part * bytes.length) / 3, ((part + 1) * bytes.length) / 3));
+  }
+  reader.end();
+}
+
 export const PLANE_DRIVERS: readonly Driver[] = [
   {
+    name: 'samples of resource metrics',
+    covers: ['control-plane-lite/resource-metrics/sample-line.ts'],
+    run: (line) => readSample(line, sampleName(line)),
+    frames: [
+      ['m{', '} 1'],
+      ['m{a="', '"} 1'],
+      ['m{a="1"', '} 1 2'],
+      ['m ', ''],
+    ],
+    pumps: ['a="1",', '\\\\', '\\"', '\\n', ' ', '\t', '{', '",', '1', '1 ', '.', 'e'],
+    fairNs: 300,
+  },
+  {
+    name: 'scrapes of resource metrics',
+    covers: ['control-plane-lite/resource-metrics/scrape-reader.ts'],
+    run: readScrape,
+    frames: [['container_start_time_seconds{', '} 1\n']],
+    pumps: ['\n', '#\n', 'container_start_time_seconds{pod="a",namespace="b",container="c"} 1\n', 'pod="a",'],
+    fairNs: 300,
+  },
+  {
     name: 'links of proxied pages',
-    covers: ['control-plane-lite/http/html-links.ts'],
+    covers: ['control-plane-lite/http/proxy/html-links.ts'],
     run(text) {
       rewriteLink(`//host:80/${text}`, LINKS);
       rewritePage(text);
@@ -126,7 +159,7 @@ export const PLANE_DRIVERS: readonly Driver[] = [
   },
   {
     name: 'keys in order',
-    covers: ['control-plane-lite/cache/keys.ts'],
+    covers: ['control-plane-lite/cache/state/keys.ts'],
     run: (text) => [
       compareKeys(text, `${text}a`),
       compareElements(`k:{"a":"${text}"}`, `k:{"a":"${text}"}`),
@@ -137,7 +170,7 @@ export const PLANE_DRIVERS: readonly Driver[] = [
   },
   {
     name: 'stored objects',
-    covers: ['control-plane-lite/cache/stored-form.ts'],
+    covers: ['control-plane-lite/cache/state/stored-form.ts'],
     run: (text) =>
       scanLabels(
         withRevision(
@@ -186,7 +219,7 @@ export const PLANE_DRIVERS: readonly Driver[] = [
   },
   {
     name: 'request targets',
-    covers: ['control-plane-lite/http/request-info.ts', 'control-plane-lite/http/router.ts'],
+    covers: ['control-plane-lite/http/request/request-info.ts', 'control-plane-lite/http/pipeline/router.ts'],
     run(text) {
       const { path, query } = splitTarget(`/${text}`);
       router('GET', path);
@@ -200,7 +233,7 @@ export const PLANE_DRIVERS: readonly Driver[] = [
   { name: 'warnings', covers: [], run: (text) => formatWarnings([text, `${text}a`]), fairNs: 300 },
   {
     name: 'lines of a watch',
-    covers: ['control-plane-lite/http/websocket.ts'],
+    covers: ['control-plane-lite/http/response/websocket.ts'],
     run: (text) => steps(splitLines(Buffer.from(text))),
     pumps: ['{}\n'],
     fairNs: 500,
@@ -243,7 +276,10 @@ export const PLANE_DRIVERS: readonly Driver[] = [
   },
   {
     name: 'patterns of custom resources',
-    covers: ['control-plane-lite/custom/pattern/parse.ts', 'control-plane-lite/custom/pattern/char-set.ts'],
+    covers: [
+      'control-plane-lite/custom/schema/pattern/parse.ts',
+      'control-plane-lite/custom/schema/pattern/char-set.ts',
+    ],
     run: (text) => [measurePattern(text), compilePattern(text)],
     longest: 65_536,
     frames: [
@@ -257,7 +293,7 @@ export const PLANE_DRIVERS: readonly Driver[] = [
   },
   {
     name: 'texts and patterns of custom resources',
-    covers: ['control-plane-lite/custom/pattern/matcher.ts'],
+    covers: ['control-plane-lite/custom/schema/pattern/matcher.ts'],
     run: (text) =>
       ['^(a+)+$', '(.*)*x', '^(a|ab)*c$', '(a?){50}a{50}', '\\bx\\b|é+$'].map((pattern) =>
         compilePattern(pattern).matches(text),

@@ -1,5 +1,4 @@
-/** Every function of production code that goes through texts by hand takes time in proportion to them; which there are
- *  is known by `patterns.test.ts`. */
+/** Every hand-written scanner in production code takes linear time; `patterns.test.ts` finds them. */
 import { describe, expect, test } from 'vitest';
 import { readsSome, weaknessesOf } from './drive.ts';
 import { DRIVERS } from './drivers.ts';

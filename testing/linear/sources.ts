@@ -1,32 +1,22 @@
-/** The sources of production code, and what in them looks through texts. Read with a parser, so that nothing written
- *  in another way is missed. */
+/** Regular expressions and scanners in production code. Uses a parser, so that no spelling is missed. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync, Visitor, type VisitorObject } from 'rolldown/utils';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const ROOMS = [
-  'api-machinery',
-  'cri-proto',
-  'volumes',
-  'eviction',
-  'agent',
-  'control-plane-lite',
-  'packaging',
-  'bin',
-];
+const ROOMS = ['api-machinery', 'cri-proto', 'volumes', 'eviction', 'agent', 'control-plane-lite', 'bin'];
 
 /** A regular expression in the sources. */
 export interface FoundPattern {
   readonly file: string;
-  /** As it is written there; an expression for one that is put together. */
+  /** As written in the source; an expression if it is built at run time. */
   readonly source: string;
   readonly flags: string;
   readonly isComputed: boolean;
 }
 
-/** A function that goes through a text or bytes by hand. */
+/** A function that scans a text or bytes by hand. */
 export interface FoundScanner {
   readonly file: string;
   readonly name: string;
@@ -48,15 +38,15 @@ export function productionFiles(): readonly string[] {
     .filter((path) => existsSync(join(ROOT, path)));
 }
 
-/** Calls that look at a place in a text; in a loop they are a scanner. */
-const LOOKS = new Set(['charCodeAt', 'codePointAt', 'charAt', 'lastIndexOf', 'substring', 'search', 'exec']);
-/** Calls that say from where: their argument moves. */
-const LOOKS_FROM = new Set(['indexOf', 'startsWith', 'includes']);
-/** Calls whose result takes the place of what they were called on: what is left of a text. */
+/** Calls that read a position of a text; in a loop they are a scanner. */
+const READS = new Set(['charCodeAt', 'codePointAt', 'charAt', 'lastIndexOf', 'substring', 'search', 'exec']);
+/** Calls with a start position: their argument moves. */
+const READS_FROM = new Set(['indexOf', 'startsWith', 'includes']);
+/** Calls whose result replaces the text on which they were called. */
 const CUTS = new Set(['slice', 'subarray', 'substring', 'substr', 'concat', 'replace', 'trimStart']);
 const LOOPS = ['ForStatement', 'WhileStatement', 'DoWhileStatement', 'ForOfStatement'] as const;
 
-/** What in a source looks through texts. */
+/** Returns the regular expressions and scanners in a source. */
 export function findIn(file: string, text: string): FoundText {
   const { program } = parseSync(file, text);
   const patterns: FoundPattern[] = [];
@@ -99,12 +89,13 @@ export function findIn(file: string, text: string): FoundText {
       computed(node);
       if (node.callee.type !== 'MemberExpression') return;
       const called = sourceOf(node.callee.property);
-      const looks = loops > 0 && LOOKS.has(called);
-      const looksFrom = LOOKS_FROM.has(called) && node.arguments.length > 1;
-      if (looks || looksFrom || called === 'charCodeAt' || called === 'codePointAt') note();
+      const reads = loops > 0 && READS.has(called);
+      const readsFrom = READS_FROM.has(called) && node.arguments.length > 1;
+      if (reads || readsFrom || called === 'charCodeAt' || called === 'codePointAt') note();
     },
     MemberExpression(node) {
-      // `bytes[at]` where `at` is none of the loop's own lists: only a scanner compares it with a character.
+      // `bytes[at]` where `at` is not an index of the loop's own lists: only a scanner compares it with a
+      // character.
       if (
         loops > 0 &&
         node.computed &&
@@ -136,7 +127,7 @@ export function findIn(file: string, text: string): FoundText {
 
 let foundAll: FoundText | undefined;
 
-/** Everything in production code that looks through texts. */
+/** Returns all regular expressions and scanners in production code. */
 export function findAll(): FoundText {
   foundAll ??= searchAll();
   return foundAll;

@@ -1,19 +1,19 @@
-/** Strains one regular expression with all attacks on it, and says whether its time grows out of proportion. */
+/** Runs all attacks on one regular expression, and reports superlinear time. */
 import { type Attack, attacksOn, attackText } from './attacks.ts';
 import { findSteepGrowth, LONGEST, leastMs, nsPerCharacter } from './growth.ts';
 
-/** The short ones are for patterns whose time doubles with each character: from one to the next these must end, too. */
+/** The short lengths are for exponential patterns, which must finish from one length to the next. */
 const SHORT_LENGTHS = [16, 24, 32, 64, 256];
-/** A text so short that takes longer has shown enough. */
+/** A short text that takes longer is sufficient proof. */
 const HOPELESS_MS = 5;
-/** By length, how long linear work takes a small part of; what takes longer is looked at closely. */
+/** Times by length that linear work does not approach; longer times are measured closely. */
 const SUSPECT_MS: readonly (readonly [number, number])[] = [
   [2048, 0.2],
   [16_384, 0.5],
 ];
-/** At once, or after a few characters: no longer text takes longer. */
+/** Fails at once, or after a few characters: longer texts do not take longer. */
 const NEXT_TO_NOTHING_MS = 0.01;
-/** More than that for a character of the longest text, and it is looked at closely. */
+/** Nanoseconds per character of the longest text above which growth is measured closely. */
 const SUSPECT_NS = 40;
 
 const runOf =
@@ -21,17 +21,32 @@ const runOf =
   () => {
     pattern.lastIndex = 0;
     if (!pattern.global) return pattern.exec(text);
-    // Each match, without a result that the collector would have to carry about.
+    // All matches, without results that would burden the garbage collector.
     for (let last = -1; pattern.test(text); last = pattern.lastIndex) {
       if (pattern.lastIndex === last) pattern.lastIndex += 1;
     }
     return undefined;
   };
 
-const show = (attack: Attack, fault: string): string =>
-  `${JSON.stringify(attack).slice(0, 200)} takes ${fault}`;
+const OVERFLOW_ATTEMPTS = 3;
 
-/** @returns the first attack that a pattern does not withstand, with its times */
+/** Whether the engine exhausts its stack on the text each time: once may be for want of memory beside it. */
+function overflows(run: () => unknown): boolean {
+  for (let attempt = 0; attempt < OVERFLOW_ATTEMPTS; attempt += 1) {
+    try {
+      run();
+      return false;
+    } catch (thrown) {
+      if (!(thrown instanceof RangeError)) throw thrown;
+    }
+  }
+  return true;
+}
+
+const show = (attack: Attack, reason: string): string =>
+  `${JSON.stringify(attack).slice(0, 200)} takes ${reason}`;
+
+/** @returns the first attack on which the pattern is too slow, with its times */
 export function findWeakness(pattern: RegExp): string | undefined {
   let worst: { readonly attack: Attack; readonly ms: number } | undefined;
   for (const attack of attacksOn(pattern)) {
@@ -42,16 +57,23 @@ export function findWeakness(pattern: RegExp): string | undefined {
   if (worst === undefined || worst.ms < NEXT_TO_NOTHING_MS) return undefined;
   const { attack } = worst;
   const prepare = (length: number): (() => unknown) => runOf(pattern, attackText(attack, length));
-  // The longest text is read when one that is not so long has shown that it ends.
-  const isFast = [LONGEST / 16, LONGEST].every(
-    (length) => nsPerCharacter({ length, ms: leastMs(prepare(length), 1) }) < SUSPECT_NS,
-  );
+  if (overflows(prepare(LONGEST / 16)) || overflows(prepare(LONGEST)))
+    return show(attack, 'all of the stack');
+  // The longest text is read only after a shorter one has finished in time.
+  const isFast = [LONGEST / 16, LONGEST].every((length) => {
+    let ms = 0;
+    // Consistent exhaustion is reported above.
+    overflows(() => {
+      ms = leastMs(prepare(length), 1);
+    });
+    return nsPerCharacter({ length, ms }) < SUSPECT_NS;
+  });
   if (isFast) return undefined;
   const steep = findSteepGrowth(prepare, { from: 4096 });
   return steep === undefined ? undefined : show(attack, steep);
 }
 
-/** Milliseconds for the longest of some short texts, or what is wrong. */
+/** Returns the milliseconds for the longest of some short texts, or an error. */
 function tryAttack(pattern: RegExp, attack: Attack): number | string {
   const prepare = (length: number): (() => unknown) => runOf(pattern, attackText(attack, length));
   for (const length of SHORT_LENGTHS) {

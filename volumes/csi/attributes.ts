@@ -1,17 +1,19 @@
-/** What a driver is told of the pod that gets a volume. Source: upstream's CSI plugin (`podInfo`, service account
- *  tokens), release 1.24. */
+/** Pod attributes passed to a driver. Source: upstream's CSI plugin (`podInfo`, service account tokens),
+ *  release 1.24. */
+
 import { Buffer } from 'node:buffer';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
-import type { CSIDriver } from '#api/schema/gen/storage-v1.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import type { AccountTokenOf } from '../types.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
+import type { CSIDriver } from '#api/gen/storage-v1.ts';
+import { secondsInMs } from '#api/kit/int64.ts';
+import type { AccountTokenOf } from '../contract/volume-manager.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** Lifetime of tokens that a driver asks for without one. */
+/** Lifetime of tokens if the driver does not request one. */
 const TOKEN_SECONDS = 3600;
 
-/** Attributes of a driver that asks for the pod's. Pure. */
+/** Returns the attributes for a driver that requests pod information. Pure. */
 export function podAttributes(
   { metadata, spec }: Pod,
   kind: 'persistent' | 'ephemeral',
@@ -27,8 +29,8 @@ export function podAttributes(
   };
 }
 
-/** When a token ends by its own word, in ms of wall time; undefined where it says nothing. It is ours to pass on, not
- *  to believe. */
+/** Returns the expiry claim of a token, in ms of wall time; undefined if it has none. The token is passed
+ *  on, not verified. */
 function endOf(token: string): number | undefined {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
@@ -41,8 +43,8 @@ function endOf(token: string): number | undefined {
 
 const timeText = (ms: number): string => new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
 
-/** Tokens of the pod's service account for a driver that asks for some.
- *  @throws VolumeSetupError where nobody issues any */
+/** Returns tokens of the pod's service account for a driver that requests them.
+ *  @throws VolumeSetupError if this agent cannot issue tokens */
 export async function tokenAttributes(
   pod: Pod,
   object: CSIDriver | undefined,
@@ -60,13 +62,13 @@ export async function tokenAttributes(
   if (tokenRequests.length === 0) return {};
   if (accountToken === undefined) {
     throw new VolumeSetupError(
-      `CSI driver ${object?.metadata?.name} wants tokens of the pod's service account, which nobody issues here`,
+      `CSI driver ${object?.metadata?.name} requires service account tokens, which this agent cannot issue without an API server`,
     );
   }
   const tokens = await Promise.all(
     tokenRequests.map(async ({ audience, expirationSeconds = TOKEN_SECONDS }) => {
       const token = await accountToken(pod, { audience, expirationSeconds });
-      const expiration = endOf(token) ?? nowMs + expirationSeconds * 1000;
+      const expiration = endOf(token) ?? nowMs + secondsInMs(expirationSeconds);
       return [audience, { token, expirationTimestamp: timeText(expiration) }] as const;
     }),
   );

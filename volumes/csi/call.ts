@@ -1,9 +1,9 @@
-/** Calls of drivers as the pod's author is to read of their failures. */
+/** Calls to drivers, with errors phrased for the author of the pod. */
 import { CriError } from '#cri/errors.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import { readSecretRef, type SecretRef } from '../sources/secret-ref.ts';
-import type { SourceRequest } from '../sources/source.ts';
-import type { Driver } from './contract.ts';
+import type { Driver } from '../contract/csi.ts';
+import type { SourceRequest } from '../contract/source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { readSecretRef, type SecretRef } from '../objects/secret-ref.ts';
 
 /** @throws VolumeSetupError naming the driver; the signal's reason */
 export async function callDriver<T>(
@@ -18,7 +18,7 @@ export async function callDriver<T>(
   }
 }
 
-/** What a secret holds, as drivers get it. @throws VolumeSetupError */
+/** Returns the data of a Secret in the form that drivers expect. @throws VolumeSetupError */
 export async function secretsFor(
   { services, namespace }: Pick<SourceRequest, 'services' | 'namespace'>,
   ref: SecretRef | undefined,

@@ -1,15 +1,15 @@
-/** Volumes of a real driver process, through its sockets, real mounts and loop devices. */
+/** Volumes of a real driver process, with its sockets, real mounts and loop devices. */
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { Pod, Volume } from '#api/gen/core-v1.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Pod, Volume } from '#api/schema/gen/core-v1.ts';
+import { type Attacher, type Attachment, AttachRefusedError } from '../contract/csi.ts';
 import { createExpander } from '../expansion/expander.ts';
-import { testPod } from '../test-host.ts';
-import { type Attacher, type Attachment, AttachRefusedError } from './contract.ts';
+import { testPod } from '../manage/host.fixture.ts';
+import { conditionFile, type RecordedCall } from './driver-options.fixture.ts';
 import { createCsiMeasure } from './stats.ts';
-import { conditionFile, type RecordedCall } from './testing/driver-options.ts';
-import { claimPod, DRIVER, startWorld, type World, type WorldOptions } from './testing/world.ts';
+import { claimPod, DRIVER, startWorld, type World, type WorldOptions } from './world.fixture.ts';
 
 const { signal } = new AbortController();
 const worlds: World[] = [];
@@ -24,7 +24,7 @@ afterEach(async () => {
   for (const world of worlds.splice(0)) await world[Symbol.asyncDispose]();
 });
 
-/** Where a pod's volume is on the node. */
+/** Returns the path of a pod's volume on the node. */
 async function mountPod(world: Pick<World, 'manager'>, pod: Pod): Promise<string> {
   return (await world.manager.mountPod(pod, signal)).get('data')?.hostPath ?? 'nowhere';
 }
@@ -37,7 +37,7 @@ const ALL = ['STAGE_UNSTAGE_VOLUME', 'GET_VOLUME_STATS', 'EXPAND_VOLUME', 'VOLUM
 const ROUND = ['NodeStageVolume', 'NodePublishVolume', 'NodeUnpublishVolume', 'NodeUnstageVolume'];
 
 describe('a volume of a claim', () => {
-  test('is staged once for the node, published for each pod, and taken back when the last is gone', async () => {
+  test('is staged once per node, published per pod, and unstaged when the last is gone', async () => {
     const world = await start();
     const { manager, driver, test: host } = world;
     world.claim('c');
@@ -61,7 +61,7 @@ describe('a volume of a claim', () => {
     expect(await readdir(join(host.rootDir, 'pods'))).toEqual([]);
   });
 
-  test('tells the driver what the volume and the claim say', async () => {
+  test('passes the fields of volume and claim to the driver', async () => {
     const world = await start();
     const secret = (name: string) => ({ name, namespace: 'vault' });
     for (const name of ['stage', 'publish']) {
@@ -107,7 +107,7 @@ describe('a volume of a claim', () => {
     expect(text).not.toContain('of publish');
   });
 
-  test('is only published by a driver that does not stage', async () => {
+  test('is only published by a driver without staging', async () => {
     const world = await start({ driver: { capabilities: [] } });
     world.claim('c');
     await mountPod(world, claimPod('u1', 'c'));
@@ -115,9 +115,9 @@ describe('a volume of a claim', () => {
     expect(await world.driver.methods()).toEqual(['NodePublishVolume', 'NodeUnpublishVolume']);
   });
 
-  test('grows, and is measured by its driver, with its health', async () => {
-    const said: string[] = [];
-    const say = (what: string) => async (): Promise<void> => void said.push(what);
+  test('is expanded and measured by its driver, with its health', async () => {
+    const events: string[] = [];
+    const say = (what: string) => async (): Promise<void> => void events.push(what);
     const reports = {
       begun: say('begun'),
       finished: say('finished'),
@@ -145,7 +145,7 @@ describe('a volume of a claim', () => {
     });
     const again = await world.again();
     await again.manager.mountPod(claimPod('u1', 'c'), signal);
-    expect(said).toEqual(['begun', 'finished']);
+    expect(events).toEqual(['begun', 'finished']);
     expect((await measure(volume, signal))?.capacityBytes).toBe(256 * 2 ** 20);
     await writeFile(conditionFile(world.driver.options.dataDir), 'the disk is on fire');
     expect((await measure(volume, signal))?.condition).toEqual({
@@ -170,7 +170,7 @@ describe('a volume of a claim', () => {
     expect(await world.test.mounts()).toEqual([]);
   });
 
-  test('waits for its driver, and names it and where it would register', async () => {
+  test('waits for its driver, and reports its name and registration directory', async () => {
     const world = await start();
     await world.driver.unregister();
     await world.untilDriver(({ volumes }) => volumes.drivers.list().length === 0);
@@ -188,16 +188,17 @@ describe('a volume of a claim', () => {
 });
 
 describe('attaching', () => {
-  test('comes first, its result goes to the driver, and it is given back last', async () => {
-    const said: string[] = [];
+  test('comes first, passes its result to the driver, and is undone last', async () => {
+    const events: string[] = [];
     let world: World | undefined;
-    const say = async (what: string) => said.push(`${what} after ${(await world?.driver.methods())?.at(-1)}`);
+    const say = async (what: string) =>
+      events.push(`${what} after ${(await world?.driver.methods())?.at(-1)}`);
     const attacher: Attacher = {
       async attach({ driver, volumeHandle, source }: Attachment) {
         await say(`attach ${driver} ${volumeHandle} ${source.persistentVolumeName}`);
         return { devicePath: '/dev/elsewhere' };
       },
-      attached: (pod, name) => void said.push(`attached ${name} for ${pod.metadata?.uid}`),
+      attached: (pod, name) => void events.push(`attached ${name} for ${pod.metadata?.uid}`),
       detach: async ({ driver, volumeHandle }) => void (await say(`detach ${driver} ${volumeHandle}`)),
     };
     world = await start({ attacher, object: { attachRequired: true } });
@@ -210,16 +211,16 @@ describe('attaching', () => {
     expect(await requestOf(world, 'NodeStageVolume')).toMatchObject({ publishContext });
     expect(await requestOf(world, 'NodePublishVolume')).toMatchObject({ publishContext });
     await world.manager.unmountPod('u1');
-    expect(said).toEqual([
+    expect(events).toEqual([
       `attach ${DRIVER} vol-c pv-c after undefined`,
       'attached pv-c for u1',
-      // Asked again whether it still is.
+      // Checked again whether it is still attached.
       `attach ${DRIVER} vol-c pv-c after NodeStageVolume`,
       `detach ${DRIVER} vol-c after NodeUnstageVolume`,
     ]);
   });
 
-  test('what was refused at once need not be taken back', async () => {
+  test('a rejected attachment is not undone', async () => {
     let refused = 0;
     const attacher: Attacher = {
       async attach() {
@@ -238,7 +239,7 @@ describe('attaching', () => {
     expect(await readdir(join(world.test.rootDir, 'pods'))).toEqual([]);
   });
 
-  test('is refused where there is nobody to do it', async () => {
+  test('is rejected without an attacher', async () => {
     const world = await start({ object: { attachRequired: true } });
     world.claim('c');
     await expect(world.manager.mountPod(claimPod('u1', 'c'), signal)).rejects.toThrow('attachRequired');
@@ -247,14 +248,14 @@ describe('attaching', () => {
   });
 });
 
-describe('a volume that a pod names itself', () => {
+describe('an inline volume', () => {
   const data: Volume = {
     name: 'data',
     csi: { driver: DRIVER, volumeAttributes: { a: 'b' }, nodePublishSecretRef: { name: 's' } },
   };
   const object = { podInfoOnMount: true, volumeLifecycleModes: ['Ephemeral'] };
 
-  test('has a handle of its own, is told of its pod, and is only published', async () => {
+  test('has its own handle and pod information, and is only published', async () => {
     const world = await start({ object });
     world.test.secrets.set('default/s', { data: { k: Buffer.from('v').toString('base64') } });
     await mountPod(world, testPod('u1', [data], { serviceAccountName: 'robot' }));
@@ -280,13 +281,13 @@ describe('a volume that a pod names itself', () => {
   test.each([
     ['the driver has no object', { object: null }, 'no CSIDriver object'],
     ['the driver is not for that', { object: {} }, 'only supports Persistent'],
-    ['it is switched off', { object, gates: [] }, 'switched off (CSIInlineVolume)'],
+    ['it is disabled', { object, gates: [] }, 'disabled (CSIInlineVolume)'],
   ])('is refused when %s', async (_, options, message) => {
     const world = await start(options);
     await expect(world.manager.mountPod(testPod('u1', [data]), signal)).rejects.toThrow(message);
   });
 
-  test('is published again with new tokens by a driver that asks for it', async () => {
+  test('is published again with new tokens if the driver requires it', async () => {
     let count = 0;
     const claims = Buffer.from(JSON.stringify({ exp: 2_000_000_000 })).toString('base64url');
     const world = await start({
@@ -316,11 +317,11 @@ describe('a volume that a pod names itself', () => {
   });
 });
 
-describe('a volume of an older source', () => {
+describe('a volume of an in-tree source', () => {
   const pod = testPod('u1', [{ name: 'data', awsElasticBlockStore: { volumeID: 'vol-1', partition: 2 } }]);
   const driver = { name: 'ebs.csi.aws.com' };
 
-  test('is one of its CSI driver where the gates say so', async () => {
+  test('is a volume of its CSI driver if migration is enabled', async () => {
     const world = await start({ driver, gates: ['CSIMigration', 'CSIMigrationAWS'] });
     await mountPod(world, pod);
     expect(await requestOf(world, 'NodeStageVolume')).toMatchObject({
@@ -336,10 +337,10 @@ describe('the group of the files', () => {
   const security = { securityContext: { fsGroup: 4321 } };
 
   test.each([
-    ['is given where the volume has a file system and one node', {}, { fsType: 'ext4' }, 4321],
+    ['is applied if the volume has a file system and one node', {}, { fsType: 'ext4' }, 4321],
     ['is not given without a file system type', {}, {}, 0],
-    ['is given where the driver says so', { fsGroupPolicy: 'File' }, {}, 4321],
-    ['is not given where the driver says so', { fsGroupPolicy: 'None' }, { fsType: 'ext4' }, 0],
+    ['is applied if the driver says so', { fsGroupPolicy: 'File' }, {}, 4321],
+    ['is not applied if the driver says so', { fsGroupPolicy: 'None' }, { fsType: 'ext4' }, 0],
   ])('%s', async (_, object, csi, gid) => {
     const world = await start({ object });
     world.claim('c', { csi: { driver: DRIVER, volumeHandle: 'h', ...csi } });
@@ -347,7 +348,7 @@ describe('the group of the files', () => {
     expect((await stat(path)).gid).toBe(gid);
   });
 
-  test('is left to a driver that can', async () => {
+  test('is delegated to a capable driver', async () => {
     const world = await start({
       driver: { capabilities: ['STAGE_UNSTAGE_VOLUME', 'VOLUME_MOUNT_GROUP'] },
       object: { fsGroupPolicy: 'File' },
@@ -392,7 +393,7 @@ describe('faults', () => {
     },
   );
 
-  test('what the driver says of a failure is told, and the next try may succeed', async () => {
+  test('an error of the driver is reported, and the next attempt may succeed', async () => {
     const world = await start();
     world.claim('c');
     const pod = claimPod('u1', 'c');
@@ -404,7 +405,7 @@ describe('faults', () => {
     await mountPod(world, pod);
   });
 
-  test('an agent that begins anew leaves the driver alone, and undoes what was before', async () => {
+  test('a restarted agent does not call the driver again, and undoes earlier volumes', async () => {
     const world = await start();
     world.claim('c');
     const path = await mountPod(world, claimPod('u1', 'c'));
@@ -419,7 +420,7 @@ describe('faults', () => {
     expect(await world.test.mounts()).toEqual([]);
   });
 
-  test('an agent that ended between two steps goes on where it was', async () => {
+  test('an agent that was killed between two steps continues where it stopped', async () => {
     const world = await start();
     world.claim('c');
     const pod = claimPod('u1', 'c');
@@ -433,7 +434,7 @@ describe('faults', () => {
 });
 
 describe('registration', () => {
-  test('finds sockets in folders that come later', async () => {
+  test('finds sockets in directories created later', async () => {
     const world = await start();
     await world.driver.unregister();
     await world.untilDriver(({ volumes }) => volumes.drivers.list().length === 0);
@@ -444,7 +445,7 @@ describe('registration', () => {
     expect(world.csi.volumes.drivers.get(DRIVER).nodeID).toBe('another');
   });
 
-  test('tells a driver why it is not wanted', async () => {
+  test('notifies a driver of the reason of its rejection', async () => {
     const world = await start();
     const before = (await world.driver.registrations()).length;
     await world.driver.restart({ versions: ['0.3.0'] });
@@ -452,7 +453,7 @@ describe('registration', () => {
       .poll(async () => (await world.driver.registrations()).slice(before), { timeout: 10_000 })
       .toContainEqual({
         pluginRegistered: false,
-        error: `CSI driver ${DRIVER} supports none of the versions 1.x; it tells 0.3.0`,
+        error: `CSI driver ${DRIVER} supports no 1.x version; it reports 0.3.0`,
       });
   });
 });

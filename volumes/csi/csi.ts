@@ -1,10 +1,10 @@
-/** CSI on a node: plugins that register, the drivers among them, and what volumes need of both. */
+/** CSI on a node: plugin registration, CSI drivers, and the services for volumes. */
 import { join } from 'node:path';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import type { PluginClients } from '#cri/client/plugins.ts';
-import type { Attacher, CsiVolumes } from './contract.ts';
+import type { Attacher, CsiVolumes } from '../contract/csi.ts';
 import { CSI_PLUGIN, createDrivers } from './drivers.ts';
 import { createPluginRegistry, type PluginHandler, type PluginRegistry } from './registration.ts';
 
@@ -12,13 +12,13 @@ export interface CsiDeps extends Pick<CsiVolumes, 'driverObject'> {
   readonly rootDir: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Shows plugins that are long in registering. */
+  /** Reports plugins whose registration takes long. */
   readonly waits?: Pick<Waits, 'begin'>;
-  /** Feature gates that are on. */
+  /** Enabled feature gates. */
   readonly gates: ReadonlySet<string>;
   readonly apiGroupDomain: string;
   readonly attacher?: Attacher;
-  /** Of plugins of other types. */
+  /** Handlers of other plugin types. */
   readonly handlers?: ReadonlyMap<string, PluginHandler>;
 }
 
@@ -27,14 +27,14 @@ export interface Csi {
   readonly registry: PluginRegistry;
 }
 
-/** Folder beneath the root directory in which plugins put their sockets. */
+/** Directory beneath the root directory in which plugins create their sockets. */
 export const PLUGIN_REGISTRY = 'plugins_registry';
 
 export function createCsi(deps: CsiDeps): Csi {
   const { rootDir, clock, log, driverObject, gates, apiGroupDomain, attacher } = deps;
   const registryDir = join(rootDir, PLUGIN_REGISTRY);
   let clients: Promise<PluginClients> | undefined;
-  // Most nodes have no plugin, and need no clients.
+  // Most nodes have no plugin, and load no clients.
   const load = (): Promise<PluginClients> =>
     (clients ??= import('#cri/client/plugins.ts').then(({ createPluginClients }) => createPluginClients()));
   const { handler, ...drivers } = createDrivers(

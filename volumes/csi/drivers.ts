@@ -1,44 +1,45 @@
-/** The CSI drivers that have registered on this node. Source: upstream's CSI plugin (`RegistrationHandler`), 1.24. */
+/** CSI drivers that have registered on this node. Source: upstream's CSI plugin (`RegistrationHandler`),
+ *  1.24. */
 import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { CsiServices } from '#cri/client/plugins.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import type { Driver, Drivers } from './contract.ts';
+import type { Driver, Drivers } from '../contract/csi.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import type { Plugin, PluginHandler } from './registration.ts';
 
-/** Type by which CSI drivers register. */
+/** Plugin type of CSI drivers. */
 export const CSI_PLUGIN = 'CSIPlugin';
 
-/** As the API server takes it. Source: csi.v1 GetPluginInfoResponse, at most 63 characters. */
+/** As the API server validates it. Source: csi.v1 GetPluginInfoResponse, at most 63 characters. */
 const DRIVER_NAME = /^(?=.{1,63}$)[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?$/;
-const LONGEST_NODE_ID = 192;
+const MAX_NODE_ID_LENGTH = 192;
 
-/** A driver that says something which cannot be used. */
+/** A driver that reports invalid data. */
 class DriverError extends Error {
   override readonly name = 'DriverError';
 }
 
-/** Whether one of the versions is of major version 1. */
+/** Reports whether one of the versions has major version 1. */
 function isSupported(versions: readonly string[]): boolean {
   return versions.some((version) => /^v?1(\.\d+)*([-+].*)?$/.test(version));
 }
 
 function check({ name, versions }: Plugin): void {
   if (!DRIVER_NAME.test(name)) {
-    throw new DriverError(`driver name ${JSON.stringify(name.slice(0, 100))} is not a name of a CSI driver`);
+    throw new DriverError(`driver name ${JSON.stringify(name.slice(0, 100))} is not a valid CSI driver name`);
   }
   if (isSupported(versions)) return;
-  const told = versions.length === 0 ? 'none' : versions.join(', ');
-  throw new DriverError(`CSI driver ${name} supports none of the versions 1.x; it tells ${told}`);
+  const reported = versions.length === 0 ? 'none' : versions.join(', ');
+  throw new DriverError(`CSI driver ${name} supports no 1.x version; it reports ${reported}`);
 }
 
-/** The driver as it describes itself and this node. */
+/** Returns the driver's description of itself and this node. */
 async function ask({ name, endpoint }: Plugin, services: CsiServices, signal: AbortSignal): Promise<Driver> {
   const { node } = services;
   const { nodeId, maxVolumesPerNode, accessibleTopology } = await node.nodeGetInfo({}, { signal });
   const { capabilities } = await node.nodeGetCapabilities({}, { signal });
-  if (nodeId === '' || nodeId.length > LONGEST_NODE_ID) {
-    throw new DriverError(`CSI driver ${name} gives the node an ID of ${nodeId.length} characters`);
+  if (nodeId === '' || nodeId.length > MAX_NODE_ID_LENGTH) {
+    throw new DriverError(`CSI driver ${name} reports a node ID of ${nodeId.length} characters`);
   }
   return {
     name,
@@ -57,7 +58,7 @@ export interface DriversDeps {
   readonly log: Logger;
 }
 
-/** @param registryDir is named to people who look for a driver */
+/** @param registryDir is named in errors about missing drivers */
 export function createDrivers(
   deps: DriversDeps,
   registryDir: string,
@@ -85,7 +86,7 @@ export function createDrivers(
         const driver = await ask(plugin, await deps.connect(plugin.endpoint), signal);
         signal.throwIfAborted();
         known.set(driver.name, driver);
-        deps.log.debug({ driver: driver.name, nodeID: driver.nodeID }, 'CSI driver is in use');
+        deps.log.debug({ driver: driver.name, nodeID: driver.nodeID }, 'CSI driver registered');
         tell();
       },
       deregister(name) {

@@ -1,25 +1,26 @@
-/** A volume for one pod, by its driver; and back. Source: csi.v1 NodePublishVolume; upstream's CSI mounter, 1.24. */
+/** Publishing and unpublishing a volume for one pod through its driver. Source: csi.v1 NodePublishVolume;
+ *  upstream's CSI mounter, 1.24. */
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { CSIDriver } from '#api/schema/gen/storage-v1.ts';
+import type { CSIDriver } from '#api/gen/storage-v1.ts';
 import { isCriError, isNotFound } from '#cri/errors.ts';
-import { type Expand, ExpansionRefusedError } from '../expansion/contract.ts';
-import type { MountInfo } from '../mountinfo.ts';
-import { setOwnership } from '../ownership.ts';
-import type { ReadyVolume, SourceRequest, UndoServices } from '../sources/source.ts';
-import type { PublishRecord, UndoState } from '../staging/contract.ts';
+import type { CsiVolumes, Driver } from '../contract/csi.ts';
+import { type Expand, ExpansionRefusedError } from '../contract/expansion.ts';
+import type { ReadyVolume, SourceRequest, UndoServices } from '../contract/source.ts';
+import type { PublishRecord, UndoState } from '../contract/staging.ts';
+import { setOwnership } from '../files/ownership.ts';
+import type { MountInfo } from '../mount/mountinfo.ts';
 import { podAttributes, tokenAttributes } from './attributes.ts';
 import { callDriver, secretsFor } from './call.ts';
-import type { CsiVolumes, Driver } from './contract.ts';
 import type { Staged } from './stage.ts';
-import { type CsiVolume, capabilityOf, givesGroup, type Use } from './volume.ts';
+import { appliesGroup, type CsiVolume, capabilityOf, type Use } from './volume.ts';
 
-/** Folder name in pods. */
+/** Directory name in pods. */
 export const CSI_DIR = 'csi';
 
 const YES = 'true';
 
-/** Where the driver makes the volume appear: for a raw device the file itself. */
+/** Returns the path at which the driver publishes the volume: for a raw device the file itself. */
 export const targetOf = (dir: string, block: boolean): string => (block ? dir : join(dir, 'mount'));
 
 export interface Publishing {
@@ -32,7 +33,7 @@ export interface Publishing {
   readonly request: SourceRequest;
 }
 
-/** Newest first, as it covers the others. */
+/** The newest mount first, since it covers the others. */
 async function mountAt({ request, target }: Publishing): Promise<MountInfo | undefined> {
   return (await request.services.mounter.list()).findLast(({ mountPoint }) => mountPoint === target);
 }
@@ -49,7 +50,7 @@ function ready(publishing: Publishing, mount: MountInfo | undefined, stagingTarg
   };
 }
 
-/** Grows the volume on the node, where the driver does that. */
+/** Returns the expansion of the volume on the node, if the driver supports that. */
 function expander({ volume, csi, use, target }: Publishing, stagingTargetPath: string): Expand {
   return async ({ sizeBytes, signal }) => {
     const driver = csi.drivers.get(volume.driver);
@@ -70,11 +71,14 @@ function expander({ volume, csi, use, target }: Publishing, stagingTargetPath: s
   };
 }
 
-/** Volumes that an earlier run made ready, as far as the driver need not hear of them again; undefined for others. */
-export async function readyBefore(publishing: Publishing, kept: UndoState): Promise<ReadyVolume | undefined> {
-  if (kept['ready'] === undefined || publishing.object?.spec.requiresRepublish === true) return undefined;
+/** Returns a volume set up by an earlier run if the driver need not be called again; otherwise undefined. */
+export async function readyBefore(
+  publishing: Publishing,
+  saved: UndoState,
+): Promise<ReadyVolume | undefined> {
+  if (saved['ready'] === undefined || publishing.object?.spec.requiresRepublish === true) return undefined;
   const mount = await mountAt(publishing);
-  return mount === undefined ? undefined : ready(publishing, mount, kept['staging'] ?? '');
+  return mount === undefined ? undefined : ready(publishing, mount, saved['staging'] ?? '');
 }
 
 async function attributesFor({ volume, object, csi, request }: Publishing): Promise<Record<string, string>> {
@@ -93,7 +97,7 @@ async function giveGroup(
   { volume, object, csi, use, readOnly, target, request }: Publishing,
   driver: Driver,
 ) {
-  if (!givesGroup(volume, { ...use, readOnly }, driver, { gates: csi.gates, object })) return;
+  if (!appliesGroup(volume, { ...use, readOnly }, driver, { gates: csi.gates, object })) return;
   const group = { gid: use.fsGroup ?? 0, readOnly, onRootMismatch: request.fsGroupOnRootMismatch };
   await setOwnership(request.services.mounter.syscalls, target, group, request.signal);
 }
@@ -111,7 +115,7 @@ export async function publishVolume(
   const { stagingTargetPath } = staged;
   const known = { driver: volume.driver, volumeHandle: volume.handle, staging: stagingTargetPath };
   const before = await mountAt(publishing);
-  // A volume that is published again is in use meanwhile.
+  // A volume that is published again stays in use.
   if (before === undefined) await request.remember(known);
   await mkdir(dirname(target), { recursive: true, mode: 0o750 });
   await callDriver(driver, (node) =>
@@ -134,7 +138,7 @@ export async function publishVolume(
   return ready(publishing, await mountAt(publishing), stagingTargetPath);
 }
 
-/** Has the driver take the volume away from the pod. */
+/** Unpublishes the volume of the pod through the driver. */
 export async function unpublishVolume(
   { state, block = false }: PublishRecord,
   dir: string,

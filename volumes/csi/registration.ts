@@ -1,8 +1,8 @@
-/** Plugins that register with the node by a socket in its registry folder: CSI drivers and devices.
+/** Registration of plugins through sockets in the registry directory: CSI drivers and device plugins.
  *
- *      socket appears ─▶ GetInfo ─▶ the handler of its type takes it ─▶ it is told so ─▶ … ─▶ socket gone ─▶ dropped
- *           ▲                │ failed                │ failed: it is told why
- *           └──── backoff ◀──┴───────────────────────┘
+ *      socket appears ─▶ GetInfo ─▶ handler of its type accepts ─▶ success is notified ─▶ … ─▶ socket gone ─▶ removed
+ *           ▲                │ failed                 │ failed: the error is notified
+ *           └──── backoff ◀──┴────────────────────────┘
  *
  *  Source: pluginregistration.v1; upstream's plugin manager, release 1.24. */
 import { createBackoff } from '#api/kit/backoff.ts';
@@ -14,42 +14,42 @@ import { createSocketWatcher, type SocketSink } from './socket-watcher.ts';
 
 export interface Plugin {
   readonly name: string;
-  /** Where it serves: its own word, or the socket by which it registered. */
+  /** Address of the service: as reported by the plugin, or its registration socket. */
   readonly endpoint: string;
   readonly versions: readonly string[];
 }
 
-/** What takes the plugins of one type. */
+/** Handler of all plugins of one type. */
 export interface PluginHandler {
-  /** Resolves when the plugin is in use. Called again for one that registers anew.
-   *  @throws Error that says why it can't be used; it is tried again later */
+  /** Resolves once the plugin is in use. Called again when a plugin registers again.
+   *  @throws Error with the reason why it cannot be used; it is retried later */
   register(plugin: Plugin, signal: AbortSignal): Promise<void>;
-  /** The plugin is gone. */
+  /** The plugin was removed. */
   deregister(name: string): void;
 }
 
 export interface PluginRegistryDeps {
-  /** Connects with whoever listens at the socket. */
+  /** Connects to the socket. */
   readonly connect: (socketPath: string) => Promise<Registration>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Shows plugins that are long in registering. */
+  /** Reports plugins whose registration takes long. */
   readonly waits?: Pick<Waits, 'begin'>;
-  /** By type, as in `CSIPlugin`. */
+  /** By type, such as `CSIPlugin`. */
   readonly handlers: ReadonlyMap<string, PluginHandler>;
 }
 
 export interface PluginRegistry {
-  /** Works until the signal fires. Never rejects. */
+  /** Runs until the signal fires. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
-  /** Resolves when every plugin that was there at the start has been asked once. */
+  /** Resolves once registration of every initial plugin has been tried once. */
   readonly whenSettled: Promise<void>;
 }
 
 /** Source: upstream's exponential backoff of plugin operations. */
 const BACKOFF = { initialMs: 500, maxMs: 122_000 } as const;
 
-/** A plugin that nobody here can use. */
+/** A plugin type without a handler. */
 class UnknownTypeError extends Error {
   override readonly name = 'UnknownTypeError';
 }
@@ -65,7 +65,7 @@ function handlerOf({ handlers }: PluginRegistryDeps, { type }: PluginInfo): Plug
   if (handler !== undefined) return handler;
   const known = [...handlers.keys()].join(', ');
   throw new UnknownTypeError(
-    `no handler registered for plugin type ${JSON.stringify(type)}; known are ${known}`,
+    `no handler registered for plugin type ${JSON.stringify(type)}; known types: ${known}`,
   );
 }
 
@@ -77,12 +77,12 @@ async function take(
 ): Promise<void> {
   await handler.register({ name, endpoint: endpoint === '' ? socketPath : endpoint, versions }, signal);
   if (!signal.aborted) return;
-  // It went away just as it was taken.
+  // The plugin was removed during its registration.
   handler.deregister(name);
   signal.throwIfAborted();
 }
 
-/** @throws Error; a plugin that is not wanted was told why */
+/** @throws Error; a rejected plugin has been notified of the reason */
 async function register(
   deps: PluginRegistryDeps,
   socketPath: string,
@@ -120,7 +120,8 @@ export function createPluginRegistry(given: PluginRegistryDeps, dir: string): Pl
   const firstTries: Promise<void>[] = [];
   let reading = true;
 
-  /** The socket's way until it is in use, or gone. @param tried called after the first try */
+  /** Follows the socket until its plugin is in use, or the socket is removed. @param tried called after
+   *  the first attempt */
   async function follow(socketPath: string, signal: AbortSignal, tried: () => void): Promise<void> {
     const wait = deps.waits?.begin(`plugin at ${socketPath} to register`);
     signal.addEventListener('abort', () => wait?.end(), { once: true });
@@ -134,9 +135,9 @@ export function createPluginRegistry(given: PluginRegistryDeps, dir: string): Pl
         if (signal.aborted) return;
         const final = err instanceof UnknownTypeError;
         const retryMs = backoff.fail(socketPath, clock.now());
-        log.warn({ err, socket: socketPath, ...(final ? {} : { retryMs }) }, 'Plugin was not registered');
+        log.warn({ err, socket: socketPath, ...(final ? {} : { retryMs }) }, 'Failed to register plugin');
         wait?.because(asError(err).message);
-        // Nothing that goes by itself.
+        // The error is not going to resolve itself.
         if (final) wait?.end();
         if (final) return;
         tried();
@@ -156,13 +157,13 @@ export function createPluginRegistry(given: PluginRegistryDeps, dir: string): Pl
       void follow(socketPath, stop.signal, tried.resolve);
     },
     gone(socketPath) {
-      stops.get(socketPath)?.abort(new Error('the plugin is gone'));
+      stops.get(socketPath)?.abort(new Error('the plugin has been removed'));
       stops.delete(socketPath);
       backoff.reset(socketPath);
       for (const [key, plugin] of registered) {
         if (plugin.socketPath !== socketPath) continue;
         registered.delete(key);
-        log.info({ plugin: plugin.name, socket: socketPath }, 'Plugin is gone');
+        log.info({ plugin: plugin.name, socket: socketPath }, 'Plugin unregistered');
         plugin.handler.deregister(plugin.name);
       }
     },

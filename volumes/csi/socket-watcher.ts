@@ -1,15 +1,15 @@
-/** Follows the unix sockets in a folder and its subfolders, by events of the folders. A socket that was removed and
- *  made again is another one, even if nobody looked in between. */
+/** Watcher of unix sockets in a directory and its subdirectories, based on directory events. A socket that
+ *  was removed and created again counts as another one, even if the removal went unnoticed. */
 import { type FSWatcher, watch } from 'node:fs';
 import { lstat, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, sleep } from '#api/kit/clock.ts';
+import { errorCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { errorCode } from '../setup-error.ts';
 
 export interface SocketSink {
   appeared(path: string): void;
-  /** Also told before the same path appears as another socket. */
+  /** Also called before the same path appears as another socket. */
   gone(path: string): void;
 }
 
@@ -18,19 +18,19 @@ export interface SocketWatcherDeps {
   readonly log: Logger;
 }
 
-/** More than any node has; a folder that goes deeper or holds more is somebody's mistake. */
-const DEEPEST = 8;
-const MOST_FOLDERS = 1000;
-/** After a look that failed; afterwards it is events again. */
+/** More than any node has; a deeper or larger directory is a mistake. */
+const MAX_DEPTH = 8;
+const MAX_FOLDERS = 1000;
+/** Delay after a failed scan; afterwards events are used again. */
 const RETRY_MS = 1000;
 
 interface Found {
   readonly folders: Set<string>;
-  /** What tells one socket from another at the same path, by path. */
+  /** Identity of the socket at each path. */
   readonly sockets: Map<string, string>;
 }
 
-/** Nobody else's: what went away meanwhile is not there. */
+/** Returns undefined for a path that was removed in the meantime. */
 async function unlessGone<T>(attempt: Promise<T>): Promise<T | undefined> {
   try {
     return await attempt;
@@ -46,13 +46,13 @@ async function identity(path: string): Promise<string | undefined> {
 }
 
 export interface SocketWatcher {
-  /** Follows until the signal fires. Never rejects. */
+  /** Watches until the signal fires. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
-  /** Resolves when what was there at the start has been told. */
+  /** Resolves once the initial sockets have been reported. */
   readonly whenRead: Promise<void>;
 }
 
-/** @param dir is made when it is missing, also later */
+/** @param dir is created when it is missing, also later */
 export function createSocketWatcher(deps: SocketWatcherDeps, dir: string, sink: SocketSink): SocketWatcher {
   const { clock, log } = deps;
   const watchers = new Map<string, FSWatcher>();
@@ -68,7 +68,7 @@ export function createSocketWatcher(deps: SocketWatcherDeps, dir: string, sink: 
   function follow(folder: string): void {
     if (watchers.has(folder)) return;
     const watcher = watch(folder, () => changed.resolve());
-    // The folder went away, or there are no more watches: the next look finds out.
+    // The directory was removed, or the watch limit was reached: the next scan finds out.
     watcher.on('error', () => {
       unwatch(folder);
       changed.resolve();
@@ -77,8 +77,8 @@ export function createSocketWatcher(deps: SocketWatcherDeps, dir: string, sink: 
   }
 
   async function read(folder: string, depth: number, found: Found): Promise<void> {
-    if (depth > DEEPEST || found.folders.size >= MOST_FOLDERS) return;
-    // Watched before it is read, so that nothing comes in between.
+    if (depth > MAX_DEPTH || found.folders.size >= MAX_FOLDERS) return;
+    // Watch before reading, so that no change is missed.
     if (
       (await unlessGone(
         Promise.resolve()
@@ -97,7 +97,7 @@ export function createSocketWatcher(deps: SocketWatcherDeps, dir: string, sink: 
     }
   }
 
-  async function look(): Promise<void> {
+  async function scan(): Promise<void> {
     await mkdir(dir, { recursive: true, mode: 0o750 });
     const found: Found = { folders: new Set(), sockets: new Map() };
     await read(dir, 0, found);
@@ -108,13 +108,13 @@ export function createSocketWatcher(deps: SocketWatcherDeps, dir: string, sink: 
     for (const [path, socket] of found.sockets) if (before.get(path) !== socket) sink.appeared(path);
   }
 
-  async function lookOnce(signal: AbortSignal): Promise<void> {
+  async function scanOnce(signal: AbortSignal): Promise<void> {
     changed = Promise.withResolvers();
     try {
-      await look();
+      await scan();
       whenRead.resolve();
     } catch (err) {
-      log.warn({ err, dir }, 'Folder of plugin sockets could not be read');
+      log.warn({ err, dir }, 'Failed to read plugin socket directory');
       sleep(clock, RETRY_MS, signal).then(changed.resolve, () => undefined);
     }
   }
@@ -127,7 +127,7 @@ export function createSocketWatcher(deps: SocketWatcherDeps, dir: string, sink: 
         signal.addEventListener('abort', () => resolve(), { once: true });
       });
       while (!signal.aborted) {
-        await lookOnce(signal);
+        await scanOnce(signal);
         await Promise.race([changed.promise, stopped]);
       }
       for (const folder of watchers.keys()) unwatch(folder);

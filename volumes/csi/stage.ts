@@ -1,17 +1,18 @@
-/** A persistent volume on its way to the node: attached by others, staged by its driver; and back.
+/** Staging of a persistent volume on the node: attached by its attacher, staged by its driver; and the
+ *  reverse.
  *  Source: csi.v1 NodeStageVolume; upstream's CSI attacher, release 1.24. */
 import { mkdir, readFile } from 'node:fs/promises';
-import type { CSIDriver, VolumeAttachmentSource } from '#api/schema/gen/storage-v1.ts';
+import type { CSIDriver, VolumeAttachmentSource } from '#api/gen/storage-v1.ts';
 import { isNotFound } from '#cri/errors.ts';
-import type { Mounter } from '../mounter.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import type { SourceRequest, UndoServices } from '../sources/source.ts';
-import type { StageFolder, StageRecord } from '../staging/contract.ts';
+import { AttachRefusedError, type CsiVolumes, type Driver } from '../contract/csi.ts';
+import type { SourceRequest, UndoServices } from '../contract/source.ts';
+import type { StageFolder, StageRecord } from '../contract/staging.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import type { Mounter } from '../mount/mounter.ts';
 import { callDriver, secretsFor } from './call.ts';
-import { AttachRefusedError, type CsiVolumes, type Driver } from './contract.ts';
 import { type CsiVolume, capabilityOf, type Use } from './volume.ts';
 
-/** A volume that is about to be staged. */
+/** A volume to be staged. */
 export interface Staging {
   readonly volume: CsiVolume;
   readonly driver: Driver;
@@ -22,19 +23,19 @@ export interface Staging {
   readonly request: SourceRequest;
 }
 
-/** What was kept of a staged volume. */
-type Kept = Readonly<
+/** Persisted state of a staged volume. */
+type SavedState = Readonly<
   Partial<
     Record<
       | 'driver'
       | 'volumeHandle'
-      /** There may be an attachment: it was asked for, or there was one. */
+      /** An attachment may exist: it was requested, or existed before. */
       | 'attached'
-      /** The driver may have staged it. */
+      /** The driver may have staged the volume. */
       | 'staging'
-      /** It has, in the run of the system of this ID. */
+      /** The driver has staged the volume during the boot with this ID. */
       | 'boot'
-      /** Whether something was mounted then: some drivers mount nothing. */
+      /** Whether something was mounted after staging: some drivers mount nothing. */
       | 'mounted',
       string
     >
@@ -42,20 +43,20 @@ type Kept = Readonly<
 >;
 
 const YES = 'true';
-/** Of `attached`: it was. */
+/** Value of `attached` for a completed attachment. */
 const DONE = 'done';
 
-/** Another one after each start of the system: what was staged before is not any longer. */
+/** Changes with each boot: volumes staged before are no longer staged. */
 const bootID = async (): Promise<string> =>
   (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
 
 const isMountPoint = async (mounter: Mounter, path: string): Promise<boolean> =>
   (await mounter.list()).some(({ mountPoint }) => mountPoint === path);
 
-/** Whether others have to attach the driver's volumes. Without its object, upstream expects it. */
+/** Reports whether the driver's volumes need attachment. Without a CSIDriver object, upstream expects it. */
 const needsAttachment = (object: CSIDriver | undefined): boolean => object?.spec.attachRequired !== false;
 
-/** Has the volume attached. @returns what its attacher has to say to the driver */
+/** Attaches the volume. @returns the publish context of its attacher */
 async function attach(
   { volume, object, csi, source, request }: Staging,
   folder: StageFolder,
@@ -65,10 +66,10 @@ async function attach(
   if (csi.attacher === undefined) {
     if (object === undefined) return {};
     throw new VolumeSetupError(
-      `CSI driver ${volume.driver} wants its volumes attached (spec.attachRequired), which nobody does without an API server`,
+      `CSI driver ${volume.driver} requires attachment (spec.attachRequired), which needs an API server`,
     );
   }
-  const before: Kept = folder.saved;
+  const before: SavedState = folder.saved;
   if (before.attached === undefined) await folder.save({ ...before, attached: YES });
   const { driver, handle: volumeHandle } = volume;
   try {
@@ -84,9 +85,9 @@ async function attach(
 }
 
 async function isStaged({ request }: Staging, folder: StageFolder, boot: string): Promise<boolean> {
-  const kept: Kept = folder.saved;
-  if (kept.boot !== boot) return false;
-  return kept.mounted !== YES || (await isMountPoint(request.services.mounter, folder.globalMount));
+  const saved: SavedState = folder.saved;
+  if (saved.boot !== boot) return false;
+  return saved.mounted !== YES || (await isMountPoint(request.services.mounter, folder.globalMount));
 }
 
 async function stageOnce(
@@ -99,8 +100,8 @@ async function stageOnce(
   const boot = await bootID();
   if (await isStaged(staging, folder, boot)) return;
   const secrets = await secretsFor(request, volume.stageSecret);
-  const { boot: _boot, mounted: _mounted, ...kept }: Kept = folder.saved;
-  await folder.save({ ...kept, staging: YES });
+  const { boot: _boot, mounted: _mounted, ...saved }: SavedState = folder.saved;
+  await folder.save({ ...saved, staging: YES });
   await mkdir(folder.globalMount, { recursive: true, mode: 0o750 });
   await callDriver(driver, (node) =>
     node.nodeStageVolume(
@@ -116,16 +117,16 @@ async function stageOnce(
     ),
   );
   const mounted = await isMountPoint(request.services.mounter, folder.globalMount);
-  await folder.save({ ...kept, staging: YES, boot, mounted: String(mounted) });
+  await folder.save({ ...saved, staging: YES, boot, mounted: String(mounted) });
 }
 
 export interface Staged {
   readonly publishContext: Readonly<Record<string, string>>;
-  /** Empty where the driver does not stage. */
+  /** Empty if the driver does not stage volumes. */
   readonly stagingTargetPath: string;
 }
 
-/** Attaches and stages; what is so already stays as it is. */
+/** Attaches and stages the volume. Idempotent. */
 export async function stageVolume(
   staging: Staging,
   folder: StageFolder,
@@ -142,17 +143,18 @@ export async function stageVolume(
 
 function csiOf({ csi }: UndoServices): CsiVolumes {
   if (csi !== undefined) return csi;
-  throw new VolumeSetupError('CSI drivers are not served');
+  throw new VolumeSetupError('this agent does not support CSI drivers');
 }
 
-/** Has the driver undo what it staged, while it is mounted: some find their device by its mount. */
+/** Unstages the volume through the driver while it is mounted: some drivers find their device by its
+ *  mount. */
 export async function unstageVolume(
   { state }: StageRecord,
   folder: StageFolder,
   services: UndoServices,
   signal: AbortSignal,
 ): Promise<void> {
-  const { driver: name, volumeHandle: volumeId = '', staging, ...kept }: Kept = state;
+  const { driver: name, volumeHandle: volumeId = '', staging, ...saved }: SavedState = state;
   if (name === undefined || staging === undefined) return;
   const driver = csiOf(services).drivers.get(name);
   const request = { volumeId, stagingTargetPath: folder.globalMount };
@@ -161,17 +163,17 @@ export async function unstageVolume(
       if (!isNotFound(thrown)) throw thrown;
     });
   });
-  const { boot: _boot, mounted: _mounted, ...rest } = kept;
+  const { boot: _boot, mounted: _mounted, ...rest } = saved;
   await folder.save({ ...rest, driver: name, volumeHandle: volumeId });
 }
 
-/** Gives the attachment back, where it is this node's to give. */
+/** Deletes the attachment if this node owns it. */
 export async function detachVolume(
   { state }: StageRecord,
   services: UndoServices,
   signal: AbortSignal,
 ): Promise<void> {
-  const { driver, volumeHandle, attached }: Kept = state;
+  const { driver, volumeHandle, attached }: SavedState = state;
   if (driver === undefined || volumeHandle === undefined || attached === undefined) return;
   await csiOf(services).attacher?.detach({ driver, volumeHandle }, signal);
 }

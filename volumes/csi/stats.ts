@@ -1,13 +1,13 @@
-/** What drivers say of the use and the health of their volumes. Source: csi.v1 NodeGetVolumeStats. */
+/** Usage and health of volumes as reported by their drivers. Source: csi.v1 NodeGetVolumeStats. */
 import { basename, dirname } from 'node:path';
 import type { NodeGetVolumeStatsResponse } from '#cri/gen/csi-v1.ts';
-import { publishRecordFile } from '../layout.ts';
-import type { PublishRecord } from '../staging/contract.ts';
+import type { CsiVolumes } from '../contract/csi.ts';
+import type { PublishRecord } from '../contract/staging.ts';
+import { publishRecordFile } from '../files/layout.ts';
 import { createRecordFiles } from '../staging/record-files.ts';
 import { parsePublishRecord } from '../staging/records.ts';
 import type { MeasureVolume, VolumeFigures } from '../usage/contract.ts';
 import { callDriver } from './call.ts';
-import type { CsiVolumes } from './contract.ts';
 import { CSI_DIR, targetOf } from './publish.ts';
 
 function figuresOf({ usage }: NodeGetVolumeStatsResponse): VolumeFigures {
@@ -27,12 +27,12 @@ function figuresOf({ usage }: NodeGetVolumeStatsResponse): VolumeFigures {
   };
 }
 
-/** What the driver says of a pod's volume, until the signal fires: how long that may take is the matter of whoever asks.
- *  Undefined where it says nothing of its volumes.
+/** Returns the driver's statistics of a pod's volume. The signal of the caller sets the timeout.
+ *  Undefined if the driver reports no statistics.
  *  @param record of the pod's volume, of source `csi`
- *  @param dir the volume's directory in the pod's folder; for a raw device its file
- *  @throws VolumeSetupError when the driver is not there or refuses; the signal's reason */
-export async function csiVolumeStats(
+ *  @param dir the volume's directory in the pod's directory; for a raw device its file
+ *  @throws VolumeSetupError when the driver is missing or returns an error; the signal's reason */
+async function csiVolumeStats(
   { state, block = false }: PublishRecord,
   dir: string,
   { drivers, gates }: Pick<CsiVolumes, 'drivers' | 'gates'>,
@@ -43,13 +43,13 @@ export async function csiVolumeStats(
   const driver = drivers.get(name);
   if (!driver.capabilities.has('GET_VOLUME_STATS')) return undefined;
   const request = { volumeId, volumePath: targetOf(dir, block), stagingTargetPath };
-  const answer = await callDriver(driver, (node) => node.nodeGetVolumeStats(request, { signal }));
-  const { volumeCondition: condition } = answer;
-  const tells = driver.capabilities.has('VOLUME_CONDITION') && gates.has('CSIVolumeHealth');
-  return { ...figuresOf(answer), ...(tells && condition !== undefined ? { condition } : {}) };
+  const response = await callDriver(driver, (node) => node.nodeGetVolumeStats(request, { signal }));
+  const { volumeCondition: condition } = response;
+  const reportsCondition = driver.capabilities.has('VOLUME_CONDITION') && gates.has('CSIVolumeHealth');
+  return { ...figuresOf(response), ...(reportsCondition && condition !== undefined ? { condition } : {}) };
 }
 
-/** Asks the drivers of csi volumes, and nobody of others. */
+/** Creates the usage measurement of csi volumes; other volumes are ignored. */
 export function createCsiMeasure(rootDir: string, csi: Pick<CsiVolumes, 'drivers' | 'gates'>): MeasureVolume {
   const files = createRecordFiles();
   return async ({ podUID, volumeName, path }, signal) => {

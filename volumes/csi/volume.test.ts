@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { CSIDriver } from '#api/schema/gen/storage-v1.ts';
-import { type AccessMode, type CsiVolume, capabilityOf, givesGroup } from './volume.ts';
+import type { CSIDriver } from '#api/gen/storage-v1.ts';
+import { type AccessMode, appliesGroup, type CsiVolume, capabilityOf } from './volume.ts';
 
 const volume: CsiVolume = {
   kind: 'persistent',
@@ -34,15 +34,15 @@ const objectOf = (fsGroupPolicy?: string): CSIDriver => ({
   spec: fsGroupPolicy === undefined ? {} : { fsGroupPolicy },
 });
 
-describe('the files are given to the pod’s group', () => {
+describe('the files get the pod’s group', () => {
   test.each(ACCESS)('of a volume with the access modes %j: %s', (accessModes, one) => {
     const given = (policy: string | undefined, changes: Partial<CsiVolume> = {}): boolean =>
-      givesGroup({ ...volume, accessModes, ...changes }, use, plain, { gates, object: objectOf(policy) });
+      appliesGroup({ ...volume, accessModes, ...changes }, use, plain, { gates, object: objectOf(policy) });
     expect([given('ReadWriteOnceWithFSType'), given(undefined)]).toEqual([one, one]);
     expect(given('ReadWriteOnceWithFSType', { fsType: '' })).toBe(false);
     expect([given('File'), given('File', { fsType: '' })]).toEqual([true, true]);
     expect(given('None')).toBe(false);
-    // Nobody but its pod has it.
+    // Only its pod uses it.
     expect(given('ReadWriteOnceWithFSType', { kind: 'ephemeral' })).toBe(true);
     expect(given('ReadWriteOnceWithFSType', { kind: 'ephemeral', fsType: '' })).toBe(false);
   });
@@ -60,7 +60,7 @@ describe('the files are given to the pod’s group', () => {
       false,
     ],
   ])('%s', (_, object, how, driver, expected) => {
-    expect(givesGroup(volume, how, driver, { gates, object })).toBe(expected);
+    expect(appliesGroup(volume, how, driver, { gates, object })).toBe(expected);
   });
 });
 
@@ -70,7 +70,7 @@ test.each<[readonly AccessMode[], string, string]>([
   [[RWO, RWX], 'SINGLE_NODE_WRITER', 'SINGLE_NODE_MULTI_WRITER'],
   [[RWOP], 'SINGLE_NODE_WRITER', 'SINGLE_NODE_SINGLE_WRITER'],
   [[ROX], 'MULTI_NODE_READER_ONLY', 'MULTI_NODE_READER_ONLY'],
-])('of the access modes %j the driver is told the first', (accessModes, mode, exact) => {
+])('of the access modes %j the driver gets the first', (accessModes, mode, exact) => {
   const modeFor = (driver: Parameters<typeof capabilityOf>[2]): unknown =>
     capabilityOf({ ...volume, accessModes }, use, driver, gates).accessMode?.mode;
   expect(modeFor(plain)).toBe(mode);

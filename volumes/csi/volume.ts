@@ -1,18 +1,18 @@
-/** CSI volumes as pods and PersistentVolumes name them. Pure. Source: upstream's CSI plugin, release 1.24. */
+/** CSI volumes in pods and PersistentVolumes. Pure. Source: upstream's CSI plugin, release 1.24. */
 import { createHash } from 'node:crypto';
-import type { PersistentVolumeSpec } from '#api/schema/gen/core-v1.ts';
-import type { CSIDriver } from '#api/schema/gen/storage-v1.ts';
+import type { PersistentVolumeSpec } from '#api/gen/core-v1.ts';
+import type { CSIDriver } from '#api/gen/storage-v1.ts';
 import type { VolumeCapability, VolumeCapabilityAccessModeMode } from '#cri/gen/csi-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import type { SecretRef } from '../sources/secret-ref.ts';
-import type { Driver } from './contract.ts';
+import type { Driver } from '../contract/csi.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import type { SecretRef } from '../objects/secret-ref.ts';
 
 export type AccessMode = NonNullable<PersistentVolumeSpec['accessModes']>[number];
 
-/** What a volume comes to, wherever it is named. */
+/** A CSI volume, independent of where it is specified. */
 export interface CsiVolume {
-  /** Ephemeral: of one pod, which names it itself; never attached or staged. */
+  /** Ephemeral: inline in one pod; never attached or staged. */
   readonly kind: 'persistent' | 'ephemeral';
   readonly driver: string;
   readonly handle: string;
@@ -25,7 +25,7 @@ export interface CsiVolume {
   readonly publishSecret?: SecretRef;
 }
 
-/** Handle of a volume that a pod names itself. */
+/** Returns the handle of an inline volume. */
 export const ephemeralHandle = (podUID: string, volumeName: string): string =>
   `csi-${createHash('sha256').update(`${podUID}${volumeName}`).digest('hex')}`;
 
@@ -36,7 +36,7 @@ const PLAIN_MODES: Readonly<Record<AccessMode, VolumeCapabilityAccessModeMode>> 
   ReadWriteMany: 'MULTI_NODE_MULTI_WRITER',
 };
 
-/** For drivers that tell one pod from several on a node. */
+/** For drivers that distinguish single-pod from multi-pod access on a node. */
 const EXACT_MODES: typeof PLAIN_MODES = {
   ...PLAIN_MODES,
   ReadWriteOnce: 'SINGLE_NODE_MULTI_WRITER',
@@ -48,13 +48,13 @@ export interface Use {
   readonly fsGroup: number | undefined;
 }
 
-/** Whether the driver itself sees to the group of the files. */
-export const delegatesGroup = (
+/** Reports whether the driver itself applies the group to the files. */
+const delegatesGroup = (
   { capabilities }: Pick<Driver, 'capabilities'>,
   gates: ReadonlySet<string>,
 ): boolean => capabilities.has('VOLUME_MOUNT_GROUP') && gates.has('DelegateFSGroupToCSIDriver');
 
-/** What the driver is told of how the volume is used. */
+/** Returns the volume capability for the driver. */
 export function capabilityOf(
   volume: CsiVolume,
   use: Use,
@@ -71,8 +71,8 @@ export function capabilityOf(
   };
 }
 
-/** Whether the node gives the files to the pod's group. */
-export function givesGroup(
+/** Reports whether the node applies the pod's group to the files. */
+export function appliesGroup(
   volume: CsiVolume,
   use: Use & { readonly readOnly: boolean },
   driver: Pick<Driver, 'capabilities'>,
@@ -88,7 +88,7 @@ export function givesGroup(
   return volume.kind === 'ephemeral' || single;
 }
 
-/** A driver says for which kind of volumes it is. @throws VolumeSetupError */
+/** Checks that the driver supports this kind of volume. @throws VolumeSetupError */
 export function checkLifecycle({ kind, driver }: CsiVolume, object: CSIDriver | undefined): void {
   const mode = kind === 'ephemeral' ? 'Ephemeral' : 'Persistent';
   if (object === undefined) {

@@ -1,11 +1,12 @@
-/** Disks of clouds: others attach them to the machine, and the node waits for the names that udev gives them. */
+/** Cloud disks: an attacher attaches them to the machine, and the node waits for their udev names. */
 import { join } from 'node:path';
-import { VolumeSetupError } from '../setup-error.ts';
-import type { DeviceServices } from './contract.ts';
+import type { DeviceServices } from '../contract/devices.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 
 const DEV = '/dev/';
 
-/** Where whoever attached the disk says that it is, if it is a path. @throws VolumeSetupError for a path elsewhere */
+/** Returns the device path of the attachment, if it is a path. @throws VolumeSetupError for a path
+ *  elsewhere */
 export function attachedPath({ paths, attachedAs }: DeviceServices): string | undefined {
   if (attachedAs === undefined || !attachedAs.startsWith('/')) return undefined;
   if (attachedAs.startsWith(DEV)) return join(paths.dev, attachedAs.slice(DEV.length));
@@ -14,16 +15,16 @@ export function attachedPath({ paths, attachedAs }: DeviceServices): string | un
   );
 }
 
-/** Links by which udev names disks. */
+/** Returns udev links of disks. */
 export const byId = ({ dev }: DeviceServices['paths'], ...names: readonly string[]): readonly string[] =>
   names.map((name) => join(dev, 'disk', 'by-id', name));
 
-/** Waits for a disk that others attach: where they say that it is, or by names that are its own. */
+/** Waits for an attached disk: at the device path of the attachment, or by its own names. */
 export async function waitForDisk(
   services: DeviceServices,
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<string> {
-  const told = attachedPath(services);
-  return services.waitForDevice([...names, ...(told === undefined ? [] : [told])], signal);
+  const attachedAt = attachedPath(services);
+  return services.waitForDevice([...names, ...(attachedAt === undefined ? [] : [attachedAt])], signal);
 }

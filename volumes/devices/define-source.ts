@@ -1,10 +1,10 @@
-/** A volume source from a block device plugin: what is the same for all of them lies in `pipeline.ts`. */
+/** Volume source of a block device plugin; the common steps are in `pipeline.ts`. */
 import { attachableVolumeName } from '#api/meta/volume-names.ts';
-import { defineSource, type SourceFields, type SourcePlugin } from '../sources/source.ts';
-import type { DevicePlugin } from './contract.ts';
+import type { DevicePlugin } from '../contract/devices.ts';
+import { defineSource, type SourceFields, type SourcePlugin } from '../contract/source.ts';
 
-/** Brings the device to the node, and to pods as a file system or as it is. Unless the plugin says otherwise, it can
- *  be used raw and takes mount options. */
+/** Attaches the device and provides it to pods as a file system or raw. By default it supports raw use and
+ *  mount options. */
 export function defineDeviceSource<K extends keyof SourceFields>(plugin: DevicePlugin<K>): SourcePlugin {
   const about = { block: true, mountOptions: true, ...plugin.about };
   return defineSource(
@@ -13,8 +13,9 @@ export function defineDeviceSource<K extends keyof SourceFields>(plugin: DeviceP
     async (spec, request) => {
       const volume = plugin.identify(spec, request.services.domain);
       const used = plugin.inUse?.(spec);
-      const told = used === undefined ? undefined : attachableVolumeName(request.services.domain, used);
-      const name = told ?? (plugin.attachedByOthers === true ? volume.uniqueName : undefined);
+      const attachableName =
+        used === undefined ? undefined : attachableVolumeName(request.services.domain, used);
+      const name = attachableName ?? (plugin.attachedByOthers === true ? volume.uniqueName : undefined);
       const attachedAs = name === undefined ? undefined : await request.attached(name);
       const { setUpDevice } = await import('./pipeline.ts');
       return setUpDevice({ plugin, spec, volume, request, attachedAs });

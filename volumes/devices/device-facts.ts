@@ -1,13 +1,13 @@
-/** What the kernel says of a block device, and its first and last bytes. */
+/** Facts of a block device from the kernel, and its first and last bytes. */
 import { open, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { VolumeSetupError } from '../setup-error.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import { HEAD_BYTES } from './superblock.ts';
 
 const SECTOR_BYTES = 512;
 
-/** `8:16`, as in the mount table. */
-export const deviceNumber = (rdev: number): string => {
+/** Returns a device number such as `8:16`, as in the mount table. */
+const deviceNumber = (rdev: number): string => {
   // Source: makedev(3).
   const big = BigInt(rdev);
   const major = ((big >> 8n) & 0xfffn) | ((big >> 32n) & ~0xfffn & 0xffff_ffffn);
@@ -15,30 +15,31 @@ export const deviceNumber = (rdev: number): string => {
   return `${major}:${minor}`;
 };
 
-/** Number of the block device at `path`. @throws VolumeSetupError for anything else; the system's error */
+/** Returns the number of the block device at `path`. @throws VolumeSetupError for anything else; the
+ *  system's error */
 export async function blockDeviceNumber(path: string): Promise<string> {
   const stats = await stat(path);
-  if (!stats.isBlockDevice()) throw new VolumeSetupError(`${path} is no block device`);
+  if (!stats.isBlockDevice()) throw new VolumeSetupError(`${path} is not a block device`);
   return deviceNumber(stats.rdev);
 }
 
 /** @param sys `/sys`
- *  @throws VolumeSetupError where it is no block device, or the kernel does not tell; the system's error */
+ *  @throws VolumeSetupError if it is not a block device, or its size is unknown; the system's error */
 export async function deviceSizeBytes(sys: string, device: string): Promise<number> {
   const number = await blockDeviceNumber(device);
   const text = await readFile(join(sys, 'dev/block', number, 'size'), 'utf8');
   const sectors = /^\d+\s*$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(sectors)) throw new VolumeSetupError(`the size of ${device} is not known`);
+  if (!Number.isSafeInteger(sectors)) throw new VolumeSetupError(`cannot determine the size of ${device}`);
   return sectors * SECTOR_BYTES;
 }
 
 export interface DeviceEnds {
-  /** The first `HEAD_BYTES`, or all there is. */
+  /** The first `HEAD_BYTES`, or the whole device if it is smaller. */
   readonly head: Buffer;
   readonly isAllZero: boolean;
 }
 
-/** Reads both ends of a device, where what uses it leaves its marks. @throws the system's error */
+/** Reads both ends of a device, where users of the device leave signatures. @throws the system's error */
 export async function readEnds(device: string, sizeBytes: number): Promise<DeviceEnds> {
   await using handle = await open(device, 'r');
   const read = async (position: number, length: number): Promise<Buffer> => {

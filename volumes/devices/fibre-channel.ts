@@ -1,12 +1,12 @@
 /** Disks behind Fibre Channel ports. Source: the kernel's `fc_transport` class. */
 import { join } from 'node:path';
-import type { DeviceServices } from './contract.ts';
+import type { DeviceServices } from '../contract/devices.ts';
 import { readKernelFile, readKernelFolder } from './kernel-files.ts';
 
-/** A port that the machine reaches, as the kernel numbers it: host, channel and target, as in `2:0:3`. */
+/** A reachable port in the kernel's numbering: host, channel and target, as in `2:0:3`. */
 export type FcTarget = string;
 
-/** Targets by any of these port names, 16 hexadecimal digits each. */
+/** Returns targets with any of these port names, 16 hexadecimal digits each. */
 export async function fcTargets(sys: string, names: ReadonlySet<string>): Promise<readonly FcTarget[]> {
   const folder = join(sys, 'class', 'fc_transport');
   const targets: FcTarget[] = [];
@@ -19,7 +19,7 @@ export async function fcTargets(sys: string, names: ReadonlySet<string>): Promis
   return targets;
 }
 
-/** Names in `/sys/block` of one unit behind these targets. */
+/** Returns the names in `/sys/block` of one LUN behind these targets. */
 export async function fcDisks(
   sys: string,
   targets: readonly FcTarget[],
@@ -30,7 +30,7 @@ export async function fcDisks(
   return [...new Set(found.flat())];
 }
 
-/** Links by which udev names one unit behind these ports: `pci-0000:41:00.0-fc-0x500a0981891b8dc5-lun-0`. */
+/** Returns udev's links of one LUN behind these ports: `pci-0000:41:00.0-fc-0x500a0981891b8dc5-lun-0`. */
 export async function fcLinks(
   { dev }: DeviceServices['paths'],
   names: ReadonlySet<string>,
@@ -45,10 +45,10 @@ export async function fcLinks(
   return wanted.map((link) => join(folder, link));
 }
 
-/** What a world wide identifier of udev's is in `/sys`: its first digit says which kind it is. */
+/** Prefix in `/sys` of a udev world wide identifier, by its first digit, which is its kind. */
 const KINDS: Readonly<Record<string, string>> = { '1': 't10.', '2': 'eui.', '3': 'naa.' };
 
-/** Names in `/sys/block` of the SCSI disks with any of these identifiers, as udev has them. */
+/** Returns the names in `/sys/block` of SCSI disks with any of these identifiers, in udev's form. */
 export async function disksByWwid(sys: string, wwids: readonly string[]): Promise<readonly string[]> {
   const wanted = new Set(
     wwids.map((wwid) => `${KINDS[wwid.slice(0, 1)] ?? ''}${wwid.slice(1)}`.toLowerCase()),

@@ -1,23 +1,23 @@
-/** Fields that block device sources have in common, checked. Values come from pods: none may mean another path than the
- *  one it was put into, or another argument of a program. Pure. */
-import { VolumeSetupError } from '../setup-error.ts';
+/** Validation of fields common to block device sources. Values come from pods: none may lead to another
+ *  path or become another argument of a program. Pure. */
+import { VolumeSetupError } from '../errors/setup-error.ts';
 
-const LONGEST_SHOWN = 200;
+const MAX_SHOWN_LENGTH = 200;
 
-/** What is wrong with a field: its name, its value, and what would be right. */
+/** Validation error of a field: its name, its value and the expectation. */
 export function badField(field: string, value: unknown, right: string): VolumeSetupError {
-  const shown = (JSON.stringify(value) ?? 'undefined').slice(0, LONGEST_SHOWN);
+  const shown = (JSON.stringify(value) ?? 'undefined').slice(0, MAX_SHOWN_LENGTH);
   return new VolumeSetupError(`${field} ${shown}: ${right}`);
 }
 
-/** A name that is one element of a path and never an option: of devices, disks, pools and the like. */
+/** A name that is one path element and never an option: of devices, disks, pools and the like. */
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.:@+=-]*$/;
-const LONGEST_NAME = 255;
+const MAX_NAME_LENGTH = 255;
 
-/** @param what it is, such as `the name of a disk` @throws VolumeSetupError */
+/** @param what the kind of name, such as `the name of a disk` @throws VolumeSetupError */
 export function checkName(field: string, value: string | undefined, what: string): string {
   if (value === undefined || value === '') throw new VolumeSetupError(`${field}: Required value: ${what}`);
-  if (NAME.test(value) && value.length <= LONGEST_NAME) return value;
+  if (NAME.test(value) && value.length <= MAX_NAME_LENGTH) return value;
   throw badField(
     field,
     value,
@@ -27,7 +27,7 @@ export function checkName(field: string, value: string | undefined, what: string
 
 const FS_TYPE = /^[a-z0-9][a-z0-9_.-]{0,31}$/;
 
-/** @param otherwise what an empty field means @throws VolumeSetupError */
+/** @param otherwise default for an empty field @throws VolumeSetupError */
 export function checkFsType(field: string, value: string | undefined, otherwise = 'ext4'): string {
   if (value === undefined || value === '') return otherwise;
   if (FS_TYPE.test(value)) return value;

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '#api/kit/clock.ts';
 import { eventually } from '../../testing/wait.ts';
+import { createTestDisks, type TestDisks } from './disk.fixture.ts';
 import { type DeviceMount, formatAndMount } from './format-and-mount.ts';
 import { findLoops } from './loop.ts';
 import { waitForPartition } from './partition.ts';
 import { probeDevice } from './probe.ts';
-import { createTestDisks, type TestDisks } from './test-disk.ts';
 
 const { signal } = new AbortController();
-/** The smallest disk on which each of them works, in MiB. */
+/** The smallest working disk of each file system, in MiB. */
 const SIZES = { ext2: 32, ext3: 32, ext4: 32, xfs: 320, btrfs: 128 };
 
 let disks: TestDisks;
@@ -41,7 +41,7 @@ async function write(device: string, position: number, bytes: Uint8Array): Promi
 
 describe('formatAndMount', () => {
   test.each(Object.entries(SIZES))(
-    'gives an empty disk %s, and keeps what is written',
+    'formats an empty disk with %s, and preserves what is written',
     async (fsType, size) => {
       await using disk = await disks.disk(size);
       const target = await folder();
@@ -49,7 +49,7 @@ describe('formatAndMount', () => {
       await formatAndMount(disks.deps, mount, signal);
       expect(await mountAt(target)).toMatchObject({ fsType });
       await writeFile(join(target, 'kept'), fsType);
-      // Again changes nothing; nor does a way from the start.
+      // Neither a repetition nor a second mount changes anything.
       await formatAndMount(disks.deps, mount, signal);
       await unmount(target);
       await formatAndMount(disks.deps, { ...mount, readOnly: true }, signal);
@@ -59,7 +59,7 @@ describe('formatAndMount', () => {
     },
   );
 
-  test('gives flags and options of the volume to the mount', async () => {
+  test('passes flags and options of the volume to the mount', async () => {
     await using disk = await disks.disk(SIZES.ext4);
     const target = await folder();
     const mountOptions = ['nosuid,noatime', 'commit=17'];
@@ -70,25 +70,25 @@ describe('formatAndMount', () => {
     await unmount(target);
     const bad = wanted(disk.device, target, { mountOptions: ['no-such-option'] });
     await expect(formatAndMount(disks.deps, bad, signal)).rejects.toThrow(
-      `${disk.device} could not be mounted as ext4: EINVAL (a mount option that it does not know`,
+      `failed to mount ${disk.device} as ext4: EINVAL (unknown mount option`,
     );
   });
 
-  test('formats nothing for reading, and nothing that is not empty', async () => {
+  test('formats neither read-only volumes nor devices with content', async () => {
     await using disk = await disks.disk(SIZES.ext4);
     const target = await folder();
     const mount = wanted(disk.device, target);
     const refused = async (more: Partial<DeviceMount>, text: string): Promise<void> =>
       expect(formatAndMount(disks.deps, { ...mount, ...more }, signal)).rejects.toThrow(text);
-    await refused({ readOnly: true }, 'asked for read-only');
-    await refused({ mountOptions: ['ro'] }, 'asked for read-only');
-    await refused({ fsType: '../../tmp/x' }, 'is no name of a file system');
-    await refused({ mountOptions: ['bind'] }, "can't be used with a volume");
-    // A byte that nobody recognizes, at the start or at the end.
+    await refused({ readOnly: true }, 'because the volume is read-only');
+    await refused({ mountOptions: ['ro'] }, 'because the volume is read-only');
+    await refused({ fsType: '../../tmp/x' }, 'is not a file system name');
+    await refused({ mountOptions: ['bind'] }, 'is not allowed for a volume');
+    // An unrecognized byte at the start or at the end.
     const MIB = 1024 * 1024;
     for (const position of [0, 512 * 1024, SIZES.ext4 * MIB - 1]) {
       await write(disk.device, position, Uint8Array.of(1));
-      await refused({}, 'data that nobody recognizes on it: it is not formatted');
+      await refused({}, 'unrecognized data on it: refusing to format it');
       await write(disk.device, position, Uint8Array.of(0));
     }
     expect(await probeDevice(disks.deps, disk.device, signal)).toEqual({ kind: 'empty' });
@@ -116,23 +116,23 @@ describe('formatAndMount', () => {
     await using disk = await disks.disk(SIZES.ext4);
     await write(disk.device, position, Buffer.from(mark, 'latin1'));
     const failed = formatAndMount(disks.deps, wanted(disk.device, await folder()), signal);
-    await expect(failed).rejects.toThrow(text ?? 'it is not formatted');
+    await expect(failed).rejects.toThrow(text ?? 'refusing to format it');
   });
 
-  test('names both file systems where another is there', async () => {
+  test('reports both file systems if another one exists', async () => {
     await using disk = await disks.disk(SIZES.btrfs);
     const target = await folder();
     await disks.run('mkfs.btrfs', [disk.device]);
     await expect(formatAndMount(disks.deps, wanted(disk.device, target), signal)).rejects.toThrow(
-      `${disk.device} has the file system btrfs, but ext4 is asked for`,
+      `${disk.device} has the file system btrfs, but ext4 is requested`,
     );
   });
 
-  test('makes a file system again whose making was interrupted', async () => {
+  test('restarts an interrupted formatting', async () => {
     await using disk = await disks.disk(SIZES.xfs);
     const target = await folder();
     await disks.run('mkfs.xfs', [disk.device]);
-    // The mark that mkfs.xfs takes away last.
+    // The mark that mkfs.xfs removes last.
     await write(disk.device, 126, Uint8Array.of(1));
     expect(await probeDevice(disks.deps, disk.device, signal)).toEqual({ kind: 'unfinished', fsType: 'xfs' });
     await formatAndMount(disks.deps, wanted(disk.device, target, { fsType: 'xfs' }), signal);
@@ -147,50 +147,50 @@ describe('formatAndMount', () => {
     await unmount(target);
   });
 
-  test('begins again what was interrupted where nothing tells but what it kept', async () => {
+  test('restarts an interrupted formatting known only from its record', async () => {
     await using disk = await disks.disk(SIZES.ext4);
     const target = await folder();
-    const kept: string[] = [];
+    const calls: string[] = [];
     const progress = {
-      hasBegun: false,
-      begin: async () => void kept.push('begin'),
-      end: async () => void kept.push('end'),
+      hasStarted: false,
+      begin: async () => void calls.push('begin'),
+      end: async () => void calls.push('end'),
     };
-    // What such a formatting leaves behind.
+    // Left behind by an interrupted mkfs.btrfs.
     await write(disk.device, 8192, Uint8Array.of(2, 0x80));
     const mount = wanted(disk.device, target, { progress });
-    await expect(formatAndMount(disks.deps, mount, signal)).rejects.toThrow('nobody recognizes');
-    expect(kept).toEqual([]);
-    await formatAndMount(disks.deps, { ...mount, progress: { ...progress, hasBegun: true } }, signal);
-    expect(kept).toEqual(['begin', 'end']);
+    await expect(formatAndMount(disks.deps, mount, signal)).rejects.toThrow('unrecognized data');
+    expect(calls).toEqual([]);
+    await formatAndMount(disks.deps, { ...mount, progress: { ...progress, hasStarted: true } }, signal);
+    expect(calls).toEqual(['begin', 'end']);
     await unmount(target);
-    await formatAndMount(disks.deps, { ...mount, progress: { ...progress, hasBegun: true } }, signal);
-    expect(kept).toEqual(['begin', 'end', 'end']);
+    await formatAndMount(disks.deps, { ...mount, progress: { ...progress, hasStarted: true } }, signal);
+    expect(calls).toEqual(['begin', 'end', 'end']);
     await unmount(target);
   });
 
-  test('repairs what can be repaired, and leaves alone what cannot', async () => {
+  test('repairs what can be repaired automatically, and nothing else', async () => {
     await using disk = await disks.disk(SIZES.ext4);
     const target = await folder();
     const mount = wanted(disk.device, target);
     await formatAndMount(disks.deps, mount, signal);
     await writeFile(join(target, 'kept'), 'x');
     await unmount(target);
-    // Says that it was not unmounted well and has errors: repaired without a question.
+    // Marks the file system as having errors and not cleanly unmounted: repaired automatically.
     await disks.run('debugfs', ['-w', '-R', 'ssv state 2', disk.device]);
     await formatAndMount(disks.deps, mount, signal);
     await unmount(target);
     const { stdout } = await disks.run('dumpe2fs', ['-h', disk.device]);
     expect(stdout).toMatch(/Filesystem state: +clean\n/);
-    // A root that is no directory needs a decision.
+    // A root that is not a directory needs manual repair.
     await disks.run('debugfs', ['-w', '-R', 'sif <2> mode 0100644', disk.device]);
     await disks.run('debugfs', ['-w', '-R', 'ssv state 2', disk.device]);
     await expect(formatAndMount(disks.deps, mount, signal)).rejects.toThrow(
-      `${disk.device} has errors that could not be repaired without a decision: fsck ended with exit code 4`,
+      `${disk.device} has errors that need manual repair: fsck exited with code 4`,
     );
   });
 
-  test('does not cover what is mounted there already', async () => {
+  test('does not mount over an existing mount', async () => {
     await using one = await disks.disk(SIZES.ext4);
     await using other = await disks.disk(SIZES.ext4);
     const target = await folder();
@@ -207,7 +207,7 @@ describe('formatAndMount', () => {
     const clock = systemClock;
     const waiting = waitForPartition({ clock, paths }, disk.device, 2, signal);
     await disks.run('sfdisk', ['--quiet', disk.device], 'label: gpt\n,20MiB\n,\n');
-    // For kernels that read no partition tables themselves.
+    // For kernels that do not read partition tables themselves.
     await disks.run('partx', ['--update', disk.device]);
     const partition = await waiting;
     expect(partition).toBe(`${disk.device}p2`);
@@ -218,7 +218,7 @@ describe('formatAndMount', () => {
     await unmount(target);
   });
 
-  test('mounts for reading what cannot be written', async () => {
+  test('mounts a write-protected device read-only', async () => {
     await using disk = await disks.disk(SIZES.ext4);
     const target = await folder();
     await disks.run('mkfs.ext4', ['-q', disk.device]);
@@ -229,7 +229,7 @@ describe('formatAndMount', () => {
     await disks.run('blockdev', ['--setrw', disk.device]);
   });
 
-  test('names what the kernel does not know', async () => {
+  test('reports a file system unknown to the kernel', async () => {
     await using disk = await disks.disk(SIZES.ext4);
     const failed = formatAndMount(
       disks.deps,
@@ -241,12 +241,12 @@ describe('formatAndMount', () => {
 });
 
 describe('findLoops', () => {
-  test('finds the devices of a file, and none of one that has none', async () => {
+  test('finds the devices of a file, and none for a file without devices', async () => {
     const disk = await disks.disk(1);
     expect(await findLoops(disks.deps.paths, disk.file)).toEqual([disk.device]);
     await disk.detach();
     await disk.detach();
-    // Whoever looks at all devices may have it for a moment.
+    // Programs that scan all devices may hold it for a moment.
     await eventually(async () => (await findLoops(disks.deps.paths, disk.file)).length === 0);
     expect((await stat(disk.file)).size).toBe(1024 * 1024);
   });

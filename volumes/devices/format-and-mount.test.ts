@@ -10,24 +10,24 @@ describe('decideFormat', () => {
     ['formats an empty disk', EMPTY, 'ext4', false, { kind: 'format', args: ['-q', '-F', '-m0'] }],
     ['formats with ext3', EMPTY, 'ext3', false, { kind: 'format', args: ['-q', '-F', '-m0'] }],
     ['formats with ext2', EMPTY, 'ext2', false, { kind: 'format', args: ['-q'] }],
-    ['formats with others', EMPTY, 'f2fs', false, { kind: 'format', args: [] }],
+    ['formats with other file systems', EMPTY, 'f2fs', false, { kind: 'format', args: [] }],
     ['formats with xfs, without force', EMPTY, 'xfs', false, { kind: 'format', args: ['-q'] }],
     [
-      'formats again what was interrupted',
+      'restarts an interrupted formatting',
       { kind: 'unfinished', fsType: 'xfs' },
       'xfs',
       false,
       { kind: 'format', args: ['-q', '-f'] },
     ],
     [
-      'formats what was interrupted as another',
+      'restarts an interrupted formatting with another file system',
       { kind: 'unfinished', fsType: 'btrfs' },
       'ext4',
       false,
       { kind: 'format', args: ['-q', '-F', '-m0'] },
     ],
     [
-      'refuses an empty disk for reading',
+      'rejects an empty read-only disk',
       EMPTY,
       'ext4',
       true,
@@ -38,27 +38,27 @@ describe('decideFormat', () => {
     ['leaves the check of xfs to the kernel', fileSystem('xfs'), 'xfs', false, { kind: 'mount' }],
     ['mounts ext3 as ext4', fileSystem('ext3'), 'ext4', false, { kind: 'check' }],
     [
-      'refuses another file system and names both',
+      'rejects another file system and reports both',
       fileSystem('xfs'),
       'ext4',
       false,
-      { kind: 'refuse', why: '/dev/x has the file system xfs, but ext4 is asked for' },
+      { kind: 'refuse', why: '/dev/x has the file system xfs, but ext4 is requested' },
     ],
     [
-      'refuses ext4 as ext3',
+      'rejects ext4 as ext3',
       fileSystem('ext4'),
       'ext3',
       false,
       { kind: 'refuse', why: expect.stringContaining('ext3') as string },
     ],
     [
-      'refuses everything else and says what it is',
+      'rejects other content and describes it',
       { kind: 'other', what: 'a partition table (gpt)' },
       'ext4',
       false,
       {
         kind: 'refuse',
-        why: expect.stringContaining('a partition table (gpt) on it: it is not formatted') as string,
+        why: expect.stringContaining('a partition table (gpt) on it: refusing to format it') as string,
       },
     ],
   ])('%s', (_, content, fsType, readOnly, plan) => {
@@ -68,7 +68,7 @@ describe('decideFormat', () => {
   const UNKNOWN: DeviceContent = { kind: 'unknown' };
   const asked = { device: '/dev/x', fsType: 'btrfs', readOnly: false };
 
-  test('leaves alone what nobody recognizes, unless it began to format that', () => {
+  test('rejects unrecognized data, unless it started to format the device', () => {
     expect(decideFormat(UNKNOWN, asked, false).kind).toBe('refuse');
     expect(decideFormat(UNKNOWN, asked, true)).toEqual({ kind: 'format', args: ['-q', '-f'] });
     expect(decideFormat(UNKNOWN, { ...asked, readOnly: true }, true).kind).toBe('refuse');

@@ -1,13 +1,14 @@
-/** Small files by which the kernel tells of devices and is told what to do with them. */
+/** Kernel files in `/sys` and `/proc` that describe and control devices. */
 import { readdir, readFile } from 'node:fs/promises';
+import { unlessCode } from '#api/kit/errno.ts';
+import type { DeviceServices } from '../contract/devices.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import { failText } from '../programs/errors.ts';
-import { unlessCode, VolumeSetupError } from '../setup-error.ts';
-import type { DeviceServices } from './contract.ts';
 
-/** Devices come and go while one looks: ENODEV and EINVAL are from files of one that is going. */
+/** Devices may disappear during a read: files of a disappearing device return ENODEV and EINVAL. */
 const GONE = ['ENOENT', 'ENOTDIR', 'ENODEV', 'ENXIO', 'EINVAL'];
 
-/** The file's text without space around it; undefined where there is none. */
+/** Returns the trimmed text of the file; undefined if it does not exist. */
 export async function readKernelFile(path: string): Promise<string | undefined> {
   let text: string | undefined;
   await unlessCode(GONE, async () => {
@@ -16,7 +17,7 @@ export async function readKernelFile(path: string): Promise<string | undefined> 
   return text;
 }
 
-/** Names in a folder, in order; none where there is no such folder. */
+/** Returns sorted names in a directory; empty if it does not exist. */
 export async function readKernelFolder(path: string): Promise<readonly string[]> {
   let names: readonly string[] = [];
   await unlessCode(GONE, async () => {
@@ -25,17 +26,17 @@ export async function readKernelFolder(path: string): Promise<readonly string[]>
   return names;
 }
 
-/** A disk that doesn't answer holds the writer for as long as the kernel has patience. */
-const WRITE_PATIENCE_MS = 60_000;
+/** A disk that does not respond blocks the writer until the kernel times out. */
+const WRITE_TIMEOUT_MS = 60_000;
 
-/** Writes a file of the kernel. By a program, as the kernel may hold whoever writes: it must not be this process,
- *  whose few threads everything else needs. @throws VolumeSetupError */
+/** Writes a kernel file through a program: the kernel may block the writer, which must not occupy one of
+ *  the few threads of this process. @throws VolumeSetupError */
 export async function writeKernelFile(
   { run }: Pick<DeviceServices, 'run'>,
   path: string,
   text: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const result = await run('tee', [path], { signal, timeoutMs: WRITE_PATIENCE_MS, input: text });
+  const result = await run('tee', [path], { signal, timeoutMs: WRITE_TIMEOUT_MS, input: text });
   if (result.code !== 0) throw new VolumeSetupError(failText('tee', result));
 }

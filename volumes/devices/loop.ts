@@ -1,10 +1,11 @@
-/** Loop devices: files, or other devices, as block devices of their own. */
+/** Loop devices: files, or other devices, as block devices. */
 import { readdir, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorCode } from '#api/kit/errno.ts';
+import type { DevicePaths } from '../contract/device-paths.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import type { RunProgram } from '../programs/contract.ts';
 import { failText } from '../programs/errors.ts';
-import { errorCode, VolumeSetupError } from '../setup-error.ts';
-import type { DevicePaths } from './contract.ts';
 
 export interface LoopDeps {
   readonly run: RunProgram;
@@ -13,13 +14,13 @@ export interface LoopDeps {
 
 export interface LoopOptions {
   readonly readOnly?: boolean;
-  /** Shows the partitions in it as devices. */
+  /** Exposes partitions as devices. */
   readonly partitions?: boolean;
 }
 
 const LOSETUP_MS = 30_000;
 
-/** Loop devices that have this file or device behind them now, such as `/dev/loop3`. */
+/** Returns loop devices backed by this file or device, such as `/dev/loop3`. */
 export async function findLoops({ dev, sys }: DevicePaths, file: string): Promise<readonly string[]> {
   const path = await realpath(file);
   const block = join(sys, 'block');
@@ -37,13 +38,13 @@ async function backingFile(path: string): Promise<string | undefined> {
   try {
     return (await readFile(path, 'utf8')).replace(/\n$/, '');
   } catch (thrown) {
-    // Not in use, or no longer.
+    // Unused, or no longer used.
     if (['ENOENT', 'ENXIO', 'ENODEV'].includes(errorCode(thrown) ?? '')) return undefined;
     throw thrown;
   }
 }
 
-/** Gives the file a loop device, or returns one that it has.
+/** Creates a loop device for the file, or returns an existing one.
  *  @throws VolumeSetupError, MissingProgramError, the signal's reason */
 export async function attachLoop(
   { run, paths }: LoopDeps,
@@ -58,11 +59,11 @@ export async function attachLoop(
   const result = await run('losetup', args, { signal, timeoutMs: LOSETUP_MS });
   const device = result.stdout.trim();
   if (result.code === 0 && device !== '') return device;
-  throw new VolumeSetupError(`${file} could not be given a loop device: ${failText('losetup', result)}`);
+  throw new VolumeSetupError(`failed to set up a loop device for ${file}: ${failText('losetup', result)}`);
 }
 
-/** Takes a loop device from its file; while somebody has it open, the kernel does it when that ends.
- *  Harmless when it has none. @throws VolumeSetupError, MissingProgramError, the signal's reason */
+/** Detaches the loop device from its file; while it is open, the kernel defers this until it is closed.
+ *  Idempotent. @throws VolumeSetupError, MissingProgramError, the signal's reason */
 export async function detachLoop(
   { run }: Pick<LoopDeps, 'run'>,
   device: string,
@@ -70,5 +71,5 @@ export async function detachLoop(
 ): Promise<void> {
   const result = await run('losetup', ['--detach', device], { signal, timeoutMs: LOSETUP_MS });
   if (result.code === 0 || /No such device/.test(result.stderr)) return;
-  throw new VolumeSetupError(`${device} could not be detached: ${failText('losetup', result)}`);
+  throw new VolumeSetupError(`failed to detach ${device}: ${failText('losetup', result)}`);
 }

@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MS_NODEV, MS_NOEXEC, MS_NOSUID, MS_RDONLY } from '../syscalls.ts';
+import { MS_NODEV, MS_NOEXEC, MS_NOSUID, MS_RDONLY } from '../files/syscalls.ts';
 import { parseMountOptions, splitMountOptions } from './mount-options.ts';
 
 describe('parseMountOptions', () => {
@@ -19,18 +19,18 @@ describe('parseMountOptions', () => {
     expect(parseMountOptions(options)).toEqual({ flags, data });
   });
 
-  test.each(['bind', 'remount', 'move', 'rshared', 'loop=/dev/loop0'])('refuses %s', (option) => {
+  test.each(['bind', 'remount', 'move', 'rshared', 'loop=/dev/loop0'])('rejects %s', (option) => {
     expect(() => parseMountOptions(['ro', option])).toThrow(
-      `mount option ${JSON.stringify(option)} can't be used`,
+      `mount option ${JSON.stringify(option)} is not allowed`,
     );
   });
 
-  test('refuses what the kernel would cut', () => {
+  test('rejects options that the kernel would truncate', () => {
     expect(() => parseMountOptions(['x'.repeat(5000)])).toThrow('longer than a page');
     expect(() => parseMountOptions(['a\0b'])).toThrow('NUL');
   });
 
-  test('says the same however the options are divided', () => {
+  test('parses options independent of their separation', () => {
     const option = constantFrom('ro', 'rw', 'noatime', 'discard', 'a="x,y"', 'nodev', 'user_xattr');
     assert(
       property(array(option), (options) => {

@@ -1,7 +1,7 @@
-/** Mount options as people write them, for mount(2): flags of every file system, and the rest for the file system
+/** Mount options parsed for mount(2): flags common to all file systems, and data for the file system
  *  itself. Pure. Source: mount(8), mount(2). */
-import { VolumeSetupError } from '../setup-error.ts';
-import { MS_NODEV, MS_NOEXEC, MS_NOSUID, MS_RDONLY } from '../syscalls.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { MS_NODEV, MS_NOEXEC, MS_NOSUID, MS_RDONLY } from '../files/syscalls.ts';
 
 export interface MountFlags {
   readonly flags: number;
@@ -20,7 +20,7 @@ const MS_I_VERSION: number = 1 << 23;
 const MS_STRICTATIME: number = 1 << 24;
 const MS_LAZYTIME: number = 1 << 25;
 
-/** What each option sets and clears. */
+/** The flags that each option sets and clears. */
 const FLAGS: Readonly<Record<string, { readonly set?: number; readonly clear?: number }>> = {
   ro: { set: MS_RDONLY },
   rw: { clear: MS_RDONLY },
@@ -52,7 +52,7 @@ const FLAGS: Readonly<Record<string, { readonly set?: number; readonly clear?: n
   defaults: { clear: MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_SYNCHRONOUS },
 };
 
-/** For tools that mount at boot; they mean nothing here. */
+/** Options for boot-time mount tools; without effect here. */
 const FOR_OTHERS: ReadonlySet<string> = new Set([
   'auto',
   'noauto',
@@ -65,7 +65,7 @@ const FOR_OTHERS: ReadonlySet<string> = new Set([
   'nofail',
 ]);
 
-/** They would make something else of the call than a mount of this device. */
+/** Options that would turn the call into something else than a mount of this device. */
 const REFUSED: ReadonlySet<string> = new Set([
   'bind',
   'rbind',
@@ -84,13 +84,13 @@ const REFUSED: ReadonlySet<string> = new Set([
 
 const ONE_PAGE = 4096;
 
-/** Single options out of lists of them; a comma in double quotes divides nothing. */
+/** Splits lists of options; commas in double quotes do not separate. */
 export function splitMountOptions(options: readonly string[]): readonly string[] {
   return options.flatMap((each) => each.match(/(?:"[^"]*"|[^,])+/g) ?? []).filter((each) => each !== '');
 }
 
-/** @param options may hold several each, divided by commas; a later one wins
- *  @throws VolumeSetupError for what no mount of a device can have */
+/** @param options each may contain several, separated by commas; later ones win
+ *  @throws VolumeSetupError for options that a device mount must not have */
 export function parseMountOptions(options: readonly string[]): MountFlags {
   let flags = 0;
   const data: string[] = [];
@@ -99,12 +99,12 @@ export function parseMountOptions(options: readonly string[]): MountFlags {
     const known = Object.hasOwn(FLAGS, option) ? FLAGS[option] : undefined;
     if (known !== undefined) flags = (flags & ~(known.clear ?? 0)) | (known.set ?? 0);
     else if (REFUSED.has(name)) {
-      throw new VolumeSetupError(`mount option ${JSON.stringify(option)} can't be used with a volume`);
+      throw new VolumeSetupError(`mount option ${JSON.stringify(option)} is not allowed for a volume`);
     } else if (!FOR_OTHERS.has(option) && !/^x-/i.test(option) && name !== 'comment') data.push(option);
   }
   const text = data.join(',');
   if (text.includes('\0') || Buffer.byteLength(text) >= ONE_PAGE) {
-    throw new VolumeSetupError('the mount options are longer than a page, or hold a NUL');
+    throw new VolumeSetupError('the mount options are longer than a page or contain a NUL');
   }
   return { flags, data: text };
 }

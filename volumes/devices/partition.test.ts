@@ -19,7 +19,7 @@ describe('partitionPath', () => {
     expect(partitionPath(device, partition)).toBe(path);
   });
 
-  test.each([0, -1, 1.5, 257, Number.NaN])('refuses %d', (partition) => {
+  test.each([0, -1, 1.5, 257, Number.NaN])('rejects %d', (partition) => {
     expect(() => partitionPath('/dev/sda', partition)).toThrow('is not a number from 1 to 256');
   });
 });

@@ -1,24 +1,26 @@
-/** Partitions of block devices: what they are called, and the wait for them. */
+/** Partitions of block devices: their names, and waiting for them. */
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from '#api/kit/clock.ts';
-import { errorCode, VolumeSetupError } from '../setup-error.ts';
-import type { DevicePaths } from './contract.ts';
+import { errorCode } from '#api/kit/errno.ts';
+import type { DevicePaths } from '../contract/device-paths.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import { findBlockDevice, waitForPath } from './wait-for-device.ts';
 
-const MOST_PARTITIONS = 256;
+const MAX_PARTITIONS = 256;
 
-/** Path of a partition as kernel and udev name it: `sda1`, `nvme0n1p1`, `…/by-id/x-part1`. Pure.
- *  @throws VolumeSetupError for a number that no partition has */
+/** Returns the path of a partition in the naming of kernel and udev: `sda1`, `nvme0n1p1`, `…/by-id/x-part1`.
+ *  Pure.
+ *  @throws VolumeSetupError for an invalid partition number */
 export function partitionPath(device: string, partition: number): string {
-  if (!Number.isInteger(partition) || partition < 1 || partition > MOST_PARTITIONS) {
-    throw new VolumeSetupError(`partition ${partition} is not a number from 1 to ${MOST_PARTITIONS}`);
+  if (!Number.isInteger(partition) || partition < 1 || partition > MAX_PARTITIONS) {
+    throw new VolumeSetupError(`partition ${partition} is not a number from 1 to ${MAX_PARTITIONS}`);
   }
   if (/\/(?:disk\/by-[a-z]+|mapper)\//.test(device)) return `${device}-part${partition}`;
   return /\d$/.test(device) ? `${device}p${partition}` : `${device}${partition}`;
 }
 
-/** Partitions of mapped devices are mapped devices themselves, which say in their UUID what they are. */
+/** Partitions of mapped devices are mapped devices themselves, identified by their UUID. */
 async function findMapped(
   { dev, sys }: DevicePaths,
   device: string,
@@ -41,10 +43,10 @@ async function listIfThere(folder: string): Promise<readonly string[]> {
   }
 }
 
-/** Waits for a partition of a device that is there.
+/** Waits for a partition of an existing device.
  *  @param partition undefined or 0 for the whole device
  *  @returns the partition's own device
- *  @throws VolumeSetupError naming what was waited for; the signal's reason */
+ *  @throws VolumeSetupError naming the awaited device; the signal's reason */
 export async function waitForPartition(
   { clock, paths }: { readonly clock: Clock; readonly paths: DevicePaths },
   device: string,

@@ -1,30 +1,31 @@
-/** What is the same for all block device sources: the device is attached and, unless it is used raw, mounted once for
- *  the node; each pod gets a bind of it. Loaded with the first such volume. */
+/** Pipeline common to all block device sources: the device is attached and, unless used raw, mounted once
+ *  per node; each pod gets a bind mount. Loaded with the first such volume. */
 import { constants } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
-import { bindDevice, bindMount } from '../bind.ts';
-import type { ExpandRequest } from '../expansion/contract.ts';
-import { setOwnership } from '../ownership.ts';
-import { errorCode, unlessCode, VolumeSetupError } from '../setup-error.ts';
-import type { ReadyVolume, SourceFields, SourceRequest, UndoServices } from '../sources/source.ts';
-import type { StageFolder, StageRecord, UndoState } from '../staging/contract.ts';
-import type { DevicePlugin, DeviceServices, DeviceVolume } from './contract.ts';
+import { errorCode, unlessCode } from '#api/kit/errno.ts';
+import type { DevicePlugin, DeviceServices, DeviceVolume } from '../contract/devices.ts';
+import type { ExpandRequest } from '../contract/expansion.ts';
+import type { ReadyVolume, SourceFields, SourceRequest, UndoServices } from '../contract/source.ts';
+import type { StageFolder, StageRecord, UndoState } from '../contract/staging.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { setOwnership } from '../files/ownership.ts';
+import { bindDevice, bindMount } from '../mount/bind.ts';
 import { type FormatProgress, formatAndMount } from './format-and-mount.ts';
 import { waitForPartition } from './partition.ts';
 import { growFileSystem, rescanDevice } from './resize.ts';
 import { createDeviceWaiter } from './wait-for-device.ts';
 
-/** Keys of this file in a state that is the source's otherwise. */
+/** Prefix of this file's keys in the state, which otherwise belongs to the source. */
 const OWN = '@';
 const MODE = '@mode';
 const DEVICE = '@device';
 const FORMATTING = '@formatting';
-/** The source saved something: there may be something to detach. */
-const BEGUN = '@begun';
+/** The source has saved state: there may be something to detach. */
+const STARTED = '@begun';
 
 type Mode = 'raw' | 'mounted';
 
-/** What the source itself saved. */
+/** Returns the state saved by the source itself. */
 const sourceState = (state: UndoState): UndoState =>
   Object.fromEntries(Object.entries(state).filter(([key]) => !key.startsWith(OWN)));
 
@@ -51,7 +52,7 @@ export interface DeviceWork<K extends keyof SourceFields> {
   readonly spec: NonNullable<SourceFields[K]>;
   readonly volume: DeviceVolume;
   readonly request: SourceRequest;
-  /** The device as whoever attached it tells. */
+  /** The device path of the attachment. */
   readonly attachedAs?: string | undefined;
 }
 
@@ -65,7 +66,7 @@ async function bringDevice<K extends keyof SourceFields>(
   if (folder.saved[MODE] !== mode) await folder.save({ ...folder.saved, [MODE]: mode });
   const services = { ...deviceServices(request), attachedAs, saved: sourceState(folder.saved) };
   const save = (state: UndoState): Promise<void> =>
-    folder.save({ ...sourceState(state), ...ownState(folder.saved), [BEGUN]: 'yes' });
+    folder.save({ ...sourceState(state), ...ownState(folder.saved), [STARTED]: 'yes' });
   const disk = await plugin.attach(spec, services, save, signal);
   const { clock, devices } = request.services;
   const device = await waitForPartition({ clock, paths: devices }, disk, volume.partition, signal);
@@ -90,10 +91,10 @@ async function stage<K extends keyof SourceFields>(
   await formatAndMount({ mounter, run, paths: devices }, mount, signal);
 }
 
-/** That this device is being formatted stands in the record of the volume. */
+/** Marks in the volume's record that this device is being formatted. */
 function formatProgress(folder: StageFolder, device: string): FormatProgress {
   return {
-    hasBegun: folder.saved[FORMATTING] === device,
+    hasStarted: folder.saved[FORMATTING] === device,
     begin: () => folder.save({ ...folder.saved, [FORMATTING]: device }),
     async end() {
       const { [FORMATTING]: _, ...state } = folder.saved;
@@ -102,7 +103,7 @@ function formatProgress(folder: StageFolder, device: string): FormatProgress {
   };
 }
 
-/** The device is as large as whoever serves it says; its file system follows. */
+/** The device was expanded on the storage side; its file system follows. */
 async function expandDevice(
   request: SourceRequest,
   folder: StageFolder,
@@ -114,8 +115,8 @@ async function expandDevice(
   await growFileSystem({ mounter, run, paths: devices }, { device, target: folder.globalMount }, signal);
 }
 
-/** Makes a volume of such a source ready for its pod.
- *  @throws VolumeSetupError, SyscallError, or what the source throws */
+/** Sets up a volume of such a source for its pod.
+ *  @throws VolumeSetupError, SyscallError, or the source's error */
 export async function setUpDevice<K extends keyof SourceFields>(work: DeviceWork<K>): Promise<ReadyVolume> {
   const { plugin, volume, request } = work;
   const { mounter } = request.services;
@@ -127,7 +128,7 @@ export async function setUpDevice<K extends keyof SourceFields>(work: DeviceWork
   const readOnly = volume.readOnly || request.readOnly;
   if (request.block) {
     await bindDevice(mounter, folder.saved[DEVICE] ?? '', target);
-    // What grows is the device itself, by others.
+    // A raw device is expanded on the storage side only.
     const expand = (): Promise<void> => Promise.resolve();
     return { hostPath: target, readOnly, seLinuxRelabel: false, changes: false, expand };
   }
@@ -140,28 +141,28 @@ export async function setUpDevice<K extends keyof SourceFields>(work: DeviceWork
   return { hostPath: target, readOnly, seLinuxRelabel: true, changes: false, expand };
 }
 
-/** The kernel lends a device to one owner alone: nobody who has it mounted, wherever.
- *  @throws VolumeSetupError when somebody does */
+/** Checks that the device is not mounted anywhere: the kernel grants exclusive access to one owner only.
+ *  @throws VolumeSetupError if it is in use */
 async function checkUnused(device: string): Promise<void> {
   try {
     const owned = await open(device, constants.O_RDONLY | constants.O_EXCL);
     await owned.close();
   } catch (thrown) {
     if (errorCode(thrown) === 'EBUSY')
-      throw new VolumeSetupError(`${device} is still in use, so it is not detached`, { cause: thrown });
+      throw new VolumeSetupError(`cannot detach ${device}: still in use`, { cause: thrown });
     if (!['ENOENT', 'ENXIO', 'ENODEV', 'ENOMEDIUM', 'EIO'].includes(errorCode(thrown) ?? '')) throw thrown;
   }
 }
 
-/** Detaches what no pod has any longer. @throws VolumeSetupError */
+/** Detaches a volume that no pod uses any more. @throws VolumeSetupError */
 export async function unstageDevice<K extends keyof SourceFields>(
   plugin: DevicePlugin<K>,
   { state }: StageRecord,
   { run, devices, objects }: UndoServices,
   signal: AbortSignal,
 ): Promise<void> {
-  const { [DEVICE]: device, [BEGUN]: begun } = state;
+  const { [DEVICE]: device, [STARTED]: started } = state;
   if (device !== undefined) await checkUnused(device);
   const services = { run, paths: devices, ...(objects === undefined ? {} : { objects }) };
-  if (begun !== undefined) await plugin.detach?.(sourceState(state), services, signal);
+  if (started !== undefined) await plugin.detach?.(sourceState(state), services, signal);
 }

@@ -1,20 +1,22 @@
-/** What is on a block device. More careful than `blkid` alone: what it does not recognize is not yet empty. */
+/** Detection of the content of a block device. More careful than `blkid` alone: unrecognized content does
+ *  not count as empty. */
+
+import type { DevicePaths } from '../contract/device-paths.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import type { RunProgram } from '../programs/contract.ts';
 import { failText } from '../programs/errors.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import type { DevicePaths } from './contract.ts';
 import { deviceSizeBytes, readEnds } from './device-facts.ts';
 import { readSuperblock } from './superblock.ts';
 
 export type DeviceContent =
-  /** Nothing that anybody recognizes, and zeros at both ends. */
+  /** No signature, and zeros at both ends. */
   | { readonly kind: 'empty' }
   | { readonly kind: 'fileSystem'; readonly fsType: string }
-  /** A file system whose making was interrupted. */
+  /** A file system whose formatting was interrupted. */
   | { readonly kind: 'unfinished'; readonly fsType: string }
-  /** Not zeros, and nobody knows what it is. */
+  /** Unrecognized data. */
   | { readonly kind: 'unknown' }
-  /** `what`: in words, such as `a partition table (gpt)`. */
+  /** `what`: a description such as `a partition table (gpt)`. */
   | { readonly kind: 'other'; readonly what: string };
 
 export interface ProbeDeps {
@@ -28,7 +30,8 @@ const FOUND = 0;
 const NOTHING_FOUND = 2;
 const AMBIVALENT = 8;
 
-/** What `blkid -p -o export` found; undefined for nothing, as with an empty partition. Pure. */
+/** Parses the output of `blkid -p -o export`; undefined if it found nothing, as with an empty partition.
+ *  Pure. */
 export function readBlkid(
   text: string,
 ): Extract<DeviceContent, { kind: 'fileSystem' | 'other' }> | undefined {
@@ -47,7 +50,7 @@ export function readBlkid(
   return { kind: 'other', what: `${type}${usage === '' ? '' : ` (${usage})`}` };
 }
 
-/** @throws VolumeSetupError where it can't be found out; MissingProgramError; the system's error */
+/** @throws VolumeSetupError if the probe fails; MissingProgramError; the system's error */
 export async function probeDevice(
   { run, paths }: ProbeDeps,
   device: string,
@@ -55,13 +58,13 @@ export async function probeDevice(
 ): Promise<DeviceContent> {
   const args = ['-p', '-s', 'TYPE', '-s', 'PTTYPE', '-s', 'USAGE', '-o', 'export', device];
   const result = await run('blkid', args, { signal, timeoutMs: PROBE_MS });
-  if (result.code === AMBIVALENT) return { kind: 'other', what: 'marks of several file systems at once' };
+  if (result.code === AMBIVALENT) return { kind: 'other', what: 'signatures of several file systems' };
   if (result.code !== FOUND && result.code !== NOTHING_FOUND) {
-    throw new VolumeSetupError(`what is on ${device} can't be found out: ${failText('blkid', result)}`);
+    throw new VolumeSetupError(`cannot probe ${device}: ${failText('blkid', result)}`);
   }
   const found = result.code === FOUND ? readBlkid(result.stdout) : undefined;
   if (found !== undefined && !(found.kind === 'fileSystem' && found.fsType === 'xfs')) return found;
-  // blkid also finds nothing on a device that it can't read: then this fails.
+  // blkid also finds nothing on an unreadable device; this read fails then.
   const { head, isAllZero } = await readEnds(device, await deviceSizeBytes(paths.sys, device));
   const superblock = readSuperblock(head);
   if (superblock?.unfinished === true) return { kind: 'unfinished', fsType: superblock.fsType };

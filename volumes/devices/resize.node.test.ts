@@ -1,8 +1,8 @@
 import { readFile, statfs } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestDisks, type TestDisks } from './disk.fixture.ts';
 import { formatAndMount } from './format-and-mount.ts';
 import { growFileSystem } from './resize.ts';
-import { createTestDisks, type TestDisks } from './test-disk.ts';
 
 const { signal } = new AbortController();
 const MIB = 1024 * 1024;
@@ -18,7 +18,7 @@ async function sizeMib(path: string): Promise<number> {
   return Math.round((blocks * bsize) / MIB);
 }
 
-/** Bit of CAP_SYS_RESOURCE, without which the kernel lets nobody grow an ext file system that is mounted. */
+/** Bit of CAP_SYS_RESOURCE, which the kernel requires for expanding a mounted ext file system. */
 const CAP_SYS_RESOURCE = 24n;
 
 async function mayGrowExt(): Promise<boolean> {
@@ -52,7 +52,7 @@ describe('growFileSystem', () => {
     await disks.deps.mounter.syscalls.unmount(target, 0);
   });
 
-  test('refuses what is mounted read-only, and what is not mounted', async () => {
+  test('rejects read-only mounts and unmounted devices', async () => {
     await using disk = await disks.disk(32);
     const { device } = disk;
     const target = await disks.folder('ro');

@@ -1,12 +1,12 @@
-/** Making the kernel look for SCSI disks. */
+/** SCSI bus scans. */
 import { join } from 'node:path';
-import type { DeviceServices } from './contract.ts';
+import type { DeviceServices } from '../contract/devices.ts';
 import { readKernelFolder, writeKernelFile } from './kernel-files.ts';
 
-/** Everything: channel, target and unit. */
+/** All channels, targets and LUNs. */
 const ALL = '- - -';
 
-/** Every host looks for whatever is new. */
+/** Scans all hosts for new disks. */
 export async function scanAllHosts(
   services: Pick<DeviceServices, 'run' | 'paths'>,
   signal: AbortSignal,
@@ -16,7 +16,7 @@ export async function scanAllHosts(
   await Promise.all(hosts.map((host) => writeKernelFile(services, join(folder, host, 'scan'), ALL, signal)));
 }
 
-/** One host looks for one unit of one target. @param target host, channel and target as in `2:0:3` */
+/** Scans one host for one LUN of one target. @param target host, channel and target as in `2:0:3` */
 export async function scanUnit(
   services: Pick<DeviceServices, 'run' | 'paths'>,
   target: string,

@@ -1,24 +1,25 @@
-/** SCSI disks, and the multipath maps over several of them that are one disk. What is there is read from `/sys`. */
+/** SCSI disks and multipath devices, read from `/sys`. */
 import { join } from 'node:path';
+import type { DeviceServices } from '../contract/devices.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import { failText } from '../programs/errors.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import type { DeviceServices } from './contract.ts';
 import { readKernelFile, readKernelFolder, writeKernelFile } from './kernel-files.ts';
 
 type Undo = Pick<DeviceServices, 'run' | 'paths'>;
 
-/** A map over paths to one disk. */
+/** A multipath device over the paths to one disk. */
 export interface Multipath {
-  /** In `/dev` and `/sys/block`, such as `dm-3`. */
+  /** Name in `/dev` and `/sys/block`, such as `dm-3`. */
   readonly name: string;
-  /** What the multipath tools call it, such as `mpatha`. */
+  /** Name in the multipath tools, such as `mpatha`. */
   readonly map: string;
 }
 
 const MULTIPATH_UUID = 'mpath-';
 
-/** The map that this block device is a path of. @param disk in `/sys/block`, such as `sdb` */
-export async function multipathOf(sys: string, disk: string): Promise<Multipath | undefined> {
+/** Returns the multipath device that has this block device as a path. @param disk in `/sys/block`, such as
+ *  `sdb` */
+async function multipathOf(sys: string, disk: string): Promise<Multipath | undefined> {
   for (const name of await readKernelFolder(join(sys, 'block', disk, 'holders'))) {
     const about = join(sys, 'block', name, 'dm');
     const uuid = (await readKernelFile(join(about, 'uuid'))) ?? '';
@@ -28,12 +29,12 @@ export async function multipathOf(sys: string, disk: string): Promise<Multipath 
   return undefined;
 }
 
-/** Paths of a map, such as `sdb`. @param device in `/sys/block`, such as `dm-3` */
-export const slavesOf = (sys: string, device: string): Promise<readonly string[]> =>
+/** Returns the paths of a multipath device, such as `sdb`. @param device in `/sys/block`, such as `dm-3` */
+const slavesOf = (sys: string, device: string): Promise<readonly string[]> =>
   readKernelFolder(join(sys, 'block', device, 'slaves'));
 
-/** The link that udev makes to a map over the disk, whichever name the map has; undefined where its identifier is of
- *  another kind than these. */
+/** Returns udev's link to a multipath device over the disk, independent of its name; undefined for other
+ *  kinds of identifiers. */
 async function multipathLink(
   { dev, sys }: DeviceServices['paths'],
   disk: string,
@@ -44,16 +45,16 @@ async function multipathLink(
   return join(dev, 'disk', 'by-id', `dm-uuid-${MULTIPATH_UUID}${kind === 'naa' ? '3' : '2'}${id}`);
 }
 
-/** As long as upstream. */
-const MULTIPATH_PATIENCE_MS = 10_000;
+/** As upstream. */
+const MULTIPATH_TIMEOUT_MS = 10_000;
 
 async function multipathComes(services: DeviceServices, disk: string, signal: AbortSignal): Promise<void> {
   const { paths } = services;
-  // Without the module nobody makes maps.
+  // Without the kernel module there are no multipath devices.
   const module = await readKernelFolder(join(paths.sys, 'module', 'dm_multipath'));
   const link = module.length === 0 ? undefined : await multipathLink(paths, disk);
   if (link === undefined) return;
-  const patience = AbortSignal.timeout(MULTIPATH_PATIENCE_MS);
+  const patience = AbortSignal.timeout(MULTIPATH_TIMEOUT_MS);
   try {
     await services.waitForDevice([link], AbortSignal.any([signal, patience]));
   } catch (thrown) {
@@ -62,9 +63,10 @@ async function multipathComes(services: DeviceServices, disk: string, signal: Ab
   }
 }
 
-/** The device to use of disks that are one: the map over them, or the first of them where there is none.
- *  @param disks paths such as `/dev/sdb`, one at least
- *  @param several whether a map is expected, and worth waiting for */
+/** Returns the device to use for disks that are paths to one disk: the multipath device, or the first path if
+ *  there is none.
+ *  @param disks paths such as `/dev/sdb`, at least one
+ *  @param several whether a multipath device is expected and worth waiting for */
 export async function deviceOfPaths(
   services: DeviceServices,
   disks: readonly string[],
@@ -75,23 +77,23 @@ export async function deviceOfPaths(
   if (first === undefined) throw new VolumeSetupError('no path leads to the disk');
   const { dev, sys } = services.paths;
   const names = disks.map((disk) => disk.slice(dev.length + 1));
-  const look = async (): Promise<string | undefined> => {
+  const check = async (): Promise<string | undefined> => {
     for (const name of names) {
       const found = await multipathOf(sys, name);
       if (found !== undefined) return join(dev, found.name);
     }
     return undefined;
   };
-  const there = await look();
+  const there = await check();
   if (there !== undefined || !several) return there ?? first;
   await multipathComes(services, names[0] ?? '', signal);
-  return (await look()) ?? first;
+  return (await check()) ?? first;
 }
 
-const FLUSH_PATIENCE_MS = 30_000;
+const FLUSH_TIMEOUT_MS = 30_000;
 
 async function flushMap(services: Undo, { name, map }: Multipath, signal: AbortSignal): Promise<void> {
-  const result = await services.run('multipath', ['-f', map], { signal, timeoutMs: FLUSH_PATIENCE_MS });
+  const result = await services.run('multipath', ['-f', map], { signal, timeoutMs: FLUSH_TIMEOUT_MS });
   const left = await slavesOf(services.paths.sys, name);
   if (result.code !== 0 && left.length > 0) throw new VolumeSetupError(failText('multipath', result));
 }
@@ -100,17 +102,17 @@ async function removeDisk(services: Undo, disk: string, signal: AbortSignal): Pr
   const { dev, sys } = services.paths;
   const holders = await readKernelFolder(join(sys, 'block', disk, 'holders'));
   if (holders.length > 0) {
-    throw new VolumeSetupError(`disk ${disk} can't be removed: ${holders.join(', ')} is made of it`);
+    throw new VolumeSetupError(`disk ${disk} cannot be removed: ${holders.join(', ')} is built on it`);
   }
-  // The disk may be gone for good, with what was not written: that must not keep it here.
-  await services.run('blockdev', ['--flushbufs', join(dev, disk)], { signal, timeoutMs: FLUSH_PATIENCE_MS });
+  // The disk may be gone for good with unwritten data: that must not block its removal.
+  await services.run('blockdev', ['--flushbufs', join(dev, disk)], { signal, timeoutMs: FLUSH_TIMEOUT_MS });
   const remove = join(sys, 'block', disk, 'device', 'delete');
   const there = await readKernelFolder(join(sys, 'block', disk, 'device'));
   if (there.includes('delete')) await writeKernelFile(services, remove, '1', signal);
 }
 
-/** Takes disks off the node, after the maps over them. What was written is on them before. Harmless for such as are
- *  gone. @param disks in `/sys/block`, such as `sdb` @throws VolumeSetupError where one is still used by others */
+/** Removes disks from the node, after their multipath devices and after flushing. Ignores disks that are
+ *  gone. @param disks in `/sys/block`, such as `sdb` @throws VolumeSetupError if a disk is still in use */
 export async function removeDisks(
   services: Undo,
   disks: readonly string[],

@@ -1,14 +1,15 @@
-/** What the first bytes of a device say of a file system, as far as it matters here: how large it is, and whether the
- *  program that was to make it came to its end. Pure.
- *  Source: ext4(5) and the kernel's fs/ext4/ext4.h, fs/xfs/libxfs/xfs_format.h, btrfs-progs (BTRFS_MAGIC_TEMPORARY). */
+/** Superblocks in the first bytes of a device, as far as needed: the size of the file system, and whether its
+ *  formatting was completed. Pure.
+ *  Source: ext4(5) and the kernel's fs/ext4/ext4.h, fs/xfs/libxfs/xfs_format.h, btrfs-progs
+ *  (BTRFS_MAGIC_TEMPORARY). */
 
-/** So many bytes from the start of a device are looked at. */
+/** Number of bytes inspected at the start of a device. */
 export const HEAD_BYTES: number = 1024 * 1024;
 
 export interface Superblock {
   readonly fsType: 'ext' | 'xfs' | 'btrfs';
   readonly sizeBytes: number;
-  /** The program that makes file systems was interrupted: nobody has mounted this one ever. */
+  /** Formatting was interrupted: this file system has never been mounted. */
   readonly unfinished: boolean;
 }
 
@@ -41,7 +42,7 @@ function readBtrfs(head: Buffer): Superblock | undefined {
   return { fsType: 'btrfs', sizeBytes, unfinished: magic.startsWith('!') };
 }
 
-/** @param head the first `HEAD_BYTES` of a device, or what it has of them
+/** @param head the first `HEAD_BYTES` of a device, or all of a smaller one
  *  @returns undefined for anything but ext2, ext3, ext4, xfs and btrfs */
 export function readSuperblock(head: Buffer): Superblock | undefined {
   if (head.length < SMALLEST_HEAD) return undefined;

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { createDeviceWaiter } from './wait-for-device.ts';
 
-/** A block device that every machine with loop devices has; it is only looked at. */
+/** A block device that exists on every machine with loop devices; only inspected. */
 const SOME_DEVICE = '/dev/loop0';
 const never = new AbortController().signal;
 
@@ -20,13 +20,13 @@ async function setUp() {
 }
 
 describe('createDeviceWaiter', () => {
-  test('finds at once what is there, and the device behind a link', async () => {
+  test('finds existing devices at once, also behind a link', async () => {
     await using at = await setUp();
     await symlink(SOME_DEVICE, join(at.dev, 'sdb'));
     await expect(at.wait([join(at.dev, 'sda'), join(at.dev, 'sdb')], never)).resolves.toBe(SOME_DEVICE);
   });
 
-  test('sees it come into folders that come with it', async () => {
+  test('detects a device in directories created with it', async () => {
     await using at = await setUp();
     const waiting = at.wait([join(at.dev, 'disk/by-id/a'), join(at.dev, 'disk/by-path/b')], never);
     await mkdir(join(at.dev, 'disk'));
@@ -35,7 +35,7 @@ describe('createDeviceWaiter', () => {
     await expect(waiting).resolves.toBe(SOME_DEVICE);
   });
 
-  test('sees the device come after the link to it', async () => {
+  test('detects a device that appears after its link', async () => {
     await using at = await setUp();
     await mkdir(join(at.dev, 'by-id'));
     await symlink('../sdz', join(at.dev, 'by-id/a'));
@@ -44,7 +44,7 @@ describe('createDeviceWaiter', () => {
     await expect(waiting).resolves.toBe(SOME_DEVICE);
   });
 
-  test('waits on when the folder is replaced meanwhile', async () => {
+  test('keeps waiting when the directory is replaced', async () => {
     await using at = await setUp();
     await mkdir(join(at.dev, 'by-id'));
     const waiting = at.wait([join(at.dev, 'by-id/a')], never);
@@ -54,7 +54,7 @@ describe('createDeviceWaiter', () => {
     await expect(waiting).resolves.toBe(SOME_DEVICE);
   });
 
-  test('takes no file for a device, and says after half a minute what did not come', async () => {
+  test('accepts no file as a device, and reports the missing device after half a minute', async () => {
     await using at = await setUp();
     await writeFile(join(at.dev, 'sda'), '');
     const waiting = at.wait([join(at.dev, 'sda'), join(at.dev, 'sdb')], never);
@@ -71,8 +71,8 @@ describe('createDeviceWaiter', () => {
     await expect(waiting).rejects.toThrow('the pod is gone');
   });
 
-  test.each(['/etc/passwd', '/dev/../etc/x', 'sda'])('refuses %s', async (path) => {
+  test.each(['/etc/passwd', '/dev/../etc/x', 'sda'])('rejects %s', async (path) => {
     await using at = await setUp();
-    await expect(at.wait([path], never)).rejects.toThrow('is no path of a device');
+    await expect(at.wait([path], never)).rejects.toThrow('is not a device path');
   });
 });

@@ -1,34 +1,37 @@
-/** Waits until a block device shows up. Folders are watched, those included that do not exist yet; nothing is polled. */
+/** Waiting for block devices. Watches directories, including those that do not exist yet, instead of
+ *  polling. */
 import { type FSWatcher, watch } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { dirname, normalize } from 'node:path';
 import { asError, type Clock } from '#api/kit/clock.ts';
-import { errorCode, VolumeSetupError } from '../setup-error.ts';
-import type { DevicePaths, DeviceServices } from './contract.ts';
+import { errorCode } from '#api/kit/errno.ts';
+import type { DevicePaths } from '../contract/device-paths.ts';
+import type { DeviceServices } from '../contract/devices.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 
-/** Longer than kernel and udev need, unless the device does not come at all. */
-const LONGEST_WAIT_MS = 30_000;
+/** Longer than kernel and udev need for a device that appears. */
+const WAIT_TIMEOUT_MS = 30_000;
 
 export interface DeviceWaiterDeps {
   readonly clock: Clock;
   readonly paths: Pick<DevicePaths, 'dev'>;
 }
 
-/** What somebody waits for. */
+/** An awaited path. */
 export interface Awaited {
-  /** Looks once. */
+  /** Checks once. */
   readonly find: () => Promise<string | undefined>;
-  /** Where something changes when it comes. */
+  /** Directories that change when it appears. */
   readonly folders: readonly string[];
-  /** In words, for the error. */
+  /** Description for the error. */
   readonly what: string;
 }
 
-/** Codes of a path that does not lead anywhere yet. */
+/** Error codes of a path that does not lead anywhere yet. */
 const NOT_YET: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO']);
 
-/** The block device that a path leads to; undefined while it leads to none.
- *  @throws the system's error, unless it says that there is none */
+/** Returns the block device that a path leads to; undefined if there is none yet.
+ *  @throws the system's error, unless it means that the path does not exist */
 export async function findBlockDevice(path: string): Promise<string | undefined> {
   try {
     const device = await realpath(path);
@@ -39,7 +42,7 @@ export async function findBlockDevice(path: string): Promise<string | undefined>
   }
 }
 
-/** Watches folders, or instead of one that does not exist the next one above it that does. */
+/** Watches directories, or the nearest existing parent of one that does not exist. */
 class FolderWatch implements Disposable {
   #watchers = new Map<string, FSWatcher>();
   readonly #folders: readonly string[];
@@ -50,7 +53,7 @@ class FolderWatch implements Disposable {
     this.#changed = changed;
   }
 
-  /** To be called before each look. All are watched anew: a path may mean another folder by now. */
+  /** Call this before each check. Renews all watches, because a path may lead to another directory by now. */
   arm(): void {
     const before = this.#watchers;
     this.#watchers = new Map();
@@ -63,7 +66,7 @@ class FolderWatch implements Disposable {
   #watch(place: string): boolean {
     if (this.#watchers.has(place)) return true;
     try {
-      // Names that come and go, and the end of the folder itself; what is written into devices tells nothing.
+      // Only creation and removal of names, and removal of the directory; writes to devices are irrelevant.
       const watcher = watch(place, (event) => {
         if (event === 'rename') this.#changed();
       });
@@ -82,21 +85,21 @@ class FolderWatch implements Disposable {
   }
 }
 
-/** @returns what `find` found
- *  @throws VolumeSetupError naming what did not come in time; what `find` throws; the signal's reason */
+/** @returns the result of `find`
+ *  @throws VolumeSetupError on timeout; the error of `find`; the signal's reason */
 export async function waitForPath(clock: Clock, awaited: Awaited, signal: AbortSignal): Promise<string> {
   signal.throwIfAborted();
   const { what } = awaited;
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  let looking = false;
+  let checking = false;
   let again = false;
   const over = new AbortController();
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     again = true;
-    if (looking) return;
-    looking = true;
+    if (checking) return;
+    checking = true;
     try {
-      // A change while it looks may be one that it missed.
+      // The check may have missed a change during its run.
       while (again && !over.signal.aborted) {
         again = false;
         folders.arm();
@@ -106,17 +109,17 @@ export async function waitForPath(clock: Clock, awaited: Awaited, signal: AbortS
     } catch (thrown) {
       reject(asError(thrown));
     } finally {
-      looking = false;
+      checking = false;
     }
   };
-  using folders = new FolderWatch(awaited.folders, () => void look());
+  using folders = new FolderWatch(awaited.folders, () => void check());
   const onAbort = (): void => reject(asError(signal.reason));
   signal.addEventListener('abort', onAbort, { once: true });
   const timer = clock.setTimer(() => {
-    reject(new VolumeSetupError(`${what} did not appear within ${LONGEST_WAIT_MS / 1000} s`));
-  }, LONGEST_WAIT_MS);
+    reject(new VolumeSetupError(`${what} did not appear within ${WAIT_TIMEOUT_MS / 1000} s`));
+  }, WAIT_TIMEOUT_MS);
   try {
-    void look();
+    void check();
     return await promise;
   } finally {
     over.abort();
@@ -125,19 +128,19 @@ export async function waitForPath(clock: Clock, awaited: Awaited, signal: AbortS
   }
 }
 
-/** @returns the function by which sources wait for their devices */
+/** Returns the function by which sources wait for their devices. */
 export function createDeviceWaiter({ clock, paths }: DeviceWaiterDeps): DeviceServices['waitForDevice'] {
   return async (candidates, signal) => {
     for (const path of candidates) {
       if (path !== normalize(path) || !path.startsWith(`${paths.dev}/`)) {
-        throw new VolumeSetupError(`${JSON.stringify(path)} is no path of a device`);
+        throw new VolumeSetupError(`${JSON.stringify(path)} is not a device path`);
       }
     }
     const find = async (): Promise<string | undefined> => {
       const found = await Promise.all(candidates.map((path) => findBlockDevice(path)));
       return found.find((device) => device !== undefined);
     };
-    // The device that a link leads to may come after the link.
+    // The target of a link may appear after the link.
     const folders = [paths.dev, ...candidates.map((path) => dirname(path))];
     return waitForPath(clock, { find, folders, what: candidates.join(' or ') }, signal);
   };

@@ -3,7 +3,7 @@ import type {
   PersistentVolume,
   PersistentVolumeClaim,
   PersistentVolumeClaimStatus,
-} from '#api/schema/gen/core-v1.ts';
+} from '#api/gen/core-v1.ts';
 import { decideExpansion, mayHaveGrown } from './decide.ts';
 
 const claim = (status: PersistentVolumeClaimStatus, wanted = '1Gi'): PersistentVolumeClaim => ({
@@ -15,13 +15,13 @@ const has = (storage: string) => claim({ capacity: { storage } });
 
 describe('decideExpansion', () => {
   test.each([
-    ['leaves alone what has its size', has('2Gi'), '2048Mi', false, { kind: 'none' }],
-    ['leaves alone what has more', has('3Gi'), '2Gi', false, { kind: 'none' }],
-    ['grows what has less', has('1Gi'), '2Gi', false, { kind: 'grow', size: '2Gi' }],
+    ['skips a volume that has its size', has('2Gi'), '2048Mi', false, { kind: 'none' }],
+    ['skips a larger volume', has('3Gi'), '2Gi', false, { kind: 'none' }],
+    ['expands a smaller volume', has('1Gi'), '2Gi', false, { kind: 'grow', size: '2Gi' }],
     ['grows nothing for reading', has('1Gi'), '2Gi', true, { kind: 'readOnly', size: '2Gi' }],
-    ['leaves alone a claim that nobody keeps', claim({}), '2Gi', false, { kind: 'none' }],
+    ['skips a claim without a controller', claim({}), '2Gi', false, { kind: 'none' }],
     [
-      'gives up what failed for good',
+      'does not retry a final failure',
       claim({ capacity: { storage: '1Gi' }, resizeStatus: 'NodeExpansionFailed' }),
       '2Gi',
       false,
@@ -35,15 +35,15 @@ describe('decideExpansion', () => {
 describe('mayHaveGrown', () => {
   const capacity = { storage: '1Gi' };
   test.each([
-    ['wants what it has', has('1Gi'), false],
+    ['requests its size', has('1Gi'), false],
     ['wants more', claim({ capacity }, '2Gi'), true],
     [
-      'is told to wait for the node',
+      'waits for the node',
       claim({ capacity, conditions: [{ type: 'FileSystemResizePending', status: 'True' }] }),
       true,
     ],
     [
-      'was told so',
+      'has a resize status',
       claim({ capacity, conditions: [{ type: 'FileSystemResizePending', status: 'False' }] }),
       false,
     ],

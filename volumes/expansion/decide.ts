@@ -1,34 +1,35 @@
-/** Whether a claim's volume is to grow on this node. Pure.
+/** Decides whether a claim's volume must be expanded on this node. Pure.
  *  Source: upstream's `expandVolumeDuringMount`, `checkVolumeFSResize` and node expander, release 1.24. */
+
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
 import { compareQuantities } from '#api/meta/quantity.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
 
 export type ExpansionPlan =
   | { readonly kind: 'none' }
-  /** It would have to grow, but may not be written. */
+  /** Expansion is required, but the volume is read-only. */
   | { readonly kind: 'readOnly'; readonly size: string }
   | { readonly kind: 'grow'; readonly size: string };
 
 export interface ExpansionView {
   readonly claim: PersistentVolumeClaim;
   readonly volume: PersistentVolume;
-  /** The pod has it for reading alone. */
+  /** The pod uses it read-only. */
   readonly readOnly: boolean;
 }
 
 const NONE: ExpansionPlan = { kind: 'none' };
 
-/** A claim that does not say what it has is one that nobody keeps. */
+/** A claim without a capacity in its status has no controller that maintains it. */
 export function decideExpansion({ claim, volume, readOnly }: ExpansionView): ExpansionPlan {
   const has = claim.status?.capacity?.['storage'];
   const size = volume.spec?.capacity?.['storage'];
   if (has === undefined || size === undefined || compareQuantities(has, size) >= 0) return NONE;
-  // What can't be done is given up until somebody decides anew.
+  // A failed expansion is not retried until the resize status changes.
   if (claim.status?.resizeStatus === 'NodeExpansionFailed') return NONE;
   return { kind: readOnly ? 'readOnly' : 'grow', size };
 }
 
-/** Whether the claim alone gives reason to look at its volume while that is in use. */
+/** Reports whether the claim alone is a reason to check its volume while that is in use. */
 export function mayHaveGrown({ spec, status }: PersistentVolumeClaim): boolean {
   const has = status?.capacity?.['storage'];
   if (has === undefined) return false;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
-import { type Expand, ExpansionRefusedError } from './contract.ts';
+import { type Expand, ExpansionRefusedError } from '../contract/expansion.ts';
 import { createExpander } from './expander.ts';
 
 const { signal } = new AbortController();
@@ -12,13 +12,13 @@ interface Given {
   readonly size?: string;
   readonly readOnly?: boolean;
   readonly expand?: Expand;
-  /** Whether the server can be told. */
+  /** Whether the server is unavailable. */
   readonly isAway?: () => boolean;
 }
 
-/** A claim, its volume, and a server that believes what it is told. */
+/** Creates a claim, its volume, and a server that accepts every update. */
 function setUp({ has = '1Gi', size = '1Gi', readOnly = false, expand, isAway = () => false }: Given = {}) {
-  const said: string[] = [];
+  const events: string[] = [];
   const state = { has, size, wanted: size };
   const claim = (): PersistentVolumeClaim => ({
     metadata: { namespace: 'ns', name: 'c', uid: 'cu' },
@@ -33,14 +33,14 @@ function setUp({ has = '1Gi', size = '1Gi', readOnly = false, expand, isAway = (
   const expander = createExpander({
     log: silentLogger,
     reports: {
-      begun: async ({ size: to }) => void said.push(`begun ${to}`),
+      begun: async ({ size: to }) => void events.push(`begun ${to}`),
       async finished({ size: to }) {
         if (isAway()) throw new Error('away');
         state.has = to;
-        said.push(`finished ${to}`);
+        events.push(`finished ${to}`);
       },
-      readOnly: ({ size: to }) => void said.push(`read-only ${to}`),
-      failed: (_, error, inUse) => void said.push(`failed ${error.message} ${inUse}`),
+      readOnly: ({ size: to }) => void events.push(`read-only ${to}`),
+      failed: (_, error, inUse) => void events.push(`failed ${error.message} ${inUse}`),
     },
   });
   const use = {
@@ -48,7 +48,7 @@ function setUp({ has = '1Gi', size = '1Gi', readOnly = false, expand, isAway = (
     claim: claim(),
     volume: volume(),
     readOnly,
-    expand: expand ?? (async ({ sizeBytes }: { sizeBytes: number }) => void said.push(`grew ${sizeBytes}`)),
+    expand: expand ?? (async ({ sizeBytes }: { sizeBytes: number }) => void events.push(`grew ${sizeBytes}`)),
   };
   const objects = {
     getPersistentVolumeClaim: async () => {
@@ -60,78 +60,78 @@ function setUp({ has = '1Gi', size = '1Gi', readOnly = false, expand, isAway = (
       return volume();
     },
   };
-  return { said, reads, state, follow: () => expander.follow(use, objects, signal) };
+  return { events, reads, state, follow: () => expander.follow(use, objects, signal) };
 }
 
 const GREW = ['begun 2Gi', 'grew 2147483648', 'finished 2Gi'];
 
 describe('createExpander', () => {
-  test('grows what has grown, before the pod has it', async () => {
-    const { said, follow } = setUp({ size: '2Gi' });
-    const look = await follow();
-    expect(said).toEqual(GREW);
-    await look(signal);
-    expect(said).toEqual(GREW);
+  test('expands an expanded volume before the pod uses it', async () => {
+    const { events, follow } = setUp({ size: '2Gi' });
+    const maintain = await follow();
+    expect(events).toEqual(GREW);
+    await maintain(signal);
+    expect(events).toEqual(GREW);
   });
 
-  test('grows it while the pod has it, and reads the volume only when the claim asks for more', async () => {
-    const { said, reads, state, follow } = setUp();
-    const look = await follow();
-    await look(signal);
+  test('expands it while the pod uses it, and reads the volume only when the claim requests more', async () => {
+    const { events, reads, state, follow } = setUp();
+    const maintain = await follow();
+    await maintain(signal);
     expect(reads).toEqual(['claim']);
     state.wanted = '2Gi';
-    await look(signal);
-    expect(said).toEqual([]);
+    await maintain(signal);
+    expect(events).toEqual([]);
     state.size = '2Gi';
-    await look(signal);
-    expect(said).toEqual(GREW);
+    await maintain(signal);
+    expect(events).toEqual(GREW);
   });
 
-  test('keeps the pod waiting for a volume that cannot grow, and tells', async () => {
+  test('makes the pod wait for a volume that cannot be expanded, and reports it', async () => {
     const expand = () => Promise.reject(new Error('disk is broken'));
-    const { said, follow } = setUp({ size: '2Gi', expand });
+    const { events, follow } = setUp({ size: '2Gi', expand });
     await expect(follow()).rejects.toThrow('disk is broken');
-    expect(said).toEqual(['begun 2Gi', 'failed disk is broken false']);
+    expect(events).toEqual(['begun 2Gi', 'failed disk is broken false']);
   });
 
-  test('tells of failures while it is in use, and tries again', async () => {
+  test('reports failures while it is in use, and retries', async () => {
     let isBroken = true;
     const expand = () => (isBroken ? Promise.reject(new Error('busy')) : Promise.resolve());
-    const { said, state, follow } = setUp({ expand });
-    const look = await follow();
+    const { events, state, follow } = setUp({ expand });
+    const maintain = await follow();
     Object.assign(state, { size: '2Gi', wanted: '2Gi' });
-    await look(signal);
+    await maintain(signal);
     isBroken = false;
-    await look(signal);
-    expect(said).toEqual(['begun 2Gi', 'failed busy true', 'begun 2Gi', 'finished 2Gi']);
+    await maintain(signal);
+    expect(events).toEqual(['begun 2Gi', 'failed busy true', 'begun 2Gi', 'finished 2Gi']);
   });
 
-  test('gives the pod its volume as it is where that refuses, and asks it no more', async () => {
+  test('passes the unexpanded volume to the pod after a final refusal, and does not retry', async () => {
     const expand = () => Promise.reject(new ExpansionRefusedError('not while in use'));
-    const { said, reads, follow } = setUp({ size: '2Gi', expand });
-    const look = await follow();
-    await look(signal);
-    expect(said).toEqual(['begun 2Gi', 'failed not while in use true']);
+    const { events, reads, follow } = setUp({ size: '2Gi', expand });
+    const maintain = await follow();
+    await maintain(signal);
+    expect(events).toEqual(['begun 2Gi', 'failed not while in use true']);
     expect(reads).toEqual([]);
   });
 
-  test('leaves alone what is read-only, and tells', async () => {
-    const { said, follow } = setUp({ size: '2Gi', readOnly: true });
+  test('skips read-only volumes, and reports it', async () => {
+    const { events, follow } = setUp({ size: '2Gi', readOnly: true });
     await follow();
-    expect(said).toEqual(['read-only 2Gi']);
+    expect(events).toEqual(['read-only 2Gi']);
   });
 
-  test('tells later what could not be told at once', async () => {
+  test('reports later if the server is unavailable', async () => {
     let isAway = true;
-    const { said, follow } = setUp({ size: '2Gi', isAway: () => isAway });
-    const look = await follow();
-    expect(said).toEqual(GREW.slice(0, 2));
+    const { events, follow } = setUp({ size: '2Gi', isAway: () => isAway });
+    const maintain = await follow();
+    expect(events).toEqual(GREW.slice(0, 2));
     isAway = false;
-    await look(signal);
-    expect(said).toEqual([...GREW.slice(0, 2), ...GREW]);
+    await maintain(signal);
+    expect(events).toEqual([...GREW.slice(0, 2), ...GREW]);
   });
 
-  test('lets one pod at a time grow a volume', async () => {
+  test('expands a volume for one pod at a time', async () => {
     const release = Promise.withResolvers<void>();
     let growing = 0;
     let most = 0;

@@ -1,32 +1,11 @@
-/** Lets the volumes of claims grow on the node: as a pod gets them, and while it has them. */
+/** Expansion of claims' volumes on the node: at setup, and while pods use them. */
 import { asError } from '#api/kit/clock.ts';
 import { createKeyedQueue } from '#api/kit/keyed-queue.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { value } from '#api/meta/quantity.ts';
-import type { PersistentVolume, PersistentVolumeClaim, Pod } from '#api/schema/gen/core-v1.ts';
-import type { ObjectReader } from '#api/schema/object-reader.ts';
-import { type Expand, type Expansion, ExpansionRefusedError, type ExpansionReports } from './contract.ts';
+import type { ClaimInUse, Expander } from '../contract/expansion.ts';
+import { type Expansion, ExpansionRefusedError, type ExpansionReports } from '../contract/expansion.ts';
 import { decideExpansion, mayHaveGrown } from './decide.ts';
-
-/** A claim's volume in a pod that has it mounted. */
-export interface ClaimInUse {
-  readonly pod: Pod;
-  readonly claim: PersistentVolumeClaim;
-  readonly volume: PersistentVolume;
-  readonly readOnly: boolean;
-  readonly expand: Expand;
-}
-
-export interface Expander {
-  /** To be called when the volume is ready and before the pod has it.
-   *  @returns what looks after it while the pod has it, which rejects with the signal's reason alone
-   *  @throws what the volume throws that has to grow first */
-  follow(
-    use: ClaimInUse,
-    objects: Pick<ObjectReader, 'getPersistentVolumeClaim' | 'getPersistentVolume'>,
-    signal: AbortSignal,
-  ): Promise<(signal: AbortSignal) => Promise<void>>;
-}
 
 export interface ExpanderDeps {
   readonly reports: ExpansionReports;
@@ -36,7 +15,7 @@ export interface ExpanderDeps {
 type State = Pick<ClaimInUse, 'claim' | 'volume'>;
 
 export function createExpander({ reports, log }: ExpanderDeps): Expander {
-  /** Of all pods that have a volume, one at a time lets it grow. */
+  /** One expansion at a time per volume, across all pods that use it. */
   const queue = createKeyedQueue();
 
   async function grow(use: ClaimInUse, expansion: Expansion, signal: AbortSignal): Promise<void> {
@@ -44,15 +23,15 @@ export function createExpander({ reports, log }: ExpanderDeps): Expander {
     await reports.begun(expansion, signal);
     const sizeBeforeBytes = value(claim.status?.capacity?.['storage'] ?? '0');
     await use.expand({ size, sizeBytes: value(size), sizeBeforeBytes, signal });
-    log.info({ persistentVolume: volume.metadata?.name, size }, 'Volume grew');
+    log.info({ persistentVolume: volume.metadata?.name, size }, 'Volume expanded');
     await reports.finished(expansion, signal).catch((thrown: unknown) => {
       signal.throwIfAborted();
-      // The next look finds the claim as it was, and tells again.
-      log.warn({ err: asError(thrown) }, 'Growth of a volume could not be told');
+      // The next check finds the claim unchanged, and reports again.
+      log.warn({ err: asError(thrown) }, 'Failed to report volume expansion');
     });
   }
 
-  /** @returns whether it is to be tried again some time */
+  /** @returns whether to retry later */
   async function step(use: ClaimInUse, state: State, inUse: boolean, signal: AbortSignal): Promise<boolean> {
     const plan = decideExpansion({ ...state, readOnly: use.readOnly });
     if (plan.kind === 'none') return true;
@@ -79,7 +58,7 @@ export function createExpander({ reports, log }: ExpanderDeps): Expander {
       const { namespace = '', name: claimName = '' } = use.claim.metadata ?? {};
       let goesOn = await queue.run(name, () => step(use, use, false, begin));
 
-      async function look(signal: AbortSignal): Promise<void> {
+      async function check(signal: AbortSignal): Promise<void> {
         const claim = await objects.getPersistentVolumeClaim(namespace, claimName);
         if (claim === undefined || claim.metadata?.uid !== use.claim.metadata?.uid || !mayHaveGrown(claim))
           return;
@@ -90,10 +69,10 @@ export function createExpander({ reports, log }: ExpanderDeps): Expander {
       return async (signal) => {
         if (!goesOn) return;
         try {
-          await queue.run(name, () => look(signal));
+          await queue.run(name, () => check(signal));
         } catch (thrown) {
           signal.throwIfAborted();
-          log.debug({ err: asError(thrown), persistentVolume: name }, 'Volume did not grow, trying again');
+          log.debug({ err: asError(thrown), persistentVolume: name }, 'Failed to expand volume; retrying');
         }
       };
     },

@@ -1,61 +1,30 @@
-/** Flex drivers: programs in the plugin directory, `<vendor>~<driver>/<driver>`. They are found by events, also those
- *  that come, go and change while the agent runs; what a driver said of itself counts as long as its program is the
- *  same. */
+/** Flex drivers: programs `<vendor>~<driver>/<driver>` in the plugin directory. Directory events report
+ *  drivers that are added, removed or changed at run time; the capabilities of a driver are cached until
+ *  its program changes. */
 import { constants } from 'node:fs';
 import { access, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorCode } from '#api/kit/errno.ts';
+import type { FlexDriver, FlexDrivers } from '../contract/flex.ts';
+import { type FlexCall } from '../contract/flex.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import type { RunProgram } from '../programs/contract.ts';
 import { MissingProgramError } from '../programs/errors.ts';
-import { errorCode, VolumeSetupError } from '../setup-error.ts';
-import {
-  driverOfFolder,
-  driverPlace,
-  type FlexAnswer,
-  type FlexCall,
-  type FlexCapabilities,
-  FlexNotSupportedError,
-  parseAnswer,
-} from './protocol.ts';
+import { driverOfFolder, driverPlace, FlexNotSupportedError, parseResponse } from './protocol.ts';
 import { createFlexWatcher } from './watcher.ts';
 
 export interface FlexDriversDeps {
   readonly run: RunProgram;
   /** The plugin directory. */
   readonly dir: string;
-  /** Name of the node, which drivers are told. */
+  /** Node name passed to drivers. */
   readonly nodeName: string;
-}
-
-export interface FlexCallOptions {
-  readonly signal: AbortSignal;
-  /** What no message may repeat. */
-  readonly secrets?: readonly string[];
-  /** 2 min where it is not given; then the driver is killed. */
-  readonly timeoutMs?: number;
-}
-
-export interface FlexDriver {
-  readonly name: string;
-  readonly capabilities: FlexCapabilities;
-  /** One call with its arguments.
-   *  @throws FlexNotSupportedError, VolumeSetupError */
-  call(call: FlexCall, args: readonly string[], options: FlexCallOptions): Promise<FlexAnswer>;
-}
-
-export interface FlexDrivers {
-  readonly nodeName: string;
-  /** The driver that a volume names.
-   *  @throws VolumeSetupError where there is none, or it can't be used */
-  find(name: string, signal: AbortSignal): Promise<FlexDriver>;
-  /** Calls the listener when a driver came, went or changed, once one was asked for. Returns the function that ends
-   *  this. */
-  onChange(listener: () => void): () => void;
 }
 
 const CALL_MS = 120_000;
 const INIT_MS = 30_000;
-/** Of one argument of a program. Source: Linux, MAX_ARG_STRLEN. */
-const LARGEST_ARGUMENT_BYTES = 131_071;
+/** Maximum size of one program argument. Source: Linux, MAX_ARG_STRLEN. */
+const MAX_ARGUMENT_BYTES = 131_071;
 
 interface Known {
   readonly identity: string;
@@ -68,7 +37,7 @@ async function whyNot(name: string, path: string): Promise<never> {
     () => true,
     () => false,
   );
-  const why = exists ? 'is not a program that can be run' : 'does not exist';
+  const why = exists ? 'is not executable' : 'does not exist';
   throw new VolumeSetupError(`flex driver ${name} is not installed on this node: ${path} ${why}`);
 }
 
@@ -82,16 +51,16 @@ function createDriver(
     name,
     async call(call, args, { signal, secrets = [], timeoutMs = CALL_MS }) {
       if (unsupported.has(call)) throw new FlexNotSupportedError(name, call);
-      if (args.some((arg) => Buffer.byteLength(arg) > LARGEST_ARGUMENT_BYTES))
+      if (args.some((arg) => Buffer.byteLength(arg) > MAX_ARGUMENT_BYTES))
         throw new VolumeSetupError(`flex driver ${name}: options and secrets are longer than 128 KiB`);
       try {
         const { code, stdout } = await run(path, [call, ...args], { signal, timeoutMs });
-        return parseAnswer({ driver: name, call, code, stdout, secrets });
+        return parseResponse({ driver: name, call, code, stdout, secrets });
       } catch (thrown) {
         if (thrown instanceof FlexNotSupportedError) unsupported.add(call);
         if (!(thrown instanceof MissingProgramError)) throw thrown;
-        // The file was there: it is the interpreter in its first line that is not.
-        throw new VolumeSetupError(`flex driver ${name}: ${path} can't be started: no such interpreter`, {
+        // The program exists; the interpreter in its first line does not.
+        throw new VolumeSetupError(`flex driver ${name}: ${path} cannot be started: no such interpreter`, {
           cause: thrown,
         });
       }
@@ -120,7 +89,7 @@ export function createFlexDrivers({ run, dir, nodeName }: FlexDriversDeps): Flex
   };
 }
 
-/** Names of the drivers in the plugin directory, in order; those that can't be run are told apart. */
+/** Returns the sorted names of drivers in the plugin directory; those that are not executable are marked. */
 export async function listFlexDrivers(
   dir: string,
 ): Promise<readonly { readonly name: string; readonly runnable: boolean }[]> {

@@ -1,21 +1,22 @@
-/** Flex volumes that become larger: no service of the cluster does any of it, so the node asks the driver for both the
- *  volume and its file system. Source: upstream's flexvolume expander, release 1.24. */
+/** Expansion of flex volumes: no component of the cluster does it, so the node asks the driver to expand
+ *  both the volume and its file system. Source: upstream's flexvolume expander, release 1.24. */
+
+import type { Expand } from '../contract/expansion.ts';
+import type { FlexDriver } from '../contract/flex.ts';
+import type { UndoServices } from '../contract/source.ts';
+import type { StageFolder } from '../contract/staging.ts';
 import { growFileSystem } from '../devices/resize.ts';
-import type { Expand } from '../expansion/contract.ts';
-import type { UndoServices } from '../sources/source.ts';
-import type { StageFolder } from '../staging/contract.ts';
-import type { FlexDriver } from './drivers.ts';
 import { unlessNotSupported } from './stage.ts';
 
 export interface FlexGrowth {
   readonly driver: FlexDriver;
-  /** The volume as JSON, without anything of pods. */
+  /** The volume as JSON, without pod data. */
   readonly options: string;
   readonly services: UndoServices;
   readonly folder: StageFolder;
 }
 
-/** Large disks with much to copy take their time. */
+/** Large disks may take long. */
 const EXPAND_MS = 600_000;
 
 export function createFlexExpand({ driver, options, services, folder }: FlexGrowth): Expand {
@@ -29,7 +30,7 @@ export function createFlexExpand({ driver, options, services, folder }: FlexGrow
     const grown = await unlessNotSupported(
       driver.call('expandfs', [options, device, target, ...sizes], call),
     );
-    // What the agent mounted itself it can let grow itself.
+    // If the agent mounted the file system itself, it can expand it.
     if (grown !== undefined || device === '') return;
     const { run, mounter, devices: paths } = services;
     await growFileSystem({ run, mounter, paths }, { device, target }, signal);

@@ -1,9 +1,9 @@
-/** What is mounted at a path that only the agent and drivers can reach. */
+/** Mounts at paths that only the agent and drivers can reach. */
 import { realpath } from 'node:fs/promises';
-import type { Mounter } from '../mounter.ts';
-import { errorCode } from '../setup-error.ts';
+import { errorCode } from '#api/kit/errno.ts';
+import type { Mounter } from '../mount/mounter.ts';
 
-/** Whether something is mounted at the path itself. */
+/** Reports whether something is mounted at the path itself. */
 export async function isMountPoint(mounter: Pick<Mounter, 'list'>, path: string): Promise<boolean> {
   try {
     const real = await realpath(path);

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { VolumeSetupError } from '../setup-error.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import { formatOptions } from './options.ts';
 import {
   driverOfFolder,
   driverPlace,
   FlexNotSupportedError,
   type FlexOutput,
-  parseAnswer,
+  parseResponse,
   tidyMessage,
 } from './protocol.ts';
 
@@ -20,9 +20,15 @@ const output = (stdout: unknown, more: Partial<FlexOutput> = {}): FlexOutput => 
 });
 
 describe('parseAnswer', () => {
-  test('takes what a driver says, however it spells the members', () => {
-    const answer = { Status: 'Success', device: '/dev/x', VolumeName: 'v', attached: true, volumeNewSize: 5 };
-    expect(parseAnswer(output(answer))).toMatchObject({
+  test('accepts responses in any spelling of the members', () => {
+    const response = {
+      Status: 'Success',
+      device: '/dev/x',
+      VolumeName: 'v',
+      attached: true,
+      volumeNewSize: 5,
+    };
+    expect(parseResponse(output(response))).toMatchObject({
       device: '/dev/x',
       volumeName: 'v',
       attached: true,
@@ -30,8 +36,8 @@ describe('parseAnswer', () => {
     });
   });
 
-  test('has upstream’s defaults for capabilities that are not told', () => {
-    const { capabilities } = parseAnswer(
+  test('uses upstream’s defaults for missing capabilities', () => {
+    const { capabilities } = parseResponse(
       output({ status: 'Success', capabilities: { attach: false, FSGroup: false } }),
     );
     expect(capabilities).toEqual({
@@ -41,7 +47,7 @@ describe('parseAnswer', () => {
       supportsMetrics: false,
       requiresFSResize: true,
     });
-    expect(parseAnswer(output({ status: 'Success' })).capabilities.attach).toBe(true);
+    expect(parseResponse(output({ status: 'Success' })).capabilities.attach).toBe(true);
   });
 
   test.each<[string, FlexOutput, string]>([
@@ -52,27 +58,30 @@ describe('parseAnswer', () => {
     ],
     ['a failure without a reason', output({ status: 'Failure' }), 'mount: status Failure'],
     ['an unknown status', output({ status: 'Maybe' }), 'mount: status Maybe'],
-    ['silence', output('', { code: 2 }), 'ended with exit code 2 and said nothing'],
-    ['what is no JSON', output('oh\nno'), 'gave no answer that can be read: oh no'],
-    ['a list', output([]), 'gave no answer that can be read'],
+    ['silence', output('', { code: 2 }), 'exited with code 2 and said nothing'],
+    ['what is no JSON', output('oh\nno'), 'an unreadable response: oh no'],
+    ['a list', output([]), 'an unreadable response'],
     [
       'success that is none',
       output({ status: 'Success' }, { code: 3 }),
-      'told success, but ended with exit code 3',
+      'reported success, but exited with code 3',
     ],
-  ])('refuses %s', (_, said, message) => {
-    expect(() => parseAnswer(said)).toThrow(VolumeSetupError);
-    expect(() => parseAnswer(said)).toThrow(message);
+  ])('rejects %s', (_, printed, message) => {
+    expect(() => parseResponse(printed)).toThrow(VolumeSetupError);
+    expect(() => parseResponse(printed)).toThrow(message);
   });
 
-  test('knows a call that the driver does not have, whatever its exit code', () => {
-    const said = output({ status: 'Not supported' }, { code: 1 });
-    expect(() => parseAnswer(said)).toThrow(FlexNotSupportedError);
+  test('detects an unsupported call, whatever the exit code', () => {
+    const printed = output({ status: 'Not supported' }, { code: 1 });
+    expect(() => parseResponse(printed)).toThrow(FlexNotSupportedError);
   });
 
-  test('never repeats a secret', () => {
-    const said = output({ status: 'Failure', message: 'bad password aHVzaA==' }, { secrets: ['aHVzaA=='] });
-    expect(() => parseAnswer(said)).toThrow('bad password …');
+  test('never contains a secret', () => {
+    const printed = output(
+      { status: 'Failure', message: 'bad password aHVzaA==' },
+      { secrets: ['aHVzaA=='] },
+    );
+    expect(() => parseResponse(printed)).toThrow('bad password …');
     expect(tidyMessage('x'.repeat(1000), [])).toHaveLength(301);
   });
 });
@@ -98,12 +107,12 @@ describe('driverPlace', () => {
     '.acme/disk',
     'a\0/b',
     'a~b/c',
-  ])('refuses %j', (name) => {
+  ])('rejects %j', (name) => {
     expect(() => driverPlace(name)).toThrow('must be like vendor/driver');
   });
 
   test.each(['.acme~disk', '_acme~disk', 'acme~.disk', 'a~b~c', 'acme~'])(
-    'passes over the folder %j',
+    'skips the directory %j',
     (folder) => {
       expect(driverOfFolder(folder)).toBeUndefined();
     },
@@ -113,13 +122,13 @@ describe('driverPlace', () => {
 describe('formatOptions', () => {
   const volume = { fsType: 'ext4', readOnly: true, name: 'pv-1', options: { size: '1', 'd/fsType': 'mine' } };
 
-  test('tells of the volume alone', () => {
+  test('contains only the volume', () => {
     expect(formatOptions('d', volume)).toBe(
       '{"d/fsType":"ext4","d/pvOrVolumeName":"pv-1","d/readwrite":"ro","size":"1"}',
     );
   });
 
-  test('tells of the pod and its secrets', () => {
+  test('contains the pod and its secrets', () => {
     const pod = {
       metadata: { name: 'web', namespace: 'shop', uid: 'u1' },
       spec: { containers: [], serviceAccountName: 'clerk' },

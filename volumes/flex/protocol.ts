@@ -1,33 +1,9 @@
-/** What flex drivers are asked and what they answer. Pure.
+/** Calls and responses of flex drivers. Pure.
  *  Source: upstream's flexvolume plugin (`driver-call.go`), release 1.24. */
-import { VolumeSetupError } from '../setup-error.ts';
+import type { FlexCall, FlexCapabilities, FlexResponse } from '../contract/flex.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 
-/** The first argument of a driver. */
-export type FlexCall =
-  | 'init'
-  | 'getvolumename'
-  | 'attach'
-  | 'detach'
-  | 'waitforattach'
-  | 'isattached'
-  | 'mountdevice'
-  | 'unmountdevice'
-  | 'mount'
-  | 'unmount'
-  | 'expandvolume'
-  | 'expandfs';
-
-export interface FlexCapabilities {
-  /** The volume is attached and mounted for the node before pods get it. */
-  readonly attach: boolean;
-  readonly selinuxRelabel: boolean;
-  /** The agent gives the volume's files to the pod's group. */
-  readonly fsGroup: boolean;
-  readonly supportsMetrics: boolean;
-  readonly requiresFSResize: boolean;
-}
-
-/** Of a driver that doesn't say. */
+/** Capabilities of a driver that does not report them. */
 const DEFAULTS: FlexCapabilities = {
   attach: true,
   selinuxRelabel: true,
@@ -36,18 +12,7 @@ const DEFAULTS: FlexCapabilities = {
   requiresFSResize: true,
 };
 
-/** What a driver says of a call that it did. */
-export interface FlexAnswer {
-  readonly message: string;
-  readonly device: string;
-  readonly volumeName: string;
-  readonly attached: boolean;
-  /** Bytes; 0 where it doesn't say. */
-  readonly volumeNewSize: number;
-  readonly capabilities: FlexCapabilities;
-}
-
-/** The driver has no such call: the agent does that part itself. */
+/** The driver does not implement the call: the agent does that part itself. */
 export class FlexNotSupportedError extends VolumeSetupError {
   constructor(driver: string, call: FlexCall) {
     super(`flex driver ${driver} does not support ${call}`);
@@ -55,7 +20,7 @@ export class FlexNotSupportedError extends VolumeSetupError {
   }
 }
 
-/** The driver says that it could not do it. */
+/** The driver reports failure. */
 export class FlexFailureError extends VolumeSetupError {
   constructor(message: string) {
     super(message);
@@ -63,7 +28,7 @@ export class FlexFailureError extends VolumeSetupError {
   }
 }
 
-/** Members by their names in small letters: drivers spell them as they like. */
+/** Members by lower-case name: drivers use different spellings. */
 function membersOf(value: unknown): ReadonlyMap<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return new Map();
   return new Map(Object.entries(value).map(([name, member]) => [name.toLowerCase(), member]));
@@ -84,16 +49,16 @@ function parseCapabilities(value: unknown): FlexCapabilities {
   };
 }
 
-const LONGEST_MESSAGE = 300;
+const MAX_MESSAGE_LENGTH = 300;
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
-/** What a driver said, short and on one line, without what it was told in secret. */
+/** Returns a driver's message, shortened to one line and without secrets. */
 export function tidyMessage(text: string, secrets: readonly string[]): string {
   const hidden = secrets
     .filter((secret) => secret !== '')
-    .reduce((said, secret) => said.replaceAll(secret, '…'), text);
+    .reduce((printed, secret) => printed.replaceAll(secret, '…'), text);
   const line = hidden.replaceAll(UNPRINTABLE, ' ').trim();
-  return line.length > LONGEST_MESSAGE ? `${line.slice(0, LONGEST_MESSAGE)}…` : line;
+  return line.length > MAX_MESSAGE_LENGTH ? `${line.slice(0, MAX_MESSAGE_LENGTH)}…` : line;
 }
 
 function parseMembers(stdout: string): ReadonlyMap<string, unknown> {
@@ -109,13 +74,13 @@ export interface FlexOutput {
   readonly call: FlexCall;
   readonly code: number;
   readonly stdout: string;
-  /** Texts that no message may repeat. */
+  /** Values that must not appear in messages. */
   readonly secrets: readonly string[];
 }
 
-/** The answer on a driver's standard output.
- *  @throws FlexNotSupportedError, FlexFailureError; VolumeSetupError for what is no answer */
-export function parseAnswer({ driver, call, code, stdout, secrets }: FlexOutput): FlexAnswer {
+/** Parses the response on a driver's standard output.
+ *  @throws FlexNotSupportedError, FlexFailureError; VolumeSetupError for an invalid response */
+export function parseResponse({ driver, call, code, stdout, secrets }: FlexOutput): FlexResponse {
   const members = parseMembers(stdout);
   const text = (name: string): string => {
     const member = members.get(name);
@@ -126,13 +91,13 @@ export function parseAnswer({ driver, call, code, stdout, secrets }: FlexOutput)
   if (status === 'Not supported') throw new FlexNotSupportedError(driver, call);
   const what = `flex driver ${driver}, ${call}`;
   if (status === '') {
-    const said = tidyMessage(stdout, secrets);
-    const end = said === '' ? 'said nothing' : `gave no answer that can be read: ${said}`;
-    throw new VolumeSetupError(`${what}: ended with exit code ${code} and ${end}`);
+    const printed = tidyMessage(stdout, secrets);
+    const end = printed === '' ? 'said nothing' : `an unreadable response: ${printed}`;
+    throw new VolumeSetupError(`${what}: exited with code ${code} and ${end}`);
   }
   if (status !== 'Success')
     throw new FlexFailureError(`${what}: ${message || `status ${tidyMessage(status, secrets)}`}`);
-  if (code !== 0) throw new VolumeSetupError(`${what}: told success, but ended with exit code ${code}`);
+  if (code !== 0) throw new VolumeSetupError(`${what}: reported success, but exited with code ${code}`);
   const size = members.get('volumenewsize');
   return {
     message,
@@ -144,9 +109,9 @@ export function parseAnswer({ driver, call, code, stdout, secrets }: FlexOutput)
   };
 }
 
-/** The folder of a driver, `<vendor>~<driver>`, and the name of its program in it.
- *  @param name `<vendor>/<driver>`, or `<driver>` alone
- *  @throws VolumeSetupError for what can't be a name */
+/** Returns a driver's directory `<vendor>~<driver>` and the name of its program.
+ *  @param name `<vendor>/<driver>`, or `<driver>`
+ *  @throws VolumeSetupError for an invalid name */
 export function driverPlace(name: string): { readonly folder: string; readonly program: string } {
   const parts = name.split('/');
   const program = parts.at(-1) ?? '';
@@ -157,10 +122,10 @@ export function driverPlace(name: string): { readonly folder: string; readonly p
   return { folder: parts.join('~'), program };
 }
 
-/** Files of editors and packagers, which begin with a dot or an underscore, are no drivers. */
+/** Files of editors and packagers, which begin with a dot or an underscore, are not drivers. */
 const isDriverWord = (word: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(word);
 
-/** The driver to which a folder belongs; undefined where it can be none. */
+/** Returns the driver to which a directory belongs; undefined if the name is invalid. */
 export function driverOfFolder(folder: string): string | undefined {
   const parts = folder.split('~');
   return parts.length <= 2 && parts.every(isDriverWord) ? parts.join('/') : undefined;

@@ -1,31 +1,32 @@
-/** The part of a flex volume that a node has once: attached, and mounted for the node, by drivers that say they
- *  attach. Whoever has no such call leaves the part to the agent. */
-import { mkdir } from 'node:fs/promises';
-import type { UndoServices } from '../sources/source.ts';
-import type { StageFolder, UndoState } from '../staging/contract.ts';
-import type { FlexDriver, FlexDrivers } from './drivers.ts';
-import { isMountPoint } from './mount-point.ts';
-import { type FlexAnswer, FlexFailureError, FlexNotSupportedError } from './protocol.ts';
+/** Node-wide part of a flex volume: attachment and device mount, by drivers that declare `attach`. The
+ *  agent does the parts that a driver does not implement. */
 
-/** Of drivers that wait for a device. Source: upstream's `waitForAttachTimeout`. */
+import { mkdir } from 'node:fs/promises';
+import type { FlexDriver, FlexDrivers, FlexResponse } from '../contract/flex.ts';
+import type { UndoServices } from '../contract/source.ts';
+import type { StageFolder, UndoState } from '../contract/staging.ts';
+import { isMountPoint } from './mount-point.ts';
+import { FlexFailureError, FlexNotSupportedError } from './protocol.ts';
+
+/** For `waitforattach`. Source: upstream's `waitForAttachTimeout`. */
 const WAIT_FOR_ATTACH_MS = 600_000;
 
 export interface FlexStage {
   readonly driver: FlexDriver;
   readonly drivers: FlexDrivers;
-  /** By which the driver knows the volume. */
+  /** The driver's name of the volume. */
   readonly volumeName: string;
-  /** The volume as JSON, without anything of pods. */
+  /** The volume as JSON, without pod data. */
   readonly options: string;
   readonly services: UndoServices;
-  /** Mounts a device for a driver that attaches and doesn't mount. */
+  /** Mounts a device for a driver that attaches but does not mount. */
   readonly mountDevice: (device: string, target: string, signal: AbortSignal) => Promise<void>;
 }
 
-/** The answer, or undefined from a driver that has no such call. */
-export async function unlessNotSupported<T>(answer: Promise<T>): Promise<T | undefined> {
+/** Returns the response, or undefined if the driver does not implement the call. */
+export async function unlessNotSupported<T>(response: Promise<T>): Promise<T | undefined> {
   try {
-    return await answer;
+    return await response;
   } catch (thrown) {
     if (thrown instanceof FlexNotSupportedError) return undefined;
     throw thrown;
@@ -42,22 +43,24 @@ async function isAttached(
   { driver, drivers, options }: Pick<FlexStage, 'driver' | 'drivers' | 'options'>,
   signal: AbortSignal,
 ): Promise<boolean | undefined> {
-  const answer = await unlessNotSupported(driver.call('isattached', [options, drivers.nodeName], { signal }));
-  return answer?.attached;
+  const response = await unlessNotSupported(
+    driver.call('isattached', [options, drivers.nodeName], { signal }),
+  );
+  return response?.attached;
 }
 
-/** @returns the device as the driver names it; empty where it doesn't attach after all */
+/** @returns the device as the driver names it; empty if it does not attach */
 async function attach(stage: FlexStage, folder: StageFolder, signal: AbortSignal): Promise<string> {
   const { attached: before = 'no', device: known = '' } = folder.saved;
   if (before === 'yes') {
-    // What is mounted is attached, where nobody says.
+    // Without an `isattached` call, a mounted volume counts as attached.
     const isMounted = await isMountPoint(stage.services.mounter, folder.globalMount);
     if ((await isAttached(stage, signal)) ?? isMounted) return known;
   }
   await folder.save({ ...stateOf(stage), attached: 'perhaps' });
-  const answer = await callAttach(stage, folder, before, signal);
-  const device = answer?.device ?? '';
-  await folder.save({ ...stateOf(stage), attached: answer === undefined ? 'no' : 'yes', device });
+  const response = await callAttach(stage, folder, before, signal);
+  const device = response?.device ?? '';
+  await folder.save({ ...stateOf(stage), attached: response === undefined ? 'no' : 'yes', device });
   return device;
 }
 
@@ -66,12 +69,12 @@ async function callAttach(
   folder: StageFolder,
   before: string,
   signal: AbortSignal,
-): Promise<FlexAnswer | undefined> {
+): Promise<FlexResponse | undefined> {
   const { driver, drivers, options } = stage;
   try {
     return await unlessNotSupported(driver.call('attach', [options, drivers.nodeName], { signal }));
   } catch (thrown) {
-    // Its own word is taken; of a driver that was killed nobody knows how far it came.
+    // A reported failure is trusted; after a killed driver the state is unknown.
     const isUndone = before === 'no' && thrown instanceof FlexFailureError;
     if (isUndone) await folder.save({ ...stateOf(stage), attached: 'no' });
     throw thrown;
@@ -81,14 +84,14 @@ async function callAttach(
 async function waitForAttach(stage: FlexStage, device: string, signal: AbortSignal): Promise<string> {
   const { driver, options } = stage;
   const timeoutMs = WAIT_FOR_ATTACH_MS;
-  const answer = await unlessNotSupported(
+  const response = await unlessNotSupported(
     driver.call('waitforattach', [device, options], { signal, timeoutMs }),
   );
-  const found = answer?.device ?? '';
+  const found = response?.device ?? '';
   return found === '' ? device : found;
 }
 
-/** Attaches the volume and mounts it for the node, as far as that isn't done.
+/** Attaches the volume and mounts it on the node. Idempotent.
  *  @throws VolumeSetupError */
 export async function stageFlex(stage: FlexStage, folder: StageFolder, signal: AbortSignal): Promise<void> {
   const { driver, options, services } = stage;
@@ -102,7 +105,7 @@ export async function stageFlex(stage: FlexStage, folder: StageFolder, signal: A
   if (mounted === undefined && device !== '') await stage.mountDevice(device, target, signal);
 }
 
-/** Before what is mounted for the node is unmounted: a driver may have more to undo than the mount. */
+/** Runs before the device mount is unmounted, because a driver may have more to undo than the mount. */
 export async function unmountFlexDevice(
   driver: FlexDriver,
   folder: StageFolder,
@@ -113,7 +116,7 @@ export async function unmountFlexDevice(
   await unlessNotSupported(driver.call('unmountdevice', [folder.globalMount], { signal }));
 }
 
-/** @param state what `stageFlex` kept */
+/** @param state saved by `stageFlex` */
 export async function detachFlex(
   driver: FlexDriver,
   drivers: FlexDrivers,

@@ -1,23 +1,23 @@
-/** Follows the drivers in the plugin directory by events: which there are, and which program each is. It begins when a
- *  driver is first asked for, as most nodes have none. */
+/** Watcher of drivers in the plugin directory: their names, and the identity of each program. Starts when
+ *  a driver is first requested, since most nodes have none. */
 
 import { constants, type FSWatcher, watch } from 'node:fs';
 import { access, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorCode } from '#api/kit/errno.ts';
 import { createListeners } from '#api/kit/listeners.ts';
-import { errorCode } from '../setup-error.ts';
 import { driverOfFolder, driverPlace } from './protocol.ts';
 
 export interface FlexWatcher {
-  /** What tells the driver's program from another at its place; undefined where there is none that can be run. */
+  /** Identity of the driver's program; undefined if it is missing or not executable. */
   identityOf(name: string): Promise<string | undefined>;
-  /** Calls the listener when a driver came, went or changed. Returns the function that ends this. */
+  /** Calls the listener when a driver was added, removed or changed. Returns the unsubscribe function. */
   onChange(listener: () => void): () => void;
   close(): void;
 }
 
-/** Harmless where the program is missing or can't be run. */
-export async function programIdentity(path: string): Promise<string | undefined> {
+/** Returns undefined if the program is missing or not executable. */
+async function programIdentity(path: string): Promise<string | undefined> {
   try {
     await access(path, constants.X_OK);
     const { dev, ino, size, mtimeMs, ctimeMs } = await stat(path);
@@ -35,7 +35,7 @@ export function createFlexWatcher(dir: string): FlexWatcher {
   const watchers = new Map<string, FSWatcher>();
   const listeners = createListeners('flex volume drivers');
   let drivers: ReadonlyMap<string, string> = new Map();
-  let looking: Promise<void> | undefined;
+  let scanning: Promise<void> | undefined;
   let again = false;
 
   function unwatch(folder: string): void {
@@ -43,10 +43,10 @@ export function createFlexWatcher(dir: string): FlexWatcher {
     watchers.delete(folder);
   }
 
-  /** Before it is read, so that nothing comes in between. */
+  /** Watch before reading, so that no change is missed. */
   function follow(folder: string): void {
     if (watchers.has(folder)) return;
-    const watcher = watch(folder, { persistent: false }, () => void lookSoon());
+    const watcher = watch(folder, { persistent: false }, () => void scanSoon());
     watcher.on('error', () => unwatch(folder));
     watchers.set(folder, watcher);
   }
@@ -61,47 +61,47 @@ export function createFlexWatcher(dir: string): FlexWatcher {
     return path;
   }
 
-  async function look(): Promise<void> {
+  async function scan(): Promise<void> {
     const found = new Map<string, string>();
-    const kept = new Set<string | undefined>([dir]);
+    const current = new Set<string | undefined>([dir]);
     try {
       follow(dir);
       for (const entry of await readdir(dir, { withFileTypes: true }))
-        if (entry.isDirectory()) kept.add(await readDriver(entry.name, found));
+        if (entry.isDirectory()) current.add(await readDriver(entry.name, found));
     } catch (thrown) {
       if (errorCode(thrown) !== 'ENOENT') throw thrown;
-      // It, or a driver's folder, went away: whoever asks next begins anew.
+      // The plugin directory or a driver's directory was removed: the next request starts again.
       unwatch(dir);
     }
-    for (const folder of watchers.keys()) if (!kept.has(folder)) unwatch(folder);
+    for (const folder of watchers.keys()) if (!current.has(folder)) unwatch(folder);
     if (same(drivers, found)) return;
     drivers = found;
     listeners.notify();
   }
 
-  /** One look at a time; what changes during one is seen by the next. */
-  async function lookSoon(): Promise<void> {
+  /** One scan at a time; changes during a scan are seen by the next one. */
+  async function scanSoon(): Promise<void> {
     again = true;
-    looking ??= (async () => {
+    scanning ??= (async () => {
       while (again) {
         again = false;
-        await look();
+        await scan();
       }
     })().finally(() => {
-      looking = undefined;
+      scanning = undefined;
     });
-    // A look that failed is not the last one: whoever asks next begins anew.
-    await looking.catch(() => unwatch(dir));
+    // After a failed scan, the next request starts again.
+    await scanning.catch(() => unwatch(dir));
   }
 
   return {
     async identityOf(name) {
       if (!watchers.has(dir)) {
         await mkdir(dir, { recursive: true, mode: 0o755 });
-        await lookSoon();
+        await scanSoon();
       }
-      await looking;
-      // Just put there, its event may be on its way.
+      await scanning;
+      // The event of a new driver may still be in flight.
       return (
         drivers.get(name) ?? programIdentity(join(dir, driverPlace(name).folder, driverPlace(name).program))
       );

@@ -1,28 +1,29 @@
-/** Makes a tree that a stranger's program wrote the node's own: everything gets root as its owner, and nothing stays
- *  that is more than a file or a folder. Never follows a link and never enters another mount. */
+/** Takeover of a tree written by an untrusted program: root becomes the owner of everything, and
+ *  everything that is not a file or a directory is removed. Never follows a link or enters another mount. */
 import { chmod, lchown, lstat, unlink } from 'node:fs/promises';
-import { entryBatches, settleAll } from '../entries.ts';
-import { at, type Held, heldPath, holdDir, holdPath, holdSubdir, statHeld } from '../held-dir.ts';
-import { errorCode } from '../setup-error.ts';
-import type { PathBytes, Syscalls } from '../syscalls.ts';
+import { errorCode } from '#api/kit/errno.ts';
+import { entryBatches, settleAll } from '../files/entries.ts';
+import { at, type Held, heldPath, holdDir, holdPath, holdSubdir, statHeld } from '../files/held-dir.ts';
+import type { PathBytes, Syscalls } from '../files/syscalls.ts';
 
 const ROOT = 0;
-/** A tree of more than this is somebody adding while we look. */
-const MOST_DIRECTORIES = 1_000_000;
+/** A larger tree is being extended during the walk. */
+const MAX_DIRECTORIES = 1_000_000;
 
-/** Everybody reads, the owner writes, and what was a program for its owner is one for everybody. Pure. */
-export const adoptedMode = (mode: number): number => ((mode & 0o100) === 0 ? 0o644 : 0o755);
+/** Readable for everyone, writable for the owner, and executable for everyone if it was for its owner.
+ *  Pure. */
+const adoptedMode = (mode: number): number => ((mode & 0o100) === 0 ? 0o644 : 0o755);
 
 async function adoptFile(dir: Held, name: PathBytes): Promise<void> {
   const path = at(dir, name);
   const stats = await lstat(path);
-  // A second name may be anywhere.
+  // A hard link may have another name anywhere.
   if (!stats.isFile() || stats.nlink > 1) {
     await unlink(path);
     return;
   }
   await lchown(path, ROOT, ROOT);
-  // chmod follows links: change the thing that is held.
+  // chmod follows links: change the held object instead.
   await using held = await holdPath(path);
   const { mode } = await statHeld(held);
   if ((mode & 0o7777) !== adoptedMode(mode)) await chmod(heldPath(held), adoptedMode(mode));
@@ -33,7 +34,7 @@ async function adoptDirectory(dir: Held): Promise<void> {
   await chmod(heldPath(dir), 0o755);
 }
 
-/** The directory first: once it is root's, whoever made it can't change what is in it. */
+/** The directory first: once it belongs to root, its creator cannot change its content. */
 async function adoptContents(syscalls: Syscalls, root: Held, path: Buffer, pending: Buffer[]): Promise<void> {
   await using dir = await holdSubdir(syscalls, root, path);
   await adoptDirectory(dir);
@@ -53,7 +54,7 @@ export async function adoptTree(syscalls: Syscalls, path: string, signal: AbortS
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     signal.throwIfAborted();
     seen += 1;
-    if (seen > MOST_DIRECTORIES) throw new Error(`${path} has more than ${MOST_DIRECTORIES} directories`);
+    if (seen > MAX_DIRECTORIES) throw new Error(`${path} has more than ${MAX_DIRECTORIES} directories`);
     try {
       await adoptContents(syscalls, root, next, pending);
     } catch (thrown) {

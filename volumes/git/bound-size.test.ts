@@ -4,7 +4,7 @@ import { type BoundSize, withinSize } from './bound-size.ts';
 
 const { signal } = new AbortController();
 
-/** Work that ends when it is told to, in a folder of which the file system and `du` say these sizes. */
+/** Starts work that ends on abort, in a directory for which the file system and `du` report these sizes. */
 async function begin(totalBytes: number) {
   const clock = createFakeClock();
   const sizes = { inUse: 1000, folder: 0 };
@@ -25,12 +25,12 @@ async function begin(totalBytes: number) {
     return end.promise;
   };
   const result = withinSize(bound, work, signal).catch((thrown: unknown) => String(thrown));
-  // It looks once before it waits.
+  // It checks once before it waits.
   await clock.advance(0);
   return { clock, sizes, measured, end, work: { result } };
 }
 
-describe('work that fills a folder', () => {
+describe('work that fills a directory', () => {
   test('is measured at its end, and seldom before while little is written', async () => {
     const { clock, sizes, measured, end, work } = await begin(100);
     for (let second = 0; second < 19; second++) await clock.advance(1000);
@@ -43,16 +43,16 @@ describe('work that fills a folder', () => {
     expect(measured).toEqual([40, 40]);
   });
 
-  test('ends as soon as it takes too much', async () => {
+  test('is aborted as soon as it exceeds the limit', async () => {
     const { clock, sizes, measured, work } = await begin(100);
     await clock.advance(1000);
     Object.assign(sizes, { inUse: 1101, folder: 101 });
     await clock.advance(1000);
-    expect(await work.result).toContain('it takes more than the 100 bytes that it may');
+    expect(await work.result).toContain('it exceeds the limit of 100 bytes');
     expect(measured).toEqual([101]);
   });
 
-  test('goes on when it is others who write, and is measured anew when what is left of it may be gone', async () => {
+  test('continues when others write, and is measured again when its remainder may be used up', async () => {
     const { clock, sizes, measured, end, work } = await begin(100);
     Object.assign(sizes, { inUse: 5000, folder: 60 });
     await clock.advance(1000);
@@ -67,18 +67,18 @@ describe('work that fills a folder', () => {
     expect(await work.result).toBe('done');
   });
 
-  test('ends late but surely where others make room at the same time', async () => {
+  test('is aborted eventually even if others free space at the same time', async () => {
     const { clock, sizes, work } = await begin(100);
     await clock.advance(1000);
     Object.assign(sizes, { inUse: 10, folder: 500 });
     for (let second = 0; second < 20; second++) await clock.advance(1000);
-    expect(await work.result).toContain('it takes more');
+    expect(await work.result).toContain('it exceeds the limit');
   });
 
-  test('is refused at its end where nobody saw it grow', async () => {
+  test('is rejected at its end if its growth went unnoticed', async () => {
     const { sizes, end, work } = await begin(100);
     sizes.folder = 101;
     end.resolve('done');
-    expect(await work.result).toContain('it takes more');
+    expect(await work.result).toContain('it exceeds the limit');
   });
 });

@@ -1,41 +1,41 @@
-/** Ends work that fills a folder with more than it may hold. Limits of single files don't say how many there are, and
- *  not every file system counts for a folder. What its whole file system has is known at no cost, and looked at often: the
- *  folder is measured, by a program, when that has grown as if all of it went there; now and then, as others may have
- *  freed room meanwhile; and once more at the end. */
+/** Size limit of a directory during some work. Limits of single files do not bound their number, and not
+ *  every file system has directory quotas. The usage of the whole file system costs nothing to read and is
+ *  polled often. The directory itself is measured, by a program, when the file system has grown as if all
+ *  of it went there; periodically, because others may have freed space meanwhile; and once at the end. */
 import { statfs } from 'node:fs/promises';
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import type { RunProgram } from '../programs/contract.ts';
 import { failText } from '../programs/errors.ts';
-import { VolumeSetupError } from '../setup-error.ts';
 
 export interface BoundSize {
   readonly clock: Clock;
   readonly run: RunProgram;
   readonly dir: string;
   readonly totalBytes: number;
-  /** Bytes that the folder's whole file system has in use; from the kernel unless given. */
+  /** Used bytes of the directory's file system; read from the kernel by default. */
   readonly inUse?: (dir: string) => Promise<number>;
 }
 
-/** Between two looks at the file system. */
+/** Polling interval of the file system. */
 const PERIOD_MS = 1000;
-/** Longest time between two measurements. */
+/** Longest interval between two measurements. */
 const MEASURED_MS = 20_000;
 const MEASURE_MS = 60_000;
 
 async function measure({ run, dir }: BoundSize, signal: AbortSignal): Promise<number> {
   const args = ['--summarize', '--one-file-system', '--block-size=1', '--', dir];
   const result = await run('du', args, { signal, timeoutMs: MEASURE_MS });
-  // Files come and go meanwhile: a sum is there all the same.
+  // Files may change during the measurement; du still prints a sum.
   const bytes = /^(\d+)\t/m.exec(result.stdout)?.[1];
   if (bytes === undefined) throw new VolumeSetupError(failText('du', result));
   return Number(bytes);
 }
 
-/** @returns how much it may still take */
+/** @returns the remaining bytes */
 async function check(bound: BoundSize, signal: AbortSignal): Promise<number> {
   const left = bound.totalBytes - (await measure(bound, signal));
-  if (left < 0) throw new VolumeSetupError(`it takes more than the ${bound.totalBytes} bytes that it may`);
+  if (left < 0) throw new VolumeSetupError(`it exceeds the limit of ${bound.totalBytes} bytes`);
   return left;
 }
 
@@ -44,7 +44,7 @@ async function bytesInUse(dir: string): Promise<number> {
   return (blocks - bfree) * bsize;
 }
 
-/** Until the signal fires. @throws VolumeSetupError when it takes too much; the signal's reason */
+/** Runs until the signal fires. @throws VolumeSetupError when the limit is exceeded; the signal's reason */
 async function watch(bound: BoundSize, signal: AbortSignal): Promise<void> {
   const { clock, dir, totalBytes, inUse = bytesInUse } = bound;
   let measured = { usedBytes: await inUse(dir), left: totalBytes, atMs: clock.monotonic() };
@@ -57,7 +57,7 @@ async function watch(bound: BoundSize, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** @throws VolumeSetupError when it takes too much, after `work` was told so; what `work` throws */
+/** @throws VolumeSetupError when the limit is exceeded, after `work` was aborted; the error of `work` */
 export async function withinSize<T>(
   bound: BoundSize,
   work: (signal: AbortSignal) => Promise<T>,

@@ -18,7 +18,7 @@ describe('parseRepository', () => {
     expect(parseRepository(text)).toEqual({ url, name });
   });
 
-  it('sends a login along and keeps it out of the address', () => {
+  it('sends credentials in a header and removes them from the URL', () => {
     expect(parseRepository('https://bob:p%40ss@git.example.com:8443/app.git')).toEqual({
       url: 'https://git.example.com:8443/app.git',
       name: 'app',
@@ -51,11 +51,11 @@ describe('parseRepository', () => {
     'https://git.example.com/a\nb',
     'ssh://bob:secret@git.example.com/app',
     '/srv:repo',
-  ])('refuses %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(() => parseRepository(text)).toThrow('gitRepo.repository');
   });
 
-  it('never tells a password', () => {
+  it('never shows a password', () => {
     for (const text of ['ftp://bob:secret@h/app', 'ssh://bob:secret@h/app', 'https://bob:secret@/app']) {
       expect(() => parseRepository(text)).toThrow(expect.not.stringContaining('secret'));
     }
@@ -76,17 +76,17 @@ describe('planClone', () => {
   });
 
   it.each(['..', 'a/../b', '/etc', '-x', 'a/-x', '.git', 'a/.GIT/b', 'a\u0000b', 'a\\b'])(
-    'refuses directory %j',
+    'rejects directory %j',
     (directory) => {
       expect(() => planClone({ repository: REPOSITORY, directory })).toThrow('gitRepo.directory');
     },
   );
 
-  it.each(['-f', '--orphan=x', 'a b', 'a\nb', 'x'.repeat(5000)])('refuses revision %j', (revision) => {
+  it.each(['-f', '--orphan=x', 'a b', 'a\nb', 'x'.repeat(5000)])('rejects revision %j', (revision) => {
     expect(() => planClone({ repository: REPOSITORY, revision })).toThrow('gitRepo.revision');
   });
 
-  it('wants a directory where the address has no name for one', () => {
+  it('requires a directory if the URL contains no name', () => {
     for (const repository of ['https://git.example.com/', 'https://git.example.com/..git']) {
       expect(() => planClone({ repository })).toThrow('gitRepo.directory must be set');
     }
@@ -94,25 +94,25 @@ describe('planClone', () => {
 });
 
 describe('cloneCommands', () => {
-  const wordsAfter = (command: readonly string[] | undefined, word: string): readonly string[] =>
-    command?.slice(command.indexOf(word) + 1) ?? [];
+  const argumentsAfter = (command: readonly string[] | undefined, argument: string): readonly string[] =>
+    command?.slice(command.indexOf(argument) + 1) ?? [];
 
   it('clones, and no more without a revision', () => {
     const [clone, ...others] = cloneCommands(planClone({ repository: REPOSITORY }), '/w');
     expect(others).toEqual([]);
-    expect(wordsAfter(clone, '--')).toEqual([REPOSITORY, '/w/app']);
-    expect(wordsAfter(clone, 'clone')).toContain('--no-recurse-submodules');
+    expect(argumentsAfter(clone, '--')).toEqual([REPOSITORY, '/w/app']);
+    expect(argumentsAfter(clone, 'clone')).toContain('--no-recurse-submodules');
   });
 
-  it('checks the revision out as nothing but a revision', () => {
+  it('checks out the revision only as a revision', () => {
     const plan = planClone({ repository: REPOSITORY, directory: '.', revision: 'v1' });
     const [clone, checkout, reset] = cloneCommands(plan, '/w');
-    expect(wordsAfter(clone, '--')).toEqual([REPOSITORY, '/w']);
-    expect(wordsAfter(checkout, 'checkout').slice(-2)).toEqual(['v1', '--']);
-    expect(wordsAfter(reset, '-C')[0]).toBe('/w');
+    expect(argumentsAfter(clone, '--')).toEqual([REPOSITORY, '/w']);
+    expect(argumentsAfter(checkout, 'checkout').slice(-2)).toEqual(['v1', '--']);
+    expect(argumentsAfter(reset, '-C')[0]).toBe('/w');
   });
 
-  it('switches everything off in each command that would run something', () => {
+  it('disables everything that runs programs in each command', () => {
     for (const command of cloneCommands(planClone({ repository: REPOSITORY, revision: 'v1' }), '/w')) {
       for (const setting of [
         'core.hooksPath=/dev/null',
@@ -129,7 +129,7 @@ describe('cloneCommands', () => {
 });
 
 describe('cloneEnvironment', () => {
-  it('has a login for its server alone, and nothing asks or reads the node’s settings', () => {
+  it('has credentials only for its server, and neither prompts nor reads the node’s settings', () => {
     const plain = cloneEnvironment(parseRepository(REPOSITORY));
     expect(plain).toMatchObject({ GIT_CONFIG_NOSYSTEM: '1', GIT_TERMINAL_PROMPT: '0', HOME: '/nonexistent' });
     expect(plain).not.toHaveProperty('GIT_CONFIG_COUNT');

@@ -1,18 +1,18 @@
-/** What git is told when it fills a gitRepo volume: which repositories it may talk to, and everything in it that would
- *  run programs, follow links or ask people switched off. Pure. */
+/** Arguments of git for a gitRepo volume: the allowed repositories, with everything disabled that would
+ *  run programs, follow links or prompt. Pure. */
 
 import { posix } from 'node:path';
+import type { GitRepoVolumeSource } from '#api/gen/core-v1.ts';
 import { trimEnd } from '#api/kit/trim-end.ts';
-import type { GitRepoVolumeSource } from '#api/schema/gen/core-v1.ts';
-import { VolumeSetupError } from '../setup-error.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 
-/** A repository elsewhere. */
+/** A remote repository. */
 export interface Repository {
-  /** Without a login. */
+  /** Without credentials. */
   readonly url: string;
-  /** What is to be sent along, for a login that the address held. Secret. */
+  /** Header for credentials that the URL contained. Secret. */
   readonly header?: { readonly url: string; readonly value: string };
-  /** What git calls the folder unless it is told otherwise. */
+  /** Default name of the clone's directory. */
   readonly name: string;
 }
 
@@ -23,9 +23,9 @@ export interface ClonePlan extends Repository {
 }
 
 const SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:', 'ssh:', 'git:']);
-const LONGEST_TEXT = 4096;
+const MAX_TEXT_LENGTH = 4096;
 const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
-/** `user@host:path`, as ssh has it. */
+/** `user@host:path`, ssh's short form. */
 const SSH_SHORT = /^(?:[\w.-]+@)?(?:\w[\w.-]*|\[[\da-fA-F:]+\]):(?!\/\/)(?!:)[^\s]+$/;
 
 function refuse(field: string, text: string, why: string): VolumeSetupError {
@@ -33,9 +33,10 @@ function refuse(field: string, text: string, why: string): VolumeSetupError {
 }
 
 function checkText(field: string, text: string): void {
-  if (text.length > LONGEST_TEXT) throw refuse(field, text, `is longer than ${LONGEST_TEXT} characters`);
+  if (text.length > MAX_TEXT_LENGTH)
+    throw refuse(field, text, `is longer than ${MAX_TEXT_LENGTH} characters`);
   if (text.startsWith('-')) throw refuse(field, text, 'must not begin with a hyphen');
-  if (CONTROL.test(text)) throw refuse(field, text, 'must not hold control characters');
+  if (CONTROL.test(text)) throw refuse(field, text, 'must not contain control characters');
 }
 
 /** The last part of the path, as git names a clone. */
@@ -52,15 +53,15 @@ function parseUrl(text: string): URL | undefined {
   }
 }
 
-/** @throws VolumeSetupError for anything that isn't at the other end of http, https, ssh or git */
+/** @throws VolumeSetupError for anything but http, https, ssh or git */
 export function parseRepository(text: string): Repository {
   checkText('repository', text);
-  const wrong = 'must be an address of http, https, ssh or git';
+  const wrong = 'must be an http, https, ssh or git URL';
   if (!text.includes('://')) {
     if (SSH_SHORT.test(text) && !text.startsWith('/')) return { url: text, name: nameOf(text) };
     throw refuse('repository', text, wrong);
   }
-  // Nothing between the slashes and the host that others might read otherwise.
+  // Nothing between the slashes and the host that other parsers might read differently.
   const url = /^[a-z]+:\/\/[^/\\]/.test(text) ? parseUrl(text) : undefined;
   if (
     url === undefined ||
@@ -68,12 +69,12 @@ export function parseRepository(text: string): Repository {
     url.hostname === '' ||
     url.hostname.startsWith('-')
   ) {
-    // Not even in part: it may hold a password.
+    // Not even a part of the URL: it may contain a password.
     throw new VolumeSetupError(`gitRepo.repository ${wrong}`);
   }
   const name = nameOf(url.pathname);
   if (url.password === '' || url.protocol === 'ssh:' || url.protocol === 'git:') {
-    if (url.password !== '') throw new VolumeSetupError('gitRepo.repository must not hold a password');
+    if (url.password !== '') throw new VolumeSetupError('gitRepo.repository must not contain a password');
     return { url: text, name };
   }
   const login = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
@@ -83,7 +84,7 @@ export function parseRepository(text: string): Repository {
   return { url: url.href, name, header: { url: `${url.origin}/`, value } };
 }
 
-/** @throws VolumeSetupError when it leads out of the volume, or into what git keeps for itself */
+/** @throws VolumeSetupError if it leads out of the volume, or into git's own directory */
 function checkFolder(directory: string): string {
   checkText('directory', directory);
   const parts = directory.split('/');
@@ -99,13 +100,13 @@ function checkFolder(directory: string): string {
 export function planClone({ repository, directory = '', revision = '' }: GitRepoVolumeSource): ClonePlan {
   const parsed = parseRepository(repository);
   checkText('revision', revision);
-  if (/\s/.test(revision)) throw refuse('revision', revision, 'must not hold blanks');
+  if (/\s/.test(revision)) throw refuse('revision', revision, 'must not contain spaces');
   if (directory !== '') return { ...parsed, folder: checkFolder(directory), revision };
   if (/^\w[\w.-]*$/.test(parsed.name)) return { ...parsed, folder: parsed.name, revision };
   throw new VolumeSetupError('gitRepo.directory must be set: the repository’s address doesn’t end in a name');
 }
 
-/** Settings under which git runs nothing of the repository's, and nothing of the node's. */
+/** Settings under which git runs nothing from the repository or the node. */
 const SETTINGS: readonly string[] = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
@@ -138,7 +139,7 @@ const SETTINGS: readonly string[] = [
 
 const settings: readonly string[] = SETTINGS.flatMap((setting) => ['-c', setting]);
 
-/** Nobody's home, no configuration of the node, no questions. */
+/** No home directory, no configuration of the node, no prompts. */
 const ENVIRONMENT: Readonly<Record<string, string>> = {
   HOME: '/nonexistent',
   XDG_CONFIG_HOME: '/nonexistent',
@@ -150,7 +151,7 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   GIT_SSH_COMMAND: 'ssh -F /dev/null -oBatchMode=yes -oStrictHostKeyChecking=yes -oPermitLocalCommand=no',
 };
 
-/** What git is run with in the order given, with the volume at `root`. */
+/** Returns the git commands in order, with the volume at `root`. */
 export function cloneCommands(plan: ClonePlan, root: string): readonly (readonly string[])[] {
   const target = posix.join(root, plan.folder);
   const clone = [
@@ -176,7 +177,7 @@ export function cloneCommands(plan: ClonePlan, root: string): readonly (readonly
   ];
 }
 
-/** The environment of these commands; the only place where a login may stand. */
+/** Returns the environment of these commands; the only place that may contain credentials. */
 export function cloneEnvironment({ header }: Repository): Readonly<Record<string, string>> {
   if (header === undefined) return ENVIRONMENT;
   return {

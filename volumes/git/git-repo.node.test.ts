@@ -13,13 +13,13 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { GitRepoVolumeSource } from '#api/schema/gen/core-v1.ts';
-import { createMounter } from '../mounter.ts';
-import { mountsBeneath } from '../mountinfo.ts';
-import { createTestRequest, type TestRequest } from '../network/test-request.ts';
+import type { GitRepoVolumeSource } from '#api/gen/core-v1.ts';
+import type { ReadyVolume, SourceRequest } from '../contract/source.ts';
+import { createMounter } from '../mount/mounter.ts';
+import { mountsBeneath } from '../mount/mountinfo.ts';
+import { createTestRequest, type TestRequest } from '../network/request.fixture.ts';
 import { createRunProgram } from '../programs/run-program.ts';
 import { createGitRepo, type GitLimits } from '../sources/git-repo.ts';
-import type { ReadyVolume, SourceRequest } from '../sources/source.ts';
 import { adoptTree } from './adopt-tree.ts';
 import {
   createRepository,
@@ -29,7 +29,7 @@ import {
   link,
   startGitServer,
   type TestRepository,
-} from './test-server.ts';
+} from './server.fixture.ts';
 
 const LIMITS: GitLimits = {
   fileBytes: 2 ** 24,
@@ -42,7 +42,7 @@ const mounter = createMounter();
 
 interface World extends TestRequest {
   clone(spec: Partial<GitRepoVolumeSource>, more?: Partial<SourceRequest>): Promise<ReadyVolume>;
-  /** Of the volume, without what git keeps for itself. */
+  /** Files of the volume, without git's own directory. */
   files(): readonly string[];
 }
 
@@ -63,7 +63,7 @@ afterAll(async () => {
   await repositories[Symbol.asyncDispose]();
 });
 
-/** @param programs a folder with programs that go before those of the system */
+/** @param programs a directory with programs that precede those of the system */
 async function createWorld(limits: GitLimits = LIMITS, programs: readonly string[] = []): Promise<World> {
   const requested = await createTestRequest();
   await chmod(requested.base, 0o711);
@@ -87,7 +87,7 @@ async function createWorld(limits: GitLimits = LIMITS, programs: readonly string
 
 const read = (ready: ReadyVolume, name: string): string => readFileSync(join(ready.hostPath, name), 'utf8');
 
-/** Nothing of the attempt is there. */
+/** Checks that nothing of the attempt remains. */
 async function expectNothing(world: World): Promise<void> {
   expect(mountsBeneath(await mounter.list(), world.base)).toEqual([]);
   expect(await readdir(world.base)).toEqual(['git-repo']);
@@ -95,7 +95,7 @@ async function expectNothing(world: World): Promise<void> {
 }
 
 describe('gitRepo', () => {
-  it('is a clone that is root’s, in a folder that everybody may write', async () => {
+  it('is a clone owned by root, in a world-writable directory', async () => {
     await using world = await createWorld();
     const ready = await world.clone({});
     expect(world.files().toSorted()).toEqual(['app', 'app/a.txt', 'app/run.sh']);
@@ -115,7 +115,7 @@ describe('gitRepo', () => {
     expect(mountsBeneath(await mounter.list(), world.base)).toEqual([]);
   });
 
-  it('is made once', async () => {
+  it('is created once', async () => {
     await using world = await createWorld();
     const ready = await world.clone({});
     await writeFile(join(ready.hostPath, 'app', 'a.txt'), 'of the pod');
@@ -123,7 +123,7 @@ describe('gitRepo', () => {
     expect(read(ready, 'app/a.txt')).toBe('of the pod');
   });
 
-  it('is the volume itself, or the folder that is asked for', async () => {
+  it('is the volume itself, or the requested directory', async () => {
     await using world = await createWorld();
     const ready = await world.clone({ directory: '.' });
     expect(read(ready, 'a.txt')).toBe('one');
@@ -131,14 +131,14 @@ describe('gitRepo', () => {
     expect(read(await other.clone({ directory: 'src/x' }), 'src/x/a.txt')).toBe('one');
   });
 
-  it('has the revision: a commit, or a branch', async () => {
+  it('has the requested revision: a commit, or a branch', async () => {
     const old = app.commit([file('a.txt', 'old')], 'old');
     app.commit([file('a.txt', 'newer')], 'old');
     app.commit([file('a.txt', 'side')], 'side');
     await using world = await createWorld();
     expect(read(await world.clone({ revision: 'side' }), 'app/a.txt')).toBe('side');
     await using other = await createWorld();
-    await expect(other.clone({ revision: old })).rejects.toThrow('could not be cloned');
+    await expect(other.clone({ revision: old })).rejects.toThrow('failed to clone');
     await using third = await createWorld();
     expect(read(await third.clone({ revision: 'origin/old', directory: '.' }), 'a.txt')).toBe('newer');
   });
@@ -157,7 +157,7 @@ describe('gitRepo', () => {
     ]);
   });
 
-  it('sends a login to its server, and keeps it nowhere', async () => {
+  it('sends credentials to its server, and stores them nowhere', async () => {
     await using world = await createWorld();
     const url = new URL(`${server.url}/app.git`);
     url.username = 'bob';
@@ -168,7 +168,7 @@ describe('gitRepo', () => {
     expect(found).toBe('');
   });
 
-  it('leaves nothing of a clone that failed', async () => {
+  it('removes a failed clone', async () => {
     await using world = await createWorld();
     await expect(world.clone({ repository: `${server.url}/none.git` })).rejects.toThrow(
       /none.git.* not found/,
@@ -176,7 +176,7 @@ describe('gitRepo', () => {
     await expectNothing(world);
   });
 
-  it('leaves nothing of a clone that was given up', async () => {
+  it('removes an aborted clone', async () => {
     const stop = new AbortController();
     await using world = await createWorld();
     const cloning = world.clone({}, { signal: stop.signal });
@@ -185,7 +185,7 @@ describe('gitRepo', () => {
     await expectNothing(world);
   });
 
-  it('throws away what a killed agent left', async () => {
+  it('removes leftovers of a killed agent', async () => {
     await using world = await createWorld();
     const own = join(world.base, 'nodeagent-git-old');
     const path = join(own, 'volume');
@@ -199,7 +199,7 @@ describe('gitRepo', () => {
   });
 });
 
-describe('a repository that means harm', () => {
+describe('a hostile repository', () => {
   const serve = (
     name: string,
     ...args: Parameters<typeof createRepository> extends [string, ...infer R] ? R : never
@@ -208,7 +208,7 @@ describe('a repository that means harm', () => {
     return `${server.url}/${name}`;
   };
 
-  it('gets its links as files', async () => {
+  it('has files instead of links', async () => {
     const repository = serve('links', [link('out', '/etc/passwd'), link('up', '../../../..')]);
     await using world = await createWorld();
     const ready = await world.clone({ repository });
@@ -217,7 +217,7 @@ describe('a repository that means harm', () => {
     expect(lstatSync(join(ready.hostPath, 'links/up')).isFile()).toBe(true);
   });
 
-  it('gets no file through a link of its own', async () => {
+  it('reaches no file through its links', async () => {
     const repository = serve('through', [link('d', '/tmp'), folder('d', [file('escaped', 'x')])]);
     await using world = await createWorld();
     await world.clone({ repository }).catch(() => undefined);
@@ -225,19 +225,19 @@ describe('a repository that means harm', () => {
   });
 
   it.each(['.git', '.GIT', 'git~1', '.g\u200cit'])(
-    'gets no folder that git takes for its own: %j',
+    'has no directory that git treats as its own: %j',
     async (name) => {
       const hooks = folder('hooks', [file('post-checkout', '#!/bin/sh\ntouch /tmp/na-hooked', '100755')]);
       const config = file('config', '[core]\n\tfsmonitor = touch /tmp/na-hooked\n');
       const repository = serve('dotgit', [file('a', 'x'), folder(name, [config, hooks])]);
       await using world = await createWorld();
-      await expect(world.clone({ repository })).rejects.toThrow('could not be cloned');
+      await expect(world.clone({ repository })).rejects.toThrow('failed to clone');
       expect(existsSync('/tmp/na-hooked')).toBe(false);
       await expectNothing(world);
     },
   );
 
-  it('gets no submodule', async () => {
+  it('has no submodules', async () => {
     const modules = file(
       '.gitmodules',
       `[submodule "s"]\n\tpath = s\n\turl = ${repositories.base}/app.git\n\tupdate = !touch /tmp/na-hooked\n`,
@@ -249,7 +249,7 @@ describe('a repository that means harm', () => {
     expect(existsSync('/tmp/na-hooked')).toBe(false);
   });
 
-  it('gets no filter run, and no set-user-ID file', async () => {
+  it('runs no filter, and has no set-user-ID file', async () => {
     const repository = serve('filters', [
       file('.gitattributes', '* filter=lfs diff=lfs merge=lfs\n'),
       file('big', 'version https://git-lfs.example.com/spec/v1\n'),
@@ -261,16 +261,16 @@ describe('a repository that means harm', () => {
     expect(statSync(join(ready.hostPath, 'filters/suid')).mode & 0o7000).toBe(0);
   });
 
-  it('is refused when all of it is too much, though no file is', async () => {
+  it('is rejected when its total size is too large', async () => {
     await using world = await createWorld({ ...LIMITS, totalBytes: 4096 });
-    await expect(world.clone({})).rejects.toThrow('it takes more than the 4096 bytes that it may');
+    await expect(world.clone({})).rejects.toThrow('it exceeds the limit of 4096 bytes');
     await expectNothing(world);
   });
 
-  it('gets no more than a file may have', async () => {
+  it('is limited in the size of a file', async () => {
     const repository = serve('huge', [file('bomb', 'x'.repeat(2 ** 21))]);
     await using world = await createWorld({ ...LIMITS, fileBytes: 2 ** 20 });
-    await expect(world.clone({ repository })).rejects.toThrow('could not be cloned');
+    await expect(world.clone({ repository })).rejects.toThrow('failed to clone');
     await expectNothing(world);
   });
 
@@ -281,8 +281,8 @@ describe('a repository that means harm', () => {
   });
 });
 
-describe('a git that was taken over', () => {
-  /** What nobody can do in there. The last argument is the folder of the clone. */
+describe('a compromised git', () => {
+  /** Attacks that must fail inside. The last argument is the directory of the clone. */
   const EVIL = `#!/bin/sh
 for target; do :; done
 mkdir -p "$target" && cd "$target" || exit 9
@@ -296,7 +296,7 @@ printf '#!/bin/sh\\necho ran > ran\\n' > prog; chmod 755 prog; ./prog 2>/dev/nul
 ulimit -c > cores; exit 0
 `;
 
-  it('has no rights, and leaves plain files that are root’s', async () => {
+  it('has no privileges, and leaves plain files owned by root', async () => {
     await using programs = await createTestRequest();
     await chmod(programs.base, 0o755);
     await writeFile(join(programs.base, 'git'), EVIL, { mode: 0o755 });
@@ -324,7 +324,7 @@ ulimit -c > cores; exit 0
     }
   });
 
-  it('says which program is missing', async () => {
+  it('reports the missing program', async () => {
     await using world = await createWorld();
     const run: SourceRequest['services']['run'] = async () => ({
       code: 127,
@@ -338,7 +338,7 @@ ulimit -c > cores; exit 0
 });
 
 describe('adoptTree', () => {
-  it('follows no link, and keeps nothing but files and folders', async () => {
+  it('follows no link, and keeps only files and directories', async () => {
     await using test = await createTestRequest();
     const outside = join(test.base, 'outside');
     const tree = join(test.base, 'tree');
@@ -354,8 +354,8 @@ describe('adoptTree', () => {
     const { uid, mode } = await stat(join(tree, 'a', 'b', 'f'));
     expect([uid, mode & 0o7777]).toEqual([0, 0o755]);
     expect(await readdir(join(tree, 'a'))).toEqual(['b']);
-    const kept = await lstat(outside);
-    expect([kept.uid, kept.mode & 0o7777, kept.nlink]).toEqual([7, 0o600, 1]);
+    const unchanged = await lstat(outside);
+    expect([unchanged.uid, unchanged.mode & 0o7777, unchanged.nlink]).toEqual([7, 0o600, 1]);
   });
 
   it('enters no mount', async () => {

@@ -1,6 +1,6 @@
-/** Names and passwords by which an iSCSI initiator and its target know each other. */
+/** CHAP user names and passwords of iSCSI initiators and targets. */
 import type { Buffer } from 'node:buffer';
-import { VolumeSetupError } from '../setup-error.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import type { Settings } from './records.ts';
 
 export interface Chap {
@@ -10,15 +10,15 @@ export interface Chap {
   readonly session: Settings;
 }
 
-/** What the program's records can hold: a line each, without space at its ends. */
-const LONGEST_VALUE = 255;
+/** Values that the records of iscsiadm can contain: one line each, without leading or trailing space. */
+const MAX_VALUE_LENGTH = 255;
 
 function checked(key: string, bytes: Buffer): string {
   const value = bytes.toString('utf8');
-  // Never in the message: it is a secret.
-  if (/[\p{Cc}\uFFFD]/u.test(value) || value.trim() !== value || value.length > LONGEST_VALUE) {
+  // Not in the message: it is a secret.
+  if (/[\p{Cc}\uFFFD]/u.test(value) || value.trim() !== value || value.length > MAX_VALUE_LENGTH) {
     throw new VolumeSetupError(
-      `the secret's ${key} must be at most ${LONGEST_VALUE} characters of one line, without space at its ends`,
+      `the secret's ${key} must be at most ${MAX_VALUE_LENGTH} characters on one line, without leading or trailing space`,
     );
   }
   return value;
@@ -31,13 +31,13 @@ function settings(secret: ReadonlyMap<string, Buffer>, stem: string): Settings {
     const bytes = secret.get(key);
     const value = bytes === undefined ? '' : checked(key, bytes);
     if (value !== '') found.set(key, value);
-    else if (!name.endsWith('_in')) throw new VolumeSetupError(`the secret for CHAP has no ${key}`);
+    else if (!name.endsWith('_in')) throw new VolumeSetupError(`the CHAP secret has no ${key}`);
   }
   return found;
 }
 
-/** Settings from a secret with keys such as `node.session.auth.username`. Pure.
- *  @throws VolumeSetupError naming the key that is missing or can't be used */
+/** Returns the settings from a secret with keys such as `node.session.auth.username`. Pure.
+ *  @throws VolumeSetupError naming the missing or invalid key */
 export function chapOf(
   secret: ReadonlyMap<string, Buffer>,
   use: { readonly discovery: boolean; readonly session: boolean },

@@ -1,12 +1,13 @@
-/** Asking a portal which targets it has. Nothing of the answer is kept: other targets of the portal are nobody's here. */
-import { VolumeSetupError } from '../setup-error.ts';
+/** Discovery of targets at a portal. Nothing of the response is stored, since other targets of the portal
+ *  are irrelevant here. */
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import { type Admin, adminFailure, TARGET_MS } from './iscsiadm.ts';
 import { changeRecord, findDiscovery, foundRecord, initiatorNameOf, type Settings } from './records.ts';
 import { formatPortal, type Portal, parsePortal, samePortal } from './target.ts';
 
 export interface DiscoveryDeps {
   readonly admin: Admin;
-  /** Folders in which the records may be. */
+  /** Directories that may contain the records. */
   readonly databases: readonly string[];
 }
 
@@ -14,11 +15,12 @@ export interface DiscoveryRequest {
   readonly iqn: string;
   readonly iface: string;
   readonly portal: Portal;
-  /** CHAP settings; empty without. */
+  /** CHAP settings; empty without CHAP. */
   readonly chap: Settings;
 }
 
-/** Addresses of the target in what discovery found, with their portal groups: `10.0.0.1:3260,1 iqn.…` a line. Pure. */
+/** Returns the addresses of the target with their portal groups from discovery output with lines such as
+ *  `10.0.0.1:3260,1 iqn.…`. Pure. */
 export function parseDiscovered(
   stdout: string,
   iqn: string,
@@ -31,7 +33,7 @@ export function parseDiscovered(
   return found;
 }
 
-/** Targets that are for others are not shown. */
+/** Portals do not show targets of other initiators. */
 async function notShown(
   databases: readonly string[],
   what: string,
@@ -39,11 +41,12 @@ async function notShown(
 ): Promise<VolumeSetupError> {
   const name = await initiatorNameOf(databases, iface);
   const who = name === undefined ? 'this initiator' : `the initiator ${name}`;
-  return new VolumeSetupError(`${what}, or none that is for ${who} (see initiatorName)`);
+  return new VolumeSetupError(`${what}, or none for ${who} (see initiatorName)`);
 }
 
-/** The target's portal group at the portal; `undefined`: the portal tells of other addresses of the target only.
- *  @throws VolumeSetupError where the portal can't be asked, or does not know the target */
+/** Returns the target's portal group at the portal; undefined if the portal reports only other addresses of
+ *  the target.
+ *  @throws VolumeSetupError if discovery fails or the target is missing */
 export async function discover(
   { admin, databases }: DiscoveryDeps,
   { iqn, iface, portal, chap }: DiscoveryRequest,
@@ -52,7 +55,8 @@ export async function discover(
   const at = formatPortal(portal);
   const db = ['-m', 'discoverydb', '-t', 'sendtargets', '-p', at, '-I', iface];
   const known = await findDiscovery(databases, portal);
-  if (known === undefined) await admin.must(`no record of the portal ${at}`, [...db, '-o', 'new'], signal);
+  if (known === undefined)
+    await admin.must(`failed to create a record of the portal ${at}`, [...db, '-o', 'new'], signal);
   try {
     if (chap.size > 0) {
       const record = foundRecord(await findDiscovery(databases, portal), `the portal ${at}`);
@@ -65,7 +69,7 @@ export async function discover(
       throw await notShown(databases, `the iSCSI portal ${at} has no target ${iqn}`, iface);
     return targets.find((target) => samePortal(target.portal, portal))?.group;
   } finally {
-    // It may hold passwords, and is of no further use.
+    // The record may contain passwords, and is no longer needed.
     if (known === undefined) await admin.tidy([...db, '-o', 'delete']);
   }
 }

@@ -1,11 +1,11 @@
-/** Sessions made and ended by `iscsiadm`:
+/** Sessions created and ended with `iscsiadm`:
  *
- *      discovery at a portal ─▶ record of the target there ─▶ login ─▶ the one unit is looked for
+ *      discovery at a portal ─▶ record of the target ─▶ login ─▶ scan for the one LUN
  *
- *  A session brings no unit but those that volumes ask for. */
-import type { DeviceServices } from '../devices/contract.ts';
+ *  A session exposes only the LUNs that volumes request. */
+import type { DeviceServices } from '../contract/devices.ts';
 import { writeKernelFile } from '../devices/kernel-files.ts';
-import { VolumeSetupError } from '../setup-error.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import type { Chap } from './chap.ts';
 import { type DiscoveryDeps, discover } from './discovery.ts';
 import { ensureInterface, type InterfaceRequest, removeInterface } from './interfaces.ts';
@@ -21,24 +21,24 @@ export interface Peer {
 }
 
 export interface Initiator {
-  /** Makes an interface with another initiator's name, unless there is one. @throws VolumeSetupError */
+  /** Creates an interface with another initiator name, unless it exists. @throws VolumeSetupError */
   ensureInterface(request: InterfaceRequest, signal: AbortSignal): Promise<void>;
   removeInterface(iface: string, signal: AbortSignal): Promise<void>;
-  /** The session with the target at the portal, made if there is none. @throws VolumeSetupError */
+  /** Returns the session with the target at the portal, and creates it if needed. @throws VolumeSetupError */
   ensureSession(peer: Peer, portal: Portal, chap: Chap, signal: AbortSignal): Promise<Session>;
-  /** Ends the session, if there is one, and forgets its record. @throws VolumeSetupError */
+  /** Ends the session, if it exists, and deletes its record. @throws VolumeSetupError */
   logout(peer: Peer, portal: Portal, signal: AbortSignal): Promise<void>;
-  /** Makes the kernel look for one unit. */
+  /** Makes the kernel scan for one LUN. */
   scan(session: Session, lun: number, signal: AbortSignal): Promise<void>;
 }
 
 export interface InitiatorDeps extends Pick<DeviceServices, 'run' | 'paths'> {
-  /** Folders in which the records may be. */
+  /** Directories that may contain the records. */
   readonly databases: readonly string[];
 }
 
-/** The agent decides when there is a session, and which units it has; not the start of the machine, nor the login. */
-const ONLY_WHEN_ASKED: Settings = new Map([
+/** The agent decides about sessions and their LUNs; neither the boot of the machine nor the login does. */
+const MANUAL_ONLY: Settings = new Map([
   ['node.startup', 'manual'],
   ['node.conn[0].startup', 'manual'],
   ['node.session.scan', 'manual'],
@@ -67,14 +67,14 @@ async function login(
   const what = `the iSCSI target ${peer.iqn} at ${at}`;
   const group = await discover(deps, { ...peer, portal, chap: chap.discovery }, signal);
   const place = group === undefined ? at : `${at},${group}`;
-  await admin.must(`no record of ${what}`, [...nodeArgs(peer, place), '-o', 'new'], signal);
+  await admin.must(`failed to create a record of ${what}`, [...nodeArgs(peer, place), '-o', 'new'], signal);
   try {
     const records = await findNodes(databases, peer.iqn, portal, peer.iface);
     foundRecord(records[0], what);
-    for (const record of records) await changeRecord(record, chap.session, ONLY_WHEN_ASKED);
+    for (const record of records) await changeRecord(record, chap.session, MANUAL_ONLY);
     const result = await admin.try([...nodeArgs(peer, at), '--login'], signal, TARGET_MS);
     if (result.code !== 0 && result.code !== SESSION_EXISTS)
-      throw adminFailure(`no login to ${what}`, result);
+      throw adminFailure(`failed to log in to ${what}`, result);
   } catch (thrown) {
     await admin.tidy([...nodeArgs(peer, at), '-o', 'delete']);
     throw thrown;
@@ -95,12 +95,10 @@ export function createInitiator({ run, paths, databases }: InitiatorDeps): Initi
       const known = await find(peer, portal);
       if (known !== undefined) return known;
       await login(deps, peer, portal, chap, signal);
-      const made = await find(peer, portal);
-      if (made !== undefined) return made;
+      const created = await find(peer, portal);
+      if (created !== undefined) return created;
       const at = formatPortal(portal);
-      throw new VolumeSetupError(
-        `there is no session with ${peer.iqn} at ${at} after a login that succeeded`,
-      );
+      throw new VolumeSetupError(`no session with ${peer.iqn} at ${at} after a successful login`);
     },
 
     async logout(peer, portal, signal) {
@@ -108,7 +106,7 @@ export function createInitiator({ run, paths, databases }: InitiatorDeps): Initi
       if ((await find(peer, portal)) !== undefined) {
         const result = await admin.try([...nodeArgs(peer, at), '--logout'], signal, TARGET_MS);
         if (result.code !== 0 && result.code !== NO_RECORDS) {
-          throw adminFailure(`no logout of ${peer.iqn} at ${at}`, result);
+          throw adminFailure(`failed to log out of ${peer.iqn} at ${at}`, result);
         }
       }
       const records = await findNodes(databases, peer.iqn, portal, peer.iface);

@@ -1,16 +1,16 @@
-/** Interfaces: by which name and card the initiator makes its sessions. */
+/** iSCSI interfaces: the initiator name and network card of sessions. */
 import { readFile } from 'node:fs/promises';
 import type { DiscoveryDeps } from './discovery.ts';
 import { changeRecord, findInterface, foundRecord, parseRecord } from './records.ts';
 
 export interface InterfaceRequest {
   readonly iface: string;
-  /** The interface whose settings it has besides. */
+  /** The interface from which the other settings are copied. */
   readonly base: string;
   readonly initiatorName: string;
 }
 
-/** Makes an interface with another initiator's name, unless there is one. @throws VolumeSetupError */
+/** Creates an interface with another initiator name, unless it exists. @throws VolumeSetupError */
 export async function ensureInterface(
   { admin, databases }: DiscoveryDeps,
   { iface, base, initiatorName }: InterfaceRequest,
@@ -22,16 +22,20 @@ export async function ensureInterface(
     if (settings.get('iface.initiatorname') === initiatorName) return;
   }
   const show = ['-m', 'iface', '-I', base, '-o', 'show'];
-  const { stdout } = await admin.must(`no iSCSI interface ${base}`, show, signal);
+  const { stdout } = await admin.must(`failed to read iSCSI interface ${base}`, show, signal);
   const settings = [...parseRecord(stdout)].filter(
     ([name]) => name.startsWith('iface.') && name !== 'iface.iscsi_ifacename',
   );
-  await admin.must(`no iSCSI interface like ${base}`, ['-m', 'iface', '-I', iface, '-o', 'new'], signal);
+  await admin.must(
+    `failed to create an iSCSI interface like ${base}`,
+    ['-m', 'iface', '-I', iface, '-o', 'new'],
+    signal,
+  );
   const record = foundRecord(await findInterface(databases, iface), `the interface ${iface}`);
   await changeRecord(record, new Map([...settings, ['iface.initiatorname', initiatorName]]));
 }
 
-/** Harmless when there is none. @throws VolumeSetupError */
+/** Deletes the interface if it exists. @throws VolumeSetupError */
 export async function removeInterface(
   { admin, databases }: DiscoveryDeps,
   iface: string,
@@ -39,7 +43,7 @@ export async function removeInterface(
 ): Promise<void> {
   if ((await findInterface(databases, iface)) === undefined) return;
   await admin.must(
-    `the iSCSI interface ${iface} stays`,
+    `failed to delete iSCSI interface ${iface}`,
     ['-m', 'iface', '-I', iface, '-o', 'delete'],
     signal,
   );

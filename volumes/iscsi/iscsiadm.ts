@@ -1,30 +1,31 @@
-/** The initiator's program, and what its exit codes mean. */
+/** The program `iscsiadm` and its exit codes. */
+
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import type { ProgramResult, RunProgram } from '../programs/contract.ts';
 import { failText } from '../programs/errors.ts';
-import { VolumeSetupError } from '../setup-error.ts';
 
 export const QUICK_MS = 30_000;
 /** Discovery, login and logout wait for the target. */
 export const TARGET_MS = 60_000;
 
-/** Exit codes that are good news at times. */
+/** Exit codes that may count as success. */
 export const SESSION_EXISTS = 15;
 export const NO_RECORDS = 21;
 const AUTH_FAILED = 24;
 
-/** What failed, with the program's own words. */
+/** Error of a failed step, with the program's output. */
 export function adminFailure(what: string, result: ProgramResult): VolumeSetupError {
-  const refused = ' (the target refuses the initiator: see CHAP, its secret, and initiatorName)';
+  const refused = ' (the target rejected the initiator: check CHAP, its secret and initiatorName)';
   const hint = result.code === AUTH_FAILED ? refused : '';
   return new VolumeSetupError(`${what}${hint}: ${failText('iscsiadm', result)}`);
 }
 
 export interface Admin {
-  /** Runs it, whatever comes of it. @param timeoutMs `QUICK_MS` by default */
+  /** Runs it and returns any result. @param timeoutMs `QUICK_MS` by default */
   try(args: readonly string[], signal: AbortSignal, timeoutMs?: number): Promise<ProgramResult>;
-  /** @param what what there is not if it fails @throws VolumeSetupError */
+  /** @param what the failed step, for the error @throws VolumeSetupError */
   must(what: string, args: readonly string[], signal: AbortSignal): Promise<ProgramResult>;
-  /** Tidies up, even where the work itself was given up. */
+  /** Cleans up, even if the work itself was aborted. */
   tidy(args: readonly string[]): Promise<ProgramResult>;
 }
 

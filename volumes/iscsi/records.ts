@@ -1,13 +1,14 @@
-/** The initiator's records on disk. Secrets are written there by the agent itself: `iscsiadm` takes them as arguments
- *  only, where everybody on the node can read them. See docs/decisions/0048. */
+/** Records of the initiator on disk. The agent writes secrets there itself, because `iscsiadm` accepts
+ *  them only as arguments, which everyone on the node can read. See docs/decisions/0048. */
 import { randomBytes } from 'node:crypto';
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { unlessCode } from '#api/kit/errno.ts';
 import { readKernelFolder } from '../devices/kernel-files.ts';
-import { unlessCode, VolumeSetupError } from '../setup-error.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import type { Portal } from './target.ts';
 
-/** Where distributions keep the records. */
+/** Directories used by distributions. */
 export const DATABASES: readonly string[] = ['/etc/iscsi', '/var/lib/iscsi'];
 
 /** Settings by name, such as `node.startup`. */
@@ -16,19 +17,19 @@ export type Settings = ReadonlyMap<string, string>;
 const END = '# END RECORD';
 const nameOf = (line: string): string => line.split('=', 1)[0]?.trim() ?? '';
 
-/** The record with these settings instead of what it says. @param needed those that it may not leave out; others are
- *  set only where it has them. Pure. */
+/** Returns the record with these settings replaced. @param needed settings that are added if missing;
+ *  `others` are set only if present. Pure. */
 export function editRecord(record: string, needed: Settings, others: Settings = new Map()): string {
-  const had = new Set(record.split('\n').map(nameOf));
-  const settings = new Map([...needed, ...[...others].filter(([name]) => had.has(name))]);
-  const kept = record
+  const existing = new Set(record.split('\n').map(nameOf));
+  const settings = new Map([...needed, ...[...others].filter(([name]) => existing.has(name))]);
+  const remaining = record
     .split('\n')
     .filter((line) => line.trim() !== '' && line.trim() !== END && !settings.has(nameOf(line)));
   const lines = [...settings].map(([name, value]) => `${name} = ${value}`);
-  return `${[...kept, ...lines, END].join('\n')}\n`;
+  return `${[...remaining, ...lines, END].join('\n')}\n`;
 }
 
-/** Settings of a record; those that are empty are left out. Pure. */
+/** Returns the non-empty settings of a record. Pure. */
 export function parseRecord(record: string): Settings {
   const settings = new Map<string, string>();
   for (const line of record.split('\n')) {
@@ -41,19 +42,19 @@ export function parseRecord(record: string): Settings {
 }
 
 export interface RecordFile {
-  /** Folder of the database that it is in. */
+  /** Database directory that contains it. */
   readonly database: string;
   readonly path: string;
 }
 
-/** Replaces settings of a record, at once, readable by root alone. */
+/** Replaces settings of a record atomically, readable only by root. */
 export async function changeRecord(
   { database, path }: RecordFile,
   needed: Settings,
   others?: Settings,
 ): Promise<void> {
   const next = editRecord(await readFile(path, 'utf8'), needed, others);
-  // Not beside the record: whatever is in its folder counts as one.
+  // Not beside the record: every file in its directory counts as a record.
   const draft = join(database, `.nodeagent-${randomBytes(8).toString('hex')}`);
   try {
     await using file = await open(draft, 'wx', 0o600);
@@ -81,18 +82,19 @@ async function firstFile(
   return undefined;
 }
 
-/** The record of discovery at the portal. */
+/** Returns the discovery record of the portal. */
 export const findDiscovery = (
   databases: readonly string[],
   { address, port }: Portal,
 ): Promise<RecordFile | undefined> =>
   firstFile(databases, ['send_targets', `${address},${port}`, 'st_config']);
 
-/** The record of an interface. */
+/** Returns the record of an interface. */
 export const findInterface = (databases: readonly string[], iface: string): Promise<RecordFile | undefined> =>
   firstFile(databases, ['ifaces', iface]);
 
-/** The initiator's name on sessions by the interface: its own, or the node's. Undefined where nobody says it. */
+/** Returns the initiator name of sessions through the interface: its own, or the node's; undefined if
+ *  neither is set. */
 export async function initiatorNameOf(
   databases: readonly string[],
   iface: string,
@@ -109,7 +111,7 @@ export async function initiatorNameOf(
   return undefined;
 }
 
-/** The records of the target at the portal by the interface: one for each portal group that it was seen in. */
+/** Returns the records of the target at the portal through the interface: one per portal group. */
 export async function findNodes(
   databases: readonly string[],
   iqn: string,
@@ -129,8 +131,10 @@ export async function findNodes(
   return found;
 }
 
-/** @throws VolumeSetupError: what `iscsiadm` made is not where it should be */
+/** @throws VolumeSetupError if `iscsiadm` created the record elsewhere */
 export function foundRecord(record: RecordFile | undefined, what: string): RecordFile {
   if (record !== undefined) return record;
-  throw new VolumeSetupError(`iscsiadm made a record of ${what} that is in none of ${DATABASES.join(', ')}`);
+  throw new VolumeSetupError(
+    `iscsiadm created a record of ${what}, but none of ${DATABASES.join(', ')} contains it`,
+  );
 }

@@ -1,24 +1,24 @@
-/** The sessions that the kernel has with iSCSI targets, and the disks that they brought. Read from `/sys`. */
+/** The kernel's sessions with iSCSI targets, and their disks. Read from `/sys`. */
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { unlessCode } from '#api/kit/errno.ts';
 import { readKernelFile, readKernelFolder } from '../devices/kernel-files.ts';
-import { unlessCode } from '../setup-error.ts';
 import { type Portal, samePortal } from './target.ts';
 
 export interface Session {
   readonly iqn: string;
   readonly iface: string;
   readonly portal: Portal;
-  /** Of the SCSI host. */
+  /** Number of the SCSI host. */
   readonly host: number;
-  /** Folder of the session's devices. */
+  /** Directory of the session's devices. */
   readonly dir: string;
 }
 
-/** One unit of a target. */
+/** One LUN of a target. */
 export interface Unit {
   readonly lun: number;
-  /** In `/sys/block`, such as `sdb`; absent for what is no disk, or not yet. */
+  /** Name in `/sys/block`, such as `sdb`; absent if it is not a disk, or not yet. */
   readonly disk?: string;
 }
 
@@ -38,12 +38,12 @@ async function readSession(sys: string, name: string): Promise<Session | undefin
   ]);
   if (iqn === undefined || address === undefined || host === undefined) return undefined;
   const portal = { address, port: Number(port ?? 0) };
-  // Sessions from before interfaces had names are of the default one.
+  // Sessions from before interfaces had names use the default one.
   const named = iface === undefined || iface === '' || iface === '(null)' ? 'default' : iface;
   return { iqn, iface: named, portal, host: Number(host), dir };
 }
 
-/** Every session of the node. */
+/** Returns every session of the node. */
 export async function listSessions(sys: string): Promise<readonly Session[]> {
   const names = await readKernelFolder(join(sys, 'class', 'iscsi_session'));
   const found = await Promise.all(names.map((name) => readSession(sys, name)));
@@ -56,7 +56,7 @@ export interface Wanted {
   readonly portals: readonly Portal[];
 }
 
-/** Sessions with this target, by this interface, through any of these portals. */
+/** Returns sessions with this target through this interface and any of these portals. */
 export const sessionsOf = (sessions: readonly Session[], { iqn, iface, portals }: Wanted): Session[] =>
   sessions.filter(
     (session) =>
@@ -67,7 +67,7 @@ export const sessionsOf = (sessions: readonly Session[], { iqn, iface, portals }
 
 const DISK = '0';
 
-/** Disks of the session, those included that the kernel is still finding out about. */
+/** Returns the LUNs of the session, including those that the kernel is still probing. */
 export async function unitsOf({ dir }: Session): Promise<readonly Unit[]> {
   const targets = (await readKernelFolder(dir)).filter((name) => /^target\d+:\d+:\d+$/.test(name));
   const units = await Promise.all(
@@ -81,7 +81,7 @@ export async function unitsOf({ dir }: Session): Promise<readonly Unit[]> {
 
 async function readUnit(dir: string, name: string): Promise<Unit | undefined> {
   const lun = /^\d+:\d+:\d+:(\d+)$/.exec(name)?.[1];
-  // Targets may show themselves as a unit that is no disk.
+  // Targets may expose LUNs that are not disks.
   if (lun === undefined || (await readKernelFile(join(dir, 'type'))) !== DISK) return undefined;
   const [disk] = await readKernelFolder(join(dir, 'block'));
   return disk === undefined ? { lun: Number(lun) } : { lun: Number(lun), disk };
@@ -89,7 +89,7 @@ async function readUnit(dir: string, name: string): Promise<Unit | undefined> {
 
 const PCI = /\/([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?=\/)/g;
 
-/** The links that udev makes to a unit of the session. */
+/** Returns udev's links to a LUN of the session. */
 export function linksTo(dev: string, session: Session, portal: string, lun: number): readonly string[] {
   const name = `ip-${portal}-iscsi-${session.iqn}-lun-${lun}`;
   const card = [...session.dir.matchAll(PCI)].at(-1)?.[1];

@@ -2,12 +2,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Volume } from '#api/schema/gen/core-v1.ts';
-import { createVolumeManager } from '../manager.ts';
+import type { Volume } from '#api/gen/core-v1.ts';
+import type { VolumeHost } from '../contract/volume-manager.ts';
+import { createTestHost, type TestHost, testPod } from '../manage/host.fixture.ts';
+import { createVolumeManager } from '../manage/manager.ts';
 import { createRunProgram } from '../programs/run-program.ts';
-import { createTestHost, type TestHost, testPod } from '../test-host.ts';
-import type { VolumeHost } from '../types.ts';
-import { type GlusterServer, startGluster } from './test-gluster.ts';
+import { type GlusterServer, startGluster } from './gluster.fixture.ts';
 
 const never = new AbortController().signal;
 let server: GlusterServer;
@@ -51,12 +51,12 @@ it('is mounted for pods, found again by another process, and unmounted', async (
   expect(readFileSync(join(server.brick, 'hello'), 'utf8')).toBe('from the pod');
 });
 
-it('says why a volume can’t be mounted, and leaves nothing', async () => {
+it('reports why a volume cannot be mounted, and leaves nothing behind', async () => {
   await using node = await createNode();
   const manager = createVolumeManager(node.served);
   const pod = testPod('uid-1', [volumeAt(`${server.volume}-none`)]);
   await expect(manager.mountPod(pod, never)).rejects.toThrow(
-    /could not be mounted: mount\.glusterfs ended.*log: /,
+    /failed to mount .*: mount\.glusterfs exited.*log: /,
   );
   expect(await node.mounts()).toEqual([]);
   await manager.unmountPod('uid-1');

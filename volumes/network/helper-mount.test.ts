@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { MissingProgramError, ProgramTimeoutError } from '../programs/errors.ts';
 import { nfs } from '../sources/nfs.ts';
 import { knowsFileSystem, UNMOUNT_WITHOUT_SERVER } from './helper-mount.ts';
-import { commandOf, createTestRequest, mountInfo } from './test-request.ts';
+import { commandOf, createTestRequest, mountInfo } from './request.fixture.ts';
 
 const SOURCE = { nfs: { server: '10.0.0.1', path: '/export' } };
 
 describe('a mount by a helper program', () => {
-  it('is made once, and is known again by the mount table', async () => {
+  it('is mounted once, and found again in the mount table', async () => {
     await using test = await createTestRequest();
     const ready = await test.setUp(nfs, SOURCE);
     await test.setUp(nfs, SOURCE);
@@ -20,7 +20,7 @@ describe('a mount by a helper program', () => {
     expect(test.remembered).toHaveLength(2);
   });
 
-  it('is told to be undone before it is made', async () => {
+  it('persists its undo record before the mount', async () => {
     let rememberedBefore = -1;
     await using test = await createTestRequest(() => {
       rememberedBefore = test.remembered.length;
@@ -34,42 +34,42 @@ describe('a mount by a helper program', () => {
     await using test = await createTestRequest();
     const dir = join(test.base, 'nfs', 'data');
     await mkdir(dirname(dir));
-    // A file in its place: whoever makes or reads the directory fails.
+    // A file in its place: creating or reading the directory fails.
     await writeFile(dir, '');
     test.mounts.push(mountInfo(dir));
     await expect(test.setUp(nfs, SOURCE)).resolves.toMatchObject({ hostPath: dir });
     expect(test.calls).toEqual([]);
   });
 
-  it('fails with the last words of the helper, and leaves nothing', async () => {
+  it('fails with the end of the helper’s output, and leaves nothing behind', async () => {
     await using test = await createTestRequest(() => ({
       code: 32,
       stderr: 'mount.nfs: trying\nmount.nfs: access denied by server while mounting 10.0.0.1:/export\n',
     }));
     await expect(test.setUp(nfs, SOURCE)).rejects.toThrow(
-      /^10\.0\.0\.1:\/export could not be mounted: mount\.nfs ended with exit code 32: .*access denied by server/,
+      /^failed to mount 10\.0\.0\.1:\/export: mount\.nfs exited with code 32: .*access denied by server/,
     );
     expect(await readdir(join(test.base, 'nfs'))).toEqual([]);
   });
 
-  it('takes away what a helper mounted that failed afterwards', async () => {
+  it('unmounts after a helper that failed after its mount', async () => {
     await using test = await createTestRequest(({ program, args }) => {
       if (program === 'umount') return undefined;
       test.mounts.push(mountInfo(args[1] ?? ''));
       return { code: 1 };
     });
-    await expect(test.setUp(nfs, SOURCE)).rejects.toThrow('exit code 1');
+    await expect(test.setUp(nfs, SOURCE)).rejects.toThrow('exited with code 1');
     expect(test.unmounted).toEqual([join(test.base, 'nfs', 'data')]);
     expect(test.mounts).toEqual([]);
     expect(await readdir(join(test.base, 'nfs'))).toEqual([]);
   });
 
-  it('believes no helper that mounted nothing', async () => {
+  it('fails if a successful helper mounted nothing', async () => {
     await using test = await createTestRequest(() => ({ code: 0 }));
     await expect(test.setUp(nfs, SOURCE)).rejects.toThrow('nothing is mounted');
   });
 
-  it('names what brings a missing helper', async () => {
+  it('reports the package of a missing helper', async () => {
     await using test = await createTestRequest(({ program }) => {
       throw new MissingProgramError(program);
     });
@@ -77,15 +77,15 @@ describe('a mount by a helper program', () => {
     expect(await readdir(join(test.base, 'nfs'))).toEqual([]);
   });
 
-  it('gives up a helper that hangs', async () => {
+  it('aborts a hanging helper', async () => {
     await using test = await createTestRequest(({ program }) => {
       throw new ProgramTimeoutError(program, 140_000);
     });
-    await expect(test.setUp(nfs, SOURCE)).rejects.toThrow('mount.nfs did not end within 140 s');
+    await expect(test.setUp(nfs, SOURCE)).rejects.toThrow('mount.nfs did not finish within 140 s');
     expect(await readdir(join(test.base, 'nfs'))).toEqual([]);
   });
 
-  it('ends with the pod', async () => {
+  it('is aborted with the pod', async () => {
     const stop = new AbortController();
     await using test = await createTestRequest();
     stop.abort(new Error('the pod is gone'));
@@ -94,8 +94,8 @@ describe('a mount by a helper program', () => {
   });
 });
 
-describe('the way down', () => {
-  it('unmounts by the mount table, everything that lies over each other', async () => {
+describe('teardown', () => {
+  it('unmounts all stacked mounts, by the mount table', async () => {
     await using test = await createTestRequest();
     const dir = join(test.base, 'nfs', 'data');
     await mkdir(dirname(dir));
@@ -107,11 +107,11 @@ describe('the way down', () => {
     expect(test.unmounted).toHaveLength(2);
   });
 
-  it('does not wait for the server once the mount is out of the tree', async () => {
+  it('does not wait for the server once the mount is detached', async () => {
     await using test = await createTestRequest(({ args }) => {
       const target = args.at(-1) ?? '';
       if (test.mounts.some(({ mountPoint }) => mountPoint === target)) test.mounts.length = 0;
-      // Nobody answers.
+      // Never answers.
       return new Promise(() => undefined);
     });
     const dir = join(test.base, 'nfs', 'data');
@@ -124,7 +124,7 @@ describe('the way down', () => {
     ]);
   });
 
-  it('fails with the words of umount', async () => {
+  it('fails with the message of umount', async () => {
     await using test = await createTestRequest(() => ({ code: 32, stderr: 'umount: not permitted' }));
     const dir = join(test.base, 'nfs', 'data');
     await mkdir(dirname(dir));
@@ -132,10 +132,10 @@ describe('the way down', () => {
     const record = { source: 'nfs', volumeName: 'data', state: {} };
     await expect(
       UNMOUNT_WITHOUT_SERVER.tearDown?.(record, dir, test.request.services, test.request.signal),
-    ).rejects.toThrow(/could not be unmounted: umount .*not permitted/);
+    ).rejects.toThrow(/failed to unmount .*: umount .*not permitted/);
   });
 
-  it('leaves to others a volume in which something else is mounted', async () => {
+  it('skips a volume that contains another mount', async () => {
     await using test = await createTestRequest();
     const dir = join(test.base, 'nfs', 'data');
     await mkdir(dirname(dir));

@@ -1,25 +1,26 @@
-/** Mounts by the helper program of a file system: `mount.<type> SOURCE DIRECTORY -o OPTIONS`, as mount(8) runs it.
- *  A failed attempt leaves no mount; one that hangs is given up. */
+/** Mounts through the helper program of a file system: `mount.<type> SOURCE DIRECTORY -o OPTIONS`, as
+ *  mount(8) runs it. A failed attempt leaves no mount; one that hangs is aborted. */
 import { mkdir, readFile, rmdir } from 'node:fs/promises';
 import { asError } from '#api/kit/clock.ts';
+import { errorCode, unlessCode } from '#api/kit/errno.ts';
+import type { SourcePlugin, SourceRequest, SourceServices } from '../contract/source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import type { ProgramResult } from '../programs/contract.ts';
 import { failText } from '../programs/errors.ts';
-import { errorCode, unlessCode, VolumeSetupError } from '../setup-error.ts';
-import type { SourcePlugin, SourceRequest, SourceServices } from '../sources/source.ts';
-import { leaveServer } from './leave-server.ts';
 import { mountAt } from './mount-state.ts';
+import { unmountFromServer } from './unmount-from-server.ts';
 
 export interface HelperMount {
   /** As in `mount.<type>`. */
   readonly type: string;
-  /** What is mounted, in the helper's own form; shown to people. */
+  /** The mounted source in the helper's form; shown in messages. */
   readonly source: string;
   readonly options: readonly string[];
-  /** The file system's name in `/proc/filesystems`. */
+  /** Name of the file system in `/proc/filesystems`. */
   readonly fileSystem: string;
 }
 
-/** A helper program that ran and did not mount. */
+/** Failure of a helper program. */
 export class MountHelperError extends VolumeSetupError {
   constructor(message: string) {
     super(message);
@@ -30,21 +31,21 @@ export class MountHelperError extends VolumeSetupError {
 export interface MountProgram {
   readonly program: string;
   readonly args: readonly string[];
-  /** What is mounted, for people. */
+  /** The mounted source, for messages. */
   readonly source: string;
   readonly fileSystem: string;
 }
 
 type MountServices = Pick<SourceServices, 'mounter' | 'run'>;
 
-/** The file systems that the kernel knows. */
+/** File systems known to the kernel. */
 export const KERNEL_LIST = '/proc/filesystems';
-/** Helpers try for about two minutes themselves and know best why they failed. */
+/** Helpers retry for about two minutes themselves, and report the best error. */
 const MOUNT_TIMEOUT_MS = 140_000;
 
-/** Runs what mounts something at `dir`, unless something is mounted there.
- *  @param mount does it; the directory exists then
- *  @throws what `mount` throws, and VolumeSetupError when nothing is mounted afterwards */
+/** Mounts at `dir` unless something is mounted there.
+ *  @param mount performs the mount; the directory exists then
+ *  @throws the error of `mount`, and VolumeSetupError when nothing is mounted afterwards */
 export async function ensureMounted(
   services: MountServices,
   dir: string,
@@ -56,7 +57,7 @@ export async function ensureMounted(
   try {
     await mount();
     if ((await mountAt(mounter, dir)) === undefined) {
-      throw new VolumeSetupError('the program ended well, but nothing is mounted');
+      throw new VolumeSetupError('the program succeeded, but nothing is mounted');
     }
   } catch (thrown) {
     await cleanUp(services, dir, thrown);
@@ -64,10 +65,10 @@ export async function ensureMounted(
   }
 }
 
-/** What is left of a failed attempt; the attempt's own failure is what counts. */
+/** Removes the leftovers of a failed attempt; only the attempt's own error is reported. */
 async function cleanUp(services: MountServices, dir: string, thrown: unknown): Promise<void> {
   try {
-    await leaveServer(services, dir);
+    await unmountFromServer(services, dir);
     await unlessCode(['ENOENT', 'ENOTEMPTY', 'EBUSY'], () => rmdir(dir));
   } catch (failure) {
     const message = `${asError(thrown).message}; ${asError(failure).message}`;
@@ -75,7 +76,8 @@ async function cleanUp(services: MountServices, dir: string, thrown: unknown): P
   }
 }
 
-/** Runs the helper once. @throws VolumeSetupError with the helper's last words, or what the node lacks */
+/** Runs the helper once. @throws VolumeSetupError with the end of the helper's output, or the missing
+ *  requirement */
 export async function runMountHelper(
   { run }: Pick<SourceServices, 'run'>,
   { type, source, options, fileSystem }: HelperMount,
@@ -86,7 +88,7 @@ export async function runMountHelper(
   await runMountProgram({ run }, { program: `mount.${type}`, args, source, fileSystem }, signal);
 }
 
-/** The same for a program that wants other arguments. @throws as `runMountHelper` */
+/** Like `runMountHelper`, for a program with other arguments. @throws as `runMountHelper` */
 export async function runMountProgram(
   { run }: Pick<SourceServices, 'run'>,
   { program, args, ...what }: MountProgram,
@@ -96,20 +98,20 @@ export async function runMountProgram(
   if (result.code !== 0) throw await mountFailure({ program, ...what }, result);
 }
 
-/** Why a mount failed, in words for the pod's author. */
+/** Returns the reason of a failed mount, for the pod's author. */
 async function mountFailure(
   { program, source, fileSystem }: Omit<MountProgram, 'args'>,
   result: ProgramResult,
 ): Promise<MountHelperError> {
-  const words = `${source} could not be mounted: ${failText(program, result)}`;
+  const message = `failed to mount ${source}: ${failText(program, result)}`;
   // The kernel has tried to load the module by now.
   const known = await knowsFileSystem(fileSystem);
   return new MountHelperError(
-    known ? words : `${words}; the kernel of this node does not know the file system ${fileSystem}`,
+    known ? message : `${message}; the kernel of this node does not know the file system ${fileSystem}`,
   );
 }
 
-/** Whether the kernel lists the file system; true where the list can't be read. */
+/** Reports whether the kernel lists the file system; true if the list cannot be read. */
 export async function knowsFileSystem(name: string, list: string = KERNEL_LIST): Promise<boolean> {
   try {
     const lines = (await readFile(list, 'utf8')).split('\n');
@@ -120,9 +122,9 @@ export async function knowsFileSystem(name: string, list: string = KERNEL_LIST):
   }
 }
 
-/** Mounts straight into the pod's own folder.
- *  @param mount asked only when nothing is mounted yet; the directory exists then
- *  @returns the folder */
+/** Mounts directly into the pod's own directory.
+ *  @param mount called only when nothing is mounted yet; the directory exists then
+ *  @returns the directory */
 export async function mountForPod(
   request: SourceRequest,
   dirName: string,
@@ -134,7 +136,7 @@ export async function mountForPod(
   return dir;
 }
 
-/** The way down of such mounts: one whose server is gone must not hold up the rest of the pod. */
+/** Teardown of such mounts: an unreachable server must not delay the rest of the pod. */
 export const UNMOUNT_WITHOUT_SERVER: Pick<SourcePlugin, 'tearDown'> = {
-  tearDown: async (_record, dir, services) => leaveServer(services, dir),
+  tearDown: async (_record, dir, services) => unmountFromServer(services, dir),
 };

@@ -13,7 +13,7 @@ describe('joinMountOptions', () => {
     ['empty ones', ['', 'a,,b'], [], ['a', 'b']],
     ['a comma within quotes', ['context="a,b",hard'], [], ['context="a,b"', 'hard']],
     [
-      'what is for others',
+      'options for other programs',
       ['_netdev,nofail', 'x-systemd.automount', 'X-mount.mkdir=0777', 'hard'],
       [],
       ['hard'],
@@ -22,11 +22,11 @@ describe('joinMountOptions', () => {
     expect(joinMountOptions(ofVolume, ofSource)).toEqual(joined);
   });
 
-  it('refuses line breaks', () => {
-    expect(() => joinMountOptions(['hard\nsoft'], [])).toThrow("can't be used");
+  it('rejects line breaks', () => {
+    expect(() => joinMountOptions(['hard\nsoft'], [])).toThrow('is not allowed');
   });
 
-  it('has each option once, and all of the source', () => {
+  it('contains each option once, and all of the source', () => {
     const options = fc.array(fc.stringMatching(/^[a-z]{1,3}(=[a-z]{1,2})?$/));
     fc.assert(
       fc.property(options, options, (ofVolume, ofSource) => {
@@ -39,7 +39,7 @@ describe('joinMountOptions', () => {
 });
 
 describe('hasOption', () => {
-  it('knows an option with and without a value, and no other that begins alike', () => {
+  it('matches an option with and without a value, and no other with the same prefix', () => {
     expect(hasOption(['vers=3.0'], 'vers')).toBe(true);
     expect(hasOption(['vers'], 'vers')).toBe(true);
     expect(hasOption(['version=3'], 'vers')).toBe(false);
@@ -47,11 +47,11 @@ describe('hasOption', () => {
 });
 
 describe('optionValue', () => {
-  it.each(['', 'a,b', 'a b', 'a"b', "a'b", 'a\\b', 'a\nb', 'a\u0000b'])('refuses %j', (text) => {
+  it.each(['', 'a,b', 'a b', 'a"b', "a'b", 'a\\b', 'a\nb', 'a\u0000b'])('rejects %j', (text) => {
     expect(() => optionValue('cephfs.user', text)).toThrow('cephfs.user');
   });
 
-  it('takes other text', () => {
+  it('accepts other text', () => {
     expect(optionValue('cephfs.user', 'ad-min.1')).toBe('ad-min.1');
   });
 });

@@ -1,13 +1,14 @@
-/** Whether a directory is mounted, and how a mount goes away: by the mount table alone, without touching the file
- *  system. Its server may be gone, and whoever looks at it then waits in the kernel for ever. */
+/** Mount state and unmounting by the mount table alone, without touching the file system: access to an
+ *  unreachable server blocks in the kernel indefinitely. */
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { Mounter } from '../mounter.ts';
-import type { MountInfo } from '../mountinfo.ts';
-import { errorCode } from '../setup-error.ts';
-import { MNT_DETACH, UMOUNT_NOFOLLOW } from '../syscalls.ts';
+import { errorCode } from '#api/kit/errno.ts';
+import { MNT_DETACH, UMOUNT_NOFOLLOW } from '../files/syscalls.ts';
+import type { Mounter } from '../mount/mounter.ts';
+import type { MountInfo } from '../mount/mountinfo.ts';
 
-/** The path as the mount table has it; the last part is not looked at. Undefined when its parent doesn't exist. */
+/** Returns the path as in the mount table; its last part is not accessed. Undefined when its parent does
+ *  not exist. */
 export async function tablePath(dir: string): Promise<string | undefined> {
   try {
     return join(await realpath(dirname(dir)), basename(dir));
@@ -17,15 +18,15 @@ export async function tablePath(dir: string): Promise<string | undefined> {
   }
 }
 
-/** What is mounted at the directory, the uppermost if several are; undefined if nothing is. */
+/** Returns the uppermost mount at the directory; undefined if there is none. */
 export async function mountAt(mounter: Pick<Mounter, 'list'>, dir: string): Promise<MountInfo | undefined> {
   const path = await tablePath(dir);
   if (path === undefined) return undefined;
   return (await mounter.list()).findLast(({ mountPoint }) => mountPoint === path);
 }
 
-/** Takes the mounts at the directory out of the tree at once, whether or not their server answers; those who use them
- *  keep them. Does nothing when others are mounted inside.
+/** Detaches the mounts at the directory at once, even if their server does not respond; open files stay
+ *  usable. Does nothing when other mounts are inside.
  *  @throws SyscallError */
 export async function detachAt(mounter: Pick<Mounter, 'list' | 'syscalls'>, dir: string): Promise<void> {
   const path = await tablePath(dir);

@@ -42,11 +42,11 @@ describe('callRest', () => {
       });
     });
     const headers = { authorization: 'Basic eA==' };
-    const answer = await callRest({ url: server.url, method: 'PUT', headers, body: { a: 1 }, signal });
-    expect(answer).toEqual({ method: 'PUT', url: '/v1/x', login: 'Basic eA==', body: '{"a":1}' });
+    const received = await callRest({ url: server.url, method: 'PUT', headers, body: { a: 1 }, signal });
+    expect(received).toEqual({ method: 'PUT', url: '/v1/x', login: 'Basic eA==', body: '{"a":1}' });
   });
 
-  it('takes an empty answer', async () => {
+  it('accepts an empty response', async () => {
     await using server = await serve((_, response) => void response.writeHead(204).end());
     expect(await callRest({ url: server.url, method: 'POST', signal })).toBeUndefined();
   });
@@ -55,10 +55,10 @@ describe('callRest', () => {
     [
       'an error',
       (_, response) => void response.writeHead(409).end('volume\nis busy'),
-      'answered with 409: volume is busy',
+      'returned status 409: volume is busy',
       409,
     ],
-    ['no JSON', (_, response) => void response.end('<html>'), 'no JSON', 200],
+    ['no JSON', (_, response) => void response.end('<html>'), 'invalid JSON', 200],
     [
       'a redirect',
       (_, response) => void response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
@@ -66,7 +66,7 @@ describe('callRest', () => {
       0,
     ],
     ['too much', (_, response) => void response.end('x'.repeat(2 ** 21)), 'too large', 0],
-    ['no answer', (request) => void request.socket.destroy(), 'GET /v1/x at 127.0.0.1', 0],
+    ['no response', (request) => void request.socket.destroy(), 'GET /v1/x at 127.0.0.1', 0],
   ])('fails with %s', async (_, listener, message, status) => {
     await using server = await serve(listener);
     const failure = await callRest({ url: server.url, method: 'GET', signal }).catch(
@@ -77,7 +77,7 @@ describe('callRest', () => {
     expect(String(failure)).toContain(message);
   });
 
-  it('ends with the pod', async () => {
+  it('is aborted with the pod', async () => {
     const stop = new AbortController();
     await using server = await serve(() => stop.abort(new Error('the pod is gone')));
     const calling = callRest({ url: server.url, method: 'GET', signal: stop.signal });
@@ -86,7 +86,7 @@ describe('callRest', () => {
 });
 
 describe('textMember', () => {
-  it('is the text, or empty', () => {
+  it('returns the string, or an empty one', () => {
     expect([textMember({ a: 'x' }, 'a'), textMember({ a: 1 }, 'a'), textMember(undefined, 'a')]).toEqual([
       'x',
       '',

@@ -1,7 +1,7 @@
-/** Calls of storage services that speak JSON over HTTP. What they answer is bounded in size and time. */
+/** Client of storage services with JSON over HTTP. Responses are limited in size and time. */
 import { asError } from '#api/kit/clock.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import { tidy } from '../programs/errors.ts';
-import { VolumeSetupError } from '../setup-error.ts';
 
 export interface RestCall {
   readonly url: string;
@@ -11,10 +11,10 @@ export interface RestCall {
   readonly signal: AbortSignal;
 }
 
-/** Performs a call. @throws RestError */
+/** Sends a request. @throws RestError */
 export type Rest = (call: RestCall) => Promise<unknown>;
 
-/** A call that failed. `status` is 0 for one that had no answer. */
+/** A failed request. `status` is 0 if there was no response. */
 export class RestError extends VolumeSetupError {
   readonly status: number;
 
@@ -26,8 +26,8 @@ export class RestError extends VolumeSetupError {
 }
 
 const TIMEOUT_MS = 60_000;
-const LARGEST_ANSWER_BYTES = 1024 * 1024;
-const LONGEST_REASON = 300;
+const MAX_RESPONSE_BYTES = 1024 * 1024;
+const MAX_REASON_LENGTH = 300;
 
 async function readText(response: Response): Promise<string> {
   const parts: Uint8Array[] = [];
@@ -35,15 +35,15 @@ async function readText(response: Response): Promise<string> {
   const body: AsyncIterable<Uint8Array> | null = response.body;
   for await (const part of body ?? []) {
     bytes += part.length;
-    if (bytes > LARGEST_ANSWER_BYTES) throw new Error('the answer is too large');
+    if (bytes > MAX_RESPONSE_BYTES) throw new Error('the response is too large');
     parts.push(part);
   }
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** The words of the answer that say what went wrong, as far as it has some. */
+/** Returns the error message in the response body, if it has one. */
 function reasonOf(text: string): string {
-  return tidy(text).slice(0, LONGEST_REASON);
+  return tidy(text).slice(0, MAX_REASON_LENGTH);
 }
 
 async function send(call: RestCall): Promise<{ readonly status: number; readonly text: string }> {
@@ -58,29 +58,29 @@ async function send(call: RestCall): Promise<{ readonly status: number; readonly
   return { status: response.status, text: await readText(response) };
 }
 
-/** @returns the answer's JSON; undefined for an empty answer */
+/** @returns the JSON of the response; undefined for an empty body */
 export const callRest: Rest = async (call) => {
   const what = `${call.method} ${new URL(call.url).pathname} at ${new URL(call.url).host}`;
-  let answer: Awaited<ReturnType<typeof send>>;
+  let response: Awaited<ReturnType<typeof send>>;
   try {
-    answer = await send(call);
+    response = await send(call);
   } catch (thrown) {
     call.signal.throwIfAborted();
     const cause = asError(thrown);
     const why = cause.cause instanceof Error ? cause.cause.message : cause.message;
     throw new RestError(`${what} failed: ${why}`, 0, { cause });
   }
-  const { status, text } = answer;
-  if (status >= 400) throw new RestError(`${what} was answered with ${status}: ${reasonOf(text)}`, status);
+  const { status, text } = response;
+  if (status >= 400) throw new RestError(`${what} returned status ${status}: ${reasonOf(text)}`, status);
   try {
     const value: unknown = text.trim() === '' ? undefined : JSON.parse(text);
     return value;
   } catch (cause) {
-    throw new RestError(`${what} was answered with something that is no JSON`, status, { cause });
+    throw new RestError(`${what} returned invalid JSON`, status, { cause });
   }
 };
 
-/** A member of an answer, where it is text; empty otherwise. */
+/** Returns a member of a response if it is a string; otherwise an empty string. */
 export function textMember(value: unknown, name: string): string {
   if (typeof value !== 'object' || value === null) return '';
   const member: unknown = Reflect.get(value, name);

@@ -1,10 +1,10 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { expect, it } from 'vitest';
+import { createTestRequest } from './request.fixture.ts';
 import { withSecretFile } from './secret-file.ts';
-import { createTestRequest } from './test-request.ts';
 
-it('is for its owner alone, in a folder for its owner alone, and goes when it was used', async () => {
+it('is readable only by its owner, in a directory of the same mode, and removed after use', async () => {
   await using test = await createTestRequest();
   const seen = await withSecretFile(
     'key',
@@ -19,7 +19,7 @@ it('is for its owner alone, in a folder for its owner alone, and goes when it wa
   expect(await readdir(test.base)).toEqual([]);
 });
 
-it('goes when its use failed', async () => {
+it('is removed when its use failed', async () => {
   await using test = await createTestRequest();
   const use = (): Promise<never> => Promise.reject(new Error('failed'));
   await expect(withSecretFile('key', use, test.base)).rejects.toThrow('failed');

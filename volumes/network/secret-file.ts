@@ -1,11 +1,11 @@
-/** Secrets for helper programs that read them from a file: for root alone, in memory where `/run` is, and only as
- *  long as the program runs. Never on a command line, where everybody on the node could read them. */
+/** Secrets for helper programs that read them from a file: readable only by root, in memory if `/run` is,
+ *  and only while the program runs. Never on a command line, which everyone on the node can read. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const FOLDER = '/run';
 
-/** Hands the path of a file with this content to `use`, and removes the file when that is done. */
+/** Calls `use` with the path of a file with this content, and removes the file afterwards. */
 export async function withSecretFile<T>(
   content: string,
   use: (path: string) => Promise<T>,

@@ -13,7 +13,7 @@ describe('formatServer', () => {
   });
 
   it.each(['', '-oProxy', '--help', 'a b', 'a,b', 'a:b', 'a/b', 'fe80::1%a b', '[x]', 'a\n'])(
-    'refuses %j',
+    'rejects %j',
     (server) => {
       expect(() => formatServer('nfs.server', server)).toThrow('nfs.server');
     },
@@ -31,17 +31,17 @@ describe('formatServerWithPort', () => {
     expect(formatServerWithPort('cephfs.monitors', text)).toBe(formatted);
   });
 
-  it.each(['mon:0', 'mon:70000', 'mon:', ':6789', '-x:1', 'a,b:1'])('refuses %j', (text) => {
+  it.each(['mon:0', 'mon:70000', 'mon:', ':6789', '-x:1', 'a,b:1'])('rejects %j', (text) => {
     expect(() => formatServerWithPort('cephfs.monitors', text)).toThrow('cephfs.monitors');
   });
 });
 
 describe('checkServerPath', () => {
-  it('takes absolute paths', () => {
+  it('accepts absolute paths', () => {
     expect(checkServerPath('nfs.path', '/export/a b')).toBe('/export/a b');
   });
 
-  it.each(['', 'export', '/export/../etc', '/..', '/a\nb'])('refuses %j', (path) => {
+  it.each(['', 'export', '/export/../etc', '/..', '/a\nb'])('rejects %j', (path) => {
     expect(() => checkServerPath('nfs.path', path)).toThrow('nfs.path');
   });
 });

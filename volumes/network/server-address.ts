@@ -1,12 +1,12 @@
-/** Names and addresses of servers as they become part of what helper programs are told. Pure. */
+/** Server names and addresses as arguments of helper programs. Pure. */
 import { isIPv4, isIPv6 } from 'node:net';
-import { VolumeSetupError } from '../setup-error.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9.])?$/;
 /** Interface of a link-local address. */
 const ZONE = /%[A-Za-z0-9._-]{1,15}$/;
 
-/** The server as it stands before a colon: an IPv6 address in brackets.
+/** Returns the server in the form before a colon: an IPv6 address in brackets.
  *  @throws VolumeSetupError for anything but a host name or an address */
 export function formatServer(field: string, server: string): string {
   const bare = server.startsWith('[') && server.endsWith(']') ? server.slice(1, -1) : server;
@@ -15,7 +15,7 @@ export function formatServer(field: string, server: string): string {
   throw new VolumeSetupError(`${field} ${JSON.stringify(server)} must be a host name or an IP address`);
 }
 
-/** The same with an optional port behind it, as in `10.0.0.1:6789` or `[fd00::1]:6789`.
+/** Like `formatServer`, with an optional port, such as `10.0.0.1:6789` or `[fd00::1]:6789`.
  *  @throws VolumeSetupError */
 export function formatServerWithPort(field: string, text: string): string {
   const [, server, port] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
@@ -28,7 +28,7 @@ export function formatServerWithPort(field: string, text: string): string {
 
 const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
-/** A path on a server. @throws VolumeSetupError when it is not absolute or goes up */
+/** Checks a path on a server. @throws VolumeSetupError when it is relative or contains ".." */
 export function checkServerPath(field: string, path: string): string {
   if (path.startsWith('/') && !path.split('/').includes('..') && !CONTROL.test(path)) return path;
   throw new VolumeSetupError(`${field} ${JSON.stringify(path)} must be an absolute path without ".."`);

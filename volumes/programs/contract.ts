@@ -1,24 +1,25 @@
-/** Programs of the system that some volumes need: what running one means to the rest of the room. */
+/** Contract for running system programs that some volumes need. */
 
 export interface ProgramOptions {
   readonly signal: AbortSignal;
-  /** The program and its children are killed then. */
+  /** Timeout, after which the program and its children are killed. */
   readonly timeoutMs: number;
-  /** Added to a fixed, small environment; what a program must be told in secret belongs here or into `input`. */
+  /** Added to a small fixed environment; pass secrets here or in `input`. */
   readonly env?: Readonly<Record<string, string>>;
   /** Written to its standard input, which is empty otherwise. */
   readonly input?: string;
 }
 
 export interface ProgramResult {
-  /** Exit code; 128 and the number of the signal for one that a signal ended. */
+  /** Exit code; 128 plus the signal number if a signal ended the program. */
   readonly code: number;
-  /** At most 1 MiB of each; the rest is read and thrown away. */
+  /** Truncated after 1 MiB each. */
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs a program by its name with these arguments, without any shell. Ends with the program, whatever its exit code.
+/** Runs a program by name with these arguments, without a shell. Resolves when it exits, whatever its exit
+ *  code.
  *  @throws MissingProgramError when it is not installed; ProgramTimeoutError; the signal's reason */
 export type RunProgram = (
   program: string,

@@ -1,4 +1,4 @@
-/** Where programs are looked for: in the system's folders only, never in PATH, because what is found runs as root. */
+/** Lookup of programs: only in system directories, never in PATH, because the program runs as root. */
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -11,7 +11,7 @@ export const PROGRAM_FOLDERS: readonly string[] = [
   '/bin',
 ];
 
-/** The path of a program in the folders that programs are run from; undefined when it is not installed. */
+/** Returns the path of a program; undefined when it is not installed. */
 export async function findProgram(
   program: string,
   folders: readonly string[] = PROGRAM_FOLDERS,
@@ -22,7 +22,7 @@ export async function findProgram(
       await access(path, constants.X_OK);
       return path;
     } catch {
-      // Not here.
+      // Not in this directory.
     }
   }
   return undefined;

@@ -1,5 +1,5 @@
-/** Which Debian package brings a program that volumes need. Programs of the base system stand here too: a small
- *  image may lack them. */
+/** Debian packages of the programs that volumes need. Includes programs of the base system, since small
+ *  images may lack them. */
 
 const PACKAGES: Readonly<Record<string, string>> = {
   blkid: 'util-linux',
@@ -63,7 +63,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   xfs_repair: 'xfsprogs',
 };
 
-/** Programs that Debian has no package for, and who brings them. */
+/** Programs without a Debian package, and their vendors' packages. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   drv_cfg: 'the SDC package of Dell PowerFlex (ScaleIO)',
   'mount.quobyte': 'the client package of Quobyte',
@@ -71,14 +71,14 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   storageos: 'StorageOS',
 };
 
-/** The Debian package with the program; undefined where there is none, or none is known. */
+/** Returns the Debian package of the program; undefined if there is none, or it is unknown. */
 export function debianPackage(program: string): string | undefined {
   return PACKAGES[program];
 }
 
-/** What to install for the program, in words that follow "install". */
-export function whatBrings(program: string): string {
+/** Returns a description that follows "install". */
+export function packageOf(program: string): string {
   const name = PACKAGES[program];
   if (name !== undefined) return `the Debian package ${name}`;
-  return ELSEWHERE[program] ?? 'what brings it';
+  return ELSEWHERE[program] ?? 'the package that provides it';
 }

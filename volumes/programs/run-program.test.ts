@@ -5,19 +5,19 @@ import { eventually } from '../../testing/wait.ts';
 import type { ProgramOptions } from './contract.ts';
 import { failText, MissingProgramError, ProgramTimeoutError } from './errors.ts';
 import { findProgram } from './find-program.ts';
-import { debianPackage, whatBrings } from './packages.ts';
+import { debianPackage, packageOf } from './packages.ts';
 import { createRunProgram } from './run-program.ts';
 
 const OPTIONS: ProgramOptions = { signal: new AbortController().signal, timeoutMs: 30_000 };
 const run = createRunProgram();
 
 describe('createRunProgram', () => {
-  test('gives arguments as they are, and keeps the three kinds of answers apart', async () => {
+  test('passes arguments unchanged, and separates exit code and both outputs', async () => {
     const result = await run('sh', ['-c', 'printf %s "$1"; printf no >&2; exit 3', 'x', '$(id) *'], OPTIONS);
     expect(result).toEqual({ code: 3, stdout: '$(id) *', stderr: 'no' });
   });
 
-  test('hands on nothing of its own environment but what is asked for', async () => {
+  test('passes on only the requested environment', async () => {
     const { stdout } = await run('env', [], { ...OPTIONS, env: { PASSWD: 'x' } });
     expect(stdout.trim().split('\n').toSorted()).toEqual([
       'LC_ALL=C',
@@ -26,39 +26,39 @@ describe('createRunProgram', () => {
     ]);
   });
 
-  test('has an empty standard input, or the one that it was given', async () => {
+  test('has an empty standard input, or the given one', async () => {
     expect((await run('cat', [], OPTIONS)).stdout).toBe('');
     expect((await run('cat', [], { ...OPTIONS, input: 'secret' })).stdout).toBe('secret');
-    // More than a pipe holds, for a program that reads none of it.
+    // More than a pipe buffer, for a program that reads none of it.
     expect((await run('true', [], { ...OPTIONS, input: 'x'.repeat(1_000_000) })).code).toBe(0);
   });
 
-  test('keeps a mebibyte of what a program prints and reads the rest', async () => {
+  test('returns a mebibyte of output and discards the rest', async () => {
     const result = await run('head', ['-c', '3000000', '/dev/zero'], OPTIONS);
     expect(result.code).toBe(0);
     expect(result.stdout).toHaveLength(1024 * 1024);
   });
 
-  test('tells the signal that ended a program', async () => {
+  test('reports the signal that ended a program', async () => {
     expect((await run('sh', ['-c', 'kill -9 $$'], OPTIONS)).code).toBe(128 + 9);
   });
 
-  test('names a missing program with its package, and never its arguments', async () => {
+  test('reports a missing program with its package, and never its arguments', async () => {
     const failed = run('mount.nfs-absent', ['password=x'], OPTIONS);
     await expect(failed).rejects.toThrow(MissingProgramError);
     await expect(failed).rejects.toThrow('the program mount.nfs-absent is not installed on this node');
     await expect(run('true', ['x'.repeat(5_000_000)], OPTIONS)).rejects.toThrow(
-      'true could not be started: E2BIG',
+      'failed to start true: E2BIG',
     );
   });
 
-  test('ends with an error when the time is over', async () => {
+  test('fails on timeout', async () => {
     const failed = run('sleep', ['600'], { ...OPTIONS, timeoutMs: 50 });
     await expect(failed).rejects.toThrow(ProgramTimeoutError);
-    await expect(failed).rejects.toThrow('sleep did not end within 0.05 s');
+    await expect(failed).rejects.toThrow('sleep did not finish within 0.05 s');
   });
 
-  test('kills the program with its children when the caller gives up, and tells why', async () => {
+  test('kills the program with its children on abort, and fails with the reason', async () => {
     await using dir = await tempDir();
     const file = join(dir.path, 'pid');
     const stop = new AbortController();
@@ -79,14 +79,14 @@ describe('createRunProgram', () => {
     await expect(run('true', [], { ...OPTIONS, signal: stop.signal })).rejects.toThrow('the pod is gone');
   });
 
-  test('does not wait for what a program leaves behind with its pipes open', async () => {
+  test('does not wait for children that hold the pipes open', async () => {
     const { stdout } = await run('sh', ['-c', 'sleep 600 & echo $!'], OPTIONS);
     const pid = Number(stdout);
     expect(pid).toBeGreaterThan(1);
     process.kill(pid, 'SIGKILL');
   });
 
-  test('runs programs that mount through another, and no others', async () => {
+  test('runs only mount programs through the configured mounter', async () => {
     await using dir = await tempDir();
     const mounter = join(dir.path, 'mounter');
     await writeFile(mounter, '#!/bin/sh\necho "mounter $*"\n');
@@ -99,7 +99,7 @@ describe('createRunProgram', () => {
 });
 
 describe('findProgram', () => {
-  test('finds what can be run', async () => {
+  test('finds executable programs', async () => {
     expect(await findProgram('sh')).toMatch(/\/sh$/);
     expect(await findProgram('sh-absent')).toBeUndefined();
   });
@@ -109,20 +109,20 @@ describe('failText', () => {
   test.each([
     [
       { stderr: 'mount.nfs: access denied\n', stdout: 'x' },
-      'p ended with exit code 32: mount.nfs: access denied',
+      'p exited with code 32: mount.nfs: access denied',
     ],
-    [{ stderr: '', stdout: 'bad\n' }, 'p ended with exit code 32: bad'],
-    [{ stderr: '', stdout: '' }, 'p ended with exit code 32'],
-    [{ stderr: 'one\n\u001b[31mtwo\n', stdout: '' }, 'p ended with exit code 32: one; [31mtwo'],
+    [{ stderr: '', stdout: 'bad\n' }, 'p exited with code 32: bad'],
+    [{ stderr: '', stdout: '' }, 'p exited with code 32'],
+    [{ stderr: 'one\n\u001b[31mtwo\n', stdout: '' }, 'p exited with code 32: one; [31mtwo'],
     [
       { stderr: 'options username=u,password=geheim,vers=3', stdout: '' },
-      'p ended with exit code 32: options username=u,password=…,vers=3',
+      'p exited with code 32: options username=u,password=…,vers=3',
     ],
-  ])('tells %j', (output, text) => {
+  ])('shows %j', (output, text) => {
     expect(failText('p', { code: 32, ...output })).toBe(text);
   });
 
-  test('keeps the end of long output', () => {
+  test('contains the end of long output', () => {
     const stderr = `${'early\n'.repeat(1000)}the reason\n`;
     const text = failText('p', { code: 1, stdout: '', stderr });
     expect(text).toMatch(/; the reason$/);
@@ -131,11 +131,11 @@ describe('failText', () => {
 });
 
 describe('debianPackage', () => {
-  test('knows the package of a program, or who else brings it', () => {
+  test('returns the package of a program, or its vendor', () => {
     expect(debianPackage('mount.nfs')).toBe('nfs-common');
     expect(debianPackage('mount.quobyte')).toBeUndefined();
-    expect(whatBrings('mkfs.xfs')).toBe('the Debian package xfsprogs');
-    expect(whatBrings('mount.quobyte')).toBe('the client package of Quobyte');
+    expect(packageOf('mkfs.xfs')).toBe('the Debian package xfsprogs');
+    expect(packageOf('mount.quobyte')).toBe('the client package of Quobyte');
   });
 });
 

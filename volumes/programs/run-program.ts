@@ -1,5 +1,5 @@
-/** Runs helper programs of the system: by name and arguments, never through a shell, with a small fixed environment,
- *  in a session of its own that is killed as a whole. What they print is bounded and never logged here. */
+/** Runner of system programs: by name and arguments, never through a shell, with a small fixed
+ *  environment, in its own session that is killed as a whole. Output is bounded and never logged here. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants as system } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
@@ -10,19 +10,19 @@ import { PROGRAM_FOLDERS } from './find-program.ts';
 
 const ENVIRONMENT: Readonly<Record<string, string>> = { PATH: PROGRAM_FOLDERS.join(':'), LC_ALL: 'C' };
 
-const LARGEST_OUTPUT_BYTES = 1024 * 1024;
-/** How long output is waited for after the end of a program that left others behind who hold its pipes. */
+const MAX_OUTPUT_BYTES = 1024 * 1024;
+/** How long to wait for output after the exit of a program whose children still hold its pipes. */
 const LEFT_OPEN_MS = 500;
 
 export interface RunProgramOptions {
-  /** The program that runs programs which mount; `mount` or empty for none.
+  /** The program that runs mount programs; `mount` or empty for none.
    *  Source: upstream's flag `--experimental-mounter-path`. */
   readonly mounterPath?: string;
-  /** Folders that are looked through before those of the system, for tests. */
+  /** Directories searched before the system's, for tests. */
   readonly folders?: readonly string[];
 }
 
-/** @returns the way to run programs of the system, on the agent's own mount table */
+/** Creates the runner of system programs, in the agent's own mount namespace. */
 export function createRunProgram({ mounterPath = '', folders = [] }: RunProgramOptions = {}): RunProgram {
   const env = { ...ENVIRONMENT, PATH: [...folders, ...PROGRAM_FOLDERS].join(':') };
   const throughMounter = mounterPath !== '' && mounterPath !== 'mount';
@@ -52,14 +52,14 @@ async function runOne(
   };
   stopped.addEventListener('abort', onStop, { once: true });
   try {
-    // A program that the kernel holds may outlive its killing: it is not waited for.
+    // A program blocked in the kernel may outlive SIGKILL: do not wait for it.
     return await Promise.race([follow(program, child, input), stop]);
   } finally {
     stopped.removeEventListener('abort', onStop);
   }
 }
 
-/** Some failures are thrown at once, such as arguments that are too long; the others come as events. */
+/** Some failures are thrown synchronously, such as arguments that are too long; others are events. */
 function start(
   program: string,
   args: readonly string[],
@@ -78,7 +78,7 @@ function start(
   }
 }
 
-/** The program with all of its session that stayed in its group, and our ends of the pipes. */
+/** Kills the program's process group and closes our ends of the pipes. */
 function kill(child: ChildProcess): void {
   const { stdout, stderr }: { stdout?: Readable | null; stderr?: Readable | null } = child;
   stdout?.destroy();
@@ -88,7 +88,7 @@ function kill(child: ChildProcess): void {
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // The whole group is gone.
+    // The whole group has exited.
   }
 }
 
@@ -100,8 +100,8 @@ function collect(stream: Readable | null | undefined): Output {
   const parts: Buffer[] = [];
   let bytes = 0;
   stream?.on('data', (part: Buffer) => {
-    if (bytes >= LARGEST_OUTPUT_BYTES) return;
-    parts.push(part.subarray(0, LARGEST_OUTPUT_BYTES - bytes));
+    if (bytes >= MAX_OUTPUT_BYTES) return;
+    parts.push(part.subarray(0, MAX_OUTPUT_BYTES - bytes));
     bytes += part.length;
   });
   stream?.on('error', () => undefined);
@@ -113,12 +113,12 @@ async function follow(
   child: ChildProcess,
   input: string | undefined,
 ): Promise<ProgramResult> {
-  // Without free descriptors there is neither a process nor its pipes, whatever the types say.
+  // Without free descriptors there is neither a process nor pipes, despite the declared types.
   const { stdin, stdout, stderr }: StreamsOf = child;
   const out = collect(stdout);
   const err = collect(stderr);
   const ended = untilEnded(program, child);
-  // A program may end without reading what it is told.
+  // A program may exit without reading its input.
   stdin?.on('error', () => undefined);
   stdin?.end(input);
   const code = await ended;
@@ -139,7 +139,7 @@ function untilEnded(program: string, child: ChildProcess): Promise<number> {
     });
     child.on('exit', (code, killedBy) => {
       const exitCode = code ?? 128 + (killedBy === null ? 0 : system.signals[killedBy]);
-      // A file system that runs as a process may have kept the pipes of the program that started it.
+      // A FUSE daemon may hold the pipes of the program that started it.
       const enough = setTimeout(() => {
         const { stdout, stderr }: StreamsOf = child;
         stdout?.destroy();

@@ -1,7 +1,7 @@
-/** Images that are mapped already: by the kernel, or by a server of network block devices. */
+/** Lookup of mapped images: by the kernel, or by a network block device server. */
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import type { DeviceServices } from '../devices/contract.ts';
+import type { DeviceServices } from '../contract/devices.ts';
 import { readKernelFile, readKernelFolder } from '../devices/kernel-files.ts';
 import { MissingProgramError } from '../programs/errors.ts';
 import type { RbdImage } from './image.ts';
@@ -20,8 +20,8 @@ type Services = Pick<DeviceServices, 'run' | 'paths'>;
 const hostOf = (monitor: string): string =>
   /^\[(.+)\](?::\d+)?$/.exec(monitor)?.[1] ?? (isIP(monitor) === 6 ? monitor : monitor.replace(/:\d+$/, ''));
 
-/** Whether what the kernel says of a mapping can be of these monitors: other clusters have pools and images of the
- *  same names. Names of monitors tell nothing: the kernel has addresses. Pure. */
+/** Reports whether the kernel's description of a mapping may belong to these monitors: other clusters have
+ *  pools and images of the same names. Monitor names are ignored, since the kernel has addresses. Pure. */
 export function sameCluster(info: string | undefined, monitors: readonly string[]): boolean {
   const addresses = monitors.map(hostOf).filter((host) => isIP(host) !== 0);
   const [known = ''] = (info ?? '').split(' ');
@@ -49,14 +49,14 @@ async function mappedByKernel(
   return undefined;
 }
 
-const LIST_PATIENCE_MS = 30_000;
+const LIST_TIMEOUT_MS = 30_000;
 
 const textAt = (entry: object, name: string): string | undefined => {
   const value: unknown = new Map<string, unknown>(Object.entries(entry)).get(name);
   return typeof value === 'string' ? value : undefined;
 };
 
-/** The device of an image in what `rbd-nbd list-mapped` says. Pure. */
+/** Returns the device of an image from the output of `rbd-nbd list-mapped`. Pure. */
 export function parseMapped(
   json: string,
   { pool, image }: Pick<RbdImage, 'pool' | 'image'>,
@@ -65,7 +65,7 @@ export function parseMapped(
   try {
     entries = JSON.parse(json);
   } catch {
-    // It says nothing where nothing is mapped.
+    // It prints nothing when nothing is mapped.
     return undefined;
   }
   if (!Array.isArray(entries)) return undefined;
@@ -87,14 +87,14 @@ async function mappedByNbd(
   image: RbdImage,
   signal: AbortSignal,
 ): Promise<MappedImage | undefined> {
-  // Without the kernel's part nothing can be mapped.
+  // Without the kernel module nothing can be mapped.
   const nbds = (await readKernelFolder(join(services.paths.sys, 'block'))).filter((name) =>
     /^nbd\d+$/.test(name),
   );
   if (nbds.length === 0) return undefined;
   try {
     const args = ['list-mapped', '--format', 'json'];
-    const { stdout } = await services.run('rbd-nbd', args, { signal, timeoutMs: LIST_PATIENCE_MS });
+    const { stdout } = await services.run('rbd-nbd', args, { signal, timeoutMs: LIST_TIMEOUT_MS });
     const device = parseMapped(stdout, image);
     if (device === undefined) return undefined;
     return { driver: 'nbd', device: join(services.paths.dev, device.slice('/dev/'.length)) };
@@ -104,7 +104,7 @@ async function mappedByNbd(
   }
 }
 
-/** The device that the image is mapped to on this node; undefined where it is not. */
+/** Returns the device to which the image is mapped on this node; undefined if it is not. */
 export async function findMapped(
   services: Services,
   image: RbdImage,

@@ -1,8 +1,9 @@
-/** What an rbd volume says, checked. Source: document 3, 2.3; upstream's rbd plugin, release 1.24. */
+/** Validation of rbd volumes. Source: volume sources, document 3 §2.3; upstream's rbd plugin, release
+ *  1.24. */
 import { isAbsolute } from 'node:path';
-import type { RBDPersistentVolumeSource, RBDVolumeSource } from '#api/schema/gen/core-v1.ts';
+import type { RBDPersistentVolumeSource, RBDVolumeSource } from '#api/gen/core-v1.ts';
 import { badField, checkName } from '../devices/fields.ts';
-import { VolumeSetupError } from '../setup-error.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 
 export type RbdSpec = RBDVolumeSource | RBDPersistentVolumeSource;
 
@@ -22,18 +23,18 @@ export interface RbdAccess {
 const MONITOR =
   /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]|[0-9A-Fa-f]*:[0-9A-Fa-f:.]+)(?::\d{1,5})?$/;
 const MONITOR_FORM = 'must be the address of a monitor, such as 10.0.0.1:6789';
-/** A name with `@` means a snapshot, one with `/` another pool. */
+/** `@` selects a snapshot, `/` another pool. */
 const PART_OF = /[@/]/;
 
 function checkPart(field: string, value: string, what: string): string {
-  if (PART_OF.test(value)) throw badField(field, value, `must be ${what} alone, without @ or /`);
+  if (PART_OF.test(value)) throw badField(field, value, `must be ${what} only, without @ or /`);
   return checkName(field, value, what);
 }
 
 const orElse = (value: string | undefined, otherwise: string): string =>
   value === undefined || value === '' ? otherwise : value;
 
-/** @throws VolumeSetupError naming field, value and what is right */
+/** @throws VolumeSetupError with field, value and expectation */
 export function parseImage(spec: RbdSpec): RbdImage {
   const { monitors } = spec;
   if (monitors.length === 0) throw new VolumeSetupError('rbd.monitors: Required value');
@@ -46,7 +47,7 @@ export function parseImage(spec: RbdSpec): RbdImage {
   };
 }
 
-/** @throws VolumeSetupError naming field, value and what is right */
+/** @throws VolumeSetupError with field, value and expectation */
 export function parseAccess(spec: RbdSpec): RbdAccess {
   const keyring = orElse(spec.keyring, '/etc/ceph/keyring');
   const usable = isAbsolute(keyring) && !keyring.split('/').includes('..') && !/\p{Cc}/u.test(keyring);

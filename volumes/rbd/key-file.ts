@@ -1,8 +1,8 @@
-/** Keys for programs that take them from a file: arguments are for everybody on the node to read. */
+/** Key files for programs: everyone on the node can read arguments. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Does the work with the path of a file that only root can read, and that is gone afterwards.
+/** Calls `use` with the path of a temporary file that only root can read.
  *  @param folder in memory, such as `/run` */
 export async function withKeyFile<T>(
   folder: string,

@@ -1,9 +1,10 @@
-/** awsElasticBlockStore: a disk of Amazon's cloud. Spec: document 3, 2.3. */
+/** awsElasticBlockStore: a disk of Amazon's cloud. Source: volume sources, document 3 §2.3. */
+
+import type { DevicePlugin } from '../contract/devices.ts';
+import type { SourcePlugin } from '../contract/source.ts';
 import { attachedPath, byId } from '../devices/attached-disk.ts';
-import type { DevicePlugin } from '../devices/contract.ts';
 import { defineDeviceSource } from '../devices/define-source.ts';
 import { badField, checkFsType, checkPartition } from '../devices/fields.ts';
-import type { SourcePlugin } from './source.ts';
 
 const VOLUME_ID = /^(?:aws:\/\/[A-Za-z0-9-]*\/+)?(vol-[A-Za-z0-9]{1,64})$/;
 const FORM =
@@ -23,7 +24,7 @@ export const awsPlugin: DevicePlugin<'awsElasticBlockStore'> = {
     block: true,
     mountOptions: true,
     notes: [
-      'The disk is found by the name that NVMe disks have, or where its attachment says that it is; the agent itself attaches nothing.',
+      'The disk is found by its NVMe name, or at the device path of its attachment. The agent does not attach it.',
     ],
   },
   dirName: 'aws-ebs',
@@ -42,9 +43,10 @@ export const awsPlugin: DevicePlugin<'awsElasticBlockStore'> = {
 
   attach(spec, services, _save, signal) {
     const serial = idOf(spec.volumeID).replace('-', '');
-    const told = attachedPath(services);
-    // Machines with Xen know the disk by the name that it was attached as, or by that of their own driver.
-    const xen = told === undefined ? [] : [told, told.replace(/\/sd([a-z]+\d*)$/, '/xvd$1')];
+    const attachedAt = attachedPath(services);
+    // Xen machines know the disk by its attachment name, or by that of their own driver.
+    const xen =
+      attachedAt === undefined ? [] : [attachedAt, attachedAt.replace(/\/sd([a-z]+\d*)$/, '/xvd$1')];
     const nvme = byId(services.paths, `nvme-Amazon_Elastic_Block_Store_${serial}`);
     return services.waitForDevice([...new Set([...nvme, ...xen])], signal);
   },

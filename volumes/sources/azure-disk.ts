@@ -1,12 +1,12 @@
-/** azureDisk: a disk of Microsoft's cloud. Machines know such a disk by the number that it is attached as.
- *  Spec: document 3, 2.3. */
+/** azureDisk: a disk of Microsoft's cloud, found by the LUN of its attachment.
+ *  Source: volume sources, document 3 §2.3. */
 import { join } from 'node:path';
-import type { AzureDiskVolumeSource } from '#api/schema/gen/core-v1.ts';
-import type { DevicePlugin, DeviceServices } from '../devices/contract.ts';
+import type { AzureDiskVolumeSource } from '#api/gen/core-v1.ts';
+import type { DevicePlugin, DeviceServices } from '../contract/devices.ts';
+import type { SourcePlugin } from '../contract/source.ts';
 import { defineDeviceSource } from '../devices/define-source.ts';
 import { badField, checkFsType, checkName } from '../devices/fields.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import type { SourcePlugin } from './source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 
 const CACHING: readonly string[] = ['None', 'ReadOnly', 'ReadWrite'];
 const KINDS: readonly string[] = ['Shared', 'Dedicated', 'Managed'];
@@ -36,13 +36,13 @@ function check(spec: AzureDiskVolumeSource): void {
 
 const PATH = /^\/dev\/disk\/azure\/scsi\d+\/lun(\d{1,3})$/;
 
-/** @throws VolumeSetupError where nobody tells the number */
+/** @throws VolumeSetupError if the attachment reports no LUN */
 function numberOf({ attachedAs = '' }: DeviceServices, name: string): string {
   const number = /^\d{1,3}$/.exec(attachedAs)?.[0] ?? PATH.exec(attachedAs)?.[1];
   if (number !== undefined) return String(Number(number));
-  const told = attachedAs === '' ? 'nothing' : JSON.stringify(attachedAs);
+  const reported = attachedAs === '' ? 'nothing' : JSON.stringify(attachedAs);
   throw new VolumeSetupError(
-    `azureDisk ${name}: the node finds the disk by its LUN, which the devicePath of its attachment in node.status.volumesAttached has to tell; it tells ${told}`,
+    `azureDisk ${name}: the node finds the disk by its LUN, which must be the devicePath of its attachment in node.status.volumesAttached; it is ${reported}`,
   );
 }
 
@@ -54,8 +54,8 @@ export const azureDiskPlugin: DevicePlugin<'azureDisk'> = {
     block: true,
     mountOptions: true,
     notes: [
-      'Only its attachment tells the number by which the machine knows the disk: the node has to have joined a server.',
-      'cachingMode and kind are for whoever attaches the disk; the node only sees that they are right.',
+      'The agent finds the disk by the LUN in its attachment, so the node must have joined an API server.',
+      'cachingMode and kind are meant for the attacher; the node only validates them.',
     ],
   },
   dirName: 'azure-disk',

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { describe, expect, it, test } from 'vitest';
-import type { AzureFilePersistentVolumeSource } from '#api/schema/gen/core-v1.ts';
+import type { AzureFilePersistentVolumeSource } from '#api/gen/core-v1.ts';
 import {
   type Behaviour,
   createTestRequest,
@@ -8,7 +8,7 @@ import {
   type ProgramCall,
   type TestRequest,
   testSecret,
-} from '../network/test-request.ts';
+} from '../network/request.fixture.ts';
 import { azureFile, azureOptions } from './azure-file.ts';
 
 const KEY = 'c2VjcmV0IGtleQ==';
@@ -28,7 +28,7 @@ const credentialsOf = (call: ProgramCall): string =>
     ?.slice('credentials='.length) ?? '';
 
 describe('azureFile', () => {
-  it('mounts the share of the account, with the login in a file for root alone', async () => {
+  it('mounts the share of the account, with the credentials in a file readable only by root', async () => {
     let seen: unknown;
     await using requested = await served(async (call) => {
       const path = credentialsOf(call);
@@ -44,7 +44,7 @@ describe('azureFile', () => {
     await expect(stat(credentialsOf(call ?? { program: '', args: [] }))).rejects.toThrow('ENOENT');
   });
 
-  it('never tells the key, nor keeps it, when it fails', async () => {
+  it('neither shows nor retains the key when it fails', async () => {
     await using requested = await served(() => ({ code: 32, stderr: `bad option password=${KEY}` }));
     const failure = await requested.setUp(azureFile, { azureFile: SPEC }).catch((thrown: unknown) => thrown);
     expect(failure).toBeInstanceOf(Error);
@@ -52,7 +52,7 @@ describe('azureFile', () => {
     expect(JSON.stringify(requested.remembered)).not.toContain(KEY);
   });
 
-  it('reads the secret of the namespace that a PersistentVolume names', async () => {
+  it('reads the secret in the namespace that a PersistentVolume specifies', async () => {
     await using requested = await served();
     requested.secrets.delete('default/login');
     await expect(requested.setUp(azureFile, { azureFile: SPEC })).rejects.toThrow(
@@ -62,7 +62,7 @@ describe('azureFile', () => {
     expect(requested.calls).toHaveLength(1);
   });
 
-  it('is read-only as the volume or the use of its claim says', async () => {
+  it('is read-only if the volume or the use of its claim is', async () => {
     await using requested = await served();
     const ready = await requested.setUp(azureFile, { azureFile: { ...SPEC, readOnly: true } });
     expect(ready.readOnly).toBe(true);
@@ -81,7 +81,7 @@ describe('azureFile', () => {
     [{ secretNamespace: '' }, 'azureFile.secretNamespace'],
     [{ secretName: '' }, 'secretRef.name'],
   ];
-  it.each(REFUSED)('refuses %j', async (spec, field) => {
+  it.each(REFUSED)('rejects %j', async (spec, field) => {
     await using requested = await served();
     await expect(requested.setUp(azureFile, { azureFile: { ...SPEC, ...spec } })).rejects.toThrow(field);
     expect(requested.calls).toEqual([]);
@@ -92,10 +92,10 @@ describe('azureFile', () => {
     [{ azurestorageaccountkey: KEY }, 'no key azurestorageaccountname'],
     [{ ...ACCOUNT, azurestorageaccountname: 'evil.example.com/x' }, 'azurestorageaccountname'],
     [{ ...ACCOUNT, azurestorageaccountkey: 'a\ndomain=b' }, 'must be one line'],
-  ])('refuses a secret with %j', async (data, words) => {
+  ])('rejects a secret with %j', async (data, message) => {
     await using requested = await served();
     requested.secrets.set('default/login', testSecret('default', 'login', data));
-    await expect(requested.setUp(azureFile, { azureFile: SPEC })).rejects.toThrow(words);
+    await expect(requested.setUp(azureFile, { azureFile: SPEC })).rejects.toThrow(message);
     expect(requested.calls).toEqual([]);
   });
 });
@@ -107,7 +107,7 @@ describe('azureOptions', () => {
     ['fsGroup', [], { fsGroup: 2000 }, [...DEFAULT, 'gid=2000']],
     ['a group of the volume’s own', ['gid=7'], { fsGroup: 2000 }, ['gid=7', ...DEFAULT]],
     [
-      'what the volume says',
+      'the volume’s own options',
       ['vers=3.1.1,dir_mode=0700', 'nobrl'],
       { readOnly: true },
       ['vers=3.1.1', 'dir_mode=0700', 'nobrl', 'ro', 'file_mode=0777', 'actimeo=30'],

@@ -1,20 +1,21 @@
-/** azureFile: a share of an Azure storage account, mounted over SMB into the pod's own folder. The account's key goes
- *  to the helper program in a file that nobody else can read. Spec: document 3, 2.3 and 2.5. */
-import type { AzureFilePersistentVolumeSource } from '#api/schema/gen/core-v1.ts';
+/** azureFile: a share of an Azure storage account, mounted over SMB into the pod's own directory. The
+ *  account's key is passed to the helper program in a file that only root can read. Source: volume
+ *  sources, document 3 §2.3 and §2.5. */
+import type { AzureFilePersistentVolumeSource } from '#api/gen/core-v1.ts';
+import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from '../contract/source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import { mountForPod, runMountHelper, UNMOUNT_WITHOUT_SERVER } from '../network/helper-mount.ts';
 import { hasOption, joinMountOptions } from '../network/mount-options.ts';
 import { withSecretFile } from '../network/secret-file.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import { readSecretRef } from './secret-ref.ts';
-import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from './source.ts';
+import { readSecretRef } from '../objects/secret-ref.ts';
 
 /** Keys of the secret. Source: upstream. */
 const ACCOUNT_NAME = 'azurestorageaccountname';
 const ACCOUNT_KEY = 'azurestorageaccountkey';
-/** Of the public cloud: nothing on the node knows of another. */
+/** Of the public cloud: the node has no information about others. */
 const ENDPOINT = 'file.core.windows.net';
 
-/** What is asked for unless the volume's own options say otherwise. Source: upstream, release 1.24. */
+/** Defaults unless the volume's own options override them. Source: upstream, release 1.24. */
 const DEFAULTS: Readonly<Record<string, string>> = {
   file_mode: '0777',
   dir_mode: '0777',
@@ -34,8 +35,8 @@ function textOf(data: ReadonlyMap<string, Buffer>, key: string, secretName: stri
   return text;
 }
 
-/** @throws VolumeSetupError; its text never holds the account's key */
-export function readAccount(data: ReadonlyMap<string, Buffer>, secretName: string): AzureAccount {
+/** @throws VolumeSetupError; its message never contains the account's key */
+function readAccount(data: ReadonlyMap<string, Buffer>, secretName: string): AzureAccount {
   const name = textOf(data, ACCOUNT_NAME, secretName);
   const key = textOf(data, ACCOUNT_KEY, secretName);
   if (!/^[a-z0-9][a-z0-9-]{0,62}$/i.test(name)) {
@@ -47,7 +48,7 @@ export function readAccount(data: ReadonlyMap<string, Buffer>, secretName: strin
   return { name, key };
 }
 
-/** @throws VolumeSetupError for a name that would mean more than a share */
+/** @throws VolumeSetupError for a name that is more than a share */
 function checkShare(shareName: string): string {
   const parts = shareName.split('/');
   const isName = parts.every((part) => part !== '' && part !== '.' && part !== '..');
@@ -55,7 +56,7 @@ function checkShare(shareName: string): string {
   throw new VolumeSetupError(`azureFile.shareName ${JSON.stringify(shareName)} is not the name of a share`);
 }
 
-/** The volume's options, the source's own, and the defaults for what neither says. Pure. */
+/** Returns the volume's options, the source's own, and the remaining defaults. Pure. */
 export function azureOptions(
   ofVolume: readonly string[],
   { readOnly, fsGroup }: { readonly readOnly: boolean; readonly fsGroup: number | undefined },
@@ -104,7 +105,7 @@ export const azureFile: SourcePlugin = defineSource(
     fileSystems: ['cifs'],
     notes: [
       'The secret has the keys azurestorageaccountname and azurestorageaccountkey.',
-      'fsGroup becomes the group of all files, by the mount option gid.',
+      'fsGroup becomes the group of all files, through the mount option gid.',
     ],
   },
   setUp,

@@ -1,7 +1,8 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import type { CephFSPersistentVolumeSource } from '#api/schema/gen/core-v1.ts';
+import type { CephFSPersistentVolumeSource } from '#api/gen/core-v1.ts';
+import type { SourcePlugin, SourceRequest } from '../contract/source.ts';
 import {
   type Behaviour,
   createTestRequest,
@@ -9,10 +10,9 @@ import {
   type ProgramCall,
   type TestRequest,
   testSecret,
-} from '../network/test-request.ts';
+} from '../network/request.fixture.ts';
 import { MissingProgramError } from '../programs/errors.ts';
 import { createCephfs, readCephKey } from './cephfs.ts';
-import type { SourcePlugin, SourceRequest } from './source.ts';
 
 const KEY = 'AQBkey==';
 const NO_CALL: ProgramCall = { program: '', args: [] };
@@ -106,7 +106,7 @@ describe('cephfs', () => {
     ['of the pod’s namespace', { name: 'ceph' }, KEY],
     ['of the namespace that a PersistentVolume names', { name: 'ceph', namespace: 'storage' }, 'b3RoZXI='],
   ])(
-    'hands over the key of a secret %s in a file, which goes before secretFile',
+    'passes the key of a secret %s in a file, which takes precedence over secretFile',
     async (_, secretRef, key) => {
       let seen: unknown;
       await using requested = await served(async (call) => {
@@ -122,7 +122,7 @@ describe('cephfs', () => {
 
   const BY_FUSE = ['-m', '10.0.0.1', '--id', 'admin', '--keyfile', '/etc/ceph/admin.secret', '-r', '/'];
 
-  it('uses FUSE where the kernel has no client', async () => {
+  it('uses FUSE if the kernel has no client', async () => {
     await using requested = await served(
       ({ program }) => (program === 'mount.ceph' ? { code: 32 } : undefined),
       '\text4\n',
@@ -132,7 +132,7 @@ describe('cephfs', () => {
     expect(requested.calls[1]).toEqual({ program: 'ceph-fuse', args: [...BY_FUSE, dir, '-o', 'ro'] });
   });
 
-  it('uses FUSE where the kernel’s helper is not installed', async () => {
+  it('uses FUSE if the kernel’s helper is not installed', async () => {
     await using requested = await served(({ program }) => {
       if (program === 'mount.ceph') throw new MissingProgramError(program);
       return undefined;
@@ -141,13 +141,13 @@ describe('cephfs', () => {
     expect(requested.calls[1]?.args.slice(0, -1)).toEqual(BY_FUSE);
   });
 
-  it('does not, where the kernel could and failed', async () => {
+  it('does not use FUSE after a failure of the kernel client', async () => {
     await using requested = await served(() => ({ code: 22, stderr: 'no mds server is up' }));
     await expect(requested.setUp(requested.plugin, fieldsOf({}))).rejects.toThrow('no mds server is up');
     expect(requested.calls).toHaveLength(1);
   });
 
-  it('names the first program where neither is installed', async () => {
+  it('reports the first program if neither is installed', async () => {
     await using requested = await served(({ program }) => {
       throw new MissingProgramError(program);
     });
@@ -167,7 +167,7 @@ describe('cephfs', () => {
     [{ secretFile: '/a,b' }, 'cephfs.secretFile'],
     [{ secretRef: {} }, 'secretRef.name'],
     [{ secretRef: { name: 'none' } }, 'Secret default/none not found'],
-  ])('refuses %j', async (spec, field) => {
+  ])('rejects %j', async (spec, field) => {
     await using requested = await served();
     await expect(requested.setUp(requested.plugin, fieldsOf(spec))).rejects.toThrow(field);
     expect(requested.calls).toEqual([]);
@@ -183,7 +183,7 @@ describe('readCephKey', () => {
   });
 
   it.each([[{}], [{ a: 'QQ==', b: 'QQ==' }], [{ key: '' }], [{ key: 'QQ==\n[client.x]' }]])(
-    'refuses %j',
+    'rejects %j',
     (data) => {
       expect(() => readCephKey(dataOf(data), 's')).toThrow('Secret s must have');
     },

@@ -1,6 +1,9 @@
-/** cephfs: a folder of a Ceph file system, mounted into the pod's own folder by the kernel, or by FUSE where the kernel
- *  can't. The key goes to either in a file that nobody else can read. Spec: document 3, 2.3 and 2.5. */
-import type { CephFSPersistentVolumeSource } from '#api/schema/gen/core-v1.ts';
+/** cephfs: a directory of a Ceph file system, mounted into the pod's own directory by the kernel, or by
+ *  FUSE if the kernel lacks a client. The key is passed in a file that only root can read. Source: volume
+ *  sources, document 3 §2.3 and §2.5. */
+import type { CephFSPersistentVolumeSource } from '#api/gen/core-v1.ts';
+import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from '../contract/source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import {
   KERNEL_LIST,
   knowsFileSystem,
@@ -13,14 +16,12 @@ import {
 import { joinMountOptions, optionValue } from '../network/mount-options.ts';
 import { withSecretFile } from '../network/secret-file.ts';
 import { checkServerPath, formatServerWithPort } from '../network/server-address.ts';
+import { readSecretRef } from '../objects/secret-ref.ts';
 import { MissingProgramError } from '../programs/errors.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import { readSecretRef } from './secret-ref.ts';
-import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from './source.ts';
 
-/** What to mount, checked. */
+/** Validated volume. */
 interface CephVolume {
-  /** Separated by commas. */
+  /** Comma-separated. */
   readonly monitors: string;
   readonly path: string;
   readonly user: string;
@@ -29,7 +30,7 @@ interface CephVolume {
 
 const DEFAULT_USER = 'admin';
 
-/** It also names the file with its key, where no other is given.
+/** The name also determines the default file of its key.
  *  @throws VolumeSetupError */
 function checkUser(user: string): string {
   if (!/^\.|\/|\.\./.test(user)) return optionValue('cephfs.user', user);
@@ -51,7 +52,7 @@ function readVolume(
   };
 }
 
-/** The user's key from a secret: the entry `key`, or the only one.
+/** Returns the user's key from a secret: the entry `key`, or the only one.
  *  @throws VolumeSetupError */
 export function readCephKey(data: ReadonlyMap<string, Buffer>, secretName: string): string {
   const [only] = data.values();
@@ -61,7 +62,7 @@ export function readCephKey(data: ReadonlyMap<string, Buffer>, secretName: strin
   throw new VolumeSetupError(`Secret ${secretName} must have the user's key, alone or under the name "key"`);
 }
 
-/** Hands the path of a file with the key to `use`. */
+/** Calls `use` with the path of a file with the key. */
 async function withKeyFile(
   spec: CephFSPersistentVolumeSource,
   { user }: CephVolume,
@@ -107,7 +108,7 @@ async function mountByFuse(
   await runMountProgram(services, { program: 'ceph-fuse', args, source, fileSystem: 'fuse' }, signal);
 }
 
-/** By FUSE only where the kernel can't, whose client is faster. */
+/** FUSE only if the kernel has no client, which is faster. */
 async function mountEither(
   fileSystems: string,
   volume: CephVolume,
@@ -124,7 +125,7 @@ async function mountEither(
     try {
       await mountByFuse(volume, keyFile, request, dir);
     } catch (second) {
-      // Without the other program, what the first one said is the reason.
+      // If the other program is missing, the first error is the reason.
       if (second instanceof MissingProgramError) throw thrown;
       throw second;
     }
@@ -144,18 +145,18 @@ async function setUp(
   return { hostPath: dir, readOnly, seLinuxRelabel: false, changes: false };
 }
 
-/** @param fileSystems the list of what the kernel knows */
+/** @param fileSystems list of file systems known to the kernel */
 export function createCephfs(fileSystems: string = KERNEL_LIST): SourcePlugin {
   return defineSource(
     'cephfs',
     {
-      summary: 'A folder of a Ceph file system.',
+      summary: 'A directory of a Ceph file system.',
       use: 'both',
       mountOptions: true,
       programs: ['mount.ceph'],
       fileSystems: ['ceph'],
       notes: [
-        'Where the kernel has no Ceph client, ceph-fuse is used if it is installed.',
+        'If the kernel has no Ceph client, the agent uses ceph-fuse, provided that it is installed.',
         'fsGroup is not applied.',
       ],
     },

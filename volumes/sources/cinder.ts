@@ -1,12 +1,13 @@
-/** cinder: a disk of OpenStack. Spec: document 3, 2.3 and 2.5. */
+/** cinder: a disk of OpenStack. Source: volume sources, document 3 §2.3 and §2.5. */
+
+import type { DevicePlugin } from '../contract/devices.ts';
+import type { SourcePlugin } from '../contract/source.ts';
 import { byId, waitForDisk } from '../devices/attached-disk.ts';
-import type { DevicePlugin } from '../devices/contract.ts';
 import { defineDeviceSource } from '../devices/define-source.ts';
 import { badField, checkFsType } from '../devices/fields.ts';
-import { readSecretRef } from './secret-ref.ts';
-import type { SourcePlugin } from './source.ts';
+import { readSecretRef } from '../objects/secret-ref.ts';
 
-/** What fits into the serial number of a disk that QEMU makes. */
+/** Length of the serial number of a QEMU disk. */
 const SERIAL_LENGTH = 20;
 const VOLUME_ID = /^[A-Za-z0-9][A-Za-z0-9-]{7,63}$/;
 const FORM = 'must be the id of a volume, such as 7b8e5d6c-2a1f-4c3e-9d8b-0a1b2c3d4e5f';
@@ -24,8 +25,8 @@ export const cinderPlugin: DevicePlugin<'cinder'> = {
     block: true,
     mountOptions: true,
     notes: [
-      'The disk is found by the names that udev gives it; the agent itself attaches nothing.',
-      'The secret of secretRef is for whoever attaches the disk; the node only sees that it is there.',
+      'The disk is found by its udev names. The agent does not attach it.',
+      'The secret of secretRef is meant for the attacher; the node only checks that it exists.',
     ],
   },
   dirName: 'cinder',

@@ -1,13 +1,13 @@
-/** Disks of clouds for real: a loop device by the names that udev would give it, through the whole room. */
+/** Cloud disks end to end: a loop device under the names that udev would give it. */
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Volume } from '#api/schema/gen/core-v1.ts';
-import { createTestDisks } from '../devices/test-disk.ts';
-import { takenDown } from '../devices/testing/taken-down.ts';
-import { createVolumeManager } from '../manager.ts';
-import { createTestHost, testPod } from '../test-host.ts';
-import type { MountedVolume, VolumeManager } from '../types.ts';
+import type { Volume } from '#api/gen/core-v1.ts';
+import type { MountedVolume, VolumeManager } from '../contract/volume-manager.ts';
+import { createTestDisks } from '../devices/disk.fixture.ts';
+import { unmounted } from '../devices/taken-down.fixture.ts';
+import { createTestHost, testPod } from '../manage/host.fixture.ts';
+import { createVolumeManager } from '../manage/manager.ts';
 
 const never = new AbortController().signal;
 const id = '7b8e5d6c-2a1f-4c3e-9d8b-0a1b2c3d4e5f';
@@ -17,7 +17,7 @@ interface Cloud {
   /** Beneath `/dev`. */
   readonly link: string;
   readonly fsType?: string;
-  /** What the node's status says of the attachment, and by which name. */
+  /** Name and device path of the attachment in the node's status. */
   readonly attached?: readonly [name: string, devicePath: string];
 }
 
@@ -84,7 +84,7 @@ async function createWorld() {
   };
 }
 
-describe('disks of clouds', () => {
+describe('cloud disks', () => {
   test.each(Object.entries(CLOUDS))(
     '%s is formatted, mounted, written, and found again',
     async (_name, cloud) => {
@@ -105,21 +105,21 @@ describe('disks of clouds', () => {
       const mounts = await t.mounts();
       expect(mounts.map(({ fsType }) => fsType)).toEqual(Array(2).fill(cloud.fsType ?? 'ext4'));
       expect(mounts.map(({ source }) => source)).toEqual(Array(2).fill(disk.device));
-      await takenDown(manager, 'p1');
+      await unmounted(manager, 'p1');
       expect(await t.mounts()).toEqual([]);
       const second = await mountOne(manager, 'p2', volume);
       expect(await readFile(join(second.hostPath, 'kept'), 'utf8')).toBe('kept');
-      await takenDown(manager, 'p2');
+      await unmounted(manager, 'p2');
       expect(await t.mounts()).toEqual([]);
       expect(await manager.podsOnDisk()).toEqual([]);
     },
   );
 
-  test('a partition is mounted, read-only where that is asked for', async () => {
+  test('a partition is mounted, read-only if requested', async () => {
     await using world = await createWorld();
     await using disk = await world.disks.disk(32, { partitions: true });
     await world.disks.run('sfdisk', ['--quiet', disk.device], 'label: gpt\n,8MiB\n,\n');
-    // For kernels that read no partition tables themselves.
+    // For kernels that do not read partition tables themselves.
     await world.disks.run('partx', ['--update', disk.device]);
     await world.link('disk/by-id/google-web', disk.device);
     const manager = world.manager();
@@ -127,17 +127,17 @@ describe('disks of clouds', () => {
     const written = await mountOne(manager, 'p1', { name: 'data', gcePersistentDisk });
     await writeFile(join(written.hostPath, 'kept'), 'kept');
     expect((await world.t.mounts())[0]?.source).toBe(`${disk.device}p2`);
-    await takenDown(manager, 'p1');
+    await unmounted(manager, 'p1');
     const volume = { name: 'data', gcePersistentDisk: { ...gcePersistentDisk, readOnly: true } };
     const read = await mountOne(manager, 'p2', volume);
     expect(read.readOnly).toBe(true);
     expect(await readFile(join(read.hostPath, 'kept'), 'utf8')).toBe('kept');
     await expect(writeFile(join(read.hostPath, 'other'), '')).rejects.toThrow('EROFS');
-    await takenDown(manager, 'p2');
+    await unmounted(manager, 'p2');
     expect(await world.t.mounts()).toEqual([]);
   });
 
-  test('a disk that is attached later is mounted then', async () => {
+  test('a disk that is attached later is mounted once it appears', async () => {
     await using world = await createWorld();
     await using disk = await world.disks.disk(16);
     const manager = world.manager(true);
@@ -148,6 +148,6 @@ describe('disks of clouds', () => {
     manager.inUse.attached([{ name, devicePath: '/dev/vdx' }]);
     await world.link('vdx', disk.device);
     await writeFile(join((await mounting).hostPath, 'kept'), 'kept');
-    await takenDown(manager, 'p1');
+    await unmounted(manager, 'p1');
   });
 });

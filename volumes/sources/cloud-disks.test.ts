@@ -1,15 +1,15 @@
-/** The disks of clouds: their names, what is refused, and where they are looked for. */
+/** Cloud disks: their names, validation errors, and lookup. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { DevicePlugin } from '../devices/contract.ts';
-import { createTestDevices, never, secretOf } from '../devices/test-devices.ts';
+import type { DevicePlugin } from '../contract/devices.ts';
+import type { SourceFields } from '../contract/source.ts';
+import { createTestDevices, never, secretOf } from '../devices/devices.fixture.ts';
 import { awsPlugin } from './aws-elastic-block-store.ts';
 import { azureDiskPlugin } from './azure-disk.ts';
 import { cinderPlugin } from './cinder.ts';
 import { gcePlugin } from './gce-persistent-disk.ts';
 import { photonPlugin } from './photon-persistent-disk.ts';
-import type { SourceFields } from './source.ts';
 import { vspherePlugin } from './vsphere-volume.ts';
 
 /** A plugin with one of its specs, so that a table can hold several kinds. */
@@ -99,9 +99,12 @@ describe('identify', () => {
       'must begin with /subscriptions/ for a disk of kind Managed',
     ],
     [caseOf(vspherePlugin, { volumePath: '' }), 'vsphereVolume.volumePath "": must be'],
-    [caseOf(vspherePlugin, { ...vmdk, storagePolicyID: 'x' }), 'needs vsphereVolume.storagePolicyName'],
+    [
+      caseOf(vspherePlugin, { ...vmdk, storagePolicyID: 'x' }),
+      'is the id of vsphereVolume.storagePolicyName',
+    ],
     [caseOf(photonPlugin, { pdID: 'a/b' }), 'photonPersistentDisk.pdID "a/b"'],
-  ])('refuses %#: %s', ({ identify }, message) => expect(identify).toThrow(message));
+  ])('rejects %#: %s', ({ identify }, message) => expect(identify).toThrow(message));
 });
 
 describe('attach', () => {
@@ -137,7 +140,7 @@ describe('attach', () => {
       undefined,
       `${ids}/wwn-0x7b8e5d6c2a1f4c3e9d8b0a1b2c3d4e5f`,
     ],
-    ['cinder as told', caseOf(cinderPlugin, { volumeID: id }), '/dev/vdb', '/dev/vdb'],
+    ['cinder at the attachment’s path', caseOf(cinderPlugin, { volumeID: id }), '/dev/vdb', '/dev/vdb'],
     ['vsphere by path', caseOf(vspherePlugin, vmdk), `${ids}/wwn-0x6000c29`, `${ids}/wwn-0x6000c29`],
     [
       'vsphere by UUID',
@@ -150,7 +153,7 @@ describe('attach', () => {
 
   test.each<[string, Case, string | undefined, string]>([
     ['azure without a number', caseOf(azureDiskPlugin, azure), undefined, 'finds the disk by its LUN'],
-    ['azure elsewhere', caseOf(azureDiskPlugin, azure), '/etc/lun1', 'it tells "/etc/lun1"'],
+    ['azure elsewhere', caseOf(azureDiskPlugin, azure), '/etc/lun1', 'it is "/etc/lun1"'],
     ['vsphere without a path', caseOf(vspherePlugin, vmdk), undefined, 'a path or the disk’s UUID'],
     ['a path elsewhere', caseOf(awsPlugin, aws), '/etc/shadow', 'not beneath /dev/'],
     ['no such disk', caseOf(gcePlugin, { pdName: 'web' }), undefined, 'google-web or '],
@@ -160,7 +163,7 @@ describe('attach', () => {
       undefined,
       'Secret default/none not found',
     ],
-  ])('refuses %s', async (_name, { attach }, attachedAs, message) => {
+  ])('rejects %s', async (_name, { attach }, attachedAs, message) => {
     await expect(attach(attachedAs, '/dev/other')).rejects.toThrow(message);
   });
 });

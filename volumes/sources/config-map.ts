@@ -1,7 +1,8 @@
-/** configMap: the keys of a ConfigMap as files. Spec: document 3, 2.1 and 2.3. */
-import { DEFAULT_MODE } from '../payload.ts';
+/** configMap: the keys of a ConfigMap as files. Source: volume sources, document 3 §2.1 and §2.3. */
+
+import { defineSource, type SourcePlugin } from '../contract/source.ts';
+import { DEFAULT_MODE } from '../files/payload.ts';
 import { configMapContent, setUpContent } from './content.ts';
-import { defineSource, type SourcePlugin } from './source.ts';
 
 export const configMap: SourcePlugin = defineSource(
   'configMap',

@@ -1,24 +1,23 @@
-/** What the sources with content from the API have in common: their objects as files, and the volume they go to. */
+/** Common parts of sources with content from the API: objects as files, and the volume that contains them. */
 import { Buffer } from 'node:buffer';
 import { chmod, chown, mkdir } from 'node:fs/promises';
-import { extractField, extractResource, FieldRefError } from '#api/schema/field-ref.ts';
 import type {
-  ConfigMap,
   ConfigMapVolumeSource,
   DownwardAPIVolumeFile,
   Pod,
-  Secret,
   SecretVolumeSource,
   ServiceAccountTokenProjection,
-} from '#api/schema/gen/core-v1.ts';
-import { writePayload } from '../atomic-writer.ts';
-import { DIRECT, POOLED } from '../file-calls.ts';
-import { groupMode } from '../ownership.ts';
-import { mergePayloads, type Payload, type PayloadFile, selectKeys } from '../payload.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import type { ReadyVolume, SourceRequest } from './source.ts';
+} from '#api/gen/core-v1.ts';
+import { extractField, extractResource, FieldRefError } from '#api/schema/field-ref.ts';
+import type { ReadyVolume, SourceRequest } from '../contract/source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { writePayload } from '../files/atomic-writer.ts';
+import { DIRECT, POOLED } from '../files/file-calls.ts';
+import { groupMode } from '../files/ownership.ts';
+import { mergePayloads, type Payload, type PayloadFile, selectKeys } from '../files/payload.ts';
+import { configMapData, secretData } from '../objects/object-data.ts';
 
-/** Files, and whether they may be others at the next look. */
+/** Files, and whether they may change. */
 export interface Content {
   readonly payload: Payload;
   readonly changes: boolean;
@@ -37,27 +36,7 @@ function select(
   return selectKeys(data ?? new Map(), { object, items, optional, defaultMode });
 }
 
-const fromBase64 = (text: string): Buffer => Buffer.from(text, 'base64');
-const fromText = (text: string): Buffer => Buffer.from(text, 'utf8');
-
-function entries(
-  record: Readonly<Record<string, string>> | undefined,
-  decode: (text: string) => Buffer,
-): [string, Buffer][] {
-  return Object.entries(record ?? {}).map(([key, text]) => [key, decode(text)]);
-}
-
-/** Every key of a ConfigMap with its bytes. Pure. */
-export function configMapData(object: ConfigMap): ReadonlyMap<string, Buffer> {
-  return new Map([...entries(object.data, fromText), ...entries(object.binaryData, fromBase64)]);
-}
-
-/** Every key of a Secret with its bytes; `stringData` of a manifest overrides `data`. Pure. */
-export function secretData(object: Secret): ReadonlyMap<string, Buffer> {
-  return new Map([...entries(object.data, fromBase64), ...entries(object.stringData, fromText)]);
-}
-
-/** @throws VolumeSetupError when the ConfigMap, or a key listed of it, is missing and not optional */
+/** @throws VolumeSetupError when the ConfigMap, or one of its listed keys, is missing and not optional */
 export async function configMapContent(
   request: SourceRequest,
   source: KeyedSource & { readonly name?: string },
@@ -70,7 +49,7 @@ export async function configMapContent(
   return { payload, changes: object?.immutable !== true };
 }
 
-/** @throws VolumeSetupError when the Secret, or a key listed of it, is missing and not optional */
+/** @throws VolumeSetupError when the Secret, or one of its listed keys, is missing and not optional */
 export async function secretContent(
   request: SourceRequest,
   source: KeyedSource & Pick<SecretVolumeSource, 'secretName'>,
@@ -90,7 +69,8 @@ function downwardValue(
 ): string {
   const { fieldRef, resourceFieldRef } = item;
   if (fieldRef !== undefined) {
-    // Volumes show what is known before the pod runs; addresses and the node are for variables.
+    // Volumes show only fields known before the pod runs; addresses and the node are for environment
+    // variables.
     if (fieldRef.fieldPath.startsWith('metadata.')) return extractField(pod, fieldRef.fieldPath);
     throw new FieldRefError(`fieldPath ${JSON.stringify(fieldRef.fieldPath)} is not supported in volumes`);
   }
@@ -106,7 +86,7 @@ function downwardValue(
   return extractResource(container, resource, divisor, allocatable);
 }
 
-/** @throws VolumeSetupError for a reference that can't be resolved */
+/** @throws VolumeSetupError for a reference that cannot be resolved */
 export function downwardContent(
   request: SourceRequest,
   items: readonly DownwardAPIVolumeFile[],
@@ -128,23 +108,24 @@ export function downwardContent(
   return { payload, changes: true };
 }
 
-/** An hour, as upstream. */
+/** One hour, as upstream. */
 const TOKEN_SECONDS = 3600;
 
-/** The user as whom all containers of the pod run; undefined when one has none of its own, or they differ. Ephemeral
- *  containers don't count. Pure. Source: upstream 1.24, owner of service account token files. */
-export function soleUser({ spec }: Pod): number | undefined {
+/** Returns the user of all containers of the pod; undefined if one has none of its own, or they differ.
+ *  Ephemeral containers are ignored. Pure. Source: upstream 1.24, owner of service account token files. */
+function soleUser({ spec }: Pod): number | undefined {
   const users = new Set(
     [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].map(
       ({ securityContext }) => securityContext?.runAsUser ?? spec?.securityContext?.runAsUser,
     ),
   );
-  return users.size === 1 ? [...users][0] : undefined;
+  const [user] = users;
+  return users.size === 1 && user !== undefined ? Number(user) : undefined;
 }
 
-/** A token of the pod's service account. It belongs to the pod's user, and with a group of its own the volume shows it to
- *  that group too; a pod with neither gets the volume's mode.
- *  @throws VolumeSetupError where nobody issues tokens; what the issuer rejects with */
+/** Returns a token of the pod's service account. It belongs to the pod's user; an fsGroup may read it too; a
+ *  pod with neither gets the volume's mode.
+ *  @throws VolumeSetupError if this agent cannot issue tokens; the issuer's error */
 export async function tokenContent(
   { services, pod, fsGroup }: SourceRequest,
   { audience = '', expirationSeconds = TOKEN_SECONDS, path }: ServiceAccountTokenProjection,
@@ -157,13 +138,13 @@ export async function tokenContent(
   }
   const token = await services.accountToken(pod, { audience, expirationSeconds });
   const uid = soleUser(pod);
-  // A volume with a group adds what the group may read.
+  // A volume with a group adds the group's permissions.
   const mode = uid === undefined && fsGroup === undefined ? defaultMode : 0o600;
   const owner = uid === undefined ? {} : { uid };
   return { payload: new Map([[path, { mode, data: Buffer.from(token), ...owner }]]), changes: true };
 }
 
-/** Several contents in one volume. */
+/** Merges several contents into one volume. */
 export function mergeContents(contents: readonly Content[]): Content {
   return {
     payload: mergePayloads(contents.map(({ payload }) => payload)),
@@ -173,12 +154,12 @@ export function mergeContents(contents: readonly Content[]): Content {
 
 export interface ContentPlace {
   readonly dirName: string;
-  /** Keep the files in memory only. */
+  /** Store the files in memory only. */
   readonly memory: boolean;
 }
 
 /** Writes the content into the volume's directory. The volume is read-only to the pod.
- *  Deviation: its root is 0755, not 0777; nobody but the agent writes there. */
+ *  Deviation: its root is 0755, not 0777; only the agent writes there. */
 export async function setUpContent(
   request: SourceRequest,
   place: ContentPlace,
@@ -192,10 +173,10 @@ export async function setUpContent(
   const isNew = (await mkdir(dir, { recursive: true, mode: 0o750 })) !== undefined;
   if (place.memory) await mounter.ensureTmpfs(dir, { mode, ...group, noSwap: true, dataOnly: true, isNew });
   if (fsGroup !== undefined) await chown(dir, 0, fsGroup);
-  // A file system that was mounted just now has it already.
+  // A newly mounted file system already has this mode.
   if (!(isNew && place.memory)) await chmod(dir, mode);
   const { syscalls } = mounter;
-  // What is in memory waits for no disk.
+  // File systems in memory do not block on a disk.
   const files = place.memory ? DIRECT : POOLED;
   const umask = await mounter.umask();
   await writePayload({ syscalls, clock, files, umask }, dir, content.payload, { ...group, isNew });

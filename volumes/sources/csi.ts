@@ -1,8 +1,18 @@
-/** csi: a volume of a driver that has registered on the node. Spec: document 3, 2.3 and 2.5. */
+/** csi: a volume of a driver that has registered on the node. Source: volume sources, document 3 §2.3 and
+ *  §2.5. */
+
+import type { CSIDriver, VolumeAttachmentSource } from '#api/gen/storage-v1.ts';
 import { migrateSource } from '#api/meta/csi-migration.ts';
 import { csiVolumeName } from '#api/meta/volume-names.ts';
-import type { CSIDriver, VolumeAttachmentSource } from '#api/schema/gen/storage-v1.ts';
-import type { CsiVolumes } from '../csi/contract.ts';
+import type { CsiVolumes } from '../contract/csi.ts';
+import {
+  defineSource,
+  type ReadyVolume,
+  type SetUp,
+  type SourceFields,
+  type SourcePlugin,
+  type SourceRequest,
+} from '../contract/source.ts';
 import {
   CSI_DIR,
   type Publishing,
@@ -13,15 +23,7 @@ import {
 } from '../csi/publish.ts';
 import { detachVolume, type Staged, stageVolume, unstageVolume } from '../csi/stage.ts';
 import { type CsiVolume, checkLifecycle, ephemeralHandle } from '../csi/volume.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import {
-  defineSource,
-  type ReadyVolume,
-  type SetUp,
-  type SourceFields,
-  type SourcePlugin,
-  type SourceRequest,
-} from './source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 
 type CsiFields = NonNullable<SourceFields['csi']>;
 
@@ -41,7 +43,7 @@ function ephemeralVolume(spec: CsiFields, { pod, volumeName }: SourceRequest): C
   };
 }
 
-/** @param handle of the volume, where it is not one that the pod names itself */
+/** @param handle of the volume, unless it is an inline volume */
 function persistentVolume(spec: CsiFields, handle: string, request: SourceRequest): CsiVolume {
   const stageSecret = 'nodeStageSecretRef' in spec ? spec.nodeStageSecretRef : undefined;
   return {
@@ -54,7 +56,7 @@ function persistentVolume(spec: CsiFields, handle: string, request: SourceReques
   };
 }
 
-/** By which the attachment tells what it is of. */
+/** Returns the name by which the attachment refers to its volume. */
 function attachmentSource(
   volume: CsiVolume,
   { persistentVolume: pv }: SourceRequest,
@@ -90,10 +92,10 @@ async function stageOf(
   return staged;
 }
 
-/** Makes a volume ready that was named in whatever way. */
+/** Sets up a volume, however it was specified. */
 async function setUpVolume(volume: CsiVolume, request: SourceRequest): Promise<ReadyVolume> {
   const { csi } = request.services;
-  if (csi === undefined) throw new VolumeSetupError('CSI drivers are not served');
+  if (csi === undefined) throw new VolumeSetupError('this agent does not support CSI drivers');
   const object = await csi.driverObject(volume.driver);
   const publishing: Publishing = {
     volume,
@@ -114,7 +116,7 @@ async function setUpVolume(volume: CsiVolume, request: SourceRequest): Promise<R
 async function setUp(spec: CsiFields, request: SourceRequest): Promise<ReadyVolume> {
   if (!('volumeHandle' in spec)) {
     if (request.services.csi?.gates.has('CSIInlineVolume') === false) {
-      throw new VolumeSetupError('csi volumes of pods themselves are switched off (CSIInlineVolume)');
+      throw new VolumeSetupError('inline csi volumes are disabled (CSIInlineVolume)');
     }
     return setUpVolume(ephemeralVolume(spec, request), request);
   }
@@ -122,7 +124,8 @@ async function setUp(spec: CsiFields, request: SourceRequest): Promise<ReadyVolu
   return setUpVolume(persistentVolume(spec, spec.volumeHandle, request), request);
 }
 
-/** A source that is a CSI volume where the gates leave it to its CSI driver. Source: document 3, 4.4. */
+/** Wraps a source that is handled by its CSI driver if the feature gates say so. Source: CSI migration,
+ *  document 3 §4.4. */
 export function migratable(plugin: SourcePlugin): SourcePlugin {
   return {
     ...plugin,
@@ -156,8 +159,8 @@ export const csi: SourcePlugin = defineSource(
     block: true,
     mountOptions: true,
     notes: [
-      'Drivers register with a socket in `<root-dir>/plugins_registry`.',
-      'Standalone, the driver’s CSIDriver object stands beside the pods; a driver that wants its volumes attached needs an API server.',
+      'Drivers register through a socket in `<root-dir>/plugins_registry`.',
+      'On a standalone node, put the CSIDriver object beside the pod manifests. A driver that requires attachment needs an API server.',
     ],
   },
   setUp,

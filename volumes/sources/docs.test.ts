@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import facts from '#api/schema/data/api-types/core-v1.json' with { type: 'json' };
-import { debianPackage, whatBrings } from '../programs/packages.ts';
+import type { SourcePlugin } from '../contract/source.ts';
+import { debianPackage, packageOf } from '../programs/packages.ts';
 import { allSources, renderVolumesPage } from './docs.ts';
-import type { SourcePlugin } from './source.ts';
 import { PERSISTENT_SOURCES, POD_SOURCES } from './table.ts';
 
 const fieldsOf = (type: 'VolumeSource' | 'PersistentVolumeSource'): readonly string[] =>
@@ -19,7 +19,7 @@ describe('the table of sources', () => {
   });
 
   test.each(allSources().map((plugin) => [plugin.name, plugin] as const))(
-    'says where %s stands',
+    'lists where %s may be used',
     (name, { about }) => {
       const inPods = namesOf(POD_SOURCES).includes(name);
       const inVolumes = namesOf(PERSISTENT_SOURCES).includes(name);
@@ -29,10 +29,11 @@ describe('the table of sources', () => {
     },
   );
 
-  test('knows who brings every program', () => {
+  test('contains the package of every program', () => {
     const programs = allSources().flatMap(({ about }) => about.programs ?? []);
     const unknown = programs.filter(
-      (program) => debianPackage(program) === undefined && whatBrings(program) === 'what brings it',
+      (program) =>
+        debianPackage(program) === undefined && packageOf(program) === 'the package that provides it',
     );
     expect(unknown).toEqual([]);
   });
@@ -49,7 +50,7 @@ describe('renderVolumesPage', () => {
     }
   });
 
-  test('keeps every row of the table in one line with all its cells', () => {
+  test('has every row of the table on one line with all its cells', () => {
     const rows = page.split('\n').filter((line) => line.startsWith('| '));
     expect(rows).toHaveLength(allSources().length + 2);
     for (const line of rows) expect(line.match(/(?<!\\)\|/g)).toHaveLength(7);

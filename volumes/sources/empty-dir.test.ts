@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
+import type { Container, Pod } from '#api/gen/core-v1.ts';
 import { hugePageSize, memorySize, parseSizeLimit } from './empty-dir.ts';
 
 const podOf = (
@@ -20,7 +20,7 @@ describe('parseSizeLimit', () => {
     ['1Mi', 2 ** 20],
     ['1500m', 2],
   ])('reads %s as %s', (text, bytes) => expect(parseSizeLimit(text)).toBe(bytes));
-  test.each(['lots', '-1'])('refuses %s', (text) => {
+  test.each(['lots', '-1'])('rejects %s', (text) => {
     expect(() => parseSizeLimit(text)).toThrow('sizeLimit');
   });
 });
@@ -36,7 +36,7 @@ describe('memorySize', () => {
     ['not a sum that one container has no part in', podOf([memory('100'), {}]), undefined, 1000, 1000],
     ['the smallest of all', podOf([memory('100')]), 200, 1000, 100],
     [
-      'the containers and what their sandbox takes',
+      'the containers and the pod overhead',
       { spec: { ...podOf([memory('100')]).spec, overhead: memory('20') } } as Pod,
       undefined,
       1000,
@@ -57,10 +57,10 @@ describe('hugePageSize', () => {
   ])('%s', (medium, pod, bytes) => expect(hugePageSize(pod, medium)).toBe(bytes));
   test.each([
     ['HugePages', podOf([pages('2Mi', '1Gi')]), 'uses several page sizes'],
-    ['HugePages', podOf([{}]), 'needs a container that asks for hugepages-<size>'],
-    ['HugePages-1Gi', podOf([pages('2Mi')]), 'needs a container that asks for hugepages-1Gi'],
+    ['HugePages', podOf([{}]), 'needs a container that requests hugepages-<size>'],
+    ['HugePages-1Gi', podOf([pages('2Mi')]), 'needs a container that requests hugepages-1Gi'],
     ['HugePages-x', podOf([pages('x')]), 'has no readable page size'],
-  ])('refuses %s', (medium, pod, message) => {
+  ])('rejects %s', (medium, pod, message) => {
     expect(() => hugePageSize(pod, medium)).toThrow(message);
   });
 });

@@ -1,14 +1,15 @@
-/** emptyDir: a directory that lives as long as the pod, on disk, in memory, or in huge pages.
- *  Spec: document 3, 2.3. */
+/** emptyDir: a directory with the lifetime of the pod, on disk, in memory, or in huge pages.
+ *  Source: volume sources, document 3 §2.3. */
 import { chmod, chown, mkdir, rename, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import type { Container, EmptyDirVolumeSource, Pod } from '#api/gen/core-v1.ts';
+import { errorCode } from '#api/kit/errno.ts';
 import { value } from '#api/meta/quantity.ts';
-import type { Container, EmptyDirVolumeSource, Pod } from '#api/schema/gen/core-v1.ts';
-import { holdDir } from '../held-dir.ts';
-import { groupMode } from '../ownership.ts';
-import { removeTree } from '../remove-tree.ts';
-import { errorCode, VolumeSetupError } from '../setup-error.ts';
-import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from './source.ts';
+import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from '../contract/source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { holdDir } from '../files/held-dir.ts';
+import { groupMode } from '../files/ownership.ts';
+import { removeTree } from '../files/remove-tree.ts';
 
 const MEMORY = 'Memory';
 const HUGE_PAGES = 'HugePages';
@@ -30,8 +31,8 @@ export function parseSizeLimit(sizeLimit: string | undefined): number | undefine
   throw new VolumeSetupError(`sizeLimit is negative: ${JSON.stringify(sizeLimit)}`);
 }
 
-/** Most bytes of a memory volume: the smallest of its limit, the pod's memory limit with its overhead if every
- *  container has one, and the node's memory. Undefined where none is known. */
+/** Returns the size limit of a memory volume in bytes: the smallest of its own limit, the pod's memory
+ *  limit with its overhead if every container has one, and the node's memory. Undefined if none is known. */
 export function memorySize(
   pod: Pod,
   sizeLimit: number | undefined,
@@ -51,8 +52,8 @@ export function memorySize(
   return known.length === 0 ? undefined : Math.min(...known.map((bytes) => bytes ?? 0));
 }
 
-/** The page size in bytes that `HugePages` or `HugePages-<size>` means for this pod.
- *  @throws VolumeSetupError when the pod's containers don't ask for it, or for several */
+/** Returns the page size in bytes of `HugePages` or `HugePages-<size>` for this pod.
+ *  @throws VolumeSetupError when the pod's containers do not request it, or request several */
 export function hugePageSize(pod: Pod, medium: string): number {
   const sizes = new Set<string>();
   for (const container of containersOf(pod)) {
@@ -66,13 +67,13 @@ export function hugePageSize(pod: Pod, medium: string): number {
   const asked = medium === HUGE_PAGES ? undefined : medium.slice(HUGE_PAGES.length + 1);
   if (asked === undefined && sizes.size > 1) {
     throw new VolumeSetupError(
-      'medium HugePages needs a size, as in HugePages-2Mi: the pod uses several page sizes',
+      'medium HugePages needs a size, as in HugePages-2Mi, because the pod uses several page sizes',
     );
   }
   const size = asked ?? [...sizes][0];
   if (size === undefined || !sizes.has(size)) {
     throw new VolumeSetupError(
-      `medium ${medium} needs a container that asks for ${HUGE_PAGES_RESOURCE}${asked ?? '<size>'}`,
+      `medium ${medium} needs a container that requests ${HUGE_PAGES_RESOURCE}${asked ?? '<size>'}`,
     );
   }
   try {
@@ -82,8 +83,8 @@ export function hugePageSize(pod: Pod, medium: string): number {
   }
 }
 
-/** Mode of the root directory: everyone may write, as containers run as anyone. One in memory has the sticky bit, as file
- *  systems in memory have it by themselves. Source: upstream 1.24. */
+/** Mode of the root directory: everyone may write, since containers run as any user. One in memory has the
+ *  sticky bit, which memory file systems have by default. Source: upstream 1.24. */
 function rootMode(request: SourceRequest, medium: string): number {
   const mode = medium === MEMORY ? 0o1777 : 0o777;
   return request.fsGroup === undefined ? mode : groupMode(mode, true, false);
@@ -98,21 +99,21 @@ async function exists(dir: string): Promise<boolean> {
   }
 }
 
-/** Makes the directory under another name and renames it when it is right, so that one that exists is complete
- *  and what the pod did to its permissions since then stays. */
+/** Creates the directory under a temporary name and renames it when it is complete, so that an existing
+ *  one is always complete and keeps the permissions that the pod has set since. */
 async function makeOnDisk(request: SourceRequest, dir: string): Promise<void> {
   const { countFolder } = request.services.emptyDirs ?? {};
   const path = join(dirname(dir), `.${basename(dir)}.new`);
-  const made = await mkdir(path, { recursive: true, mode: 0o750 });
-  // Where the folder around it was made just now too, nothing can be there.
-  const isFirst = made !== undefined && made.length < path.length;
+  const created = await mkdir(path, { recursive: true, mode: 0o750 });
+  // If its parent was just created too, nothing can exist there.
+  const isFirst = created !== undefined && created.length < path.length;
   if (!isFirst && (await exists(dir))) await rmdir(path);
-  else await finish(request, path, dir, made === undefined);
-  // Before anything is in it; and again after a restart, which only takes note of it.
+  else await finish(request, path, dir, created === undefined);
+  // Before anything is in it; and again after a restart, which only records it.
   await countFolder?.(dir);
 }
 
-/** @param isLeft the new one is of an agent that ended in between */
+/** @param isLeft the temporary directory was left by an agent that was interrupted */
 async function finish(request: SourceRequest, path: string, dir: string, isLeft: boolean): Promise<void> {
   if (isLeft) {
     await using parent = await holdDir(dirname(path));
@@ -164,6 +165,6 @@ async function setUp(spec: EmptyDirVolumeSource, request: SourceRequest): Promis
 
 export const emptyDir: SourcePlugin = defineSource(
   'emptyDir',
-  { summary: 'A directory of its own for the pod, on disk, in memory or in huge pages.', use: 'pod' },
+  { summary: 'An initially empty directory for the pod, on disk, in memory or in huge pages.', use: 'pod' },
   setUp,
 );

@@ -1,9 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
-import { createVolumeManager } from '../manager.ts';
-import { createTestHost, type TestHost, testPod } from '../test-host.ts';
+import type { OwnerReference } from '#api/gen/meta-v1.ts';
+import { createTestHost, type TestHost, testPod } from '../manage/host.fixture.ts';
+import { createVolumeManager } from '../manage/manager.ts';
 
 const never = new AbortController().signal;
 const pod = testPod('uid-1', [{ name: 'data', ephemeral: { volumeClaimTemplate: { spec: {} } } }]);

@@ -1,12 +1,13 @@
-/** ephemeral: a claim made for the pod from its own template, named after pod and volume, and gone with the pod. Others
- *  make it; here it is only used, if it is the pod's own. Spec: document 3, 2.3. */
-import type { PersistentVolumeClaim, Pod } from '#api/schema/gen/core-v1.ts';
-import { VolumeSetupError } from '../setup-error.ts';
+/** ephemeral: a claim created for the pod from its own template, named after pod and volume, and deleted
+ *  with the pod. A controller creates it; this source uses it only if the pod owns it. Source: volume
+ *  sources, document 3 §2.3. */
+import type { PersistentVolumeClaim, Pod } from '#api/gen/core-v1.ts';
+import { defineSource, type SourcePlugin } from '../contract/source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import { setUpClaim } from './persistent-volume-claim.ts';
-import { defineSource, type SourcePlugin } from './source.ts';
 
 /** Source: upstream's `VolumeIsForPod`, release 1.24.
- *  @throws VolumeSetupError for a claim that somebody else made, which the pod must not get at by its name */
+ *  @throws VolumeSetupError for a claim that the pod does not own, which it must not reach by its name */
 function checkOwner(pod: Pod, { metadata }: PersistentVolumeClaim): void {
   const { uid, name, namespace = 'default' } = pod.metadata ?? {};
   const owners = metadata?.ownerReferences ?? [];
@@ -16,18 +17,18 @@ function checkOwner(pod: Pod, { metadata }: PersistentVolumeClaim): void {
   );
 }
 
-/** @param plugins the sources that a PersistentVolume may have */
+/** @param plugins sources of PersistentVolumes */
 export function createEphemeral(plugins: readonly SourcePlugin[]): SourcePlugin {
   return defineSource(
     'ephemeral',
     {
-      summary: 'A PersistentVolume for the pod alone, through a claim that is made from a template.',
+      summary: 'A PersistentVolume for one pod, through a claim created from a template.',
       use: 'pod',
       block: true,
       mountOptions: true,
       notes: [
-        'A claim of the name `<pod>-<volume>` that is not the pod’s own blocks the pod.',
-        'Without an API server the agent takes a PersistentVolume of the manifests that nobody has and gives it back when the pod is gone; its content stays as it is.',
+        'An existing claim `<pod>-<volume>` that the pod does not own blocks the pod.',
+        'Without an API server the agent binds an unused PersistentVolume of the manifests and releases it when the pod is gone. Its content is retained.',
       ],
     },
     (_, request) => {

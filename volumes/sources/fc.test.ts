@@ -1,8 +1,8 @@
 import { mkdir, rm, symlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { FCVolumeSource } from '#api/schema/gen/core-v1.ts';
-import { createTestDevices, never, type TestDevices } from '../devices/test-devices.ts';
+import type { FCVolumeSource } from '#api/gen/core-v1.ts';
+import { createTestDevices, never, type TestDevices } from '../devices/devices.fixture.ts';
 import { fcPlugin } from './fc.ts';
 
 const WWN = '500a0982991b8dc5';
@@ -12,7 +12,7 @@ const byPorts: FCVolumeSource = { targetWWNs: [WWN, OTHER], lun: 2 };
 
 interface World extends AsyncDisposable {
   readonly devices: TestDevices;
-  /** A disk that the kernel finds when it looks: host, channel, target and unit. */
+  /** A disk that the kernel finds during a scan: host, channel, target and LUN. */
   readonly hidden: Map<string, string>;
 }
 
@@ -87,13 +87,13 @@ describe('identify', () => {
     [{ targetWWNs: ['0x12'], lun: 0 }, 'fc.targetWWNs[0] "0x12": must be a world wide name'],
     [{ ...byPorts, lun: -1 }, 'fc.lun -1: must be a number'],
     [{ wwids: ['../x'] }, 'fc.wwids[0] "../x": must be a world wide identifier'],
-  ])('refuses %j', (spec, message) => {
+  ])('rejects %j', (spec, message) => {
     expect(() => fcPlugin.identify(spec, 'd.example')).toThrow(message);
   });
 });
 
 describe('attach', () => {
-  test('looks for the one unit behind its ports, and takes every path away again', async () => {
+  test('scans for the one LUN behind its ports, and removes every path again', async () => {
     await using world = await createWorld();
     world.hidden.set('1:0:0:2', 'sda').set('2:0:5:2', 'sdb').set('2:0:6:2', 'sdc').set('1:0:0:3', 'sdd');
     expect(await attach(world, byPorts)).toBe(world.devices.path('dev/sda'));
@@ -111,7 +111,7 @@ describe('attach', () => {
     ]);
   });
 
-  test('the map over the paths is the device, and goes first', async () => {
+  test('the multipath device is used, and removed first', async () => {
     await using world = await createWorld();
     world.hidden.set('1:0:0:2', 'sda').set('2:0:5:2', 'sdb');
     await attach(world, byPorts);
@@ -119,11 +119,11 @@ describe('attach', () => {
     await world.devices.write('sys/block/dm-0/dm/uuid', `mpath-${WWID}\n`);
     await world.devices.write('sys/block/dm-0/dm/name', 'mpathb\n');
     expect(await attach(world, byPorts)).toBe(world.devices.path('dev/dm-0'));
-    await expect(detach(world)).rejects.toThrow("disk sda can't be removed: dm-0 is made of it");
+    await expect(detach(world)).rejects.toThrow('disk sda cannot be removed: dm-0 is built on it');
     expect(world.devices.ran.at(-1)).toBe('multipath -f mpathb');
   });
 
-  test('finds a disk by its identifier, wherever it shows up', async () => {
+  test('finds a disk by its identifier, wherever it appears', async () => {
     await using world = await createWorld();
     world.hidden.set('2:0:6:9', 'sdx');
     expect(await attach(world, { wwids: ['3600508b400105e2 none', WWID] })).toBe(
@@ -149,10 +149,10 @@ describe('attach', () => {
     expect(world.devices.ran.at(-1)).toBe(`tee ${world.devices.path('sys/block/sdq/device/delete')}`);
   });
 
-  test('tells which disk it does not reach', async () => {
+  test('reports the unreachable disk', async () => {
     await using world = await createWorld();
     await expect(attach(world, byPorts)).rejects.toThrow(
-      `no Fibre Channel disk LUN 2 of ${WWN}, ${OTHER} is reached by this node`,
+      `this node reaches no Fibre Channel disk LUN 2 of ${WWN}, ${OTHER}`,
     );
   });
 });

@@ -1,19 +1,21 @@
-/** fc: a disk behind Fibre Channel, by ports and unit or by its world wide identifier. Spec: document 3, 2.3. */
+/** fc: a disk behind Fibre Channel, by ports and LUN or by its world wide identifier. Source: volume
+ *  sources, document 3 §2.3. */
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { FCVolumeSource } from '#api/gen/core-v1.ts';
+import { unlessCode } from '#api/kit/errno.ts';
 import { attachableVolumeName } from '#api/meta/volume-names.ts';
-import type { FCVolumeSource } from '#api/schema/gen/core-v1.ts';
-import type { DevicePlugin, DeviceServices } from '../devices/contract.ts';
+import type { DevicePlugin, DeviceServices } from '../contract/devices.ts';
+import type { SourcePlugin } from '../contract/source.ts';
+import type { UndoState } from '../contract/staging.ts';
 import { defineDeviceSource } from '../devices/define-source.ts';
 import { disksByWwid, fcDisks, fcLinks, fcTargets } from '../devices/fibre-channel.ts';
 import { badField, checkFsType, checkLun } from '../devices/fields.ts';
 import { deviceOfPaths, removeDisks } from '../devices/scsi.ts';
 import { scanAllHosts, scanUnit } from '../devices/scsi-hosts.ts';
-import { unlessCode, VolumeSetupError } from '../setup-error.ts';
-import type { UndoState } from '../staging/contract.ts';
-import type { SourcePlugin } from './source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 
-/** Which disk: by one of the two ways. */
+/** Identity of the disk, in one of the two forms. */
 type Disk =
   | { readonly kind: 'ports'; readonly ports: ReadonlySet<string>; readonly lun: number }
   | { readonly kind: 'wwids'; readonly wwids: readonly string[] };
@@ -28,7 +30,7 @@ function parseDisk({ targetWWNs = [], lun, wwids = [] }: FCVolumeSource): Disk {
     throw badField('fc.wwids', wwids, 'must not be set together with fc.targetWWNs');
   }
   if (wwids.length > 0) {
-    // As udev writes them.
+    // In udev's spelling.
     const named = wwids.map((wwid) => wwid.replaceAll(' ', '_'));
     const wrong = named.findIndex((wwid) => !WWID.test(wwid));
     if (wrong >= 0) throw badField(`fc.wwids[${wrong}]`, wwids[wrong], WWID_FORM);
@@ -37,7 +39,7 @@ function parseDisk({ targetWWNs = [], lun, wwids = [] }: FCVolumeSource): Disk {
   if (targetWWNs.length === 0) {
     throw new VolumeSetupError('fc.targetWWNs: Required value: with fc.lun, or else fc.wwids');
   }
-  if (lun === undefined) throw new VolumeSetupError('fc.lun: Required value: fc.targetWWNs needs it');
+  if (lun === undefined) throw new VolumeSetupError('fc.lun: Required value: required with fc.targetWWNs');
   const ports = targetWWNs.map((name, index) => {
     const port = WWN.exec(name)?.[1];
     if (port === undefined) throw badField(`fc.targetWWNs[${index}]`, name, WWN_FORM);
@@ -58,13 +60,13 @@ function diskOf({ ports = '', lun = '', wwids = '' }: UndoState): Disk | undefin
 
 type Undo = Pick<DeviceServices, 'run' | 'paths'>;
 
-/** Links to the disk that are there. */
+/** Existing links to the disk. */
 const linksOf = async ({ paths }: Undo, disk: Disk): Promise<readonly string[]> =>
   disk.kind === 'ports'
     ? fcLinks(paths, disk.ports, disk.lun)
     : disk.wwids.map((wwid) => join(paths.dev, 'disk', 'by-id', `scsi-${wwid}`));
 
-/** Every path to the disk, by its name in `/sys/block`. */
+/** Returns every path to the disk by its name in `/sys/block`. */
 async function pathsTo({ paths }: Undo, disk: Disk): Promise<readonly string[]> {
   if (disk.kind === 'wwids') return disksByWwid(paths.sys, disk.wwids);
   return fcDisks(paths.sys, await fcTargets(paths.sys, disk.ports), disk.lun);
@@ -76,7 +78,7 @@ async function scan(services: Undo, disk: Disk, signal: AbortSignal): Promise<vo
   await Promise.all(targets.map((target) => scanUnit(services, target, disk.lun, signal)));
 }
 
-/** Waits for the disk by whatever leads to it. */
+/** Waits for the disk under any of its names. */
 async function find(services: DeviceServices, disk: Disk, signal: AbortSignal): Promise<readonly string[]> {
   const names = await pathsTo(services, disk);
   const { dev } = services.paths;
@@ -87,10 +89,10 @@ async function find(services: DeviceServices, disk: Disk, signal: AbortSignal): 
   if (links.length > 0) return [await services.waitForDevice(links, signal)];
   const what =
     disk.kind === 'ports' ? `LUN ${disk.lun} of ${[...disk.ports].join(', ')}` : disk.wwids.join(', ');
-  throw new VolumeSetupError(`no Fibre Channel disk ${what} is reached by this node`);
+  throw new VolumeSetupError(`this node reaches no Fibre Channel disk ${what}`);
 }
 
-/** Names in `/sys/block` of what the links lead to; a map counts as its paths. */
+/** Returns the names in `/sys/block` behind the links; a multipath device counts as its paths. */
 async function linked(services: Undo, disk: Disk): Promise<readonly string[]> {
   const names = new Set<string>();
   for (const link of await linksOf(services, disk)) {
@@ -111,8 +113,8 @@ export const fcPlugin: DevicePlugin<'fc'> = {
     mountOptions: true,
     programs: ['tee', 'blockdev'],
     notes: [
-      'With multipath on the node, the map over the paths is used, which the program multipath takes away again.',
-      'The kernel looks for the one unit only, where it tells which ports it reaches.',
+      'If the node has multipath, the agent uses the multipath device and removes it afterwards with `multipath`.',
+      'If the kernel reports which ports it reaches, the agent scans only for this one LUN.',
     ],
   },
   dirName: 'fc',
@@ -131,7 +133,7 @@ export const fcPlugin: DevicePlugin<'fc'> = {
   async attach(spec, services, save, signal) {
     const disk = parseDisk(spec);
     await save(stateOf(disk));
-    // What is there already need not be looked for.
+    // No scan is needed for an existing disk.
     if ((await pathsTo(services, disk)).length === 0) await scan(services, disk, signal);
     const disks = await find(services, disk, signal);
     return deviceOfPaths(services, disks, disks.length > 1, signal);

@@ -1,24 +1,24 @@
-/** That `used` in `field-uses.ts` is so: each such field is set to something else, and what is asked of the API server, told
- *  to programs, remembered and made ready is then another, or it is refused. Fields whose effect needs a device, a server
- *  or a driver are listed with the test that has one. */
+/** Verifies the value `used` in `field-uses.ts`: each such field is changed, and then the API requests,
+ *  program arguments, records and mounts differ, or the value is rejected. Fields whose effect needs a
+ *  device, a server or a driver are listed with the test that has one. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
+import type { SourceFields, SourceServices } from '../contract/source.ts';
 import { createFlexDrivers } from '../flex/drivers.ts';
-import { createTestRequest, testSecret } from '../network/test-request.ts';
+import { createTestRequest, testSecret } from '../network/request.fixture.ts';
 import { FIELD_USES } from './field-uses.ts';
-import type { SourceFields, SourceServices } from './source.ts';
+import { testSpecs } from './specs.fixture.ts';
 import { PERSISTENT_SOURCES, POD_SOURCES } from './table.ts';
-import { testSpecs } from './test-specs.ts';
 
-/** Fields of which nothing is to be seen without a device, or a service that answers: by the tests that have one. */
+/** Fields whose effect needs a device or a service: the tests that have one. */
 const SHOWN_BY: Readonly<Record<string, string>> = {
   'awsElasticBlockStore.readOnly': 'cloud-disks.test.ts',
   'azureDisk.readOnly': 'cloud-disks.test.ts',
   'azureFile.readOnly': 'azure-file.test.ts',
   'cinder.readOnly': 'cloud-disks.test.ts',
-  'configMap.optional': '../manager.node.test.ts',
+  'configMap.optional': '../manage/manager.node.test.ts',
   'fc.readOnly': 'fc.test.ts',
   'gcePersistentDisk.readOnly': 'cloud-disks.node.test.ts',
   'iscsi.readOnly': 'iscsi.test.ts',
@@ -32,7 +32,7 @@ const SHOWN_BY: Readonly<Record<string, string>> = {
   'scaleIO.readOnly': 'scale-io.test.ts',
   'scaleIO.sslEnabled': 'scale-io.test.ts',
   'scaleIO.storagePool': 'scale-io.test.ts',
-  'secret.optional': '../manager.node.test.ts',
+  'secret.optional': '../manage/manager.node.test.ts',
   'storageos.fsType': 'storageos.test.ts',
   'storageos.readOnly': 'storageos.test.ts',
 };
@@ -47,7 +47,7 @@ const ROWS = Object.entries(FIELD_USES).flatMap(([source, uses]) =>
     : [],
 );
 
-/** Other values than the one that is there: good ones and bad ones. */
+/** Returns other values than the current one: valid and invalid ones. */
 function otherThan(value: unknown): readonly unknown[] {
   if (typeof value === 'boolean') return [!value];
   if (typeof value === 'number') return [value + 1, -7, 100_000];
@@ -60,7 +60,7 @@ function otherThan(value: unknown): readonly unknown[] {
   return [true, '10.9.9.9', 'other', '-o\n', 7, -7, ['other'], { name: 'other' }];
 }
 
-/** All that is to be seen of a volume that is made ready, or of the attempt. */
+/** Returns all observable effects of setting up a volume, or of the attempt. */
 async function traceOf(source: string, change: Readonly<Record<string, unknown>>): Promise<string> {
   await using t = await createTestRequest(({ program, args }) =>
     program.endsWith('/files')
@@ -108,7 +108,7 @@ async function traceOf(source: string, change: Readonly<Record<string, unknown>>
     ({ hostPath, readOnly }) => ({ hostPath, readOnly }),
     (thrown: unknown) => String(thrown),
   );
-  // What waits for a device says for which one.
+  // The timeout error names the awaited device.
   const timer = setInterval(() => void clock.advance(31_000), 5);
   const over = await outcome.finally(() => clearInterval(timer));
   const seen = {

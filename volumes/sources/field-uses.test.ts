@@ -14,7 +14,7 @@ const TYPES: Readonly<Record<string, { readonly fields: readonly Field[] }>> = f
 const fieldsOf = (type: string): readonly Field[] =>
   (TYPES[type]?.fields ?? []).flatMap((field) => (field.inline === true ? fieldsOf(field.type) : [field]));
 
-/** Each field of each source, whether of a pod's volume or of a PersistentVolume. */
+/** Each field of each source, in pods or PersistentVolumes. */
 const SOURCES = new Map<string, ReadonlySet<string>>();
 for (const source of [...fieldsOf('VolumeSource'), ...fieldsOf('PersistentVolumeSource')]) {
   const names = fieldsOf(source.type).map(({ json }) => json);
@@ -22,10 +22,10 @@ for (const source of [...fieldsOf('VolumeSource'), ...fieldsOf('PersistentVolume
 }
 
 const HERE = import.meta.dirname;
-/** Files that every source has, which name fields of all of them. */
+/** Files shared by all sources, which name fields of all of them. */
 const SHARED = /\/(?:source|types|field-uses)\.ts$/;
 
-/** The text of the source's own file and of what it imports in this room. */
+/** Returns the text of the source's own file and of its imports in this top-level folder. */
 function textOf(path: string, seen: Set<string>): string {
   if (seen.has(path) || SHARED.test(path)) return '';
   seen.add(path);
@@ -40,12 +40,12 @@ const fileOf = (source: string): string =>
     `${source.replaceAll(/(?<=[a-z])[A-Z]+/g, (word) => `-${word.toLowerCase()}`).toLowerCase()}.ts`,
   );
 
-describe('what becomes of the fields of sources', () => {
-  test('is said of every source and of no other', () => {
+describe('uses of the fields of sources', () => {
+  test('are listed for every source and for no other', () => {
     expect(Object.keys(FIELD_USES).toSorted()).toEqual([...SOURCES.keys()].toSorted());
   });
 
-  test.each(Object.entries(FIELD_USES))('is said of every field of %s, and is so', (source, uses) => {
+  test.each(Object.entries(FIELD_USES))('is listed for every field of %s, and is correct', (source, uses) => {
     expect(Object.keys(uses).toSorted()).toEqual([...(SOURCES.get(source) ?? [])].toSorted());
     const text = textOf(fileOf(source), new Set());
     const ignored = Object.entries(uses)

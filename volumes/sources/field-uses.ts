@@ -1,8 +1,8 @@
-/** What becomes of each field of each source on the node. A field that isn't here is none of the API.
- *  Spec: document 3, 2.3 and 2.5. */
-import type { SourceFields } from './source.ts';
+/** Use of each field of each source on the node. A field that is missing here is not part of the API.
+ *  Source: volume sources, document 3 §2.3 and §2.5. */
+import type { SourceFields } from '../contract/source.ts';
 
-/** `used`: it does something, or is refused where it can't. Otherwise why the node has no part in it. */
+/** `used`: it has an effect, or is rejected. Otherwise the reason why the node ignores it. */
 export type FieldUse = 'used' | { readonly elsewhere: string };
 
 const elsewhere = (why: string): FieldUse => ({ elsewhere: why });
@@ -17,10 +17,10 @@ export const FIELD_USES: { readonly [K in keyof SourceFields]-?: Readonly<Record
   azureDisk: {
     diskName: 'used',
     diskURI: 'used',
-    cachingMode: elsewhere('checked; for whoever attaches the disk'),
+    cachingMode: elsewhere('checked; for the attacher'),
     fsType: 'used',
     readOnly: 'used',
-    kind: elsewhere('checked; for whoever attaches the disk'),
+    kind: elsewhere('checked; for the attacher'),
   },
   azureFile: {
     secretName: 'used',
@@ -69,7 +69,7 @@ export const FIELD_USES: { readonly [K in keyof SourceFields]-?: Readonly<Record
   },
   ephemeral: {
     volumeClaimTemplate: elsewhere(
-      'the claim is made of it beside the API server, or by the agent that has none',
+      'the claim is created from it beside the API server, or by an agent without one',
     ),
   },
   fc: {
@@ -196,7 +196,7 @@ export const FIELD_USES: { readonly [K in keyof SourceFields]-?: Readonly<Record
   vsphereVolume: {
     volumePath: 'used',
     fsType: 'used',
-    storagePolicyName: elsewhere('checked; for whoever makes and attaches the disk'),
-    storagePolicyID: elsewhere('checked; for whoever makes and attaches the disk'),
+    storagePolicyName: elsewhere('checked; for the provisioner and the attacher'),
+    storagePolicyID: elsewhere('checked; for the provisioner and the attacher'),
   },
 };

@@ -1,19 +1,20 @@
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { FlexVolumeSource, Pod } from '#api/schema/gen/core-v1.ts';
-import type { ExpansionReports } from '../expansion/contract.ts';
+import type { FlexVolumeSource, Pod } from '#api/gen/core-v1.ts';
+import type { ExpansionReports } from '../contract/expansion.ts';
+import { type FlexDrivers } from '../contract/flex.ts';
+import type { VolumeManager } from '../contract/volume-manager.ts';
 import { createExpander } from '../expansion/expander.ts';
-import { createFlexDrivers, type FlexDrivers, listFlexDrivers } from '../flex/drivers.ts';
-import { createVolumeManager } from '../manager.ts';
+import { createFlexDrivers, listFlexDrivers } from '../flex/drivers.ts';
+import { createTestHost, type TestHost, testPod } from '../manage/host.fixture.ts';
+import { createVolumeManager } from '../manage/manager.ts';
 import { createRunProgram } from '../programs/run-program.ts';
-import { createTestHost, type TestHost, testPod } from '../test-host.ts';
-import type { VolumeManager } from '../types.ts';
 
 const never = new AbortController().signal;
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** Nobody is told of growth. */
+/** Discards expansion reports. */
 const REPORTS: ExpansionReports = {
   begun: () => Promise.resolve(),
   finished: () => Promise.resolve(),
@@ -23,9 +24,9 @@ const REPORTS: ExpansionReports = {
 
 interface World extends TestHost {
   readonly manager: () => VolumeManager;
-  /** Puts a driver into the plugin directory: branches of `case "$call"`. */
+  /** Installs a driver in the plugin directory: branches of `case "$call"`. */
   readonly install: (name: string, branches: string) => Promise<void>;
-  /** Calls so far, with their arguments; paths of the test are shortened. */
+  /** Calls so far with their arguments; paths of the test are shortened. */
   readonly calls: () => Promise<readonly string[]>;
   readonly plugins: string;
   readonly drivers: FlexDrivers;
@@ -63,7 +64,7 @@ ${branches}
 *) no;;
 esac
 `;
-      // As packages do it: nobody sees a half-written driver.
+      // Installed atomically, as packages do: a half-written driver is never visible.
       await writeFile(join(dir, `.${program}`), script);
       await chmod(join(dir, `.${program}`), 0o755);
       await rename(join(dir, `.${program}`), join(dir, program));
@@ -84,7 +85,7 @@ const flex = (driver: string, more: Partial<FlexVolumeSource> = {}, pod: Partial
   testPod('uid-1', [{ name: 'v', flexVolume: { driver, ...more } }], pod);
 
 describe('a driver that mounts for each pod', () => {
-  test('is told of pod, volume and secret, and undoes its mount', async () => {
+  test('gets pod, volume and secret, and undoes its mount', async () => {
     await using world = await createWorld();
     await world.install('acme/files', FILES);
     world.secrets.set('default/s', { type: 'acme/files', data: { key: base64('hush') } });
@@ -114,7 +115,7 @@ describe('a driver that mounts for each pod', () => {
       [`${world.host.vocabulary.domain}/secret/key`]: base64('hush'),
       share: 'a',
     });
-    // Again, by an agent that was started anew: nothing is mounted twice.
+    // A restarted agent mounts nothing twice.
     await world.manager().mountPod(pod, never);
     expect((await world.mounts()).length).toBe(1);
     await world.manager().unmountPod('uid-1');
@@ -124,7 +125,7 @@ describe('a driver that mounts for each pod', () => {
     expect(await readdir(join(world.rootDir, 'pods'))).toEqual([]);
   });
 
-  test('is found when it comes while the agent runs, and asked again when it was replaced', async () => {
+  test('is found when it is added at run time, and initialized again when it was replaced', async () => {
     await using world = await createWorld();
     const manager = world.manager();
     const path = join(world.plugins, 'acme~files/files');
@@ -149,7 +150,7 @@ describe('a driver that mounts for each pod', () => {
     expect(await world.mounts()).toEqual([]);
   });
 
-  test('is told of when it comes, changes and goes', async () => {
+  test('is reported when it is added, changed and removed', async () => {
     await using world = await createWorld();
     const { drivers } = world;
     const changed = (): Promise<void> =>
@@ -175,7 +176,7 @@ describe('a driver that mounts for each pod', () => {
     await expect(drivers.find('acme/files', never)).rejects.toThrow('does not exist');
   });
 
-  test('that fails is told of, without the secret that it repeats', async () => {
+  test('that fails is reported, without the secret that it prints', async () => {
     await using world = await createWorld();
     world.secrets.set('default/s', { type: 'acme/files', data: { key: base64('hush') } });
     await world.install(
@@ -191,7 +192,7 @@ describe('a driver that mounts for each pod', () => {
     expect(await readdir(join(world.rootDir, 'pods'))).toEqual([]);
   });
 
-  test('gets no secret of another type', async () => {
+  test('does not get a secret of another type', async () => {
     await using world = await createWorld();
     await world.install('acme/files', FILES);
     world.secrets.set('default/s', { data: { key: base64('hush') } });
@@ -201,7 +202,7 @@ describe('a driver that mounts for each pod', () => {
     expect((await world.calls()).join()).not.toContain(base64('hush'));
   });
 
-  test('that is gone leaves a pod that can’t be taken down until it is back', async () => {
+  test('that is missing delays the teardown of its pod until it is back', async () => {
     await using world = await createWorld();
     await world.install('acme/files', FILES);
     const manager = world.manager();
@@ -225,7 +226,7 @@ unmountdevice) umount "$1" && ok; fail "not mounted";;
 detach) rm $base/attached && ok; fail "not attached";;`;
 
 describe('a driver that attaches', () => {
-  test('attaches and mounts once for the node, and undoes it with the last pod', async () => {
+  test('attaches and mounts once per node, and undoes it with the last pod', async () => {
     await using world = await createWorld();
     await world.install('acme/disk', DISK);
     const volumes = [{ name: 'v', flexVolume: { driver: 'acme/disk' } }];
@@ -236,7 +237,8 @@ describe('a driver that attaches', () => {
     const before = await world.calls();
     const words = (lines: readonly string[]): readonly string[] =>
       lines.map((line) => line.split(' ')[0] ?? '').filter((call) => call !== 'getvolumename');
-    // The second pod finds it attached; the driver is asked for a mount of pods only once, as it has none.
+    // The second pod finds it attached; the driver is asked for pod mounts only once, since it does not
+    // support them.
     expect(words(before)).toEqual(['init', 'attach', 'waitforattach', 'mountdevice', 'mount', 'isattached']);
     const json = `{"${world.host.vocabulary.domain}/fsType":"","${world.host.vocabulary.domain}/pvOrVolumeName":"v","${world.host.vocabulary.domain}/readwrite":"rw"}`;
     expect(before.find((line) => line.startsWith('attach '))).toBe(`attach ${json} node-1`);
@@ -246,7 +248,7 @@ describe('a driver that attaches', () => {
     );
     await manager.unmountPod('uid-1');
     expect(await readdir(world.base)).toContain('attached');
-    // Another process has only what is on the disk.
+    // Another process knows only what is on disk.
     await world.manager().unmountPod('uid-2');
     expect(await world.mounts()).toEqual([]);
     expect((await world.calls()).slice(-3).map((line) => line.split(' ')[0])).toEqual([
@@ -258,7 +260,7 @@ describe('a driver that attaches', () => {
     expect(await readdir(world.base)).not.toContain('attached');
   });
 
-  test('lets a volume of a claim grow, and its file system', async () => {
+  test('expands a volume of a claim, and its file system', async () => {
     await using world = await createWorld();
     await world.install('acme/disk', `${DISK}\nexpandvolume) ok;;\nexpandfs) ok;;`);
     world.claims.set('default/c', {
@@ -296,7 +298,7 @@ describe('a driver that attaches', () => {
     expect(await world.mounts()).toEqual([]);
   });
 
-  test('without any mount is refused', async () => {
+  test('without any mount call is rejected', async () => {
     await using world = await createWorld();
     await world.install('acme/disk', 'init) ok;;');
     const manager = world.manager();

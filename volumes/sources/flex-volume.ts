@@ -1,19 +1,10 @@
-/** flexVolume: a program on the node that somebody else wrote does the mounting.
- *  Spec: document 3, 2.3 and 2.5; upstream's flexvolume plugin, release 1.24. */
+/** flexVolume: mounts by a vendor's driver program on the node.
+ *  Source: volume sources, document 3 §2.3 and §2.5; upstream's flexvolume plugin, release 1.24. */
 import type { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir } from 'node:fs/promises';
-import { formatAndMount } from '../devices/format-and-mount.ts';
-import type { FlexDriver, FlexDrivers } from '../flex/drivers.ts';
-import { createFlexExpand } from '../flex/expand.ts';
-import { isMountPoint } from '../flex/mount-point.ts';
-import { type FlexVolume, formatOptions } from '../flex/options.ts';
-import { detachFlex, stageFlex, unlessNotSupported, unmountFlexDevice } from '../flex/stage.ts';
-import { holdDir } from '../held-dir.ts';
-import { setOwnership } from '../ownership.ts';
-import { errorCode, VolumeSetupError } from '../setup-error.ts';
-import type { PublishRecord, StageFolder } from '../staging/contract.ts';
-import { secretData } from './content.ts';
+import { errorCode } from '#api/kit/errno.ts';
+import type { FlexDriver, FlexDrivers } from '../contract/flex.ts';
 import {
   defineSource,
   type ReadyVolume,
@@ -21,7 +12,17 @@ import {
   type SourcePlugin,
   type SourceRequest,
   type UndoServices,
-} from './source.ts';
+} from '../contract/source.ts';
+import type { PublishRecord, StageFolder } from '../contract/staging.ts';
+import { formatAndMount } from '../devices/format-and-mount.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { holdDir } from '../files/held-dir.ts';
+import { setOwnership } from '../files/ownership.ts';
+import { createFlexExpand } from '../flex/expand.ts';
+import { isMountPoint } from '../flex/mount-point.ts';
+import { type FlexVolume, formatOptions } from '../flex/options.ts';
+import { detachFlex, stageFlex, unlessNotSupported, unmountFlexDevice } from '../flex/stage.ts';
+import { secretData } from '../objects/object-data.ts';
 
 type FlexSpec = NonNullable<SourceFields['flexVolume']>;
 
@@ -30,7 +31,7 @@ function driversOf({ flexDrivers }: Pick<UndoServices, 'flexDrivers'>): FlexDriv
   throw new VolumeSetupError('flexVolume: this agent has no plugin directory');
 }
 
-/** Source: upstream's `GetSecretForPV`, which wants the driver's name as the type. */
+/** Source: upstream's `GetSecretForPV`, which requires the driver's name as the type. */
 async function readSecret(spec: FlexSpec, request: SourceRequest): Promise<ReadonlyMap<string, Buffer>> {
   const { secretRef, driver } = spec;
   if (secretRef === undefined) return new Map();
@@ -49,7 +50,7 @@ async function readSecret(spec: FlexSpec, request: SourceRequest): Promise<Reado
 function volumeOf(spec: FlexSpec, { readOnly, persistentVolume, volumeName }: SourceRequest): FlexVolume {
   return {
     fsType: spec.fsType ?? '',
-    // Through a PersistentVolume the claim's use says it; the volume's own word counts as well.
+    // For a PersistentVolume, the claim's use sets it; the volume's own field counts as well.
     readOnly: readOnly || spec.readOnly === true,
     name: persistentVolume?.metadata?.name ?? volumeName,
     options: spec.options ?? {},
@@ -57,13 +58,13 @@ function volumeOf(spec: FlexSpec, { readOnly, persistentVolume, volumeName }: So
 }
 
 interface Names {
-  /** By which the driver knows the volume. */
+  /** The driver's name of the volume. */
   readonly volumeName: string;
   readonly uniqueName: string;
 }
 
-/** The driver's own name for the volume, or that of the PersistentVolume. Pods that have a volume of their own with
- *  the same name mean the same volume only if all its options are the same. */
+/** Returns the driver's own name of the volume, or that of the PersistentVolume. Inline volumes of the
+ *  same name are the same volume only if all their options are equal. */
 async function namesOf(
   driver: FlexDriver,
   volume: FlexVolume,
@@ -71,10 +72,10 @@ async function namesOf(
   request: SourceRequest,
 ): Promise<Names> {
   const prefix = `${request.services.domain}/flexvolume-${driver.name}`;
-  const answer = await unlessNotSupported(
+  const response = await unlessNotSupported(
     driver.call('getvolumename', [options], { signal: request.signal }),
   );
-  const named = answer?.volumeName ?? '';
+  const named = response?.volumeName ?? '';
   if (named !== '') return { volumeName: named, uniqueName: `${prefix}/${named}` };
   const { name } = volume;
   if (request.persistentVolume !== undefined) return { volumeName: name, uniqueName: `${prefix}/${name}` };
@@ -84,7 +85,7 @@ async function namesOf(
 
 interface Staged {
   readonly folder: StageFolder;
-  /** The volume as JSON, without anything of the pod. */
+  /** The volume as JSON, without pod data. */
   readonly options: string;
 }
 
@@ -155,7 +156,7 @@ async function setUp(spec: FlexSpec, request: SourceRequest): Promise<ReadyVolum
   };
 }
 
-/** Whether there is nothing that a driver could have made. */
+/** Reports whether there is nothing that a driver could have created. */
 async function isNothing(services: UndoServices, dir: string): Promise<boolean> {
   if (await isMountPoint(services.mounter, dir)) return false;
   try {
@@ -173,7 +174,7 @@ async function tearDown(
   signal: AbortSignal,
 ): Promise<void> {
   const { driver: name = '' } = state;
-  // Before the mount, or after its undoing.
+  // Before the mount, or after it was undone.
   if (name === '' || (await isNothing(services, dir))) return;
   const driver = await driversOf(services).find(name, signal);
   await unlessNotSupported(driver.call('unmount', [dir], { signal }));
@@ -182,14 +183,14 @@ async function tearDown(
 export const flexVolume: SourcePlugin = defineSource(
   'flexVolume',
   {
-    summary: 'What a driver program in the plugin directory (`--volume-plugin-dir`) mounts.',
+    summary: 'A volume mounted by a driver program in the plugin directory (`--volume-plugin-dir`).',
     use: 'both',
     notes: [
-      'Drivers get the secret in their arguments, as upstream’s protocol has it: every user of the node can see it while the driver runs.',
-      'A driver that attaches is told to attach and detach by the node’s agent itself, never by a controller.',
-      'A volume that grows is grown by the driver on the node, by `expandvolume` and `expandfs`; only a driver that attaches is asked.',
-      'Drivers are killed after 2 min, and after 10 min in `waitforattach`; upstream waits for ever.',
-      'What the agent says of pod and volume can’t be overruled by options of the same key.',
+      'Drivers receive the secret in their arguments, as upstream’s protocol requires: every user of the node can see it while the driver runs.',
+      'The agent calls `attach` and `detach` itself; no controller does.',
+      'The driver expands volumes on the node (`expandvolume`, `expandfs`); only drivers that attach are asked to.',
+      'Drivers are killed after 2 min, or after 10 min in `waitforattach`; upstream waits indefinitely.',
+      'Options cannot override the keys that the agent sets for pod and volume.',
     ],
   },
   setUp,

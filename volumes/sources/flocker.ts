@@ -1,14 +1,15 @@
-/** flocker: a dataset that the node's Flocker agent mounts. Its control service moves it to this node.
- *  Spec: document 3, 2.3. Source: upstream's flocker plugin, release 1.24. */
+/** flocker: a dataset mounted by the node's Flocker agent. Its control service moves it to this node.
+ *  Source: volume sources, document 3 §2.3; upstream's flocker plugin, release 1.24. */
 import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
+import type { FlockerVolumeSource } from '#api/gen/core-v1.ts';
 import { type Clock, sleep } from '#api/kit/clock.ts';
-import type { FlockerVolumeSource } from '#api/schema/gen/core-v1.ts';
-import { bindMount } from '../bind.ts';
+import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from '../contract/source.ts';
 import { badField, checkName } from '../devices/fields.ts';
-import { setOwnership } from '../ownership.ts';
-import { VolumeSetupError } from '../setup-error.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { setOwnership } from '../files/ownership.ts';
+import { bindMount } from '../mount/bind.ts';
 import {
   elementsOf,
   type JsonRequest,
@@ -16,21 +17,20 @@ import {
   requestJson,
   textOf,
 } from '../storage-services/json-client.ts';
-import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from './source.ts';
 
 export interface FlockerOptions {
-  /** The agent's environment, in which upstream's variables tell of the control service. */
+  /** The agent's environment, which contains upstream's variables for the control service. */
   readonly env: () => Readonly<Record<string, string | undefined>>;
-  /** Where the node's Flocker agent mounts datasets. */
+  /** Directory in which the node's Flocker agent mounts datasets. */
   readonly mounts: string;
 }
 
-/** Asks the control service. @throws VolumeSetupError */
+/** Sends a request to the control service. @throws VolumeSetupError */
 export type Ask = (method: JsonRequest['method'], path: string, body?: unknown) => Promise<unknown>;
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** @throws VolumeSetupError naming field, value and what is right */
+/** @throws VolumeSetupError with field, value and expectation */
 export function checkFlocker({ datasetName = '', datasetUUID = '' }: FlockerVolumeSource): void {
   if (datasetName !== '' && datasetUUID !== '') {
     throw badField('flocker.datasetUUID', datasetUUID, 'must not be set together with flocker.datasetName');
@@ -42,7 +42,7 @@ export function checkFlocker({ datasetName = '', datasetUUID = '' }: FlockerVolu
   else if (!UUID.test(datasetUUID)) throw badField('flocker.datasetUUID', datasetUUID, 'must be a UUID');
 }
 
-/** The control service knows the agent by a certificate, and is known by the cluster's. */
+/** Mutual TLS: the agent has a client certificate, and the service a certificate of the cluster. */
 async function createAsk({ env }: FlockerOptions, signal: AbortSignal): Promise<Ask> {
   const set = new Map(Object.entries(env()));
   const setting = (name: string, otherwise: string): string => {
@@ -56,23 +56,24 @@ async function createAsk({ env }: FlockerOptions, signal: AbortSignal): Promise<
       throw new VolumeSetupError(`flocker: ${setting(name, path)} could not be read`, { cause });
     }
   };
-  // One after the other, so that of several that are missing the same one is told each time.
+  // Sequentially, so that the same missing file is reported each time.
   const ca = await file('CA_FILE', '/etc/flocker/cluster.crt');
   const key = await file('CLIENT_KEY_FILE', '/etc/flocker/apiuser.key');
   const cert = await file('CLIENT_CERT_FILE', '/etc/flocker/apiuser.crt');
   const base = `https://${setting('HOST', 'localhost')}:${setting('PORT', '4523')}/v1`;
   return async (method, path, body) => {
     const url = new URL(`${base}${path}`);
-    // Such certificates name the service, not its host; that the cluster's authority signed it is what counts.
+    // Such certificates name the service, not its host; the signature of the cluster's authority is
+    // sufficient.
     const tls = { ca, key, cert, checkServerIdentity: () => undefined };
-    const answer = await requestJson({ method, url, tls, ...(body === undefined ? {} : { body }) }, signal);
-    if (answer.status === 200) return answer.body;
-    const said = textOf(answer.body, 'description') ?? 'no reason given';
-    throw new VolumeSetupError(`flocker control service ${url.host}: ${answer.status}, ${said}`);
+    const response = await requestJson({ method, url, tls, ...(body === undefined ? {} : { body }) }, signal);
+    if (response.status === 200) return response.body;
+    const reason = textOf(response.body, 'description') ?? 'no reason given';
+    throw new VolumeSetupError(`flocker control service ${url.host}: ${response.status}, ${reason}`);
   };
 }
 
-/** Identifier of the dataset. @throws VolumeSetupError where the service has none */
+/** Returns the identifier of the dataset. @throws VolumeSetupError if it does not exist */
 async function findDataset(
   ask: Ask,
   { datasetName = '', datasetUUID = '' }: FlockerVolumeSource,
@@ -82,10 +83,10 @@ async function findDataset(
   const found = all.find((dataset) => textOf(memberOf(dataset, 'metadata'), 'name') === datasetName);
   const id = textOf(found, 'dataset_id') ?? '';
   if (UUID.test(id)) return id;
-  throw new VolumeSetupError(`flocker.datasetName ${JSON.stringify(datasetName)}: there is no such dataset`);
+  throw new VolumeSetupError(`flocker.datasetName ${JSON.stringify(datasetName)}: dataset not found`);
 }
 
-/** What the service calls this node, which it knows by one of its addresses. */
+/** Returns the service's identifier of this node, found by its addresses. */
 async function findNode(ask: Ask): Promise<string> {
   const own = new Set(
     Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address)),
@@ -94,13 +95,13 @@ async function findNode(ask: Ask): Promise<string> {
   const node = nodes.find((one) => own.has(textOf(one, 'host') ?? ''));
   const id = textOf(node, 'uuid');
   if (id === undefined)
-    throw new VolumeSetupError('the flocker control service knows no node with an address of this one');
+    throw new VolumeSetupError('the flocker control service has no node with an address of this machine');
   return id;
 }
 
-/** The service tells of nothing by itself: it is asked as often, and as long, as upstream does. */
-const LOOK_EVERY_MS = 5_000;
-const LONGEST_MOVE_MS = 120_000;
+/** The service does not push changes: it is polled with upstream's interval and timeout. */
+const POLL_INTERVAL_MS = 5_000;
+const MOVE_TIMEOUT_MS = 120_000;
 
 async function moveHere(ask: Ask, id: string, clock: Clock, signal: AbortSignal): Promise<void> {
   const primary = await findNode(ask);
@@ -110,17 +111,17 @@ async function moveHere(ask: Ask, id: string, clock: Clock, signal: AbortSignal)
   };
   if (await isHere()) return;
   await ask('POST', `/configuration/datasets/${id}`, { primary });
-  const until = clock.monotonic() + LONGEST_MOVE_MS;
+  const until = clock.monotonic() + MOVE_TIMEOUT_MS;
   while (clock.monotonic() < until) {
-    await sleep(clock, LOOK_EVERY_MS, signal);
+    await sleep(clock, POLL_INTERVAL_MS, signal);
     if (await isHere()) return;
   }
-  throw new VolumeSetupError(`dataset ${id} did not come to this node within ${LONGEST_MOVE_MS / 1000} s`);
+  throw new VolumeSetupError(`dataset ${id} did not move to this node within ${MOVE_TIMEOUT_MS / 1000} s`);
 }
 
-/** Makes this node the dataset's primary, and waits until it is.
+/** Makes this node the dataset's primary, and waits for completion.
  *  @returns the dataset's identifier @throws VolumeSetupError */
-export async function bringDataset(
+export async function moveDataset(
   ask: Ask,
   spec: FlockerVolumeSource,
   clock: Clock,
@@ -131,14 +132,14 @@ export async function bringDataset(
   return id;
 }
 
-/** @param options another environment and folder in tests */
+/** @param options another environment and directory in tests */
 export function createFlocker(options: FlockerOptions): SourcePlugin {
   async function setUp(spec: FlockerVolumeSource, request: SourceRequest): Promise<ReadyVolume> {
     checkFlocker(spec);
     const { readOnly, fsGroup, signal } = request;
     const ask = await createAsk(options, signal);
     const { mounter, clock } = request.services;
-    const id = await bringDataset(ask, spec, clock, signal);
+    const id = await moveDataset(ask, spec, clock, signal);
     const dir = request.dir('flocker');
     const source = join(options.mounts, id);
     if (fsGroup !== undefined && !readOnly) {
@@ -154,8 +155,8 @@ export function createFlocker(options: FlockerOptions): SourcePlugin {
       summary: 'A dataset of a Flocker cluster.',
       use: 'both',
       notes: [
-        'The environment of the agent tells of the control service: FLOCKER_CONTROL_SERVICE_HOST, _PORT, _CA_FILE, _CLIENT_KEY_FILE and _CLIENT_CERT_FILE.',
-        'The dataset has to be there; its primary becomes this node, whose Flocker agent mounts it in /flocker.',
+        'The agent finds the control service through its environment: FLOCKER_CONTROL_SERVICE_HOST, _PORT, _CA_FILE, _CLIENT_KEY_FILE and _CLIENT_CERT_FILE.',
+        'The dataset must exist. The agent makes this node its primary, and the node’s Flocker agent mounts it in /flocker.',
       ],
     },
     setUp,

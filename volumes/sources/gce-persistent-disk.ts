@@ -1,9 +1,10 @@
-/** gcePersistentDisk: a disk of Google's cloud. Spec: document 3, 2.3. */
+/** gcePersistentDisk: a disk of Google's cloud. Source: volume sources, document 3 §2.3. */
+
+import type { DevicePlugin } from '../contract/devices.ts';
+import type { SourcePlugin } from '../contract/source.ts';
 import { byId, waitForDisk } from '../devices/attached-disk.ts';
-import type { DevicePlugin } from '../devices/contract.ts';
 import { defineDeviceSource } from '../devices/define-source.ts';
 import { checkFsType, checkName, checkPartition } from '../devices/fields.ts';
-import type { SourcePlugin } from './source.ts';
 
 const NAME = 'the name of a disk';
 
@@ -14,7 +15,7 @@ export const gcePlugin: DevicePlugin<'gcePersistentDisk'> = {
     use: 'both',
     block: true,
     mountOptions: true,
-    notes: ['The disk is found by the names that udev gives it; the agent itself attaches nothing.'],
+    notes: ['The disk is found by its udev names. The agent does not attach it.'],
   },
   dirName: 'gce-pd',
   attachedByOthers: true,

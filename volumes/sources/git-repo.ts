@@ -1,40 +1,42 @@
-/** gitRepo (deprecated): a clone of a repository, made once for the pod. git runs as nobody, in a folder of its own that
- *  only shows the volume, with limits; what it leaves becomes root's before a pod sees it. Spec: document 3, 2.3. */
+/** gitRepo (deprecated): a clone of a repository, created once for the pod. git runs as user nobody, in a
+ *  separate directory that only exposes the volume, with limits; root takes over its files before a pod
+ *  sees them. Source: volume sources, document 3 §2.3. */
 import { chmod, chown, lstat, mkdir, mkdtemp, rename, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { GitRepoVolumeSource } from '#api/schema/gen/core-v1.ts';
-import { adoptTree } from '../git/adopt-tree.ts';
-import { withinSize } from '../git/bound-size.ts';
-import { type ClonePlan, cloneCommands, cloneEnvironment, planClone } from '../git/clone-plan.ts';
-import { holdDir, holdPath } from '../held-dir.ts';
-import { detachAt } from '../network/mount-state.ts';
-import { groupMode, setOwnership } from '../ownership.ts';
-import { failText, MissingProgramError } from '../programs/errors.ts';
-import { removeTree } from '../remove-tree.ts';
-import { errorCode, unlessCode, VolumeSetupError } from '../setup-error.ts';
-import { MS_BIND, MS_NODEV, MS_NOEXEC, MS_NOSUID, MS_REMOUNT } from '../syscalls.ts';
+import type { GitRepoVolumeSource } from '#api/gen/core-v1.ts';
+import { errorCode, unlessCode } from '#api/kit/errno.ts';
 import {
   defineSource,
   type ReadyVolume,
   type SourcePlugin,
   type SourceRequest,
   type UndoServices,
-} from './source.ts';
+} from '../contract/source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { holdDir, holdPath } from '../files/held-dir.ts';
+import { groupMode, setOwnership } from '../files/ownership.ts';
+import { removeTree } from '../files/remove-tree.ts';
+import { MS_BIND, MS_NODEV, MS_NOEXEC, MS_NOSUID, MS_REMOUNT } from '../files/syscalls.ts';
+import { adoptTree } from '../git/adopt-tree.ts';
+import { withinSize } from '../git/bound-size.ts';
+import { type ClonePlan, cloneCommands, cloneEnvironment, planClone } from '../git/clone-plan.ts';
+import { detachAt } from '../network/mount-state.ts';
+import { failText, MissingProgramError } from '../programs/errors.ts';
 
 export interface GitLimits {
-  /** Of one file. */
+  /** Limit of one file. */
   readonly fileBytes: number;
-  /** Of everything. */
+  /** Limit of the whole clone. */
   readonly totalBytes: number;
   /** Address space of one process. */
   readonly memoryBytes: number;
   readonly openFiles: number;
-  /** Of one command. */
+  /** Timeout of one command. */
   readonly timeoutMs: number;
 }
 
 export interface GitRepoOptions {
-  /** Where the folder stands in which git sees the volume; everybody may pass through it. */
+  /** Parent of the directory in which git sees the volume; world-searchable. */
   readonly workFolder: string;
   readonly limits: GitLimits;
 }
@@ -53,7 +55,7 @@ const DEFAULTS: GitRepoOptions = {
 const NOBODY = 65_534;
 const WORK = 'nodeagent-git-';
 
-/** git as nobody, who can't become anybody else, with limits. */
+/** git as user nobody, without a way to gain privileges, and with limits. */
 function lockedDown(limits: GitLimits, command: readonly string[]): readonly string[] {
   return [
     `--fsize=${limits.fileBytes}`,
@@ -87,13 +89,13 @@ async function runGit(
     const missing = /failed to execute (setpriv|git)\b/.exec(result.stderr)?.[1];
     if (result.code === 127 && missing !== undefined) throw new MissingProgramError(missing);
     if (result.code !== 0) {
-      const said = { ...result, stderr: result.stderr.replaceAll(root, '') };
-      throw new VolumeSetupError(`${plan.url} could not be cloned: ${failText('git', said)}`);
+      const redacted = { ...result, stderr: result.stderr.replaceAll(root, '') };
+      throw new VolumeSetupError(`failed to clone ${plan.url}: ${failText('git', redacted)}`);
     }
   }
 }
 
-/** The volume, as git sees it: no programs, devices or set-user-ID files work there. */
+/** Mounts the volume for git without programs, devices and set-user-ID. */
 async function showAt(work: string, path: string, { mounter }: UndoServices): Promise<void> {
   await using held = await holdPath(work);
   await mounter.bind(held, path);
@@ -137,7 +139,7 @@ async function exists(dir: string): Promise<boolean> {
   }
 }
 
-/** The root is like that of an emptyDir: containers run as anyone. */
+/** The root is like that of an emptyDir: containers run as any user. */
 async function finish(work: string, request: SourceRequest): Promise<void> {
   const { syscalls } = request.services.mounter;
   const { fsGroup, signal } = request;
@@ -148,7 +150,7 @@ async function finish(work: string, request: SourceRequest): Promise<void> {
   await chmod(work, groupMode(0o777, true, false));
 }
 
-/** What an earlier attempt left is thrown away; a directory that is there is complete. */
+/** Leftovers of an earlier attempt are removed; an existing directory is complete. */
 async function cloneOnce(
   options: GitRepoOptions,
   plan: ClonePlan,
@@ -184,7 +186,7 @@ async function setUp(
   return { hostPath: dir, readOnly: false, seLinuxRelabel: true, changes: false };
 }
 
-/** What a process that was killed left of the folder in which git saw the volume. */
+/** Removes what a killed process left of the directory in which git saw the volume. */
 async function tearDown(workFolder: string, path: string, services: UndoServices): Promise<void> {
   if (path.startsWith(join(workFolder, WORK))) await hide(path, services);
 }
@@ -193,14 +195,14 @@ export function createGitRepo(options: GitRepoOptions = DEFAULTS): SourcePlugin 
   return defineSource(
     'gitRepo',
     {
-      summary: 'A clone of a repository, made when the pod starts. Deprecated.',
+      summary: 'A clone of a Git repository, created when the pod starts. Deprecated.',
       use: 'pod',
       programs: ['git', 'setpriv', 'prlimit'],
       notes: [
-        'Repositories are reached by http, https, ssh and git; ssh knows the hosts of the node and no keys.',
-        'git runs as nobody, without hooks, filters and submodules; links of the repository become files.',
-        'A clone of more than 16 GiB, or with a file of more than 4 GiB, is refused.',
-        'A password in the address is sent to its server, and stands in no file of the volume.',
+        'Repositories are reached over http, https, ssh and git; ssh uses the known hosts of the node and no keys.',
+        'git runs as user nobody, without hooks, filters and submodules; symbolic links in the repository become files.',
+        'A clone of more than 16 GiB, or with a file of more than 4 GiB, is rejected.',
+        'A password in the URL is sent to its server and appears in no file of the volume.',
       ],
     },
     (spec, request) => setUp(options, spec, request),

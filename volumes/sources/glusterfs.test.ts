@@ -1,17 +1,17 @@
 import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import type { Endpoints, GlusterfsPersistentVolumeSource } from '#api/schema/gen/core-v1.ts';
+import type { Endpoints, GlusterfsPersistentVolumeSource } from '#api/gen/core-v1.ts';
+import type { SourcePlugin, SourceRequest } from '../contract/source.ts';
 import {
   type Behaviour,
   createTestRequest,
   optionsOf,
   type ProgramCall,
   type TestRequest,
-} from '../network/test-request.ts';
+} from '../network/request.fixture.ts';
 import { MissingProgramError } from '../programs/errors.ts';
 import { createGlusterfs, glusterAddresses, glusterMounts, lastLogError } from './glusterfs.ts';
-import type { SourcePlugin, SourceRequest } from './source.ts';
 
 const SPEC = { endpoints: 'gluster', path: 'vol1' };
 const NO_CALL: ProgramCall = { program: '', args: [] };
@@ -58,14 +58,14 @@ describe('glusterfs', () => {
     expect(optionsOf(requested.calls[0] ?? NO_CALL)).toContain('ro');
   });
 
-  it('leaves to the PersistentVolume how the client logs', async () => {
+  it('does not override the log options of the PersistentVolume', async () => {
     await using requested = await served(undefined, '10.0.0.1', '10.0.0.2');
     const mountOptions = ['log-file=/l', 'log-level=INFO', 'backup-volfile-servers=b'];
     await requested.setUp(requested.plugin, { glusterfs: SPEC }, { mountOptions });
     expect(optionsOf(requested.calls[0] ?? NO_CALL)).toEqual(mountOptions);
   });
 
-  it('finds the Endpoints object in the namespace of the pod, or the one that the volume names', async () => {
+  it('finds the Endpoints object in the namespace of the pod, or that of the volume', async () => {
     await using requested = await served();
     requested.endpoints.set('storage/gluster', endpointsOf('10.9.9.9'));
     const elsewhere = { ...SPEC, endpointsNamespace: 'storage' };
@@ -78,7 +78,7 @@ describe('glusterfs', () => {
     );
   });
 
-  it('tells the last error of the client’s log, and only one of this attempt', async () => {
+  it('reports the last error in the client’s log, and only of this attempt', async () => {
     const line = (text: string): string =>
       `[2026-01-01 00:00:00.0] E [MSGID: 1] [a.c:1:f] 0-glusterfs: ${text}\n`;
     await using requested = await served(async () => {
@@ -101,7 +101,7 @@ describe('glusterfs', () => {
     expect(requested.calls.map(({ args }) => args[0])).toEqual(['[fd00::1]:vol1', '[fd00::2]:vol1']);
   });
 
-  it('asks no second server without a helper', async () => {
+  it('tries no second server without a helper', async () => {
     await using requested = await served(
       ({ program }) => {
         throw new MissingProgramError(program);
@@ -114,7 +114,7 @@ describe('glusterfs', () => {
   });
 
   it.each(['', '/', '..', 'vol/../..', '-o', 'vol/a --log-file=/etc/x', 'vol/*', 'vol/$(id)', 'vol\n'])(
-    'refuses path %j',
+    'rejects path %j',
     async (path) => {
       await using requested = await served();
       await expect(requested.setUp(requested.plugin, { glusterfs: { ...SPEC, path } })).rejects.toThrow(
@@ -132,7 +132,7 @@ it.each(['vol1', '/vol1', 'vol-1/a/b.c', '/vol1/a/'])('takes path %j', async (pa
 });
 
 describe('glusterAddresses', () => {
-  it('needs one', () => {
+  it('requires an address', () => {
     expect(() => glusterAddresses({ subsets: [{ notReadyAddresses: [{ ip: '10.0.0.1' }] }] }, 'E')).toThrow(
       'E has no addresses',
     );

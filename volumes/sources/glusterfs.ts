@@ -1,9 +1,12 @@
-/** glusterfs: a volume of Gluster servers that an Endpoints object names, mounted by FUSE into the pod's own folder.
- *  Spec: document 3, 2.3 and 2.5. */
+/** glusterfs: a volume of Gluster servers named by an Endpoints object, mounted by FUSE into the pod's own
+ *  directory.
+ *  Source: volume sources, document 3 §2.3 and §2.5. */
 import { open } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
-import type { Endpoints, GlusterfsPersistentVolumeSource } from '#api/schema/gen/core-v1.ts';
+import type { Endpoints, GlusterfsPersistentVolumeSource } from '#api/gen/core-v1.ts';
+import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from '../contract/source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import {
   MountHelperError,
   mountForPod,
@@ -13,10 +16,8 @@ import {
 import { hasOption, joinMountOptions } from '../network/mount-options.ts';
 import { formatServer } from '../network/server-address.ts';
 import { tidy } from '../programs/errors.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from './source.ts';
 
-/** Where Gluster keeps its logs, and rotates them. */
+/** Log directory of Gluster, which rotates its logs. */
 const LOG_FOLDER = '/var/log/glusterfs';
 const LOG_TAIL_BYTES = 4096;
 
@@ -26,16 +27,16 @@ export interface GlusterMount {
   readonly options: readonly string[];
 }
 
-/** The addresses of every subset, once each.
- *  @throws VolumeSetupError when there is none */
+/** Returns the unique addresses of every subset.
+ *  @throws VolumeSetupError when there are none */
 export function glusterAddresses(endpoints: Endpoints, what: string): readonly string[] {
   const all = (endpoints.subsets ?? []).flatMap(({ addresses = [] }) => addresses.map(({ ip }) => ip));
   if (all.length === 0) throw new VolumeSetupError(`${what} has no addresses`);
   return [...new Set(all)];
 }
 
-/** Ways to mount, to be tried in this order: the helper takes further servers by itself, but none with an IPv6 address.
- *  Pure. */
+/** Returns mounts to try in this order: the helper itself tries further servers, but none with an IPv6
+ *  address. Pure. */
 export function glusterMounts(
   addresses: readonly string[],
   path: string,
@@ -55,12 +56,12 @@ export function glusterMounts(
   ];
 }
 
-/** The helper is a shell script that splits at blanks: nothing but plain names gets through.
+/** The helper is a shell script that splits at spaces: only plain names are accepted.
  *  @throws VolumeSetupError */
 function checkPath(path: string): string {
   if (/^\/?\w[\w.-]*(?:\/[\w.@+=:-]+)*\/?$/.test(path) && !path.split('/').includes('..')) return path;
   throw new VolumeSetupError(
-    `glusterfs.path ${JSON.stringify(path)} must be the name of a volume, or a folder in it without blanks and ".."`,
+    `glusterfs.path ${JSON.stringify(path)} must be the name of a volume, or a directory in it, without spaces and ".."`,
   );
 }
 
@@ -72,7 +73,7 @@ async function readTail(path: string, from: number): Promise<string> {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(LOG_TAIL_BYTES), 0, LOG_TAIL_BYTES, start);
     return buffer.toString('utf8', 0, bytesRead);
   } catch {
-    // Only the reason is lost; the failure itself is known.
+    // Only the reason is lost; the failure itself is reported.
     return '';
   }
 }
@@ -86,7 +87,7 @@ async function sizeOf(path: string): Promise<number> {
   }
 }
 
-/** The last error of the client's log, for a helper that only says that there is a log. */
+/** Returns the last error in the client's log, since the helper only refers to the log. */
 export function lastLogError(tail: string): string {
   const lines = tail.split('\n').filter((line) => / [EC] \[/.test(line));
   return tidy(lines.at(-1) ?? '').slice(0, 300);
@@ -121,9 +122,9 @@ async function mountOne(
       failure = thrown;
     }
   }
-  const said = lastLogError(await readTail(logFile, begin));
-  const message = failure?.message ?? 'there is no address';
-  throw new MountHelperError(said === '' ? message : `${message}; the client's log: ${said}`);
+  const lastError = lastLogError(await readTail(logFile, begin));
+  const message = failure?.message ?? 'no address';
+  throw new MountHelperError(lastError === '' ? message : `${message}; the client's log: ${lastError}`);
 }
 
 async function setUp(
@@ -147,7 +148,7 @@ async function setUp(
   return { hostPath: dir, readOnly, seLinuxRelabel: false, changes: false };
 }
 
-/** @param logFolder where the client's log is written and read */
+/** @param logFolder directory of the client's logs */
 export function createGlusterfs(logFolder: string = LOG_FOLDER): SourcePlugin {
   return defineSource(
     'glusterfs',
@@ -158,8 +159,8 @@ export function createGlusterfs(logFolder: string = LOG_FOLDER): SourcePlugin {
       programs: ['mount.glusterfs'],
       fileSystems: ['fuse'],
       notes: [
-        'The Endpoints object stands in the namespace of the pod, unless a PersistentVolume names another.',
-        'The servers decide who owns the files: fsGroup is not applied.',
+        'The Endpoints object is in the namespace of the pod, unless a PersistentVolume names another.',
+        'The servers decide the ownership of files: fsGroup is not applied.',
       ],
     },
     (spec, request) => setUp(logFolder, spec, request),

@@ -1,14 +1,15 @@
-/** hostPath: a path of the node itself. It is checked, and created where its type says so, and never removed.
- *  Spec: document 3, 2.3; links are followed. */
+/** hostPath: a path of the node. It is checked, created if its type says so, and never removed.
+ *  Source: volume sources, document 3 §2.3; links are followed. */
 
 import type { Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
+import type { HostPathVolumeSource } from '#api/gen/core-v1.ts';
+import { errorCode, unlessCode } from '#api/kit/errno.ts';
 import { makeOpenFolder } from '#api/kit/open-folder.ts';
-import type { HostPathVolumeSource } from '#api/schema/gen/core-v1.ts';
-import { CREATE_NEW } from '../ownership.ts';
-import { errorCode, unlessCode, VolumeSetupError } from '../setup-error.ts';
-import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from './source.ts';
+import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from '../contract/source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { CREATE_NEW } from '../files/ownership.ts';
 
 type HostPathType = NonNullable<HostPathVolumeSource['type']>;
 
@@ -18,7 +19,7 @@ interface Expectation {
   readonly create?: (path: string) => Promise<unknown>;
 }
 
-/** Its directory has to exist; only the file is made. */
+/** Creates only the file; its directory must exist. */
 async function makeFile(path: string): Promise<void> {
   await unlessCode(['EEXIST'], async () => {
     await using file = await open(path, CREATE_NEW, 0o644);
@@ -45,8 +46,12 @@ async function statOrUndefined(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** @throws VolumeSetupError when what is at `path` isn't of the type */
-export async function checkHostPath(path: string, type: HostPathType): Promise<void> {
+/** The message starts as upstream's does: users and tests search events for it. */
+const failedCheck = (why: string): VolumeSetupError =>
+  new VolumeSetupError(`hostPath type check failed: ${why}`);
+
+/** @throws VolumeSetupError when the object at `path` does not have the type */
+async function checkHostPath(path: string, type: HostPathType): Promise<void> {
   if (!isAbsolute(path) || path.includes('\0')) {
     throw new VolumeSetupError(`hostPath ${JSON.stringify(path)} is not an absolute path`);
   }
@@ -65,10 +70,8 @@ export async function checkHostPath(path: string, type: HostPathType): Promise<v
     await expectation.create(path);
     stats = await statOrUndefined(path);
   }
-  if (stats === undefined) throw new VolumeSetupError(`hostPath ${path} does not exist (type ${type})`);
-  if (!expectation.matches(stats)) {
-    throw new VolumeSetupError(`hostPath ${path} is not ${expectation.noun} (type ${type})`);
-  }
+  if (stats === undefined) throw failedCheck(`${path} does not exist (type ${type})`);
+  if (!expectation.matches(stats)) throw failedCheck(`${path} is not ${expectation.noun} (type ${type})`);
 }
 
 async function setUp(spec: HostPathVolumeSource, request: SourceRequest): Promise<ReadyVolume> {

@@ -1,14 +1,14 @@
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { assert, integer, ipV6, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ISCSIPersistentVolumeSource } from '#api/schema/gen/core-v1.ts';
-import type { DevicePlugin } from '../devices/contract.ts';
+import type { ISCSIPersistentVolumeSource } from '#api/gen/core-v1.ts';
+import type { DevicePlugin } from '../contract/devices.ts';
+import { createTestDevices, never, secretOf, type TestDevices } from '../devices/devices.fixture.ts';
 import { readKernelFolder } from '../devices/kernel-files.ts';
-import { createTestDevices, never, secretOf, type TestDevices } from '../devices/test-devices.ts';
+import { createTestInitiator } from '../iscsi/initiator.fixture.ts';
+import type { TestPortal } from '../iscsi/kernel.fixture.ts';
 import { editRecord, parseRecord } from '../iscsi/records.ts';
 import { formatPortal, parsePortal } from '../iscsi/target.ts';
-import { createTestInitiator } from '../iscsi/test-initiator.ts';
-import type { TestPortal } from '../iscsi/test-kernel.ts';
 import { createIscsi } from './iscsi.ts';
 
 const IQN = 'iqn.2001-04.com.example:disk';
@@ -57,7 +57,7 @@ async function createWorld(portals: Readonly<Record<string, TestPortal>>): Promi
 describe('identify', () => {
   const plugin = createIscsi({ databases: [] });
 
-  test('names the volume by portal, target and unit', () => {
+  test('names the volume by portal, target and LUN', () => {
     expect(plugin.identify(spec, 'd.example')).toEqual({
       uniqueName: `d.example/iscsi/${AT}:${IQN}:1`,
       fsType: 'ext4',
@@ -81,7 +81,7 @@ describe('identify', () => {
     [{ iscsiInterface: '../x' }, 'iscsi.iscsiInterface "../x"'],
     [{ initiatorName: 'me' }, 'iscsi.initiatorName "me"'],
     [{ fsType: '-t' }, 'iscsi.fsType "-t"'],
-  ])('refuses %j', (fields, message) => {
+  ])('rejects %j', (fields, message) => {
     expect(() => plugin.identify({ ...spec, ...fields }, 'd.example')).toThrow(message);
   });
 
@@ -97,7 +97,7 @@ describe('identify', () => {
 });
 
 describe('attach', () => {
-  test('discovers, logs in, looks for the one unit, and is left again', async () => {
+  test('discovers, logs in, scans for the one LUN, and logs out again', async () => {
     await using world = await createWorld({ [AT]: open });
     expect(await world.attach(spec)).toBe(world.devices.path('dev/sda1'));
     expect(world.devices.saved).toEqual([
@@ -138,19 +138,19 @@ describe('attach', () => {
     expect(await world.sessions()).toEqual([]);
   });
 
-  test('a disk that others have made something of stays', async () => {
+  test('a disk used by other devices stays', async () => {
     await using world = await createWorld({ [AT]: open });
     await world.attach(spec);
     await world.devices.write('sys/block/sda1/holders/dm-0', '');
-    await expect(world.detach()).rejects.toThrow("disk sda1 can't be removed: dm-0 is made of it");
+    await expect(world.detach()).rejects.toThrow('disk sda1 cannot be removed: dm-0 is built on it');
     expect(await world.sessions()).toEqual(['session1']);
   });
 
-  test('says what the target does not have', async () => {
+  test('reports what the target does not have', async () => {
     await using world = await createWorld({ [AT]: open });
     await expect(world.attach({ ...spec, lun: 7 })).rejects.toThrow(`${IQN} at ${AT} has no disk as LUN 7`);
     await expect(world.attach({ ...spec, iqn: 'iqn.2001-04.com.example:none' })).rejects.toThrow(
-      `the iSCSI portal ${AT} has no target iqn.2001-04.com.example:none, or none that is for this initiator (see initiatorName)`,
+      `the iSCSI portal ${AT} has no target iqn.2001-04.com.example:none, or none for this initiator (see initiatorName)`,
     );
     await world.devices.write(
       'db/initiatorname.iscsi',
@@ -158,12 +158,14 @@ describe('attach', () => {
     );
     const other = { ...spec, iqn: 'iqn.2001-04.com.example:none' };
     await expect(world.attach(other)).rejects.toThrow(
-      'is for the initiator iqn.2001-04.com.example:node (see',
+      'or none for the initiator iqn.2001-04.com.example:node (see',
     );
     const named = { ...other, initiatorName: 'iqn.2001-04.com.example:me' };
-    await expect(world.attach(named)).rejects.toThrow('is for the initiator iqn.2001-04.com.example:me (see');
+    await expect(world.attach(named)).rejects.toThrow(
+      'or none for the initiator iqn.2001-04.com.example:me (see',
+    );
     await expect(world.attach({ ...spec, targetPortal: '10.0.0.9' })).rejects.toThrow(
-      'discovery at the iSCSI portal 10.0.0.9:3260 failed: iscsiadm ended with exit code 4',
+      'discovery at the iSCSI portal 10.0.0.9:3260 failed: iscsiadm exited with code 4',
     );
   });
 });
@@ -171,7 +173,7 @@ describe('attach', () => {
 describe('CHAP', () => {
   const chap = { ...spec, chapAuthDiscovery: true, chapAuthSession: true, secretRef: { name: 'chap' } };
 
-  test('gets names and passwords from the secret into records that root alone reads, never as arguments', async () => {
+  test('writes credentials of the secret into records readable only by root, never into arguments', async () => {
     await using world = await createWorld({ [AT]: CHAP });
     world.devices.secrets.set('default/chap', secretOf(SECRET));
     await world.attach(chap);
@@ -180,13 +182,13 @@ describe('CHAP', () => {
     expect(parseRecord(await readFile(record, 'utf8')).get('node.session.auth.authmethod')).toBe('CHAP');
     expect(await readKernelFolder(world.devices.path('db/send_targets'))).toEqual([]);
     expect(await readKernelFolder(world.devices.path('db'))).toEqual(['nodes', 'send_targets']);
-    const told = JSON.stringify([world.devices.ran, world.devices.saved]);
-    expect(told).not.toContain('secret');
+    const recorded = JSON.stringify([world.devices.ran, world.devices.saved]);
+    expect(recorded).not.toContain('secret');
     await world.detach();
     await world.attach({ ...chap, secretRef: { name: 'chap', namespace: 'default' } });
   });
 
-  test('keeps a record of discovery that was there before', async () => {
+  test('keeps an existing discovery record', async () => {
     await using world = await createWorld({ [AT]: CHAP });
     const path = 'db/send_targets/10.0.0.1,3260/st_config';
     await world.devices.write(path, 'discovery.startup = manual\n# END RECORD\n');
@@ -197,10 +199,10 @@ describe('CHAP', () => {
     expect((await stat(world.devices.path(path))).mode & 0o777).toBe(0o600);
   });
 
-  test('what the target refuses is told as that, and its record does not stay', async () => {
+  test('a rejection by the target is reported as such, and its record is removed', async () => {
     await using world = await createWorld({ [AT]: CHAP });
     world.devices.secrets.set('default/chap', secretOf({ ...SECRET, 'node.session.auth.password': 'wrong' }));
-    await expect(world.attach(chap)).rejects.toThrow('the target refuses the initiator: see CHAP');
+    await expect(world.attach(chap)).rejects.toThrow('the target rejected the initiator: check CHAP');
     expect(await readKernelFolder(world.devices.path(`db/nodes/${IQN}/10.0.0.1,3260,1`))).toEqual([]);
   });
 
@@ -216,7 +218,7 @@ describe('CHAP', () => {
       { ...SECRET, 'node.session.auth.password': 'a\nnode.startup = automatic' },
       "the secret's node.session.auth.password must be",
     ],
-  ])('refuses %s', async (_name, texts, message) => {
+  ])('rejects %s', async (_name, texts, message) => {
     await using world = await createWorld({ [AT]: CHAP });
     world.devices.secrets.set('default/chap', secretOf(texts));
     await expect(world.attach(chap)).rejects.toThrow(message);
@@ -226,7 +228,7 @@ describe('CHAP', () => {
   test('needs a secret', async () => {
     await using world = await createWorld({ [AT]: CHAP });
     await expect(world.attach({ ...spec, chapAuthSession: true })).rejects.toThrow(
-      'iscsi.secretRef: Required value: iscsi.chapAuthSession is true',
+      'iscsi.secretRef: Required value: CHAP needs it because iscsi.chapAuthSession is true',
     );
   });
 });
@@ -234,7 +236,7 @@ describe('CHAP', () => {
 describe('portals', () => {
   const several = { ...spec, portals: [AT, '10.0.0.2', '10.0.0.3'] };
 
-  test('one that answers is enough; those that failed are tried once more', async () => {
+  test('one reachable portal is enough; failed ones are tried once more', async () => {
     await using world = await createWorld({ '10.0.0.2:3260': open });
     expect(await world.attach(several)).toBe(world.devices.path('dev/sda1'));
     const tried = world.devices.ran.filter((line) => line.includes('--discover'));
@@ -243,7 +245,7 @@ describe('portals', () => {
     expect(await world.sessions()).toEqual([]);
   });
 
-  test('the map over the paths is the device, and goes before them', async () => {
+  test('the multipath device is used, and removed before its paths', async () => {
     await using world = await createWorld({ [AT]: open, '10.0.0.2:3260': open, '10.0.0.3:3260': open });
     await world.attach(several);
     for (const disk of ['sda1', 'sdb1', 'sdc1']) {
@@ -257,7 +259,7 @@ describe('portals', () => {
     expect(await world.sessions()).toHaveLength(3);
   });
 
-  test('all failures are told', async () => {
+  test('all failures are reported', async () => {
     await using world = await createWorld({});
     await expect(world.attach(several)).rejects.toThrow(
       /no portal leads.*10\.0\.0\.1.*10\.0\.0\.2.*10\.0\.0\.3/,
@@ -268,9 +270,9 @@ describe('portals', () => {
 describe('initiatorName', () => {
   const own = { ...spec, initiatorName: 'iqn.2001-04.com.example:me' };
 
-  test('is of an interface like the one that is named, for as long as there are sessions', async () => {
+  test('creates an interface like the specified one, for as long as there are sessions', async () => {
     await using world = await createWorld({ [AT]: { ...open, initiator: own.initiatorName } });
-    await expect(world.attach(spec)).rejects.toThrow('the target refuses the initiator');
+    await expect(world.attach(spec)).rejects.toThrow('the target rejected the initiator');
     await world.attach(own);
     const [iface = ''] = await readKernelFolder(world.devices.path('db/ifaces'));
     expect(iface).toMatch(/^nodeagent-[0-9a-f]{32}$/);
@@ -290,7 +292,7 @@ describe('initiatorName', () => {
   });
 });
 
-test('a disk that pods name by several interfaces and portals is left by all of them', async () => {
+test('a disk used through several interfaces and portals is logged out of all of them', async () => {
   const second = '10.0.0.2:3260';
   await using world = await createWorld({ [AT]: open, [second]: open });
   const { devices, plugin } = world;
@@ -314,7 +316,7 @@ test('a disk that pods name by several interfaces and portals is left by all of 
 });
 
 describe('editRecord', () => {
-  test('replaces what is there, adds what is needed, and sets the rest only where it is known', () => {
+  test('replaces existing settings, adds required ones, and sets others only if present', () => {
     const record = '# BEGIN RECORD 2.1.8\na.b = 1\nc = 2\n# END RECORD\n';
     const needed = new Map([
       ['c', '3 = 4'],
@@ -330,11 +332,11 @@ describe('editRecord', () => {
   });
 });
 
-test('a record that is not where it should be is told', async () => {
+test('a record in an unexpected place is reported', async () => {
   await using world = await createWorld({ [AT]: open });
   const lost = createIscsi({ databases: [world.devices.path('other')] });
   await writeFile(world.devices.path('other'), '');
   await expect(lost.attach(spec, world.devices.services, world.devices.save, never)).rejects.toThrow(
-    'that is in none of /etc/iscsi, /var/lib/iscsi',
+    'none of /etc/iscsi, /var/lib/iscsi contains it',
   );
 });

@@ -1,13 +1,16 @@
-/** iscsi: a unit of an iSCSI target, through one or several portals, with CHAP where it is asked for.
- *  Spec: document 3, 2.3. */
+/** iscsi: a LUN of an iSCSI target, through one or several portals, optionally with CHAP.
+ *  Source: volume sources, document 3 §2.3. */
 import { join } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
 import { createKeyedQueue } from '#api/kit/keyed-queue.ts';
 import { attachableVolumeName } from '#api/meta/volume-names.ts';
-import type { DevicePlugin, DeviceServices } from '../devices/contract.ts';
+import type { DevicePlugin, DeviceServices } from '../contract/devices.ts';
+import type { SourceAbout, SourcePlugin } from '../contract/source.ts';
+import type { UndoState } from '../contract/staging.ts';
 import { defineDeviceSource } from '../devices/define-source.ts';
 import { checkFsType } from '../devices/fields.ts';
 import { deviceOfPaths, removeDisks } from '../devices/scsi.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import { type Chap, chapOf } from '../iscsi/chap.ts';
 import { createInitiator, type Initiator, type Peer } from '../iscsi/initiator.ts';
 import { DATABASES } from '../iscsi/records.ts';
@@ -22,25 +25,23 @@ import {
   resolvePortals,
   samePortal,
 } from '../iscsi/target.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import type { UndoState } from '../staging/contract.ts';
-import { readSecretRef } from './secret-ref.ts';
-import type { SourceAbout, SourcePlugin } from './source.ts';
+import { readSecretRef } from '../objects/secret-ref.ts';
 
 export interface IscsiOptions {
-  /** Where the initiator keeps its records. */
+  /** Directories of the initiator's records. */
   readonly databases: readonly string[];
 }
 
-/** What there is to reach, and to leave again. */
+/** A target with its portals to log in to and to log out of. */
 interface Place extends Peer {
   readonly lun: number;
   readonly portals: readonly Portal[];
-  /** The interface is the agent's own. */
+  /** The interface was created by the agent. */
   readonly own: boolean;
 }
 
-/** Pods may name one disk by several interfaces, each with sessions of its own: `1.iface` is of the second place. */
+/** Pods may use one disk through several interfaces with separate sessions: `1.iface` belongs to the
+ *  second place. */
 function stateOf(places: readonly Place[]): UndoState {
   const entries = places.flatMap(({ iqn, iface, lun, portals, own }, index) => {
     const state: UndoState = {
@@ -79,7 +80,8 @@ function placesOf(state: UndoState): readonly Place[] {
   }
 }
 
-/** What there is to leave with the new place: its portals beside those that were reached before. Pure. */
+/** Returns the places to log out of, including the new one; its portals are added to those used before.
+ *  Pure. */
 function withPlace(before: readonly Place[], place: Place): readonly Place[] {
   const isSame = (one: Place): boolean =>
     one.iqn === place.iqn && one.lun === place.lun && one.iface === place.iface;
@@ -94,15 +96,17 @@ async function readChap(spec: IscsiSpec, { objects, namespace }: DeviceServices)
   if (!discovery && !session) return chapOf(new Map(), { discovery, session });
   if (secretRef === undefined) {
     const field = discovery ? 'chapAuthDiscovery' : 'chapAuthSession';
-    throw new VolumeSetupError(`iscsi.secretRef: Required value: iscsi.${field} is true, and CHAP needs it`);
+    throw new VolumeSetupError(
+      `iscsi.secretRef: Required value: CHAP needs it because iscsi.${field} is true`,
+    );
   }
   return chapOf(await readSecretRef(objects, namespace, secretRef), { discovery, session });
 }
 
-/** Below this, portals that failed are tried once more. */
+/** With fewer paths, failed portals are tried once more. */
 const ENOUGH_PATHS = 2;
 
-/** The device of each portal that leads to it. @throws VolumeSetupError when none does */
+/** Returns the device of each portal that leads to the disk. @throws VolumeSetupError when none does */
 async function eachPortal(
   portals: readonly Portal[],
   reach: (portal: Portal) => Promise<string>,
@@ -117,7 +121,7 @@ async function eachPortal(
     disks.push(...results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])));
     left = left.filter((_, index) => results[index]?.status === 'rejected');
     failures = results.flatMap((result) => (result.status === 'rejected' ? [asError(result.reason)] : []));
-    // One portal is tried again by whoever asks again.
+    // A single portal is retried by the caller's next attempt.
     if (portals.length === 1) break;
   }
   if (disks.length > 0) return [...new Set(disks)];
@@ -144,13 +148,13 @@ async function findDisk(
   return services.waitForDevice(unit.disk === undefined ? links : [join(dev, unit.disk), ...links], signal);
 }
 
-/** Disks of one unit in all of these sessions. */
+/** Returns the disks of one LUN in all of these sessions. */
 async function disksOf(sessions: readonly Session[], lun: number): Promise<string[]> {
   const units = await Promise.all(sessions.map(unitsOf));
   return units.flat().flatMap((unit) => (unit.lun === lun && unit.disk !== undefined ? [unit.disk] : []));
 }
 
-/** Ends the session at the portal if it has no unit left. */
+/** Ends the session at the portal if it has no LUN left. */
 async function leave(
   initiator: Initiator,
   sys: string,
@@ -164,24 +168,25 @@ async function leave(
 }
 
 const ABOUT: SourceAbout = {
-  summary: 'A disk of an iSCSI target, with CHAP and several portals where that is asked for.',
+  summary: 'A disk of an iSCSI target, optionally with CHAP and several portals.',
   use: 'both',
   block: true,
   mountOptions: true,
   programs: ['iscsiadm', 'tee', 'blockdev'],
   notes: [
-    'Sessions bring the units only that volumes ask for; they end with the last of them.',
-    'CHAP needs a user name and a password in the secret; the secret is read only where chapAuthDiscovery or chapAuthSession is true.',
-    'With several portals and multipath on the node, the map over the paths is used.',
+    'A session exposes only the LUNs that volumes request, and ends with the last of them.',
+    'CHAP needs a user name and a password in the secret, which is read only if chapAuthDiscovery or chapAuthSession is true.',
+    'With several portals, the agent uses the multipath device if the node has multipath.',
   ],
 };
 
-/** Key of all interfaces: few volumes have their own. */
+/** One key for all interfaces: few volumes have their own. */
 const INTERFACES = 'interfaces';
 
-/** @param options other folders in tests */
+/** @param options other directories in tests */
 export function createIscsi({ databases }: IscsiOptions): DevicePlugin<'iscsi'> {
-  // Who ends a session may not meet one who just found it. Sessions are the machine's, whoever asks for them.
+  // Logout must not race with an attach that just found the session. Sessions belong to the machine,
+  // independent of the volume.
   const portalsInUse = createKeyedQueue();
   const initiatorOf = (services: Pick<DeviceServices, 'run' | 'paths'>): Initiator =>
     createInitiator({ ...services, databases });
@@ -220,9 +225,9 @@ export function createIscsi({ databases }: IscsiOptions): DevicePlugin<'iscsi'> 
       }
       const reach = async (portal: Portal): Promise<string> => {
         const session = await portalsInUse.run(lockOf(portal), async () => {
-          const made = await initiator.ensureSession(place, portal, chap, signal);
-          await initiator.scan(made, lun, signal);
-          return made;
+          const created = await initiator.ensureSession(place, portal, chap, signal);
+          await initiator.scan(created, lun, signal);
+          return created;
         });
         return findDisk(session, lun, services, signal);
       };

@@ -1,14 +1,14 @@
 import { readFile, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PersistentVolumeSpec, Pod } from '#api/gen/core-v1.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { PersistentVolumeSpec, Pod } from '#api/schema/gen/core-v1.ts';
-import { createTestDisks, type TestDisks } from '../devices/test-disk.ts';
-import { takenDown } from '../devices/testing/taken-down.ts';
+import type { VolumeManager } from '../contract/volume-manager.ts';
+import { createTestDisks, type TestDisks } from '../devices/disk.fixture.ts';
+import { unmounted } from '../devices/taken-down.fixture.ts';
 import { createExpander } from '../expansion/expander.ts';
-import { createVolumeManager } from '../manager.ts';
-import { createTestHost, type TestHost, testPod } from '../test-host.ts';
-import type { VolumeManager } from '../types.ts';
+import { createTestHost, type TestHost, testPod } from '../manage/host.fixture.ts';
+import { createVolumeManager } from '../manage/manager.ts';
 
 const never = new AbortController().signal;
 const MIB = 1024 * 1024;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => disks[Symbol.asyncDispose]());
 
-/** A bound claim with a volume of this specification. */
+/** Binds a claim to a volume with this spec. */
 function bind(t: TestHost, spec: PersistentVolumeSpec, has = '128Mi'): void {
   t.claims.set('default/c', {
     metadata: { namespace: 'default', name: 'c', uid: 'cu' },
@@ -30,7 +30,7 @@ function bind(t: TestHost, spec: PersistentVolumeSpec, has = '128Mi'): void {
   t.persistentVolumes.set('pv', { metadata: { name: 'pv' }, spec });
 }
 
-/** A pod that uses the volume raw. */
+/** Returns a pod that uses the volume raw. */
 const rawPod = (uid: string): Pod => {
   const pod = testPod(uid, [CLAIM]);
   const containers = [{ name: 'app', volumeDevices: [{ name: 'v', devicePath: '/dev/x' }] }];
@@ -43,7 +43,7 @@ async function pathOf(manager: VolumeManager, pod: Pod): Promise<string> {
 }
 
 describe('local with a block device', () => {
-  test('is formatted once, mounted for all pods of the node, and left as it is by the last one', async () => {
+  test('is formatted once, mounted for all pods of the node, and unchanged by the last one', async () => {
     await using t = await createTestHost();
     await using disk = await disks.disk(128);
     bind(t, { local: { path: disk.device, fsType: 'btrfs' }, mountOptions: ['noatime'] });
@@ -59,16 +59,16 @@ describe('local with a block device', () => {
     expect(mounts.every(({ fsType, options }) => fsType === 'btrfs' && options.includes('noatime'))).toBe(
       true,
     );
-    await takenDown(manager, 'uid-1');
+    await unmounted(manager, 'uid-1');
     expect(await readFile(join(other, 'f'), 'utf8')).toBe('kept');
-    await takenDown(manager, 'uid-2');
+    await unmounted(manager, 'uid-2');
     expect(await t.mounts()).toEqual([]);
     const again = await pathOf(manager, testPod('uid-3', [CLAIM]));
     expect(await readFile(join(again, 'f'), 'utf8')).toBe('kept');
-    await takenDown(manager, 'uid-3');
+    await unmounted(manager, 'uid-3');
   });
 
-  test('is handed to the pod as it is', async () => {
+  test('is passed raw to the pod', async () => {
     await using t = await createTestHost();
     await using disk = await disks.disk(8);
     bind(t, { local: { path: disk.device }, volumeMode: 'Block' });
@@ -77,11 +77,11 @@ describe('local with a block device', () => {
     expect((await stat(path)).rdev).toBe((await stat(disk.device)).rdev);
     await writeFile(path, 'raw');
     expect((await readFile(disk.device)).toString('latin1', 0, 3)).toBe('raw');
-    await takenDown(manager, 'uid-1');
+    await unmounted(manager, 'uid-1');
     expect(await t.mounts()).toEqual([]);
   });
 
-  test('refuses what it cannot be', async () => {
+  test('rejects unsupported uses', async () => {
     await using t = await createTestHost();
     await using disk = await disks.disk(8);
     const refused = async (spec: PersistentVolumeSpec, pod: Pod, text: string): Promise<void> => {
@@ -89,15 +89,15 @@ describe('local with a block device', () => {
       await expect(createVolumeManager(t.host).mountPod(pod, never)).rejects.toThrow(text);
     };
     const directory = { local: { path: t.base } };
-    await refused({ ...directory, volumeMode: 'Block' }, rawPod('u1'), 'is no block device');
+    await refused({ ...directory, volumeMode: 'Block' }, rawPod('u1'), 'is not a block device');
     await refused({ local: { path: disk.file } }, testPod('u2', [CLAIM]), 'neither a directory nor');
-    await refused({ ...directory, mountOptions: ['noatime'] }, testPod('u3', [CLAIM]), "doesn't take");
+    await refused({ ...directory, mountOptions: ['noatime'] }, testPod('u3', [CLAIM]), 'does not support');
     await writeFile(disk.device, 'data');
-    await refused({ local: { path: disk.device } }, testPod('u4', [CLAIM]), 'it is not formatted');
+    await refused({ local: { path: disk.device } }, testPod('u4', [CLAIM]), 'refusing to format it');
     expect(await t.mounts()).toEqual([]);
   });
 
-  test('grows before the pod has it, and while the pod has it', async () => {
+  test('is expanded before and while the pod uses it', async () => {
     await using t = await createTestHost();
     await using disk = await disks.disk(128);
     const grown = new Map<string, () => void>();
@@ -129,7 +129,7 @@ describe('local with a block device', () => {
     const manager = createVolumeManager({ ...t.host, expander });
     const pod = testPod('uid-1', [CLAIM]);
     expect(await sizeMib(await pathOf(manager, pod))).toBe(128);
-    await takenDown(manager, 'uid-1');
+    await unmounted(manager, 'uid-1');
     await grow(320);
     const path = await pathOf(manager, pod);
     expect(await sizeMib(path)).toBe(320);
@@ -139,6 +139,6 @@ describe('local with a block device', () => {
     await manager.refreshPod(pod);
     await done.promise;
     expect(await sizeMib(path)).toBe(384);
-    await takenDown(manager, 'uid-1');
+    await unmounted(manager, 'uid-1');
   });
 });

@@ -1,21 +1,23 @@
-/** local: a directory or a block device of the node, reached through a PersistentVolume. A directory is bound into the
- *  pod's own folder, so that the pod's teardown can't touch the original; a device is formatted and mounted as those
- *  are that come from elsewhere. Spec: document 3, 2.5; upstream's plugin, release 1.24. */
+/** local: a directory or a block device of the node, reached through a PersistentVolume. A directory is
+ *  bind-mounted into the pod's own directory, so that teardown cannot touch the original; a device is
+ *  formatted and mounted like attached disks. Source: persistent volumes, document 3 §2.5; upstream's
+ *  plugin, release 1.24. */
 import { mkdir, open, realpath, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
-import type { LocalVolumeSource } from '#api/schema/gen/core-v1.ts';
-import type { DevicePlugin, DeviceVolume } from '../devices/contract.ts';
-import { type Held, statHeld } from '../held-dir.ts';
-import { setOwnership } from '../ownership.ts';
-import { errorCode, VolumeSetupError } from '../setup-error.ts';
-import { O_PATH } from '../syscalls.ts';
+import type { LocalVolumeSource } from '#api/gen/core-v1.ts';
+import { errorCode } from '#api/kit/errno.ts';
+import type { DevicePlugin, DeviceVolume } from '../contract/devices.ts';
 import {
   defineSource,
   type ReadyVolume,
   type SourceAbout,
   type SourcePlugin,
   type SourceRequest,
-} from './source.ts';
+} from '../contract/source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { type Held, statHeld } from '../files/held-dir.ts';
+import { setOwnership } from '../files/ownership.ts';
+import { O_PATH } from '../files/syscalls.ts';
 
 async function holdLocal(path: string): Promise<Held> {
   try {
@@ -42,12 +44,12 @@ const ABOUT: SourceAbout = {
   block: true,
   mountOptions: true,
   notes: [
-    'Mount options and `fsType` are for block devices; a directory takes no mount options.',
-    'A device with anything on it but the file system asked for is refused, never formatted.',
+    'Mount options and `fsType` apply to block devices; a directory accepts no mount options.',
+    'A device that contains anything but the requested file system is rejected, never formatted.',
   ],
 };
 
-/** The device is there already, and stays when the last pod has gone. */
+/** The device exists beforehand, and stays when the last pod is gone. */
 const DEVICE: DevicePlugin<'local'> = {
   name: 'local',
   about: ABOUT,
@@ -70,11 +72,11 @@ async function setUpDevice(spec: LocalVolumeSource, request: SourceRequest): Pro
 }
 
 function refuse(path: string, { block, mountOptions, persistentVolume }: SourceRequest): void {
-  if (block) throw new VolumeSetupError(`local path ${path} is no block device, and can't be used as one`);
+  if (block) throw new VolumeSetupError(`local path ${path} is not a block device and cannot be used as one`);
   if (mountOptions.length === 0) return;
   const name = persistentVolume?.metadata?.name ?? '';
   throw new VolumeSetupError(
-    `PersistentVolume ${name} has mountOptions, which the directory ${path} doesn't take`,
+    `PersistentVolume ${name} has mountOptions, which directory ${path} does not support`,
   );
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
-import type { NFSVolumeSource } from '#api/schema/gen/core-v1.ts';
-import { commandOf, createTestRequest } from '../network/test-request.ts';
+import type { NFSVolumeSource } from '#api/gen/core-v1.ts';
+import type { SourceRequest } from '../contract/source.ts';
+import { commandOf, createTestRequest } from '../network/request.fixture.ts';
 import { nfs } from './nfs.ts';
-import type { SourceRequest } from './source.ts';
 
 interface Row {
   readonly title: string;
@@ -61,7 +61,7 @@ describe('nfs', () => {
     [{ server: 'a b' }, 'nfs.server'],
     [{ path: 'export' }, 'nfs.path'],
     [{ path: '/export/../..' }, 'nfs.path'],
-  ])('refuses %j', async (spec, field) => {
+  ])('rejects %j', async (spec, field) => {
     await using served = await createTestRequest();
     const fields = { nfs: { server: 'nfs.example.com', path: '/export', ...spec } };
     await expect(served.setUp(nfs, fields)).rejects.toThrow(field);

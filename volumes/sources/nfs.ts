@@ -1,9 +1,10 @@
-/** nfs: a directory that an NFS server exports, mounted into the pod's own folder. Spec: document 3, 2.3. */
-import type { NFSVolumeSource } from '#api/schema/gen/core-v1.ts';
+/** nfs: a directory exported by an NFS server, mounted into the pod's own directory. Source: volume
+ *  sources, document 3 §2.3. */
+import type { NFSVolumeSource } from '#api/gen/core-v1.ts';
+import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from '../contract/source.ts';
 import { mountForPod, runMountHelper, UNMOUNT_WITHOUT_SERVER } from '../network/helper-mount.ts';
 import { joinMountOptions } from '../network/mount-options.ts';
 import { checkServerPath, formatServer } from '../network/server-address.ts';
-import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from './source.ts';
 
 async function setUp(spec: NFSVolumeSource, request: SourceRequest): Promise<ReadyVolume> {
   const { services, mountOptions, signal } = request;
@@ -26,7 +27,7 @@ export const nfs: SourcePlugin = defineSource(
     mountOptions: true,
     programs: ['mount.nfs'],
     fileSystems: ['nfs'],
-    notes: ['The server decides who owns the files: fsGroup is not applied.'],
+    notes: ['The server decides the ownership of files: fsGroup is not applied.'],
   },
   setUp,
   UNMOUNT_WITHOUT_SERVER,

@@ -1,5 +1,5 @@
-/** `..` in every field of CSI volumes and of claims, with drivers and objects that answer to any name: nothing is made, and
- *  no driver is sent, anywhere else by it. */
+/** Path traversal tests: `..` in every field of CSI volumes and of claims, with drivers and objects that
+ *  accept any name. Nothing is created, and no driver is directed, outside the allowed directories. */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join, normalize } from 'node:path';
@@ -9,20 +9,20 @@ import type {
   CSIVolumeSource,
   PersistentVolume,
   PersistentVolumeClaim,
-} from '#api/schema/gen/core-v1.ts';
-import type { ObjectMeta } from '#api/schema/gen/meta-v1.ts';
+} from '#api/gen/core-v1.ts';
+import type { ObjectMeta } from '#api/gen/meta-v1.ts';
 import type { Node as NodeService } from '#cri/gen/csi-v1.ts';
-import type { CsiVolumes, Driver } from '../csi/contract.ts';
-import { stageDir, volumeDir } from '../layout.ts';
-import { createTestRequest, type TestRequest, testSecret } from '../network/test-request.ts';
-import type { SourceFields, SourceRequest } from './source.ts';
+import type { CsiVolumes, Driver } from '../contract/csi.ts';
+import type { SourceFields, SourceRequest } from '../contract/source.ts';
+import { stageDir, volumeDir } from '../files/layout.ts';
+import { createTestRequest, type TestRequest, testSecret } from '../network/request.fixture.ts';
+import { ESCAPES, replaced, textsIn } from './escapes.fixture.ts';
 import { POD_SOURCES } from './table.ts';
-import { ESCAPES, replaced, textsIn } from './test-escapes.ts';
 
 const ref = { name: 's', namespace: 'default' };
 const claimRef = { name: 'claim', namespace: 'default' };
 
-/** What leads to a volume, with everything set that a path could hide in. */
+/** A way to specify a volume, with every field set that could contain a path. */
 interface Way {
   readonly inline: CSIVolumeSource;
   readonly claim: PersistentVolumeClaim;
@@ -68,35 +68,37 @@ const WAY: Way = {
   pod: { name: 'web', volume: 'data' },
 };
 
-/** Texts for the driver alone, which are not for paths of this node. */
+/** Values for the driver only, which are not paths of this node. */
 const DRIVERS_OWN: ReadonlySet<string> = new Set(['volumeId', 'fsType', 'volumeContext']);
 const PATHS: ReadonlySet<string> = new Set(['targetPath', 'stagingTargetPath']);
 
-interface Told {
+interface SentString {
   readonly key: string;
   readonly text: string;
 }
 
-/** Every text that a driver was told, by the member that holds it. */
-function toldIn(value: unknown, key = ''): readonly Told[] {
+/** Returns every string passed to a driver with its member name. */
+function stringsIn(value: unknown, key = ''): readonly SentString[] {
   if (typeof value === 'string') return [{ key, text: value }];
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, inner]) => toldIn(inner, DRIVERS_OWN.has(key) ? key : name));
+  return Object.entries(value).flatMap(([name, inner]) =>
+    stringsIn(inner, DRIVERS_OWN.has(key) ? key : name),
+  );
 }
 
 const isBeneath = (base: string, path: string): boolean =>
   path === normalize(path) && path.startsWith(`${base}/`);
 
-function leadsAway(base: string, { key, text }: Told): boolean {
-  // There is no folder for staging where nothing is staged.
+function leadsAway(base: string, { key, text }: SentString): boolean {
+  // Without staging there is no staging directory.
   if (PATHS.has(key)) return text !== '' && !isBeneath(base, text);
   return !DRIVERS_OWN.has(key) && text.includes('..');
 }
 
-/** Any driver there may be: it does what it is told. */
-function anyDriver(told: unknown[]): CsiVolumes {
+/** Creates a driver that accepts everything. */
+function permissiveDriver(requests: unknown[]): CsiVolumes {
   const note = async (request: unknown): Promise<object> => {
-    told.push(request);
+    requests.push(request);
     return {};
   };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of the driver's calls these are the ones that are made
@@ -157,7 +159,7 @@ test.concurrent.each(
   for (const escape of ESCAPES) {
     await using t = await createTestRequest();
     await mkdir(join(t.base, 'original'));
-    const told: unknown[] = [];
+    const requests: unknown[] = [];
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a copy with another text in it
     const way = replaced(WAY, field.split('.'), escape) as Way;
     const fields: SourceFields = {
@@ -168,18 +170,18 @@ test.concurrent.each(
     const plugin = POD_SOURCES.find(({ name }) => name === source);
     if (plugin === undefined) throw new Error(`no source ${source}`);
     const outcome = await plugin
-      .bind(fields)?.(requestFor(t, way, anyDriver(told)))
+      .bind(fields)?.(requestFor(t, way, permissiveDriver(requests)))
       .then(
         ({ hostPath }) => hostPath,
         (thrown: unknown) => String(thrown),
       );
-    expect(toldIn(told).filter((one) => leadsAway(t.base, one))).toEqual([]);
+    expect(stringsIn(requests).filter((one) => leadsAway(t.base, one))).toEqual([]);
     const folders = t.staged.map((unique) => stageDir(t.base, 'd.example~csi', unique));
     const ready = outcome?.startsWith('/') === true ? [outcome] : [];
     expect([...folders, ...ready].filter((path) => !isBeneath(t.base, path))).toEqual([]);
     for (const place of [t.base, join(t.base, '..'), '/'])
       expect(existsSync(join(place, 'escape'))).toBe(false);
-    const made = await readdir(t.base, { recursive: true });
-    expect(made.filter((name) => name.endsWith('escape'))).toEqual([]);
+    const created = await readdir(t.base, { recursive: true });
+    expect(created.filter((name) => name.endsWith('escape'))).toEqual([]);
   }
 });

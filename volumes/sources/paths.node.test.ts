@@ -1,20 +1,22 @@
-/** `..` in every field of every source (of CSI and claims: `paths-of-claims.node.test.ts`): refused, or nothing that a program is told or that is mounted leads anywhere else
- *  by it. */
+/** Path traversal tests: `..` in every field of every source (for CSI and claims:
+ *  `paths-of-claims.node.test.ts`). It is rejected, or no program argument or mount leads outside because
+ *  of it. */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
+import type { SourceFields, SourceServices } from '../contract/source.ts';
 import { createFlexDrivers } from '../flex/drivers.ts';
-import { createTestRequest, type TestRequest, testSecret } from '../network/test-request.ts';
-import type { SourceFields, SourceServices } from './source.ts';
+import { createTestRequest, type TestRequest, testSecret } from '../network/request.fixture.ts';
+import { ESCAPES, replaced, textsIn } from './escapes.fixture.ts';
+import { testSpecs } from './specs.fixture.ts';
 import { PERSISTENT_SOURCES, POD_SOURCES } from './table.ts';
-import { ESCAPES, replaced, textsIn } from './test-escapes.ts';
-import { testSpecs } from './test-specs.ts';
 
-/** Longer than anything here takes; what waits for devices or servers has then told its programs what it has to. */
+/** Longer than any step here; sources that wait for devices or servers have started their programs by
+ *  then. */
 const ENOUGH_MS = 150;
 
-/** Fields whose value is passed on as one word that nobody takes for a path of this node. */
+/** Fields whose value is passed on as one word that is not interpreted as a path of this node. */
 const PASSED_ON: Readonly<Record<string, string>> = {
   'flexVolume.fsType': 'an entry of the JSON that the driver reads',
   'flexVolume.options.path': 'an entry of the JSON that the driver reads',
@@ -24,7 +26,7 @@ const FIELDS = Object.entries(testSpecs('/')).flatMap(([source, spec]) => textsI
 
 const climbs = (word: string): boolean => word.includes('..');
 
-/** Everything is there that a source may want to look at before it looks at the field. */
+/** Returns services with everything that a source may check before it validates the field. */
 async function servicesOf(t: TestRequest): Promise<SourceServices> {
   t.secrets.set('default/s', testSecret('default', 's', { k: 'v', username: 'u', password: 'p' }));
   t.endpoints.set('default/gluster', { subsets: [{ addresses: [{ ip: '10.0.0.1' }] }] });
@@ -57,14 +59,14 @@ test.concurrent.each(FIELDS)('%s can’t lead anywhere else', async (field) => {
     if (plugin === undefined) throw new Error(`no source ${source}`);
     const services = await servicesOf(t);
     const signal = AbortSignal.timeout(ENOUGH_MS);
-    // To its end: what it undoes when it is given up lies where is looked below.
+    // Waits for completion: undo actions of an aborted setup are inspected below.
     const outcome = await t.setUp(plugin, fields, { services, signal }).then(
       ({ hostPath }) => hostPath,
       (thrown: unknown) => String(thrown),
     );
-    const told = Object.hasOwn(PASSED_ON, field) ? [] : t.calls.filter(({ args }) => args.some(climbs));
-    expect(told).toEqual([]);
-    // What was made ready lies where this test is.
+    const leaking = Object.hasOwn(PASSED_ON, field) ? [] : t.calls.filter(({ args }) => args.some(climbs));
+    expect(leaking).toEqual([]);
+    // The volume must be inside the test's directory.
     expect(outcome.startsWith('/') && (climbs(outcome) || !outcome.startsWith(`${t.base}/`))).toBe(false);
     for (const { mountPoint } of t.mounts) expect(mountPoint).toBe(normalize(mountPoint));
     for (const place of [t.base, join(t.base, '..'), '/'])

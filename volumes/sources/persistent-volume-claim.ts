@@ -1,25 +1,25 @@
-/** persistentVolumeClaim: the claim leads to a PersistentVolume, and that to the source that does the work.
- *  Spec: document 3, 2.4 and 2.5. */
+/** persistentVolumeClaim: resolves the claim to a PersistentVolume, and delegates to its source.
+ *  Source: claims and persistent volumes, document 3 §2.4 and §2.5. */
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
   PersistentVolumeClaimVolumeSource,
   PersistentVolumeSpec,
-} from '#api/schema/gen/core-v1.ts';
-import { VolumeSetupError } from '../setup-error.ts';
+} from '#api/gen/core-v1.ts';
 import {
-  bindFrom,
   defineSource,
   type ReadyVolume,
   type SetUp,
   type SourceFields,
   type SourcePlugin,
   type SourceRequest,
-} from './source.ts';
+} from '../contract/source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { bindFrom } from './bind-source.ts';
 
-/** What a pod says of the claim that it uses. */
+/** A pod's use of a claim. */
 export interface ClaimUse extends PersistentVolumeClaimVolumeSource {
-  /** Refuses a claim that is not for the pod. @throws VolumeSetupError */
+  /** Rejects a claim that is not for the pod. @throws VolumeSetupError */
   readonly check?: (claim: PersistentVolumeClaim) => void;
 }
 
@@ -65,7 +65,7 @@ function checkBinding(
   }
 }
 
-/** What is left of a PersistentVolume's spec without the fields that say nothing about its source. */
+/** Returns the source in a PersistentVolume's spec, without its other fields. */
 function sourceFields(spec: PersistentVolumeSpec): SourceFields {
   const {
     accessModes: _modes,
@@ -87,11 +87,11 @@ function bindSource(plugins: readonly SourcePlugin[], volume: PersistentVolume):
   if (setUp !== undefined) return setUp;
   const source = Object.keys(fields)[0] ?? 'none';
   throw new VolumeSetupError(
-    `PersistentVolume ${volume.metadata?.name} has a source that this agent can't mount: ${source}`,
+    `PersistentVolume ${volume.metadata?.name} has a source that this agent cannot mount: ${source}`,
   );
 }
 
-/** A volume is used as what its mode says. Source: upstream's volume manager, release 1.24. */
+/** A volume must be used according to its mode. Source: upstream's volume manager, release 1.24. */
 function checkMode(request: SourceRequest, volume: PersistentVolume): void {
   const volumeMode = volume.spec?.volumeMode ?? 'Filesystem';
   if (request.block === (volumeMode === 'Block')) return;
@@ -101,7 +101,7 @@ function checkMode(request: SourceRequest, volume: PersistentVolume): void {
   );
 }
 
-/** Makes the volume ready that the claim is bound to.
+/** Sets up the volume that the claim is bound to.
  *  @throws VolumeSetupError */
 export async function setUpClaim(
   plugins: readonly SourcePlugin[],
@@ -121,7 +121,7 @@ export async function setUpClaim(
   return followGrowth(request, { claim, volume: persistentVolume }, ready);
 }
 
-/** Lets the volume grow first, if it has to, and again as long as the pod has it. */
+/** Expands the volume first if required, and repeatedly while the pod uses it. */
 async function followGrowth(
   { services, pod, signal }: SourceRequest,
   found: Found,
@@ -130,10 +130,10 @@ async function followGrowth(
   const { expand, readOnly } = ready;
   const { expander, objects } = services;
   if (expander === undefined || expand === undefined) return ready;
-  return { ...ready, look: await expander.follow({ pod, ...found, readOnly, expand }, objects, signal) };
+  return { ...ready, maintain: await expander.follow({ pod, ...found, readOnly, expand }, objects, signal) };
 }
 
-/** @param plugins the sources that a PersistentVolume may have */
+/** @param plugins sources of PersistentVolumes */
 export function createPersistentVolumeClaim(plugins: readonly SourcePlugin[]): SourcePlugin {
   return defineSource(
     'persistentVolumeClaim',

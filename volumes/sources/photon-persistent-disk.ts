@@ -1,10 +1,11 @@
-/** photonPersistentDisk: a disk of VMware's Photon Controller. Spec: document 3, 2.3. */
+/** photonPersistentDisk: a disk of VMware's Photon Controller. Source: volume sources, document 3 §2.3. */
+
+import type { DevicePlugin } from '../contract/devices.ts';
+import type { SourcePlugin } from '../contract/source.ts';
 import { byId, waitForDisk } from '../devices/attached-disk.ts';
-import type { DevicePlugin } from '../devices/contract.ts';
 import { defineDeviceSource } from '../devices/define-source.ts';
 import { badField, checkFsType } from '../devices/fields.ts';
 import { scanAllHosts } from '../devices/scsi-hosts.ts';
-import type { SourcePlugin } from './source.ts';
 
 const PD_ID = /^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/;
 
@@ -21,7 +22,7 @@ export const photonPlugin: DevicePlugin<'photonPersistentDisk'> = {
     block: true,
     mountOptions: true,
     programs: ['tee'],
-    notes: ['The disk is found by the name that udev gives it; the agent itself attaches nothing.'],
+    notes: ['The disk is found by its udev name. The agent does not attach it.'],
   },
   dirName: 'photon-pd',
   attachedByOthers: true,
@@ -36,7 +37,7 @@ export const photonPlugin: DevicePlugin<'photonPersistentDisk'> = {
 
   async attach(spec, services, _save, signal) {
     const id = idOf(spec.pdID).replaceAll('-', '').toLowerCase();
-    // These machines don't notice new disks by themselves.
+    // These machines do not detect new disks by themselves.
     await scanAllHosts(services, signal);
     return waitForDisk(services, byId(services.paths, `wwn-0x${id}`), signal);
   },

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { PortworxVolumeSource, ServicePort } from '#api/schema/gen/core-v1.ts';
+import type { PortworxVolumeSource, ServicePort } from '#api/gen/core-v1.ts';
+import type { SourcePlugin, SourceRequest } from '../contract/source.ts';
+import { createTestRequest, mountInfo, type TestRequest } from '../network/request.fixture.ts';
 import { type Rest, type RestCall, RestError } from '../network/rest.ts';
-import { createTestRequest, mountInfo, type TestRequest } from '../network/test-request.ts';
 import { createPortworxVolume } from './portworx-volume.ts';
-import type { SourcePlugin, SourceRequest } from './source.ts';
 
 interface Served extends TestRequest {
   readonly plugin: SourcePlugin;
@@ -17,9 +17,9 @@ interface Served extends TestRequest {
   tearDown(): Promise<void>;
 }
 
-/** A service that mounts and unmounts. @param answer instead of doing it */
+/** Creates a service that mounts and unmounts. @param respond instead of doing so */
 async function served(
-  answer: (body: object) => object | undefined = () => undefined,
+  respond: (body: object) => object | undefined = () => undefined,
   fsType = 'ext4',
 ): Promise<Served> {
   const requested = await createTestRequest();
@@ -28,8 +28,8 @@ async function served(
     asked.push(call);
     const action: unknown = Reflect.get(call.body ?? {}, 'action');
     if (typeof action !== 'object' || action === null) throw new Error('no action');
-    const said = answer(action);
-    if (said !== undefined) return said;
+    const reply = respond(action);
+    if (reply !== undefined) return reply;
     const path = String(Reflect.get(action, 'mount_path'));
     const mount: unknown = Reflect.get(action, 'mount');
     if (mount === 2) requested.mounts.push(mountInfo(path, fsType));
@@ -50,7 +50,7 @@ async function served(
     setUpIt: (spec = {}, more = {}) =>
       requested.setUp(plugin, { portworxVolume: { volumeID: 'vol-1', ...spec } }, more),
     async tearDown() {
-      // Nothing was kept of the port before there were several.
+      // The port was not persisted before several were supported.
       const state = requested.remembered.at(-1) ?? { volumeID: 'vol-1' };
       const record = { source: 'portworxVolume', volumeName: 'data', state };
       await plugin.tearDown?.(record, dir, requested.request.services, requested.request.signal);
@@ -81,7 +81,7 @@ describe('portworxVolume', () => {
     expect(requested.remembered[0]).toEqual({ volumeID: 'vol-1', port: '9001' });
   });
 
-  it('is read-only as the volume or the use of its claim says', async () => {
+  it('is read-only if the volume or the use of its claim is', async () => {
     await using requested = await served();
     expect((await requested.setUpIt({ readOnly: true })).readOnly).toBe(true);
     expect((await requested.setUpIt({}, { readOnly: true })).readOnly).toBe(true);
@@ -97,12 +97,12 @@ describe('portworxVolume', () => {
     expect(requested.mounts).toHaveLength(1);
   });
 
-  it('refuses another file system than it has', async () => {
+  it('rejects another file system than it has', async () => {
     await using requested = await served(undefined, 'xfs');
     await expect(requested.setUpIt({ fsType: 'ext4' })).rejects.toThrow('portworxVolume.fsType');
   });
 
-  it('says why the service could not', async () => {
+  it('reports the error of the service', async () => {
     await using requested = await served(() => ({
       volume_response: { error: 'Volume is attached on another node' },
     }));
@@ -112,13 +112,13 @@ describe('portworxVolume', () => {
     expect(requested.mounts).toEqual([]);
   });
 
-  it.each(['', '../x', '-x', 'a/b', 'a b'])('refuses volumeID %j', async (volumeID) => {
+  it.each(['', '../x', '-x', 'a/b', 'a b'])('rejects volumeID %j', async (volumeID) => {
     await using requested = await served();
     await expect(requested.setUpIt({ volumeID })).rejects.toThrow('portworxVolume.volumeID');
     expect(requested.asked).toEqual([]);
   });
 
-  it('asks at the port that the service object leads to, and where it asked before', async () => {
+  it('uses the target port of the Service, and the port used before', async () => {
     await using requested = await served();
     const { services } = requested.request;
     const withService = (
@@ -168,13 +168,13 @@ describe('portworxVolume', () => {
     expect(actionsOf(requested.asked).slice(2)).toEqual([{ mount: 1, mount_path: requested.dir }]);
   });
 
-  it('is done when it is detached already', async () => {
+  it('succeeds when it is already detached', async () => {
     await using requested = await served(() => ({ volume_response: { error: 'Volume is detached' } }));
     await requested.tearDown();
     expect(actionsOf(requested.asked)).toEqual([{ attach: 1 }]);
   });
 
-  it('is not done while the service is away', async () => {
+  it('fails while the service is unavailable', async () => {
     await using requested = await served(() => {
       throw new RestError('PUT failed: connect ECONNREFUSED', 0);
     });

@@ -1,23 +1,24 @@
-/** portworxVolume: a volume that the Portworx service of the node attaches, and mounts into the pod's own folder. Only
- *  that service can undo it. Spec: document 3, 2.3. Source: upstream 1.24; OpenStorage's REST interface. */
-import type { PortworxVolumeSource } from '#api/schema/gen/core-v1.ts';
-import { ensureMounted } from '../network/helper-mount.ts';
-import { mountAt } from '../network/mount-state.ts';
-import { callRest, type Rest, RestError, textMember } from '../network/rest.ts';
-import { setOwnership } from '../ownership.ts';
-import { VolumeSetupError } from '../setup-error.ts';
+/** portworxVolume: a volume that the Portworx service of the node attaches and mounts into the pod's own
+ *  directory. Only that service can undo it. Source: volume sources, document 3 §2.3; upstream 1.24;
+ *  OpenStorage's REST interface. */
+import type { PortworxVolumeSource } from '#api/gen/core-v1.ts';
 import {
   defineSource,
   type ReadyVolume,
   type SourcePlugin,
   type SourceRequest,
   type UndoServices,
-} from './source.ts';
+} from '../contract/source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { setOwnership } from '../files/ownership.ts';
+import { ensureMounted } from '../network/helper-mount.ts';
+import { mountAt } from '../network/mount-state.ts';
+import { callRest, type Rest, RestError, textMember } from '../network/rest.ts';
 
-/** The service listens on every node: at this port, or where the service object of this name says that it leads to. */
+/** The service listens on every node: at this port, or at the target port of the Service of this name. */
 const PORT = 9001;
 const SERVICE = 'portworx-service';
-/** Names the driver to the service. */
+/** User agent of the driver. */
 const USER_AGENT = 'pxd-sched/v1';
 
 /** `VolumeActionParam` on the wire. */
@@ -30,7 +31,7 @@ interface Action {
   readonly mount_path?: string;
 }
 
-/** A volume, and the port at which the service of this node is asked for it. */
+/** A volume, and the port of the node's service. */
 interface Target {
   readonly volumeID: string;
   readonly port: number;
@@ -39,7 +40,7 @@ interface Target {
 const isPort = (port: unknown): port is number =>
   typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65_536;
 
-/** The port as it was found before, or as the service object says it now. */
+/** Returns the persisted port, or the one in the Service object. */
 async function findPort({ services, remembered }: SourceRequest): Promise<number> {
   const before = Number((await remembered?.())?.['port']);
   if (isPort(before)) return before;
@@ -48,14 +49,14 @@ async function findPort({ services, remembered }: SourceRequest): Promise<number
   return isPort(target) ? target : PORT;
 }
 
-/** @throws RestError with what the service said */
+/** @throws RestError with the message of the service */
 async function act(
   rest: Rest,
   { volumeID, port }: Target,
   action: Action,
   signal: AbortSignal,
 ): Promise<void> {
-  const answer = await rest({
+  const response = await rest({
     url: `http://127.0.0.1:${port}/v1/osd-volumes/${encodeURIComponent(volumeID)}`,
     method: 'PUT',
     headers: { 'user-agent': USER_AGENT },
@@ -63,22 +64,22 @@ async function act(
     signal,
   });
   const inner: unknown =
-    typeof answer === 'object' && answer !== null ? Reflect.get(answer, 'volume_response') : undefined;
-  const error = textMember(inner, 'error') || textMember(answer, 'error');
+    typeof response === 'object' && response !== null ? Reflect.get(response, 'volume_response') : undefined;
+  const error = textMember(inner, 'error') || textMember(response, 'error');
   if (error !== '') throw new RestError(`Portworx volume ${volumeID}: ${error.slice(0, 300)}`, 200);
 }
 
-/** Portworx made the file system: one that is asked for can only be compared. A shared volume comes by NFS. */
+/** Portworx created the file system: a requested type can only be compared. Shared volumes use NFS. */
 function checkFsType(asked: string, found: string): void {
   if (asked === '' || asked === found || found.startsWith('nfs') || found.startsWith('fuse')) return;
-  throw new VolumeSetupError(`portworxVolume.fsType: the volume has a file system ${found}, not ${asked}`);
+  throw new VolumeSetupError(`portworxVolume.fsType: the volume has the file system ${found}, not ${asked}`);
 }
 
 async function setUp(rest: Rest, spec: PortworxVolumeSource, request: SourceRequest): Promise<ReadyVolume> {
   const { services, signal, fsGroup } = request;
   const { volumeID, fsType = '' } = spec;
   if (!/^\w[\w.-]{0,252}$/.test(volumeID)) {
-    throw new VolumeSetupError(`portworxVolume.volumeID ${JSON.stringify(volumeID)} is not a name`);
+    throw new VolumeSetupError(`portworxVolume.volumeID ${JSON.stringify(volumeID)} is not a volume name`);
   }
   const dir = request.dir('portworx-volume');
   const target: Target = { volumeID, port: await findPort(request) };
@@ -96,7 +97,7 @@ async function setUp(rest: Rest, spec: PortworxVolumeSource, request: SourceRequ
   return { hostPath: dir, readOnly, seLinuxRelabel: false, changes: false };
 }
 
-/** Unmounts by the service, and detaches unless the node has the volume mounted elsewhere. */
+/** Unmounts through the service, and detaches unless the node has the volume mounted elsewhere. */
 async function tearDown(
   rest: Rest,
   target: Target,
@@ -117,13 +118,13 @@ async function tearDown(
   try {
     await act(rest, target, { attach: OFF }, signal);
   } catch (thrown) {
-    // It was detached already, or is gone.
+    // Already detached, or deleted.
     if (thrown instanceof RestError && /detached|not attached|not found/i.test(thrown.message)) return;
     throw thrown;
   }
 }
 
-/** @param rest how the service is called */
+/** @param rest client of the service */
 export function createPortworxVolume(rest: Rest = callRest): SourcePlugin {
   return defineSource(
     'portworxVolume',
@@ -131,8 +132,8 @@ export function createPortworxVolume(rest: Rest = callRest): SourcePlugin {
       summary: 'A volume that the Portworx service of the node mounts.',
       use: 'both',
       notes: [
-        'The service is asked on this node: at port 9001, or at the one that port 9001 of the service object portworx-service leads to.',
-        'Portworx makes the file system: a volume that has another than fsType is refused.',
+        'The agent calls the Portworx service of this node at port 9001, or at the target port of port 9001 of the Service portworx-service.',
+        'Portworx creates the file system: a volume with another file system than fsType is rejected.',
       ],
     },
     (spec, request) => setUp(rest, spec, request),

@@ -1,7 +1,8 @@
-/** projected: several sources of content in one volume. Spec: document 3, 2.3. */
-import type { VolumeProjection } from '#api/schema/gen/core-v1.ts';
-import { DEFAULT_MODE } from '../payload.ts';
-import { VolumeSetupError } from '../setup-error.ts';
+/** projected: several sources of content in one volume. Source: volume sources, document 3 §2.3. */
+import type { VolumeProjection } from '#api/gen/core-v1.ts';
+import { defineSource, type SourcePlugin, type SourceRequest } from '../contract/source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { DEFAULT_MODE } from '../files/payload.ts';
 import {
   type Content,
   configMapContent,
@@ -11,7 +12,6 @@ import {
   setUpContent,
   tokenContent,
 } from './content.ts';
-import { defineSource, type SourcePlugin, type SourceRequest } from './source.ts';
 
 async function contentOf(request: SourceRequest, source: VolumeProjection, mode: number): Promise<Content> {
   if (source.configMap !== undefined) return configMapContent(request, source.configMap, mode);
@@ -27,7 +27,7 @@ async function contentOf(request: SourceRequest, source: VolumeProjection, mode:
 
 export const projected: SourcePlugin = defineSource(
   'projected',
-  { summary: 'Several sources, and tokens of the service account, in one directory.', use: 'pod' },
+  { summary: 'Several sources, and service account tokens, in one directory.', use: 'pod' },
   async (spec, request) => {
     const mode = spec.defaultMode ?? DEFAULT_MODE;
     const contents: Content[] = [];

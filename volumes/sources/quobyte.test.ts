@@ -1,16 +1,16 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import type { QuobyteVolumeSource } from '#api/schema/gen/core-v1.ts';
+import type { QuobyteVolumeSource } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { commandOf, createTestRequest, mountInfo, type TestRequest } from '../network/test-request.ts';
+import { commandOf, createTestRequest, mountInfo, type TestRequest } from '../network/request.fixture.ts';
 import { quobyte, quobyteFolder, quobyteSource } from './quobyte.ts';
 
 const SPEC = { registry: 'reg.example.com:7861', volume: 'vol1' };
 const FOLDER = 'root#nfsnobody@vol1';
 const { domain } = VOCABULARIES.plat;
 
-/** A client that shows these folders. */
+/** Creates a client that exposes these directories. */
 async function served(...folders: readonly string[]): Promise<TestRequest> {
   const requested = await createTestRequest(async ({ args }) => {
     const [, dir = ''] = args;
@@ -22,7 +22,7 @@ async function served(...folders: readonly string[]): Promise<TestRequest> {
 }
 
 describe('quobyte', () => {
-  it('mounts the client once, and binds the folder of volume, user and group', async () => {
+  it('mounts the client once, and binds the directory of volume, user and group', async () => {
     await using requested = await served(FOLDER, 'bob#staff@vol1');
     const ready = await requested.setUp(quobyte, { quobyte: SPEC });
     const other = await requested.setUp(
@@ -50,7 +50,7 @@ describe('quobyte', () => {
     expect(requested.mounts).toHaveLength(2);
   });
 
-  it('has a client for each tenant and for other options', async () => {
+  it('has a separate client for each tenant and for other options', async () => {
     await using requested = await served(FOLDER);
     await requested.setUp(quobyte, { quobyte: { ...SPEC, tenant: 'a' } });
     await requested.setUp(quobyte, { quobyte: SPEC }, { mountOptions: ['noatime'] });
@@ -60,7 +60,7 @@ describe('quobyte', () => {
     ]);
   });
 
-  it('says that a volume is not there', async () => {
+  it('reports a missing volume', async () => {
     await using requested = await served();
     await expect(requested.setUp(quobyte, { quobyte: SPEC })).rejects.toThrow('has no such volume');
   });
@@ -73,7 +73,7 @@ describe('quobyte', () => {
     [{ user: 'a#b' }, 'quobyte.user'],
     [{ group: 'a@b' }, 'quobyte.group'],
     [{ tenant: 'a/b' }, 'quobyte.tenant'],
-  ])('refuses %j', async (spec, field) => {
+  ])('rejects %j', async (spec, field) => {
     await using requested = await served(FOLDER);
     await expect(requested.setUp(quobyte, { quobyte: { ...SPEC, ...spec } })).rejects.toThrow(field);
     expect(requested.calls).toEqual([]);

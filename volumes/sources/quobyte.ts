@@ -1,17 +1,19 @@
-/** quobyte: a volume of a Quobyte system. The client of a registry is mounted once for the node, and shows each volume
- *  with the user and group that it is used as; that folder is bound into the pod's own. Spec: document 3, 2.3. */
+/** quobyte: a volume of a Quobyte system. The client of a registry is mounted once per node, and exposes
+ *  each volume for a user and group as a directory, which is bind-mounted into the pod's own. Source:
+ *  volume sources, document 3 §2.3. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { QuobyteVolumeSource } from '#api/schema/gen/core-v1.ts';
-import { holdPath } from '../held-dir.ts';
+import type { QuobyteVolumeSource } from '#api/gen/core-v1.ts';
+import { errorCode } from '#api/kit/errno.ts';
+import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from '../contract/source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { holdPath } from '../files/held-dir.ts';
 import { ensureMounted, runMountHelper, UNMOUNT_WITHOUT_SERVER } from '../network/helper-mount.ts';
 import { joinMountOptions } from '../network/mount-options.ts';
 import { mountAt } from '../network/mount-state.ts';
 import { formatServerWithPort } from '../network/server-address.ts';
-import { errorCode, VolumeSetupError } from '../setup-error.ts';
-import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from './source.ts';
 
-/** Those of upstream. */
+/** Upstream's defaults. */
 const DEFAULT_USER = 'root';
 const DEFAULT_GROUP = 'nfsnobody';
 
@@ -21,20 +23,20 @@ function checkPart(field: string, text: string): string {
   throw new VolumeSetupError(`quobyte.${field} ${JSON.stringify(text)} must be a name without /, # and @`);
 }
 
-/** The name under which the client shows the volume. @throws VolumeSetupError */
+/** Returns the name under which the client exposes the volume. @throws VolumeSetupError */
 export function quobyteFolder({ volume, user = '', group = '' }: QuobyteVolumeSource): string {
   const as = checkPart('user', user === '' ? DEFAULT_USER : user);
   const asGroup = checkPart('group', group === '' ? DEFAULT_GROUP : group);
   return `${as}#${asGroup}@${checkPart('volume', volume)}`;
 }
 
-/** The registry's servers in the form that the helper wants. @throws VolumeSetupError */
+/** Returns the registry's servers in the helper's form. @throws VolumeSetupError */
 export function quobyteSource(registry: string): string {
   const servers = registry.replace(/\/$/, '').split(',');
   return `${servers.map((server) => formatServerWithPort('quobyte.registry', server)).join(',')}/`;
 }
 
-/** Volumes share a client when registry, tenant and options are the same. */
+/** Volumes share a client if registry, tenant and options are the same. */
 function clientName(domain: string, source: string, tenant: string, options: readonly string[]): string {
   const owner = tenant === '' ? '' : `${checkPart('tenant', tenant)}@`;
   return [`${domain}/quobyte/${owner}${source}`, ...options].join(',');
@@ -87,7 +89,7 @@ export const quobyte: SourcePlugin = defineSource(
     programs: ['mount.quobyte'],
     fileSystems: ['fuse'],
     notes: [
-      'The client is mounted once for the volumes of a registry; those of different tenants never share one.',
+      'All volumes of a registry share one mount of the client, except that tenants never share a mount.',
       'Quobyte maps files to the user and group that the volume names: fsGroup is not applied.',
     ],
   },

@@ -1,13 +1,13 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import type { PersistentVolume, RBDPersistentVolumeSource } from '#api/schema/gen/core-v1.ts';
+import type { PersistentVolume, RBDPersistentVolumeSource } from '#api/gen/core-v1.ts';
 import {
   createTestDevices,
   type FakePrograms,
   never,
   secretOf,
   type TestDevices,
-} from '../devices/test-devices.ts';
+} from '../devices/devices.fixture.ts';
 import { MissingProgramError } from '../programs/errors.ts';
 import { parseMapped, sameCluster } from '../rbd/devices.ts';
 import { createRbd } from './rbd.ts';
@@ -122,18 +122,18 @@ describe('identify', () => {
     [{ monitors: [] }, 'rbd.monitors: Required value'],
     [{ monitors: ['-k'] }, 'rbd.monitors[0] "-k": must be the address of a monitor'],
     [{ monitors: ['a,b'] }, 'rbd.monitors[0] "a,b"'],
-    [{ image: 'web@snap' }, 'rbd.image "web@snap": must be the name of an image alone'],
+    [{ image: 'web@snap' }, 'rbd.image "web@snap": must be the name of an image only'],
     [{ image: '--option' }, 'rbd.image "--option"'],
     [{ pool: 'a/b' }, 'rbd.pool "a/b"'],
     [{ user: 'a b' }, 'rbd.user "a b"'],
     [{ keyring: '/etc/ceph/../shadow' }, 'rbd.keyring "/etc/ceph/../shadow": must be an absolute path'],
-  ])('refuses %j', (fields, message) => {
+  ])('rejects %j', (fields, message) => {
     expect(() => plugin.identify({ ...spec, ...fields }, 'd.example')).toThrow(message);
   });
 });
 
 describe('attach', () => {
-  test('maps the image that nobody watches with the keyring, once, and unmaps it', async () => {
+  test('maps an image without watchers with the keyring, once, and unmaps it', async () => {
     await using world = await createWorld();
     expect(await world.attach()).toBe(world.devices.path('dev/rbd7'));
     const access = '--id admin -m 10.0.0.1:6789,10.0.0.2 --keyring /etc/ceph/keyring';
@@ -151,7 +151,7 @@ describe('attach', () => {
     expect(world.devices.ran).toHaveLength(4);
   });
 
-  test('gives the key of a secret in a file that is gone afterwards', async () => {
+  test('passes the key of a secret in a file that is removed afterwards', async () => {
     await using world = await createWorld();
     await world.attach({ ...spec, user: 'web', secretRef: { name: 'ceph', namespace: 'default' } });
     expect(world.keys).toEqual([KEY, KEY]);
@@ -159,7 +159,7 @@ describe('attach', () => {
     expect((await readdir(world.devices.base)).toSorted()).toEqual(['dev', 'sys']);
   });
 
-  test('needs to know which value is the key', async () => {
+  test('rejects a secret with an ambiguous key', async () => {
     await using world = await createWorld();
     world.devices.secrets.set('default/two', secretOf({ a: 'x', b: 'y' }));
     await expect(world.attach({ ...spec, secretRef: { name: 'two' } })).rejects.toThrow('as its value "key"');
@@ -168,7 +168,7 @@ describe('attach', () => {
     expect(world.keys).toEqual([KEY, KEY]);
   });
 
-  test('leaves an image alone that another has open, unless all only read it', async () => {
+  test('does not map an image that another node has open, unless all are read-only', async () => {
     const watcher = '10.0.0.9:0/123';
     await using world = await createWorld({ watcher });
     await expect(world.attach()).rejects.toThrow(`image fast/web is still in use by ${watcher}`);
@@ -182,7 +182,7 @@ describe('attach', () => {
     await expect(both.attach()).rejects.toThrow('is still in use');
   });
 
-  test('is done by rbd-nbd where the kernel has no driver', async () => {
+  test('uses rbd-nbd if the kernel has no driver', async () => {
     await using world = await createWorld({ kernel: false, nbd: true });
     expect(await world.attach()).toBe(world.devices.path('dev/nbd3'));
     await world.detach();

@@ -1,30 +1,30 @@
-/** rbd: an image of a Ceph cluster, mapped by the kernel or, where it can't, by a server of network block devices.
- *  Spec: document 3, 2.3. */
+/** rbd: an image of a Ceph cluster, mapped by the kernel or, if it has no driver, by rbd-nbd.
+ *  Source: volume sources, document 3 §2.3. */
 import type { Buffer } from 'node:buffer';
 import { join } from 'node:path';
 import { attachableVolumeName } from '#api/meta/volume-names.ts';
-import type { DevicePlugin, DeviceServices } from '../devices/contract.ts';
+import type { DevicePlugin, DeviceServices } from '../contract/devices.ts';
+import type { SourcePlugin } from '../contract/source.ts';
 import { defineDeviceSource } from '../devices/define-source.ts';
 import { checkFsType } from '../devices/fields.ts';
 import { readKernelFolder } from '../devices/kernel-files.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { readSecretRef } from '../objects/secret-ref.ts';
 import type { ProgramResult } from '../programs/contract.ts';
 import { failText, MissingProgramError } from '../programs/errors.ts';
 import { type Driver, findMapped } from '../rbd/devices.ts';
 import { DEFAULT_POOL, parseAccess, parseImage, type RbdImage, type RbdSpec } from '../rbd/image.ts';
 import { withKeyFile } from '../rbd/key-file.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import { readSecretRef } from './secret-ref.ts';
-import type { SourcePlugin } from './source.ts';
 
 export interface RbdOptions {
-  /** Folder in memory where a key lies while a program needs it. */
+  /** Directory in memory for the key while a program needs it. */
   readonly keyFolder: string;
 }
 
 const QUICK_MS = 30_000;
 const CLUSTER_MS = 60_000;
 
-/** @throws VolumeSetupError where it is not clear which of the secret's values is the key */
+/** @throws VolumeSetupError if it is ambiguous which of the secret's values is the key */
 function keyOf(secret: ReadonlyMap<string, Buffer>): string {
   const only = secret.size === 1 ? [...secret.values()][0] : undefined;
   const key = (secret.get('key') ?? only)?.toString('utf8').trim() ?? '';
@@ -34,7 +34,7 @@ function keyOf(secret: ReadonlyMap<string, Buffer>): string {
   );
 }
 
-/** Calls the work with the arguments by which programs reach the cluster. */
+/** Calls the work with the connection arguments of Ceph programs. */
 async function withAccess<T>(
   spec: RbdSpec,
   services: DeviceServices,
@@ -48,7 +48,8 @@ async function withAccess<T>(
   return withKeyFile(keyFolder, key, (path) => work([...args, '--keyfile', path]));
 }
 
-/** Whether the kernel maps images; nbd where it can't and there is the program. @throws VolumeSetupError */
+/** Selects the kernel driver, or nbd if the kernel has none and the program exists. @throws
+ *  VolumeSetupError */
 async function chooseDriver({ run, paths }: DeviceServices, signal: AbortSignal): Promise<Driver> {
   const options = { signal, timeoutMs: QUICK_MS };
   if ((await readKernelFolder(join(paths.sys, 'bus', 'rbd'))).length > 0) return 'krbd';
@@ -64,8 +65,8 @@ async function chooseDriver({ run, paths }: DeviceServices, signal: AbortSignal)
   throw new VolumeSetupError(`${both}: ${failText('modprobe', kernel)}`);
 }
 
-/** Only one node at a time may write to an image, unless the volume says that all of them only read.
- *  @throws VolumeSetupError where another has it */
+/** Only one node at a time may write to an image, unless the volume is read-only for all nodes.
+ *  @throws VolumeSetupError if another node has it open */
 function checkWatchers({ pool, image }: RbdImage, status: ProgramResult): void {
   const name = `${pool}/${image}`;
   if (status.code !== 0) throw new VolumeSetupError(`image ${name}: ${failText('rbd', status)}`);
@@ -75,7 +76,7 @@ function checkWatchers({ pool, image }: RbdImage, status: ProgramResult): void {
 
 const READ_ONLY_MANY = 'ReadOnlyMany';
 
-/** Volumes of pods have no modes, and count as such that are written. */
+/** Inline volumes have no access modes, and count as writable. */
 function onlyRead({ persistentVolume }: DeviceServices): boolean {
   const { accessModes = [] } = persistentVolume?.spec ?? {};
   return accessModes.length > 0 && accessModes.every((mode) => mode === READ_ONLY_MANY);
@@ -98,10 +99,10 @@ async function mapImage(
   if (result.code !== 0) throw new VolumeSetupError(`image ${name}: ${failText(program, result)}`);
   const mapped = await findMapped(services, image, signal);
   if (mapped !== undefined) return mapped.device;
-  throw new VolumeSetupError(`image ${name} is not mapped, though ${program} says that it is`);
+  throw new VolumeSetupError(`image ${name} is not mapped, although ${program} reported success`);
 }
 
-/** @param options another folder in tests */
+/** @param options another directory in tests */
 export function createRbd(options: RbdOptions): DevicePlugin<'rbd'> {
   return {
     name: 'rbd',
@@ -112,9 +113,9 @@ export function createRbd(options: RbdOptions): DevicePlugin<'rbd'> {
       mountOptions: true,
       programs: ['rbd', 'modprobe'],
       notes: [
-        'Where the kernel has no rbd, rbd-nbd maps the image.',
-        'An image that another client has open is not mapped, unless the PersistentVolume is for ReadOnlyMany alone.',
-        'secretRef goes before keyring; its value "key", or its only value, is the key.',
+        'If the kernel has no rbd, rbd-nbd maps the image.',
+        'An image that another client has open is not mapped, unless ReadOnlyMany is the only access mode of the PersistentVolume.',
+        'secretRef takes precedence over keyring; the key is its value "key", or its only value.',
       ],
     },
     dirName: 'rbd',
@@ -122,10 +123,10 @@ export function createRbd(options: RbdOptions): DevicePlugin<'rbd'> {
     identify(spec, domain) {
       const { pool } = parseImage(spec);
       parseAccess(spec);
-      const told = attachableVolumeName(domain, { rbd: spec }) ?? '';
+      const upstreamName = attachableVolumeName(domain, { rbd: spec }) ?? '';
       return {
-        // Others know it without its pool. Images of one name in two pools are two volumes here.
-        uniqueName: pool === DEFAULT_POOL ? told : `${told}@${pool}`,
+        // Upstream's name lacks the pool. Images of one name in two pools are two volumes here.
+        uniqueName: pool === DEFAULT_POOL ? upstreamName : `${upstreamName}@${pool}`,
         fsType: checkFsType('rbd.fsType', spec.fsType),
         readOnly: spec.readOnly === true,
       };

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import type { ScaleIOPersistentVolumeSource } from '#api/schema/gen/core-v1.ts';
-import { createTestDevices, never, secretOf, type TestDevices } from '../devices/test-devices.ts';
+import type { ScaleIOPersistentVolumeSource } from '#api/gen/core-v1.ts';
+import { createTestDevices, never, secretOf, type TestDevices } from '../devices/devices.fixture.ts';
 import { scaleIoPlugin } from './scale-io.ts';
 
 const GUID = '1A2B-3C';
@@ -10,12 +10,12 @@ const spec = { system: 'sio', volumeName: 'web', secretRef: { name: 'sio', names
 interface World extends AsyncDisposable {
   readonly devices: TestDevices;
   readonly spec: ScaleIOPersistentVolumeSource;
-  /** Machines that have the volume. */
+  /** Machines to which the volume is mapped. */
   readonly mapped: Set<string>;
 }
 
-/** What a gateway answers, by path. */
-function answers(mapped: Set<string>, path: string, body: string): [status: number, body: unknown] {
+/** Responses of a gateway by path. */
+function responseFor(mapped: Set<string>, path: string, body: string): [status: number, body: unknown] {
   const asked =
     body === '' ? undefined : (JSON.parse(body) as { readonly name?: string; readonly sdcId?: string });
   const sdcId = asked?.sdcId ?? '';
@@ -56,12 +56,12 @@ async function createWorld(program = 'drv_cfg'): Promise<World> {
       const login = url === '/api/login';
       const right = login ? basic('admin', 'pass') : basic('', 'token');
       const allowed = headers.authorization === right;
-      const [status, answer] = allowed
+      const [status, reply] = allowed
         ? login
           ? [200, 'token']
-          : answers(mapped, url, body)
+          : responseFor(mapped, url, body)
         : [401, { message: 'Unauthorized' }];
-      response.writeHead(status).end(JSON.stringify(answer));
+      response.writeHead(status).end(JSON.stringify(reply));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -87,7 +87,7 @@ const attach = (world: World, more: Partial<ScaleIOPersistentVolumeSource> = {})
 describe('identify', () => {
   const whole = { ...spec, gateway: 'https://gw.example/api' };
 
-  test('names the volume by its system, with xfs unless it says otherwise', () => {
+  test('names the volume by its system, with xfs by default', () => {
     expect(scaleIoPlugin.identify({ ...whole, readOnly: true }, 'd.example')).toEqual({
       uniqueName: 'd.example/scaleio/https://gw.example/api/sio/web',
       fsType: 'xfs',
@@ -102,13 +102,13 @@ describe('identify', () => {
     [{ system: '' }, 'scaleIO.system: Required value'],
     [{ volumeName: '../x' }, 'scaleIO.volumeName "../x"'],
     [{ storageMode: 'Thin' }, 'must be one of ThickProvisioned, ThinProvisioned'],
-  ])('refuses %j', (fields, message) => {
+  ])('rejects %j', (fields, message) => {
     expect(() => scaleIoPlugin.identify({ ...whole, ...fields }, 'd.example')).toThrow(message);
   });
 });
 
 describe('attach', () => {
-  test('asks the gateway for the volume, and gives it back', async () => {
+  test('maps the volume through the gateway, and unmaps it', async () => {
     await using world = await createWorld();
     const { devices } = world;
     const wanted = { storagePool: 'fast', protectionDomain: 'west', storageMode: 'ThinProvisioned' };
@@ -123,33 +123,33 @@ describe('attach', () => {
   });
 
   test.each<[string, Partial<ScaleIOPersistentVolumeSource>, string]>([
-    ['another pool', { storagePool: 'slow' }, 'scaleIO.storagePool "slow": the volume lies in fast'],
+    ['another pool', { storagePool: 'slow' }, 'scaleIO.storagePool "slow": the volume is in fast'],
     [
       'another domain',
       { protectionDomain: 'east' },
-      'scaleIO.protectionDomain "east": the volume lies in west',
+      'scaleIO.protectionDomain "east": the volume is in west',
     ],
     ['another system', { system: 'other' }, 'has no system other'],
     ['no such volume', { volumeName: 'none' }, 'Could not find the volume'],
     ['no secret', { secretRef: { name: 'none' } }, 'Secret default/none not found'],
-    ['nobody there', { gateway: 'http://127.0.0.1:1/api' }, '127.0.0.1:1 could not be asked: ECONNREFUSED'],
+    ['nobody there', { gateway: 'http://127.0.0.1:1/api' }, 'request to 127.0.0.1:1 failed: ECONNREFUSED'],
   ])('says what is wrong: %s', async (_name, fields, message) => {
     await using world = await createWorld();
     await expect(attach(world, fields)).rejects.toThrow(message);
     expect(world.devices.saved).toEqual([]);
   });
 
-  test('asks the client where its own packages put it', async () => {
+  test('finds the client in its installation directory', async () => {
     await using world = await createWorld('/opt/emc/scaleio/sdc/bin/drv_cfg');
     expect(await attach(world)).toBe(world.devices.path('dev/disk/by-id/emc-vol-788d-a2b8'));
   });
 
-  test('names who brings the client where there is none', async () => {
+  test('reports the package of a missing client', async () => {
     await using world = await createWorld('other');
     await expect(attach(world)).rejects.toThrow('PowerFlex');
   });
 
-  test('says when it is not let in, without what it said', async () => {
+  test('reports a failed authentication without the credentials', async () => {
     await using world = await createWorld();
     world.devices.secrets.set('ops/sio', secretOf({ username: 'admin', password: 'wrong' }));
     await expect(attach(world)).rejects.toThrow('/api/login: 401, Unauthorized');

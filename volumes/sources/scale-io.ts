@@ -1,21 +1,22 @@
-/** scaleIO: a volume of a ScaleIO system, which its gateway gives to the machine. Spec: document 3, 2.3 and 2.5. */
-import type { ScaleIOPersistentVolumeSource, ScaleIOVolumeSource } from '#api/schema/gen/core-v1.ts';
+/** scaleIO: a volume of a ScaleIO system, mapped to the machine by its gateway. Source: volume sources,
+ *  document 3 §2.3 and §2.5. */
+import type { ScaleIOPersistentVolumeSource, ScaleIOVolumeSource } from '#api/gen/core-v1.ts';
+import type { DetachServices, DevicePlugin, DeviceServices } from '../contract/devices.ts';
+import type { SourcePlugin } from '../contract/source.ts';
 import { byId } from '../devices/attached-disk.ts';
-import type { DetachServices, DevicePlugin, DeviceServices } from '../devices/contract.ts';
 import { defineDeviceSource } from '../devices/define-source.ts';
 import { badField, checkFsType, checkName } from '../devices/fields.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { readSecretRef } from '../objects/secret-ref.ts';
 import type { ProgramResult } from '../programs/contract.ts';
 import { failText, MissingProgramError } from '../programs/errors.ts';
-import { VolumeSetupError } from '../setup-error.ts';
 import type { GatewayAccess, ScaleIoGateway, SystemVolume } from '../storage-services/scale-io.ts';
-import { readSecretRef } from './secret-ref.ts';
-import type { SourcePlugin } from './source.ts';
 
 type Spec = ScaleIOVolumeSource | ScaleIOPersistentVolumeSource;
 
 const MODES: readonly string[] = ['ThickProvisioned', 'ThinProvisioned'];
 
-/** @returns the volume's name @throws VolumeSetupError naming field, value and what is right */
+/** @returns the volume's name @throws VolumeSetupError with field, value and expectation */
 function check({ gateway, system, sslEnabled = false, storageMode = '', volumeName }: Spec): string {
   const url = URL.parse(gateway);
   const secure = url?.protocol === 'https:';
@@ -48,7 +49,7 @@ async function open(
   { objects }: Pick<DetachServices, 'objects'>,
   signal: AbortSignal,
 ): Promise<ScaleIoGateway> {
-  if (objects === undefined) throw new VolumeSetupError('the secret of the ScaleIO gateway can’t be read');
+  if (objects === undefined) throw new VolumeSetupError('cannot read the secret of the ScaleIO gateway');
   const secret = await readSecretRef(objects, access.secretNamespace, { name: access.secret });
   const username = secret.get('username')?.toString('utf8') ?? '';
   const password = secret.get('password')?.toString('utf8') ?? '';
@@ -59,21 +60,21 @@ async function open(
   return openGateway({ gateway: access.gateway, verify: access.verify, username, password }, signal);
 }
 
-const GUID_PATIENCE_MS = 30_000;
+const GUID_TIMEOUT_MS = 30_000;
 
-/** Where its packages put the client's program. */
+/** Installation directory of the client's program. */
 const SDC_FOLDER = '/opt/emc/scaleio/sdc/bin';
 
-/** What the machine's client of the system is called. */
+/** Returns the GUID of the machine's client. */
 async function guidOf({ run }: Pick<DeviceServices, 'run'>, signal: AbortSignal): Promise<string> {
   const query = (program: string): Promise<ProgramResult> =>
-    run(program, ['--query_guid'], { signal, timeoutMs: GUID_PATIENCE_MS });
+    run(program, ['--query_guid'], { signal, timeoutMs: GUID_TIMEOUT_MS });
   const result = await query('drv_cfg').catch(async (thrown: unknown) => {
     if (!(thrown instanceof MissingProgramError)) throw thrown;
     try {
       return await query(`${SDC_FOLDER}/drv_cfg`);
     } catch (second) {
-      // That the first one is missing is the reason that names who brings it.
+      // If both are missing, the first error names the package.
       throw second instanceof MissingProgramError ? thrown : second;
     }
   });
@@ -82,16 +83,16 @@ async function guidOf({ run }: Pick<DeviceServices, 'run'>, signal: AbortSignal)
   return guid;
 }
 
-/** The volume lies where the pod's author believes it to. */
+/** Checks that the volume is in the specified pool and domain. */
 function checkPlace({ storagePool = '', protectionDomain = '' }: Spec, volume: SystemVolume): void {
   if (storagePool !== '' && storagePool !== volume.storagePool) {
-    throw badField('scaleIO.storagePool', storagePool, `the volume lies in ${volume.storagePool}`);
+    throw badField('scaleIO.storagePool', storagePool, `the volume is in ${volume.storagePool}`);
   }
   if (protectionDomain !== '' && protectionDomain !== volume.protectionDomain) {
     throw badField(
       'scaleIO.protectionDomain',
       protectionDomain,
-      `the volume lies in ${volume.protectionDomain}`,
+      `the volume is in ${volume.protectionDomain}`,
     );
   }
 }
@@ -105,9 +106,9 @@ export const scaleIoPlugin: DevicePlugin<'scaleIO'> = {
     mountOptions: true,
     programs: ['drv_cfg'],
     notes: [
-      'The gateway is asked for the volume with the user name and password of the secret, also when it is given back.',
-      'Only with sslEnabled has the gateway’s certificate to be one that the machine trusts.',
-      'storageMode is for whoever makes the volume; storagePool and protectionDomain have to be those that it lies in.',
+      'The agent maps and unmaps the volume through the gateway, with the user name and password of the secret.',
+      'The gateway’s certificate is verified only if sslEnabled is true.',
+      'storageMode is meant for the provisioner; storagePool and protectionDomain must match the volume.',
     ],
   },
   dirName: 'scaleio',

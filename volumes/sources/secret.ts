@@ -1,7 +1,9 @@
-/** secret: the keys of a Secret as files that are never on a disk. Spec: document 3, 2.2 and 2.3. */
-import { DEFAULT_MODE } from '../payload.ts';
+/** secret: the keys of a Secret as files that are never on a disk. Source: volume sources, document 3 §2.2
+ *  and §2.3. */
+
+import { defineSource, type SourcePlugin } from '../contract/source.ts';
+import { DEFAULT_MODE } from '../files/payload.ts';
 import { secretContent, setUpContent } from './content.ts';
-import { defineSource, type SourcePlugin } from './source.ts';
 
 export const secret: SourcePlugin = defineSource(
   'secret',

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { createTestDevices, secretOf, type TestDevices } from '../devices/test-devices.ts';
+import { createTestDevices, secretOf, type TestDevices } from '../devices/devices.fixture.ts';
 import { type Rest, type RestCall, RestError } from '../network/rest.ts';
 import { createStorageos, readApi, storageosPlugin } from './storageos.ts';
 
@@ -15,19 +15,19 @@ interface Service {
   readonly asked: readonly RestCall[];
 }
 
-function serviceWith(answers: Readonly<Record<string, object>>): Service {
+function serviceWith(responses: Readonly<Record<string, object>>): Service {
   const asked: RestCall[] = [];
   const rest: Rest = async (call) => {
     asked.push(call);
     const { pathname } = new URL(call.url);
-    const answer = answers[pathname];
-    if (answer === undefined) throw new RestError(`${pathname} was answered with 404: none`, 404);
-    return answer;
+    const response = responses[pathname];
+    if (response === undefined) throw new RestError(`${pathname} returned status 404: none`, 404);
+    return response;
   };
   return { rest, asked };
 }
 
-/** A node on which the service shows volume `id-1` as a file. */
+/** Creates a node on which the service exposes volume `id-1` as a file. */
 async function node(): Promise<TestDevices & Service & { readonly file: string }> {
   const loops: string[] = [];
   const devices = await createTestDevices({
@@ -55,7 +55,7 @@ const loginOf = (call: RestCall | undefined): string =>
 const { signal } = new AbortController();
 
 describe('storageos', () => {
-  it('finds the volume by the service of the node, and gives a file a loop device', async () => {
+  it('finds the volume through the service of the node, and creates a loop device for a file', async () => {
     await using world = await node();
     const device = await storageosPlugin(world.rest).attach(SPEC, world.services, world.save, signal);
     expect(device).toBe('/dev/loop7');
@@ -77,7 +77,7 @@ describe('storageos', () => {
     ]);
   });
 
-  it('asks the service of its secret, and keeps no login', async () => {
+  it('uses the service of its secret, and stores no credentials', async () => {
     await using world = await node();
     const login = { apiAddress: 'tcp://10.0.0.1:5705', apiUsername: 'bob', apiPassword: 'sesame' };
     world.secrets.set('default/api', secretOf(login));
@@ -94,7 +94,7 @@ describe('storageos', () => {
     expect(JSON.stringify(world.saved)).not.toContain('sesame');
   });
 
-  it('is told of its end, as far as the service listens', async () => {
+  it('reports the detachment, if the service is available', async () => {
     await using world = await node();
     const plugin = storageosPlugin(world.rest);
     await plugin.attach(SPEC, world.services, world.save, signal);
@@ -104,7 +104,7 @@ describe('storageos', () => {
     await plugin.detach?.({ ...state, path: '/gone' }, world.services, signal);
   });
 
-  it('takes the loop device from the file', async () => {
+  it('detaches the loop device of the file', async () => {
     await using world = await node();
     await world.write('sys/block/loop7/loop/backing_file', `${world.file}\n`);
     const state = { address: 'http://localhost:5705', path: '/namespaces/ns/volumes/vol', file: world.file };
@@ -113,24 +113,24 @@ describe('storageos', () => {
   });
 
   test.each<[string, Readonly<Record<string, object>>, string]>([
-    ['no such volume', {}, 'was answered with 404'],
+    ['no such volume', {}, 'returned status 404'],
     [
       'a name that leads elsewhere',
       { '/v1/namespaces/ns/volumes/vol': { id: '../etc' } },
-      'knows no volume vol',
+      'has no volume vol',
     ],
     [
       'a volume that is not on this node',
       { '/v1/namespaces/ns/volumes/vol': { id: 'none' }, '/v1/namespaces/ns/volumes/vol/mount': {} },
-      'has not made /var/lib/storageos/volumes/none',
+      'has not created /var/lib/storageos/volumes/none',
     ],
-  ])('fails with %s', async (_, answers, message) => {
+  ])('fails with %s', async (_, responses, message) => {
     await using world = await node();
-    const plugin = storageosPlugin(serviceWith(answers).rest);
+    const plugin = storageosPlugin(serviceWith(responses).rest);
     await expect(plugin.attach(SPEC, world.services, world.save, signal)).rejects.toThrow(message);
   });
 
-  it('has a name for the node, and ext4 unless it says otherwise', () => {
+  it('has a name unique on the node, and ext4 by default', () => {
     const plugin = storageosPlugin(serviceWith({}).rest);
     expect(plugin.identify(SPEC, domain)).toEqual({
       uniqueName: `${domain}/storageos/ns:vol`,
@@ -142,7 +142,7 @@ describe('storageos', () => {
     expect(() => plugin.identify({}, domain)).toThrow('storageos.volumeName');
   });
 
-  it('is no raw device', () => {
+  it('is not a raw device', () => {
     expect(createStorageos(serviceWith({}).rest).about.block).toBe(false);
     expect(createStorageos(serviceWith({}).rest).bind({})).toBeUndefined();
   });
@@ -150,7 +150,7 @@ describe('storageos', () => {
 
 describe('readApi', () => {
   it.each(['ftp://x', 'http://bob:secret@host', 'tcp://', 'http://host/path?x', 'nowhere'])(
-    'refuses %j',
+    'rejects %j',
     (apiAddress) => {
       const read = (): unknown => readApi(new Map([['apiAddress', Buffer.from(apiAddress)]]));
       expect(read).toThrow('apiAddress');

@@ -1,28 +1,29 @@
-/** storageos: a volume of StorageOS, which shows it on the node as a device or as a file.
- *  Spec: document 3, 2.3 and 2.5. Source: upstream 1.24; StorageOS's REST interface, version 1. */
+/** storageos: a volume of StorageOS, exposed on the node as a device or as a file.
+ *  Source: volume sources, document 3 §2.3 and §2.5; upstream 1.24; StorageOS's REST interface, version 1. */
 
 import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import type { StorageOSPersistentVolumeSource } from '#api/gen/core-v1.ts';
+import { errorCode } from '#api/kit/errno.ts';
 import { trimEnd } from '#api/kit/trim-end.ts';
-import type { StorageOSPersistentVolumeSource } from '#api/schema/gen/core-v1.ts';
-import type { DevicePlugin, DeviceServices } from '../devices/contract.ts';
+import type { DevicePlugin, DeviceServices } from '../contract/devices.ts';
+import type { SourcePlugin } from '../contract/source.ts';
+import type { UndoState } from '../contract/staging.ts';
 import { defineDeviceSource } from '../devices/define-source.ts';
 import { attachLoop, detachLoop, findLoops } from '../devices/loop.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import { callRest, type Rest, textMember } from '../network/rest.ts';
-import { errorCode, VolumeSetupError } from '../setup-error.ts';
-import type { UndoState } from '../staging/contract.ts';
-import { readSecretRef } from './secret-ref.ts';
-import type { SourcePlugin } from './source.ts';
+import { readSecretRef } from '../objects/secret-ref.ts';
 
-/** Where the service is, and the login for it. */
+/** Address and credentials of the service. */
 export interface StorageosApi {
   readonly address: string;
   readonly user: string;
   readonly password: string;
 }
 
-/** Without a secret. Source: upstream. */
+/** Used without a secret. Source: upstream. */
 const DEFAULT_API: StorageosApi = {
   address: 'http://localhost:5705',
   user: 'storageos',
@@ -32,7 +33,7 @@ const DEVICE_FOLDER = '/var/lib/storageos/volumes';
 
 type Spec = StorageOSPersistentVolumeSource;
 
-/** @throws VolumeSetupError for an address that isn't one; its text never holds a login */
+/** @throws VolumeSetupError for an invalid address; its message never contains credentials */
 export function readApi(data: ReadonlyMap<string, Buffer>): StorageosApi {
   const text = (key: string): string | undefined => data.get(key)?.toString('utf8').trim() || undefined;
   const address = trimEnd((text('apiAddress') ?? DEFAULT_API.address).replace(/^tcp:/, 'http:'), '/');
@@ -65,13 +66,13 @@ function createService(rest: Rest, { address, user, password }: StorageosApi, si
   };
 }
 
-/** Where this node has the devices, as the service knows it. */
+/** Returns the directory of devices on this node, according to the service. */
 async function deviceFolder(service: Service): Promise<string> {
   try {
     const folder = textMember(await service.get(`/nodes/${encodeURIComponent(hostname())}`), 'deviceDir');
     return isAbsolute(folder) && !folder.split('/').includes('..') ? folder : DEVICE_FOLDER;
   } catch (thrown) {
-    // As upstream: a service that doesn't know the node uses the default.
+    // As upstream: a service that does not know the node uses the default.
     if (thrown instanceof VolumeSetupError) return DEVICE_FOLDER;
     throw thrown;
   }
@@ -91,7 +92,7 @@ async function attach(
   const service = createService(rest, api, signal);
   const path = volumePath(spec);
   const id = textMember(await service.get(path), 'id');
-  if (!/^[\w-]+$/.test(id)) throw new VolumeSetupError(`StorageOS knows no volume ${spec.volumeName}`);
+  if (!/^[\w-]+$/.test(id)) throw new VolumeSetupError(`StorageOS has no volume ${spec.volumeName}`);
   const file = join(await deviceFolder(service), id);
   await save({ address: api.address, path, file });
   const { volumeName: name, volumeNamespace: namespace, fsType = '' } = spec;
@@ -102,14 +103,15 @@ async function attach(
 async function toDevice(file: string, services: DeviceServices, signal: AbortSignal): Promise<string> {
   const stats = await stat(file).catch((thrown: unknown) => {
     if (errorCode(thrown) !== 'ENOENT') throw thrown;
-    throw new VolumeSetupError(`StorageOS has not made ${file} on this node`, { cause: thrown });
+    throw new VolumeSetupError(`StorageOS has not created ${file} on this node`, { cause: thrown });
   });
   if (stats.isBlockDevice()) return file;
   if (stats.isFile()) return attachLoop(services, file, {}, signal);
   throw new VolumeSetupError(`${file} of StorageOS is neither a device nor a file`);
 }
 
-/** The secret may be gone: the service is told with the login that it has by default, or not at all, as upstream. */
+/** The secret may be gone: the service is called with the default credentials, and failures are ignored,
+ *  as upstream. */
 async function detach(
   rest: Rest,
   { address = '', path = '', file = '' }: UndoState,
@@ -139,8 +141,8 @@ export function storageosPlugin(rest: Rest): DevicePlugin<'storageos'> {
       block: false,
       programs: ['losetup'],
       notes: [
-        'The secret may have apiAddress, apiUsername and apiPassword; without one, the service of the node is asked.',
-        'Without volumeNamespace, the namespace of the pod is meant.',
+        'The secret may contain apiAddress, apiUsername and apiPassword. Without a secret, the agent uses the service of the node.',
+        'volumeNamespace defaults to the namespace of the pod.',
       ],
     },
     dirName: 'storageos',
@@ -154,7 +156,7 @@ export function storageosPlugin(rest: Rest): DevicePlugin<'storageos'> {
   };
 }
 
-/** @param rest how the service is called */
+/** @param rest client of the service */
 export function createStorageos(rest: Rest = callRest): SourcePlugin {
   const base = defineDeviceSource(storageosPlugin(rest));
   return {
@@ -165,7 +167,7 @@ export function createStorageos(rest: Rest = callRest): SourcePlugin {
         const { volumeNamespace = '' } = spec;
         const namespace = volumeNamespace === '' ? request.namespace : volumeNamespace;
         const setUp = base.bind({ storageos: { ...spec, volumeNamespace: namespace } });
-        if (setUp === undefined) throw new VolumeSetupError('storageos is not served');
+        if (setUp === undefined) throw new VolumeSetupError('this agent does not support storageos');
         return setUp(request);
       };
     },

@@ -1,9 +1,11 @@
-/** Every volume source that this agent serves. */
-import type { Volume } from '#api/schema/gen/core-v1.ts';
-import { VolumeSetupError } from '../setup-error.ts';
+/** Table of the volume sources that this agent supports. */
+import type { Volume } from '#api/gen/core-v1.ts';
+import { type SetUp, type SourcePlugin } from '../contract/source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 import { awsElasticBlockStore } from './aws-elastic-block-store.ts';
 import { azureDisk } from './azure-disk.ts';
 import { azureFile } from './azure-file.ts';
+import { bindFrom } from './bind-source.ts';
 import { cephfs } from './cephfs.ts';
 import { cinder } from './cinder.ts';
 import { configMap } from './config-map.ts';
@@ -29,11 +31,10 @@ import { quobyte } from './quobyte.ts';
 import { rbd } from './rbd.ts';
 import { scaleIO } from './scale-io.ts';
 import { secret } from './secret.ts';
-import { bindFrom, type SetUp, type SourcePlugin } from './source.ts';
 import { storageos } from './storageos.ts';
 import { vsphereVolume } from './vsphere-volume.ts';
 
-/** Sources that a PersistentVolume may have. */
+/** Sources of PersistentVolumes. */
 export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [
   migratable(awsElasticBlockStore),
   migratable(azureDisk),
@@ -59,7 +60,7 @@ export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [
   migratable(vsphereVolume),
 ];
 
-/** Sources that a pod's volume may have. */
+/** Sources of pods' volumes. */
 export const POD_SOURCES: readonly SourcePlugin[] = [
   migratable(awsElasticBlockStore),
   migratable(azureDisk),
@@ -92,16 +93,16 @@ export const POD_SOURCES: readonly SourcePlugin[] = [
   migratable(vsphereVolume),
 ];
 
-/** What the manager needs of all sources. */
+/** Sources as the manager needs them. */
 export interface SourceTable {
-  /** The work that makes this volume ready.
-   *  @throws VolumeSetupError naming a source that isn't served, and for a volume without any or with two */
+  /** Returns the setup of this volume.
+   *  @throws VolumeSetupError naming an unsupported source, and for a volume with no source or several */
   bind(volume: Volume): SetUp;
-  /** By the field that selects it, for what was left on disk. */
+  /** Returns the plugin by the field that selects it, for volumes left on disk. */
   plugin(name: string): SourcePlugin | undefined;
 }
 
-/** @param persistent those that are reached through claims only or as well */
+/** @param persistent sources that claims can reach */
 export function createSourceTable(
   pod: readonly SourcePlugin[],
   persistent: readonly SourcePlugin[],
@@ -119,11 +120,11 @@ export function createSourceTable(
       }
       const setUp = bindFrom(pod, sources);
       if (setUp !== undefined) return setUp;
-      throw new VolumeSetupError(`this agent can't mount volumes of source ${source}`);
+      throw new VolumeSetupError(`this agent cannot mount volumes of source ${source}`);
     },
     plugin: (name) => [...pod, ...persistent].find((plugin) => plugin.name === name),
   };
 }
 
-/** Those that this agent serves. */
+/** Sources that this agent supports. */
 export const SOURCES: SourceTable = createSourceTable(POD_SOURCES, PERSISTENT_SOURCES);

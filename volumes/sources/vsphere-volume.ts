@@ -1,20 +1,21 @@
-/** vsphereVolume: a disk of VMware vSphere. Its name on the machine comes with its attachment. Spec: document 3, 2.3. */
-import type { VsphereVirtualDiskVolumeSource } from '#api/schema/gen/core-v1.ts';
+/** vsphereVolume: a disk of VMware vSphere, found by the device path of its attachment. Source: volume
+ *  sources, document 3 §2.3. */
+import type { VsphereVirtualDiskVolumeSource } from '#api/gen/core-v1.ts';
+import type { DevicePlugin } from '../contract/devices.ts';
+import type { SourcePlugin } from '../contract/source.ts';
 import { attachedPath, byId } from '../devices/attached-disk.ts';
-import type { DevicePlugin } from '../devices/contract.ts';
 import { defineDeviceSource } from '../devices/define-source.ts';
 import { badField, checkFsType } from '../devices/fields.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import type { SourcePlugin } from './source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 
-const LONGEST_PATH = 1024;
+const MAX_PATH_LENGTH = 1024;
 
 function check({
   volumePath,
   storagePolicyID = '',
   storagePolicyName = '',
 }: VsphereVirtualDiskVolumeSource): void {
-  const usable = volumePath !== '' && volumePath.length <= LONGEST_PATH && !/\p{Cc}/u.test(volumePath);
+  const usable = volumePath !== '' && volumePath.length <= MAX_PATH_LENGTH && !/\p{Cc}/u.test(volumePath);
   if (!usable) {
     throw badField(
       'vsphereVolume.volumePath',
@@ -23,7 +24,7 @@ function check({
     );
   }
   if (storagePolicyID !== '' && storagePolicyName === '') {
-    const right = 'needs vsphereVolume.storagePolicyName, whose id it is';
+    const right = 'is the id of vsphereVolume.storagePolicyName, which must be set too';
     throw badField('vsphereVolume.storagePolicyID', storagePolicyID, right);
   }
 }
@@ -38,8 +39,8 @@ export const vspherePlugin: DevicePlugin<'vsphereVolume'> = {
     block: true,
     mountOptions: true,
     notes: [
-      'Only its attachment tells by which name the machine knows the disk: the node has to have joined a server.',
-      'Storage policies are for whoever attaches the disk.',
+      'The agent finds the disk by the device path in its attachment, so the node must have joined an API server.',
+      'Storage policies are meant for the attacher.',
     ],
   },
   dirName: 'vsphere-volume',
@@ -57,8 +58,8 @@ export const vspherePlugin: DevicePlugin<'vsphereVolume'> = {
   async attach(spec, services, _save, signal) {
     const { attachedAs = '' } = services;
     const uuid = attachedAs.replaceAll('-', '').toLowerCase();
-    const told = attachedPath(services);
-    if (told !== undefined) return services.waitForDevice([told], signal);
+    const attachedAt = attachedPath(services);
+    if (attachedAt !== undefined) return services.waitForDevice([attachedAt], signal);
     if (UUID.test(uuid)) return services.waitForDevice(byId(services.paths, `wwn-0x${uuid}`), signal);
     throw new VolumeSetupError(
       `vsphereVolume ${spec.volumePath}: the node finds the disk by the devicePath of its attachment in node.status.volumesAttached, a path or the disk’s UUID; it has none`,

@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import type { Volume } from '#api/schema/gen/core-v1.ts';
-import { takenDown } from '../devices/testing/taken-down.ts';
-import { createMounter, type Mounter } from '../mounter.ts';
+import type { Volume } from '#api/gen/core-v1.ts';
+import { type VolumeHost, type VolumeManager } from '../contract/volume-manager.ts';
+import { unmounted } from '../devices/taken-down.fixture.ts';
+import { VolumeError } from '../errors/volume-error.ts';
+import { createSyscalls, SyscallError } from '../files/syscalls.ts';
+import { testPod } from '../manage/host.fixture.ts';
+import { createMounter, type Mounter } from '../mount/mounter.ts';
 import type { RunProgram } from '../programs/contract.ts';
 import { createRunProgram } from '../programs/run-program.ts';
-import { createSyscalls, SyscallError } from '../syscalls.ts';
-import { testPod } from '../test-host.ts';
-import { VolumeError, type VolumeHost, type VolumeManager } from '../types.ts';
 import { createRecordFiles, type RecordFiles } from './record-files.ts';
-import { createTestStage, type TestStage } from './test-stage.ts';
+import { createTestStage, type TestStage } from './stage.fixture.ts';
 
 const never = new AbortController().signal;
 const volumes: Volume[] = [
@@ -37,7 +38,8 @@ interface Ending {
   readonly failed: () => boolean;
 }
 
-/** System calls, programs and record files that fail at the `nth` step and after, as if the agent had been killed. */
+/** Returns system calls, programs and record files that fail from the `nth` step on, as if the agent had
+ *  been killed. */
 function endingAt(nth: number): Ending {
   const calls = createSyscalls();
   const files = createRecordFiles();
@@ -92,21 +94,21 @@ async function expectNothingLeft(stage: TestStage): Promise<void> {
   await stage.detached('raw');
 }
 
-/** The mounts of the pod with `ro` or `rw`. */
+/** Returns the pod's mounts with `ro` or `rw`. */
 async function mountAgain(stage: TestStage, manager: VolumeManager): Promise<readonly string[]> {
   await manager.mountPod(pod, never);
   const mounts = await stage.t.mounts();
   return mounts.map(({ mountPoint, options }) => `${mountPoint} ${options[0]}`).toSorted();
 }
 
-// Every step is a run of its own, with disks that are formatted: tens of seconds on a busy machine.
-describe('an agent that ends between any two steps of staged volumes', { timeout: 180_000 }, () => {
-  test('finds exactly the desired mounts after the next start, and none after the pod is gone', async () => {
+// Every step is a separate run with newly formatted disks: tens of seconds on a busy machine.
+describe('an agent killed between any two steps of staged volumes', { timeout: 180_000 }, () => {
+  test('has exactly the desired mounts after the next start, and none after the pod is gone', async () => {
     await using stage = await createStage();
     const desired = await mountAgain(stage, stage.manager());
     expect(desired).toHaveLength(4);
     expect(desired.filter((line) => line.endsWith(' ro'))).toHaveLength(1);
-    await takenDown(stage.manager(), 'p1');
+    await unmounted(stage.manager(), 'p1');
     await expectNothingLeft(stage);
     for (let nth = 1, failed = true; failed; nth += 1) {
       const ending = endingAt(nth);
@@ -117,13 +119,13 @@ describe('an agent that ends between any two steps of staged volumes', { timeout
       await next.recover(never);
       const again = nth % 2 === 0 ? await mountAgain(stage, next) : desired;
       expect(again).toEqual(desired);
-      await takenDown(next, 'p1');
+      await unmounted(next, 'p1');
       await expectNothingLeft(stage);
       expect(await next.podsOnDisk()).toEqual([]);
     }
   });
 
-  test('takes the rest down when it ended during tear-down', async () => {
+  test('completes an interrupted teardown', async () => {
     await using stage = await createStage();
     const mounting = testPod('p1', volumes.slice(0, 2));
     for (let nth = 1, failed = true; failed; nth += 1) {
@@ -131,10 +133,10 @@ describe('an agent that ends between any two steps of staged volumes', { timeout
       const ending = endingAt(nth);
       const thrown = await settled(managerOf(stage, ending).unmountPod('p1'));
       failed = ending.failed();
-      // Without that end, a disk that others of this machine have for a moment is not detached at once either.
+      // Even without the fault, a disk held by other processes for a moment is not detached at once.
       expect(!failed || thrown instanceof VolumeError).toBe(true);
       const next = stage.manager();
-      for (const uid of await next.podsOnDisk()) await takenDown(next, uid);
+      for (const uid of await next.podsOnDisk()) await unmounted(next, uid);
       await next.recover(never);
       await expectNothingLeft(stage);
       expect(await next.podsOnDisk()).toEqual([]);

@@ -1,19 +1,19 @@
-/** The folders of staged volumes: made with a record in them before anything else, removed when nothing is left. */
+/** Directories of staged volumes: created with a record in them first, and removed when they are empty. */
 import { mkdir, readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
+import { errorCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { holdDir } from '../held-dir.ts';
-import { GLOBAL_MOUNT, pluginsDir, STAGE_RECORD, stageDir } from '../layout.ts';
-import type { Mounter } from '../mounter.ts';
-import { removeTree } from '../remove-tree.ts';
-import { errorCode } from '../setup-error.ts';
-import { detachBeneath, realpathOf } from '../teardown.ts';
-import type { StageFolder, StageRecord, UndoState } from './contract.ts';
+import type { StageFolder, StageRecord, UndoState } from '../contract/staging.ts';
+import { holdDir } from '../files/held-dir.ts';
+import { GLOBAL_MOUNT, pluginsDir, STAGE_RECORD, stageDir } from '../files/layout.ts';
+import { removeTree } from '../files/remove-tree.ts';
+import type { Mounter } from '../mount/mounter.ts';
+import { detachBeneath, realpathOf } from '../mount/teardown.ts';
 import type { RecordFiles } from './record-files.ts';
 import { formatRecord, parseStageRecord, VolumeRecordError } from './records.ts';
 
-/** A volume by its source and its name. */
+/** Source and name of a volume. */
 export type StageKey = Pick<StageRecord, 'source' | 'uniqueName'>;
 
 export interface StageFoldersDeps {
@@ -26,14 +26,14 @@ export interface StageFoldersDeps {
 
 export interface StageFolders {
   pathOf(key: StageKey): string;
-  /** The folder with its record, made if it is missing; a damaged record is replaced. */
+  /** Returns the directory with its record, and creates it if needed; a damaged record is replaced. */
   enter(key: StageKey): Promise<StageFolder>;
   open(path: string, record: StageRecord): StageFolder;
-  /** A record that can't be used is told to the log once. */
+  /** Returns the record. An unusable record is logged once. */
   read(path: string): Promise<StageRecord | 'none' | 'damaged'>;
-  /** Every folder that is one of a staged volume by its name. */
+  /** Returns every directory whose name is that of a staged volume. */
   list(): Promise<readonly string[]>;
-  /** Detaches what is mounted in it, and removes it. */
+  /** Detaches mounts in it, and removes it. */
   remove(path: string): Promise<void>;
 }
 
@@ -50,15 +50,15 @@ async function directoriesIn(dir: string): Promise<readonly string[]> {
 }
 
 export function createStageFolders({ rootDir, domain, files, mounter, log }: StageFoldersDeps): StageFolders {
-  const told = new Set<string>();
+  const logged = new Set<string>();
 
   const pathOf = ({ source, uniqueName }: StageKey): string =>
     stageDir(rootDir, `${domain}~${source}`, uniqueName);
 
   function tellOnce(path: string, err: Error): void {
-    if (told.has(path)) return;
-    told.add(path);
-    log.warn({ err, path }, 'Record of a staged volume could not be read');
+    if (logged.has(path)) return;
+    logged.add(path);
+    log.warn({ err, path }, 'Failed to read record of staged volume');
   }
 
   async function read(path: string): Promise<StageRecord | 'none' | 'damaged'> {
@@ -67,7 +67,7 @@ export function createStageFolders({ rootDir, domain, files, mounter, log }: Sta
       const text = await files.read(file);
       if (text === undefined) return 'none';
       const record = parseStageRecord(text);
-      if (pathOf(record) !== path) throw new VolumeRecordError('is of another volume');
+      if (pathOf(record) !== path) throw new VolumeRecordError('belongs to another volume');
       return record;
     } catch (thrown) {
       tellOnce(file, asError(thrown));
@@ -99,7 +99,7 @@ export function createStageFolders({ rootDir, domain, files, mounter, log }: Sta
       await mkdir(dirname(path), { recursive: true, mode: 0o750 });
       await mkdir(path, { recursive: true, mode: 0o700 });
       const known = await read(path);
-      // Plans look for their mounts in the table, which has paths without links.
+      // Plans look up their mounts in the table, which has paths without links.
       const real = await realpath(path);
       if (typeof known === 'object') return open(real, known);
       const folder = open(real, { ...key, state: {} });

@@ -4,7 +4,7 @@ import { createTempDir } from '../../testing/temp.ts';
 import { createPublished } from './published.ts';
 import { createRecordFiles } from './record-files.ts';
 
-test('volumes that a pod gets at the same time are all kept, in memory as on disk', async () => {
+test('volumes published to a pod concurrently are all recorded, in memory and on disk', async () => {
   await using dir = await createTempDir();
   const deps = { rootDir: dir.path, files: createRecordFiles(), log: silentLogger };
   const published = createPublished(deps);

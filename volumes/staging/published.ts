@@ -1,12 +1,13 @@
-/** What pods have of volumes that take more than an unmount to undo, and which pods have a staged volume: read from the
- *  disk once, and kept in step with it from then on, as nobody else writes there. */
+/** Index of published volumes that need more than an unmount, and of the pods that use each staged volume.
+ *  Read from disk once and then kept in sync, since this process is the only writer. */
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
+import { errorCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { podsDir, publishRecordFile, recordsDir, VOLUME_RECORDS } from '../layout.ts';
-import { errorCode, VolumeSetupError } from '../setup-error.ts';
-import type { PublishRecord } from './contract.ts';
+import type { PublishRecord } from '../contract/staging.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { podsDir, publishRecordFile, recordsDir, VOLUME_RECORDS } from '../files/layout.ts';
 import type { RecordFiles } from './record-files.ts';
 import { formatRecord, isSameRecord, parsePublishRecord, VolumeRecordError } from './records.ts';
 
@@ -19,13 +20,13 @@ export interface PublishedDeps {
 export type PublishNews = Omit<PublishRecord, 'state'> & Partial<Pick<PublishRecord, 'state'>>;
 
 export interface Published {
-  /** Keeps what is known of a volume on disk, on top of what was known of it before.
-   *  @throws VolumeSetupError when it is kept as something else that was not undone yet */
+  /** Merges a volume's state with its record on disk, and persists it.
+   *  @throws VolumeSetupError when the record is of a different volume that has not been undone yet */
   keep(podUID: string, known: PublishNews): Promise<void>;
   of(podUID: string): Promise<readonly PublishRecord[]>;
-  /** Forgets a pod whose records are gone from the disk. */
+  /** Removes a pod whose records have been deleted from disk. */
   forget(podUID: string): Promise<void>;
-  /** Pods that have a part of the staged volume. */
+  /** Returns the pods that use the staged volume. */
   users(uniqueName: string): Promise<readonly string[]>;
 }
 
@@ -53,12 +54,12 @@ export function createPublished({ rootDir, files, log }: PublishedDeps): Publish
       const text = await files.read(path);
       if (text === undefined) return undefined;
       const record = parsePublishRecord(text);
-      // Whatever the record says, its name says which volume it is of.
-      if (`${record.volumeName}${SUFFIX}` !== name) throw new VolumeRecordError('is of another volume');
+      // The file name determines the volume, whatever the record contains.
+      if (`${record.volumeName}${SUFFIX}` !== name) throw new VolumeRecordError('belongs to another volume');
       written.add(record);
       return record;
     } catch (thrown) {
-      log.warn({ err: asError(thrown), path }, 'Volume record could not be read');
+      log.warn({ err: asError(thrown), path }, 'Failed to read volume record');
       return undefined;
     }
   }
@@ -104,9 +105,9 @@ export function createPublished({ rootDir, files, log }: PublishedDeps): Publish
       const next = merge(before, known);
       if (before !== undefined && written.has(before) && isSameRecord(before, next)) return;
       await mkdir(recordsDir(rootDir, podUID), { recursive: true, mode: 0o700 });
-      // Looked up only now: meanwhile another of the pod's volumes may have been the first.
+      // Read only now: another of the pod's volumes may have been the first in the meantime.
       const records = all.get(podUID) ?? new Map<string, PublishRecord>();
-      // A write that fails may still have been done.
+      // A failed write may still have reached the disk.
       all.set(podUID, records.set(known.volumeName, next));
       await files.write(publishRecordFile(rootDir, podUID, known.volumeName), formatRecord(next));
       written.add(next);
@@ -133,5 +134,5 @@ function merge(before: PublishRecord | undefined, next: PublishNews): PublishRec
   if (before.source === next.source && (before.uniqueName ?? uniqueName) === uniqueName)
     return { ...before, ...next };
   const what = before.uniqueName ?? before.source;
-  throw new VolumeSetupError(`the pod still has ${what} as this volume, which is not undone yet`);
+  throw new VolumeSetupError(`the pod still has ${what} set up as this volume`);
 }

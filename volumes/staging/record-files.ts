@@ -1,29 +1,30 @@
-/** Small files that survive the agent: written whole or not at all, and on the disk when the write resolves. */
+/** Small crash-safe files: written atomically, and on disk when the write resolves. */
 import { constants } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { CREATE_NEW } from '../ownership.ts';
-import { errorCode } from '../setup-error.ts';
+import { errorCode } from '#api/kit/errno.ts';
+import { CREATE_NEW } from '../files/ownership.ts';
 import { VolumeRecordError } from './records.ts';
 
 export interface RecordFiles {
-  /** The file's text; undefined when there is none. @throws VolumeRecordError, the system's error */
+  /** Returns the file's text; undefined when it does not exist. @throws VolumeRecordError, the system's
+   *  error */
   read(path: string): Promise<string | undefined>;
-  /** Replaces the file in a directory that exists. */
+  /** Replaces the file in an existing directory. */
   write(path: string, text: string): Promise<void>;
-  /** Harmless when there is none. */
+  /** Removes the file if it exists. */
   remove(path: string): Promise<void>;
 }
 
-const LARGEST_BYTES = 256 * 1024;
+const MAX_BYTES = 256 * 1024;
 
 async function readBounded(path: string): Promise<string> {
-  // A pipe or a link in its place is of somebody else.
+  // A pipe or a link in its place was not written by the agent.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   await using file = await open(path, flags);
   const stats = await file.stat();
   if (!stats.isFile()) throw new VolumeRecordError('is not a file');
-  if (stats.size > LARGEST_BYTES) throw new VolumeRecordError(`has more than ${LARGEST_BYTES} bytes`);
+  if (stats.size > MAX_BYTES) throw new VolumeRecordError(`has more than ${MAX_BYTES} bytes`);
   return file.readFile('utf8');
 }
 

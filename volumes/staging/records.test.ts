@@ -1,6 +1,6 @@
 import { assert, dictionary, property, string } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { PublishRecord, StageRecord } from './contract.ts';
+import type { PublishRecord, StageRecord } from '../contract/staging.ts';
 import { formatRecord, parsePublishRecord, parseStageRecord, VolumeRecordError } from './records.ts';
 
 const text = string({ minLength: 1 });
@@ -26,11 +26,11 @@ describe('parseStageRecord', () => {
     ['null', 'is not an object'],
     ['{}', 'version undefined is not 1'],
     ['{"version":2}', 'version 2 is not 1'],
-    ['{"version":1,"uniqueName":"a","state":{}}', 'source is not a text'],
-    ['{"version":1,"source":"nfs","uniqueName":"","state":{}}', 'uniqueName is not a text'],
+    ['{"version":1,"uniqueName":"a","state":{}}', 'source is not a string'],
+    ['{"version":1,"source":"nfs","uniqueName":"","state":{}}', 'uniqueName is not a string'],
     ['{"version":1,"source":"nfs","uniqueName":"a"}', 'state is not an object'],
-    ['{"version":1,"source":"nfs","uniqueName":"a","state":{"k":1}}', 'state.k is not a text'],
-  ])('refuses %s', (given, message) => {
+    ['{"version":1,"source":"nfs","uniqueName":"a","state":{"k":1}}', 'state.k is not a string'],
+  ])('rejects %s', (given, message) => {
     expect(() => parseStageRecord(given)).toThrow(new VolumeRecordError(message));
   });
 });
@@ -47,11 +47,14 @@ describe('parsePublishRecord', () => {
 
   test.each<[string, PublishRecord]>([
     ['all of it', whole],
-    ['only what every volume has', { source: 'nfs', volumeName: 'data', state: {} }],
+    ['only the required fields', { source: 'nfs', volumeName: 'data', state: {} }],
   ])('reads %s', (_, record) => expect(parsePublishRecord(formatRecord(record))).toEqual(record));
 
-  test.each(['volumeName', 'source', 'dirName', 'uniqueName'])('refuses a %s that is no text', (field) => {
-    const record = JSON.stringify({ version: 1, ...whole, [field]: 7 });
-    expect(() => parsePublishRecord(record)).toThrow(`${field} is not a text`);
-  });
+  test.each(['volumeName', 'source', 'dirName', 'uniqueName'])(
+    'rejects a %s that is not a string',
+    (field) => {
+      const record = JSON.stringify({ version: 1, ...whole, [field]: 7 });
+      expect(() => parsePublishRecord(record)).toThrow(`${field} is not a string`);
+    },
+  );
 });

@@ -1,11 +1,11 @@
-/** Records of volumes as text, and back. Pure: whoever reads them checks all that it uses. */
+/** Encoding and decoding of volume records. Pure: callers validate the values that they use. */
 import { isDeepStrictEqual } from 'node:util';
 import { parseJsonText } from '#api/codec/json-text.ts';
-import type { PublishRecord, StageRecord, UndoState } from './contract.ts';
+import type { PublishRecord, StageRecord, UndoState } from '../contract/staging.ts';
 
 const VERSION = 1;
 
-/** A record that can't be used: cut short, of another version, or of somebody else. */
+/** An unusable record: truncated, of another version, or of another volume. */
 export class VolumeRecordError extends Error {
   readonly reason = 'InvalidVolumeRecord';
 
@@ -36,14 +36,14 @@ function parseFields(text: string): Fields {
 function textOf(fields: Fields, name: string): string {
   const value = fields[name];
   if (typeof value === 'string' && value !== '') return value;
-  throw new VolumeRecordError(`${name} is not a text`);
+  throw new VolumeRecordError(`${name} is not a string`);
 }
 
 function stateOf(fields: Fields): UndoState {
   const { state } = fields;
   if (!isObject(state)) throw new VolumeRecordError('state is not an object');
   const entries = Object.entries(state).map(([key, value]): readonly [string, string] => {
-    if (typeof value !== 'string') throw new VolumeRecordError(`state.${key} is not a text`);
+    if (typeof value !== 'string') throw new VolumeRecordError(`state.${key} is not a string`);
     return [key, value];
   });
   return Object.fromEntries(entries);
@@ -75,7 +75,7 @@ export function parsePublishRecord(text: string): PublishRecord {
 export const formatRecord = (record: StageRecord | PublishRecord): string =>
   `${JSON.stringify({ version: VERSION, ...record })}\n`;
 
-/** Whether writing `next` over `before` would change nothing. */
+/** Reports whether writing `next` over `before` would change nothing. */
 export const isSameRecord = (
   before: StageRecord | PublishRecord | undefined,
   next: StageRecord | PublishRecord,

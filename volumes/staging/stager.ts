@@ -1,15 +1,16 @@
-/** Volumes that the node has once: staged by the first pod that comes, unstaged when the last is gone. One operation a
- *  volume at a time, many volumes at once. Who uses a volume is known from the pods' records on disk alone. */
+/** Volumes that exist once per node: staged by their first pod, unstaged when the last is gone. One
+ *  operation at a time per volume, in parallel for different volumes. The users of a volume are derived
+ *  only from the pods' records on disk. */
 import { realpath } from 'node:fs/promises';
 import { createKeyedQueue } from '#api/kit/keyed-queue.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { mountsBeneath } from '../mountinfo.ts';
-import { until } from '../pod-tasks.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import type { SourcePlugin, UndoServices } from '../sources/source.ts';
-import { realpathOf } from '../teardown.ts';
-import type { StageFolder, StagePlan, StageRecord } from './contract.ts';
+import type { SourcePlugin, UndoServices } from '../contract/source.ts';
+import type { StageFolder, StagePlan, StageRecord } from '../contract/staging.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { mountsBeneath } from '../mount/mountinfo.ts';
+import { realpathOf } from '../mount/teardown.ts';
 import { createStageFolders, type StageKey } from './folders.ts';
+import { until } from './pod-tasks.ts';
 import type { Published } from './published.ts';
 import type { RecordFiles } from './record-files.ts';
 import { mountsElsewhere, unmountDisk } from './unmount-disk.ts';
@@ -24,12 +25,12 @@ export interface StagerDeps {
 }
 
 export interface Stager {
-  /** Runs the plan unless another is under way for the name; then afterwards. The pod's record names the volume
-   *  already. @throws what the plan throws; the signal's reason */
+  /** Runs the plan, after any other plan in flight for the name. The pod's record already names the
+   *  volume. @throws the plan's error; the signal's reason */
   stage(source: string, plan: StagePlan, signal: AbortSignal): Promise<StageFolder>;
-  /** Undoes the staging if no pod has the volume. @throws what keeps it from being undone */
+  /** Unstages the volume if no pod uses it. @throws the error that prevents it */
   release(key: StageKey, signal: AbortSignal): Promise<void>;
-  /** Every staged volume on disk; what can't be read is told to the log and left alone. */
+  /** Returns every staged volume on disk; unreadable records are logged and left alone. */
   staged(): Promise<readonly StageKey[]>;
 }
 
@@ -51,7 +52,7 @@ export function createStager(deps: StagerDeps): Stager {
 
   async function undo(path: string, record: StageRecord, signal: AbortSignal): Promise<void> {
     const plugin = deps.plugin(record.source);
-    if (plugin === undefined) throw new VolumeSetupError(`nobody knows its source ${record.source} any more`);
+    if (plugin === undefined) throw new VolumeSetupError(`unknown volume source ${record.source}`);
     const folder = folders.open(path, record);
     await plugin.beforeUnstage?.(record, folder, services, signal);
     await releaseMount(folder, signal);
@@ -64,7 +65,7 @@ export function createStager(deps: StagerDeps): Stager {
     const mounts = await mounter.list();
     if (mountsBeneath(mounts, path).length === 0) return;
     const [elsewhere] = mountsElsewhere(mounts, path, await realpath(rootDir));
-    if (elsewhere !== undefined) throw new VolumeSetupError(`it is still mounted at ${elsewhere}`);
+    if (elsewhere !== undefined) throw new VolumeSetupError(`still mounted at ${elsewhere}`);
     await unmountDisk(services, path, signal);
   }
 
@@ -85,7 +86,7 @@ export function createStager(deps: StagerDeps): Stager {
       for (const path of await folders.list()) {
         const record = await folders.read(path);
         if (typeof record === 'object') found.push(record);
-        // What began to be staged, or was all but removed: nothing was done that has to be undone.
+        // Staging was just starting, or removal almost complete: nothing needs to be undone.
         else if (record === 'none') await queue.run(path, () => removeEmpty(path));
       }
       return found;

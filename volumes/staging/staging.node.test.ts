@@ -2,16 +2,16 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { Pod, Volume } from '#api/gen/core-v1.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Pod, Volume } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { takenDown } from '../devices/testing/taken-down.ts';
-import { createMounter } from '../mounter.ts';
-import { detachBeneath } from '../teardown.ts';
-import { testPod } from '../test-host.ts';
-import type { MountedVolume, VolumeManager } from '../types.ts';
-import { createTestStage } from './test-stage.ts';
+import type { MountedVolume, VolumeManager } from '../contract/volume-manager.ts';
+import { unmounted } from '../devices/taken-down.fixture.ts';
+import { testPod } from '../manage/host.fixture.ts';
+import { createMounter } from '../mount/mounter.ts';
+import { detachBeneath } from '../mount/teardown.ts';
+import { createTestStage } from './stage.fixture.ts';
 
 const { domain } = VOCABULARIES.plat;
 const PLUGIN_DIR = `plugins/${domain}~photonPersistentDisk`;
@@ -51,17 +51,17 @@ describe('a staged volume', () => {
     expect(statSync(join(stage.t.rootDir, PLUGIN_DIR, (await stage.staged())[0] ?? '')).mode & 0o777).toBe(
       0o700,
     );
-    await takenDown(manager, 'p1');
-    await takenDown(manager, 'p2');
+    await unmounted(manager, 'p1');
+    await unmounted(manager, 'p2');
     expect(readFileSync(join(volumes[2]?.hostPath ?? '', 'f'), 'utf8')).toBe('shared');
-    await takenDown(manager, 'p3');
+    await unmounted(manager, 'p3');
     expect(await stage.mountPoints()).toEqual([]);
     await stage.detached('d');
     expect(await stage.staged()).toEqual([]);
     expect(await manager.podsOnDisk()).toEqual([]);
   });
 
-  test('is known to the next agent, who undoes it without knowing the pod', async () => {
+  test('is found by the next agent, which undoes it without the pod', async () => {
     await using stage = await createTestStage();
     await stage.disk('d');
     await mountOne(stage.manager(), testPod('p1', [claim('d')]));
@@ -72,15 +72,15 @@ describe('a staged volume', () => {
     await mountOne(next, testPod('p1', [claim('d')]));
     expect(await stage.mountPoints()).toEqual(before);
     stage.t.claims.clear();
-    await takenDown(next, 'p2');
+    await unmounted(next, 'p2');
     expect(await stage.staged()).toHaveLength(1);
-    await takenDown(stage.manager(), 'p1');
+    await unmounted(stage.manager(), 'p1');
     expect(await stage.mountPoints()).toEqual([]);
     await stage.detached('d');
     expect(await stage.staged()).toEqual([]);
   });
 
-  test('whose pods went away behind the agent is unstaged at the next start', async () => {
+  test('whose pods were removed while the agent was down is unstaged at the next start', async () => {
     await using stage = await createTestStage();
     await stage.disk('d');
     await mountOne(stage.manager(), testPod('p1', [claim('d')]));
@@ -102,11 +102,11 @@ describe('a staged volume', () => {
     const next = stage.manager();
     const enough = new AbortController();
     const recovering = next.recover(enough.signal);
-    await takenDown(next, 'unknown');
+    await unmounted(next, 'unknown');
     expect(await stage.mountPoints()).toHaveLength(2);
     enough.abort(new Error('the test is over'));
     await recovering;
-    await takenDown(next, 'p1');
+    await unmounted(next, 'p1');
     await next.recover(never);
     expect(await stage.mountPoints()).toEqual([]);
     await stage.detached('d');
@@ -133,7 +133,7 @@ describe('a staged volume', () => {
     expect([gid, mode & 0o7777]).toEqual([4321, 0o2775]);
   });
 
-  test('takes the mount options of its PersistentVolume', async () => {
+  test('has the mount options of its PersistentVolume', async () => {
     await using stage = await createTestStage();
     await stage.disk('d', { mountOptions: ['noatime', 'nodelalloc'] });
     await mountOne(stage.manager(), testPod('p1', [claim('d')]));
@@ -144,7 +144,7 @@ describe('a staged volume', () => {
 });
 
 describe('a raw device', () => {
-  test('is bound into the pod, for all pods that want it raw', async () => {
+  test('is bound into all pods that use it raw', async () => {
     await using stage = await createTestStage();
     await stage.disk('d', { volumeMode: 'Block' });
     const manager = stage.manager();
@@ -158,9 +158,9 @@ describe('a raw device', () => {
     expect(readFileSync(second.hostPath).subarray(0, 9).toString()).toBe('raw bytes');
     await mountOne(stage.manager(), rawPod('p1', 'd'));
     expect(await stage.mountPoints()).toHaveLength(2);
-    await takenDown(manager, 'p1');
+    await unmounted(manager, 'p1');
     expect(await stage.loops('d')).toHaveLength(1);
-    await takenDown(manager, 'p2');
+    await unmounted(manager, 'p2');
     expect(await stage.mountPoints()).toEqual([]);
     await stage.detached('d');
     expect(await stage.staged()).toEqual([]);
@@ -197,24 +197,24 @@ describe('a raw device', () => {
     expect(await stage.staged()).toEqual([]);
   });
 
-  test('is not mounted while another pod has it raw', async () => {
+  test('is not mounted while another pod uses it raw', async () => {
     await using stage = await createTestStage();
     await stage.disk('d', { volumeMode: 'Block' });
     const manager = stage.manager();
     await mountOne(manager, rawPod('p1', 'd'));
     const inline: Volume = { name: 'd', photonPersistentDisk: { pdID: 'd' } };
     await expect(manager.mountPod(testPod('p2', [inline]), never)).rejects.toThrow('as a raw device');
-    await takenDown(manager, 'p2');
-    await takenDown(manager, 'p1');
+    await unmounted(manager, 'p2');
+    await unmounted(manager, 'p1');
     expect(await stage.staged()).toEqual([]);
   });
 });
 
-describe('records that cannot be used', () => {
-  const told: string[] = [];
-  const log: Logger = { ...silentLogger, warn: (_, message) => void told.push(message) };
+describe('unusable records', () => {
+  const messages: string[] = [];
+  const log: Logger = { ...silentLogger, warn: (_, message) => void messages.push(message) };
 
-  test('are told and keep nobody from other volumes', async () => {
+  test('are reported and do not affect other volumes', async () => {
     await using stage = await createTestStage();
     await stage.disk('d');
     await stage.disk('e');
@@ -229,11 +229,11 @@ describe('records that cannot be used', () => {
     const next = stage.manager(undefined, {}, { log });
     await next.recover(never);
     await mountOne(next, testPod('p2', [claim('e')]));
-    for (const uid of ['p1', 'p2', 'p9']) await takenDown(next, uid);
-    expect(told.toSorted()).toEqual([
-      'Record of a staged volume could not be read',
-      'Volume record could not be read',
-      'Volume record could not be read',
+    for (const uid of ['p1', 'p2', 'p9']) await unmounted(next, uid);
+    expect(messages.toSorted()).toEqual([
+      'Failed to read record of staged volume',
+      'Failed to read volume record',
+      'Failed to read volume record',
     ]);
     expect(await stage.mountPoints()).toEqual([]);
     expect(await stage.staged()).toEqual(['ab'.repeat(32)]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseMountInfo } from '../mountinfo.ts';
+import { parseMountInfo } from '../mount/mountinfo.ts';
 import { mountsElsewhere } from './unmount-disk.ts';
 
 const line = (device: string, root: string, path: string): string =>

@@ -1,16 +1,18 @@
-/** Unmounting a file system that the node has once. Not lazily: when it is gone from the table, its data is on the
- *  device, which may be detached. By a program, since the kernel may wait for a device or a server meanwhile. */
+/** Unmounting of a file system that is mounted once per node. Not lazily: when it has left the mount
+ *  table, its data is on the device, which may be detached. Uses a program, since the kernel may block on
+ *  a device or a server. */
 import { realpath } from 'node:fs/promises';
-import { type MountInfo, mountsBeneath } from '../mountinfo.ts';
+import type { UndoServices } from '../contract/source.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { type MountInfo, mountsBeneath } from '../mount/mountinfo.ts';
 import { failText } from '../programs/errors.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import type { UndoServices } from '../sources/source.ts';
 
-/** Writing back what is still in memory takes its time. */
-const LONGEST_UNMOUNT_MS = 120_000;
+/** Writing back cached data may take long. */
+const UNMOUNT_TIMEOUT_MS = 120_000;
 
-/** Places beneath `rootDir` that show what is mounted at `dir`, other than those in it. Pure.
- *  A copy of it in a pod's folder keeps the device in use, whatever the records say. */
+/** Returns mount points beneath `rootDir` that show the file system mounted at `dir`, except those in it.
+ *  Pure.
+ *  A bind mount in a pod's directory keeps the device in use, whatever the records say. */
 export function mountsElsewhere(
   mounts: readonly MountInfo[],
   dir: string,
@@ -29,7 +31,7 @@ export function mountsElsewhere(
     .map(({ mountPoint }) => mountPoint);
 }
 
-/** Unmounts everything at `dir`, a directory that only root can steer. Harmless when nothing is mounted there.
+/** Unmounts everything at `dir`, a directory that only root can change. Idempotent.
  *  @throws VolumeSetupError when it stays mounted */
 export async function unmountDisk(
   { mounter, run }: Pick<UndoServices, 'mounter' | 'run'>,
@@ -38,7 +40,7 @@ export async function unmountDisk(
 ): Promise<void> {
   const path = await realpath(dir);
   for (const { mountPoint } of mountsBeneath(await mounter.list(), path)) {
-    const result = await run('umount', ['-n', '-c', mountPoint], { signal, timeoutMs: LONGEST_UNMOUNT_MS });
+    const result = await run('umount', ['-n', '-c', mountPoint], { signal, timeoutMs: UNMOUNT_TIMEOUT_MS });
     if (result.code !== 0) throw new VolumeSetupError(failText('umount', result));
   }
 }

@@ -1,10 +1,10 @@
-/** Requests in JSON to the services of storage systems: short, bounded, without redirects. */
+/** JSON requests to the services of storage systems: short, bounded, without redirects. */
 import type { ConnectionOptions } from 'node:tls';
-import { VolumeSetupError } from '../setup-error.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
 
-export interface JsonAnswer {
+export interface JsonResponse {
   readonly status: number;
-  /** Undefined where there is none, or it is no JSON. */
+  /** Undefined if it is empty or invalid JSON. */
   readonly body: unknown;
 }
 
@@ -13,15 +13,15 @@ export interface JsonRequest {
   readonly url: URL;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** How the server is known, and the agent to it. */
+  /** TLS settings for mutual authentication. */
   readonly tls?: Pick<
     ConnectionOptions,
     'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'checkServerIdentity'
   >;
 }
 
-const PATIENCE_MS = 30_000;
-const LARGEST_ANSWER_BYTES = 4 * 1024 * 1024;
+const TIMEOUT_MS = 30_000;
+const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 
 function parse(text: string): unknown {
   try {
@@ -31,45 +31,45 @@ function parse(text: string): unknown {
   }
 }
 
-/** @throws VolumeSetupError where the service doesn't answer; the signal's reason */
+/** @throws VolumeSetupError if the service does not respond; the signal's reason */
 export async function requestJson(
   { method, url, headers = {}, body, tls = {} }: JsonRequest,
   signal: AbortSignal,
-): Promise<JsonAnswer> {
+): Promise<JsonResponse> {
   const { Agent, request } = await import('undici');
-  const dispatcher = new Agent({ connect: tls, maxResponseSize: LARGEST_ANSWER_BYTES });
+  const dispatcher = new Agent({ connect: tls, maxResponseSize: MAX_RESPONSE_BYTES });
   try {
-    const answer = await request(url, {
+    const response = await request(url, {
       method,
       dispatcher,
       headers: { accept: 'application/json', 'content-type': 'application/json', ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
-    return { status: answer.statusCode, body: parse(await answer.body.text()) };
+    return { status: response.statusCode, body: parse(await response.body.text()) };
   } catch (thrown) {
     signal.throwIfAborted();
-    const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'no answer';
-    // Neither the cause, which may hold the headers, nor more of the address than its host.
-    throw new VolumeSetupError(`${url.host} could not be asked: ${code}`);
+    const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'no response';
+    // Neither the cause, which may contain the headers, nor more of the URL than its host.
+    throw new VolumeSetupError(`request to ${url.host} failed: ${code}`);
   } finally {
     await dispatcher.destroy();
   }
 }
 
-/** A member of what a service answered. */
+/** Returns a member of a response. */
 export function memberOf(value: unknown, member: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   return new Map<string, unknown>(Object.entries(value)).get(member);
 }
 
-/** A member of what a service answered, if it is a text. */
+/** Returns a member of a response if it is a string. */
 export function textOf(value: unknown, member: string): string | undefined {
   const found = memberOf(value, member);
   return typeof found === 'string' ? found : undefined;
 }
 
-/** The elements of a list; none of anything else. */
+/** Returns the elements of a list; empty for anything else. */
 export function elementsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

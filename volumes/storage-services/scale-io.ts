@@ -1,17 +1,17 @@
-/** The gateway of a ScaleIO system: which volumes there are, and which machine has them.
- *  Source: upstream's client of it, release 1.24. */
+/** Client of a ScaleIO gateway: volumes, and the machines to which they are mapped.
+ *  Source: upstream's client, release 1.24. */
 
 import { Buffer } from 'node:buffer';
 import { trimEnd } from '#api/kit/trim-end.ts';
-import { VolumeSetupError } from '../setup-error.ts';
-import { elementsOf, type JsonAnswer, memberOf, requestJson, textOf } from './json-client.ts';
+import { VolumeSetupError } from '../errors/setup-error.ts';
+import { elementsOf, type JsonResponse, memberOf, requestJson, textOf } from './json-client.ts';
 
 export interface GatewayAccess {
   /** Such as `https://gateway.example:443/api`. */
   readonly gateway: string;
   readonly username: string;
   readonly password: string;
-  /** Whether the gateway's certificate has to be one that the machine trusts. */
+  /** Whether the gateway's certificate is verified. */
   readonly verify: boolean;
 }
 
@@ -22,15 +22,15 @@ export interface SystemVolume {
 }
 
 export interface ScaleIoGateway {
-  /** Identifier of the system. @throws VolumeSetupError where the gateway has none of this name */
+  /** Returns the identifier of the system. @throws VolumeSetupError if the gateway has none of this name */
   systemId(name: string): Promise<string>;
-  /** @throws VolumeSetupError where there is none of this name */
+  /** @throws VolumeSetupError if no volume has this name */
   volume(name: string): Promise<SystemVolume>;
-  /** Identifier of the machine with this GUID, as the system knows it. @throws VolumeSetupError */
+  /** Returns the system's identifier of the machine with this GUID. @throws VolumeSetupError */
   machineId(systemId: string, guid: string): Promise<string>;
-  /** The machine gets the volume; harmless when it has it. @throws VolumeSetupError */
+  /** Maps the volume to the machine. Idempotent. @throws VolumeSetupError */
   map(volumeId: string, machineId: string): Promise<void>;
-  /** Takes it away again; harmless when it is gone. @throws VolumeSetupError */
+  /** Unmaps the volume. Idempotent. @throws VolumeSetupError */
   unmap(volumeId: string, machineId: string): Promise<void>;
 }
 
@@ -56,23 +56,23 @@ export async function openGateway(access: GatewayAccess, signal: AbortSignal): P
     path: string,
     body?: unknown,
     harmless?: number,
-  ): Promise<JsonAnswer['body']> {
+  ): Promise<JsonResponse['body']> {
     const url = new URL(`${base}${path}`);
     const method = body === undefined ? 'GET' : 'POST';
     const headers = { authorization };
-    const answer = await requestJson(
+    const response = await requestJson(
       { method, url, headers, tls, ...(body === undefined ? {} : { body }) },
       signal,
     );
-    if (answer.status === 200 || (harmless !== undefined && errorCodeOf(answer.body) === harmless)) {
-      return answer.body;
+    if (response.status === 200 || (harmless !== undefined && errorCodeOf(response.body) === harmless)) {
+      return response.body;
     }
-    const said = textOf(answer.body, 'message') ?? 'no reason given';
-    throw new VolumeSetupError(`ScaleIO gateway ${url.host}: ${url.pathname}: ${answer.status}, ${said}`);
+    const reason = textOf(response.body, 'message') ?? 'no reason given';
+    throw new VolumeSetupError(`ScaleIO gateway ${url.host}: ${url.pathname}: ${response.status}, ${reason}`);
   }
 
   const token = await ask(basic(access.username, access.password), '/login');
-  if (typeof token !== 'string') throw new VolumeSetupError(`ScaleIO gateway ${base} gave no token`);
+  if (typeof token !== 'string') throw new VolumeSetupError(`ScaleIO gateway ${base} returned no token`);
   const authorization = basic('', token);
   const get = (path: string): Promise<unknown> => ask(authorization, path);
 
@@ -109,7 +109,7 @@ export async function openGateway(access: GatewayAccess, signal: AbortSignal): P
         (sdc) => textOf(sdc, 'sdcGuid')?.toLowerCase() === guid.toLowerCase(),
       );
       const id = textOf(found, 'id');
-      if (id === undefined) throw new VolumeSetupError(`the ScaleIO system knows no client ${guid}`);
+      if (id === undefined) throw new VolumeSetupError(`the ScaleIO system has no client ${guid}`);
       return id;
     },
 

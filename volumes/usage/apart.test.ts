@@ -15,13 +15,13 @@ const far = (name: string, device = '0:9'): Apart => ({
 });
 const driven: Apart = { ...far('d'), source: 'x~csi', path: '/v/x~csi/d' };
 const never = (): Promise<never> => new Promise(() => undefined);
-const answer: RunProgram = () => Promise.resolve({ code: 0, stdout: '10 9 5 6 4 3\n', stderr: '' });
+const respond: RunProgram = () => Promise.resolve({ code: 0, stdout: '10 9 5 6 4 3\n', stderr: '' });
 const { signal } = new AbortController();
 
 function setUp(run: RunProgram, csi?: MeasureVolume) {
   const clock = createFakeClock();
-  const said: string[] = [];
-  const note = (_: unknown, message?: string): void => void said.push(message ?? '');
+  const messages: string[] = [];
+  const note = (_: unknown, message?: string): void => void messages.push(message ?? '');
   const calls: (readonly string[])[] = [];
   const measure = createApartMeasure({
     clock,
@@ -32,12 +32,12 @@ function setUp(run: RunProgram, csi?: MeasureVolume) {
     },
     drivers: new Map(csi === undefined ? [] : [['csi', csi]]),
   });
-  return { clock, said, calls, measure };
+  return { clock, messages, calls, measure };
 }
 
 describe('createApartMeasure', () => {
-  test('asks a program for the numbers of a file system, once for all volumes on it', async () => {
-    const { measure, calls } = setUp(answer);
+  test('measures a file system with a program, once for all volumes on it', async () => {
+    const { measure, calls } = setUp(respond);
     const round = measure.begin();
     const [one, two] = await Promise.all([round.measure(far('a'), signal), round.measure(far('b'), signal)]);
     expect(one).toEqual({
@@ -56,31 +56,31 @@ describe('createApartMeasure', () => {
     expect(calls).toHaveLength(2);
   });
 
-  test('waits for no volume longer than some seconds, and tells once that it is silent', async () => {
+  test('waits at most some seconds for a volume, and reports its unavailability once', async () => {
     let run: RunProgram = never;
-    const { measure, clock, said } = setUp((...args) => run(...args));
+    const { measure, clock, messages } = setUp((...args) => run(...args));
     for (let round = 0; round < 2; round += 1) {
       const asking = measure.begin().measure(far('a'), signal);
       await clock.advance(0);
       await clock.advance(10_000);
       expect(await asking).toBeUndefined();
     }
-    run = answer;
+    run = respond;
     expect(await measure.begin().measure(far('a'), signal)).toMatchObject({ usedBytes: 30 });
-    expect(said).toEqual([
-      'Volume does not tell its use: its numbers are out of date',
-      'Volume tells its use again',
+    expect(messages).toEqual([
+      'Volume usage unavailable; statistics are out of date',
+      'Volume usage available again',
     ]);
   });
 
-  test('has no numbers from a program that fails', async () => {
+  test('has no statistics from a program that fails', async () => {
     const { measure } = setUp(() => Promise.resolve({ code: 1, stdout: '', stderr: 'Stale file handle\n' }));
     expect(await measure.begin().measure(far('a'), signal)).toBeUndefined();
   });
 
-  test('asks the driver of the source first', async () => {
+  test('calls the driver of the source first', async () => {
     const condition = { abnormal: true, message: 'lost' };
-    const { measure, calls } = setUp(answer, ({ volumeName }) =>
+    const { measure, calls } = setUp(respond, ({ volumeName }) =>
       Promise.resolve(volumeName === 'd' ? { usedBytes: 1, capacityBytes: 2, condition } : undefined),
     );
     expect(measure.asked).toEqual(['csi']);
@@ -97,7 +97,7 @@ describe('createApartMeasure', () => {
 });
 
 describe('parseStatFs', () => {
-  test.each(['', '1 2 3 4 5', '1 2 3 4 5 x', '1 2 3 4 5 6 7'])('refuses %j', (text) => {
+  test.each(['', '1 2 3 4 5', '1 2 3 4 5 x', '1 2 3 4 5 6 7'])('rejects %j', (text) => {
     expect(() => parseStatFs(text)).toThrow(RangeError);
   });
 });

@@ -1,5 +1,5 @@
-/** Volumes that may keep those waiting who ask for their numbers: file systems of servers and of programs, by a
- *  process that can be given up; volumes whose drivers know better, by the driver. All in bounded time. */
+/** Usage of volumes whose measurement may block: file systems of servers and FUSE daemons, through an
+ *  abortable process; volumes whose drivers report usage, through the driver. All with timeouts. */
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
 import type { Logger } from '#api/kit/logger.ts';
@@ -16,30 +16,30 @@ export interface ApartDeps {
   readonly drivers: ReadonlyMap<string, MeasureVolume>;
 }
 
-/** One round of asking. */
+/** One round of measurements. */
 export interface ApartRound {
-  /** @returns undefined where there is no answer, or none in time */
+  /** @returns undefined without a response in time */
   measure(volume: Apart, signal: AbortSignal): Promise<Measured | undefined>;
 }
 
 export interface ApartMeasure {
-  /** What is asked in one round is asked once for volumes of the same file system. */
+  /** Starts a round, which measures each file system once for all of its volumes. */
   begin(): ApartRound;
-  /** Names of the sources whose drivers are asked. */
+  /** Names of the sources whose drivers report usage. */
   readonly asked: readonly string[];
 }
 
-/** For one volume, in ms. */
-const PATIENCE_MS = 10_000;
+/** Timeout for one volume in ms. */
+const TIMEOUT_MS = 10_000;
 const AT_ONCE = 4;
 const FORMAT = '%S %b %a %f %c %d';
 
-/** What `stat --file-system` says in this format. Pure. @throws RangeError for another text */
+/** Parses the output of `stat --file-system` in this format. Pure. @throws RangeError for other text */
 export function parseStatFs(text: string): FsSpace {
-  const words = text.trim().split(' ');
-  const [size = 0, blocks = 0, available = 0, free = 0, inodes = 0, inodesFree = 0] = words.map(Number);
-  if (words.length !== 6 || words.some((word) => !/^\d+$/.test(word))) {
-    throw new RangeError(`not the numbers of a file system: ${JSON.stringify(text.slice(0, 100))}`);
+  const fields = text.trim().split(' ');
+  const [size = 0, blocks = 0, available = 0, free = 0, inodes = 0, inodesFree = 0] = fields.map(Number);
+  if (fields.length !== 6 || fields.some((field) => !/^\d+$/.test(field))) {
+    throw new RangeError(`not file system statistics: ${JSON.stringify(text.slice(0, 100))}`);
   }
   return {
     capacityBytes: blocks * size,
@@ -77,25 +77,25 @@ export function createApartMeasure({ clock, log, run, drivers }: ApartDeps): Apa
   async function statFs(path: string, signal: AbortSignal): Promise<VolumeFigures> {
     const { code, stdout, stderr } = await run('stat', ['--file-system', `--format=${FORMAT}`, '--', path], {
       signal,
-      timeoutMs: PATIENCE_MS,
+      timeoutMs: TIMEOUT_MS,
     });
     if (code !== 0) throw new Error(stderr.trim().slice(0, 300));
     return ofFileSystem(parseStatFs(stdout));
   }
 
-  /** Each change of whether a volume answers is told once. */
+  /** Logs each change of a volume's availability once. */
   function note(path: string, failure: unknown): void {
-    if (failure === undefined && silent.delete(path)) log.info({ path }, 'Volume tells its use again');
+    if (failure === undefined && silent.delete(path)) log.info({ path }, 'Volume usage available again');
     if (failure === undefined || silent.has(path)) return;
     silent.add(path);
-    log.warn({ path, err: asError(failure) }, 'Volume does not tell its use: its numbers are out of date');
+    log.warn({ path, err: asError(failure) }, 'Volume usage unavailable; statistics are out of date');
   }
 
   return {
     asked: [...drivers.keys()],
     begin() {
       const limiter = createLimiter(AT_ONCE);
-      const answers = new Map<string, Promise<VolumeFigures>>();
+      const results = new Map<string, Promise<VolumeFigures>>();
 
       async function ask(volume: Apart, signal: AbortSignal): Promise<VolumeFigures | undefined> {
         const { podUID, name: volumeName, source, path, mount } = volume;
@@ -103,24 +103,24 @@ export function createApartMeasure({ clock, log, run, drivers }: ApartDeps): Apa
         const own = await driver?.({ podUID, volumeName, path }, signal);
         if (own !== undefined || mount === undefined) return own;
         const { point, device } = mount;
-        const answer = answers.get(device) ?? statFs(point, signal);
-        answers.set(device, answer);
-        return answer;
+        const result = results.get(device) ?? statFs(point, signal);
+        results.set(device, result);
+        return result;
       }
 
       async function askInTime(volume: Apart, signal: AbortSignal): Promise<VolumeFigures | undefined> {
         const late = new AbortController();
         const asking = ask(volume, AbortSignal.any([signal, late.signal]));
         asking.catch(() => undefined);
-        const patience = sleep(clock, PATIENCE_MS, AbortSignal.any([signal, late.signal]));
+        const patience = sleep(clock, TIMEOUT_MS, AbortSignal.any([signal, late.signal]));
         try {
           return await Promise.race([
             asking,
-            patience.then(() => Promise.reject(new Error(`no answer within ${PATIENCE_MS / 1000} s`))),
+            patience.then(() => Promise.reject(new Error(`no response within ${TIMEOUT_MS / 1000} s`))),
           ]);
         } finally {
           patience.catch(() => undefined);
-          late.abort(new Error('nobody waits for it any more'));
+          late.abort(new Error('the result is no longer needed'));
         }
       }
 

@@ -1,6 +1,6 @@
-/** What a volume takes, as a source tells it that knows better than the file system that is mounted. */
+/** Usage of a volume, reported by a source that knows better than the mounted file system. */
 
-/** What is known; bytes and inodes. */
+/** Known statistics; bytes and inodes. */
 export interface VolumeFigures {
   readonly capacityBytes?: number;
   readonly availableBytes?: number;
@@ -8,19 +8,19 @@ export interface VolumeFigures {
   readonly inodes?: number;
   readonly inodesFree?: number;
   readonly inodesUsed?: number;
-  /** What the volume's driver says of its health. */
+  /** Health of the volume as reported by its driver. */
   readonly condition?: { readonly abnormal: boolean; readonly message: string };
 }
 
-/** One volume of one pod, as it lies on the node. */
+/** One volume of one pod on the node. */
 export interface VolumeOnNode {
   readonly podUID: string;
   readonly volumeName: string;
-  /** `<pod's folder>/volumes/<domain>~<source>/<volume>` */
+  /** `<pod's directory>/volumes/<domain>~<source>/<volume>` */
   readonly path: string;
 }
 
-/** Asks for the figures of a volume. Ends with the signal, which fires after some seconds.
- *  @returns undefined when it has no answer: then the mounted file system is asked
- *  @throws any error: then there are no new figures */
+/** Returns the statistics of a volume. The signal fires after some seconds.
+ *  @returns undefined if none are available: then the mounted file system is measured
+ *  @throws any error: then the statistics stay out of date */
 export type MeasureVolume = (volume: VolumeOnNode, signal: AbortSignal) => Promise<VolumeFigures | undefined>;

@@ -1,4 +1,4 @@
-/** A device's number as `major:minor`, parted as the C library does it. Pure. */
+/** A device number as `major:minor`, split as in the C library. Pure. */
 export function deviceNumbers(dev: number): string {
   const id = BigInt(dev);
   const major = ((id >> 8n) & 0xfffn) | ((id >> 32n) & ~0xfffn);

@@ -22,7 +22,7 @@ function setUp(periodMs = 60_000) {
   const tasks: MeasureTask[] = [];
   let pods = [POD];
   let stuckAt: string | undefined;
-  let answer = (): Promise<void> => Promise.resolve();
+  let measurement = (): Promise<void> => Promise.resolve();
   const usage = createDiskUsage(
     {
       clock,
@@ -30,7 +30,7 @@ function setUp(periodMs = 60_000) {
       pods: () => pods,
       async measure({ onMeasured }, task) {
         tasks.push(task);
-        await answer();
+        await measurement();
         if (task.pods.length > 0) onMeasured(VOLUME);
         return { stuckAt };
       },
@@ -43,12 +43,12 @@ function setUp(periodMs = 60_000) {
     usage,
     setPods: (given: typeof pods) => (pods = given),
     setStuck: (path: string) => (stuckAt = path),
-    setAnswer: (given: () => Promise<void>) => (answer = given),
+    setMeasurement: (given: () => Promise<void>) => (measurement = given),
   };
 }
 
 describe('createDiskUsage', () => {
-  test('measures when asked, and not again within its period', async () => {
+  test('measures on demand, and not again within its period', async () => {
     const { usage, tasks, clock } = setUp();
     await usage.refresh();
     expect(usage.of('u')).toMatchObject([{ name: 'data', usedBytes: 7, atMs: clock.now() }]);
@@ -59,16 +59,16 @@ describe('createDiskUsage', () => {
     expect(tasks).toHaveLength(2);
   });
 
-  test('keeps nobody waiting for long', async () => {
-    const { usage, clock, setAnswer } = setUp();
-    setAnswer(() => new Promise(() => undefined));
+  test('does not block callers for long', async () => {
+    const { usage, clock, setMeasurement } = setUp();
+    setMeasurement(() => new Promise(() => undefined));
     const asked = usage.refresh();
     await clock.advance(1000);
     await asked;
     expect(usage.of('u')).toEqual([]);
   });
 
-  test('forgets pods that have gone, and leaves out what could not be measured', async () => {
+  test('forgets removed pods, and omits directories that could not be measured', async () => {
     const { usage, tasks, clock, setPods, setStuck } = setUp();
     setStuck('/v/hangs');
     await usage.refresh();
@@ -82,14 +82,14 @@ describe('createDiskUsage', () => {
     expect(tasks[2]).toEqual({ pods: [], skipped: [], asked: [] });
   });
 
-  test('measures at once when told to, one round at a time', async () => {
+  test('measures at once on request, one round at a time', async () => {
     const { usage, tasks } = setUp();
     await usage.refresh();
     await Promise.all([usage.measure(), usage.measure()]);
     expect(tasks).toHaveLength(2);
   });
 
-  test('takes what the file system counts, and what others know', async () => {
+  test('uses quota accounting and drivers', async () => {
     const folder = { podUID: 'u', of: 'volume', name: 'counted', source: 'x~empty-dir' } as const;
     const apart: Apart = { ...folder, name: 'far', source: 'x~nfs', path: '/v/x~nfs/far', mount: undefined };
     const tasks: MeasureTask[] = [];

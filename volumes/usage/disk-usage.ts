@@ -1,5 +1,5 @@
-/** What the volumes and logs of pods take, as it was when they were last measured. Measured when somebody asks and the
- *  numbers are old: a node that nobody asks walks through nothing. */
+/** Cached usage of pods' volumes and logs. Measured on demand when the values are old: a node without
+ *  queries walks through nothing. */
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ApartMeasure } from './apart.ts';
@@ -8,16 +8,16 @@ import type { Measured, MeasureTask, PodFolders, Subject } from './protocol.ts';
 import type { QuotaMeasure } from './quota-measure.ts';
 
 export interface UsageFigures extends Measured {
-  /** Wall time of measuring, in ms. */
+  /** Wall time of the measurement, in ms. */
   readonly atMs: number;
 }
 
 export interface DiskUsage {
-  /** What is known of a pod; nothing unless it was measured. */
+  /** Returns the known usage of a pod; empty unless it was measured. */
   of(podUID: string): readonly UsageFigures[];
-  /** Starts a round if one is due. Numbers that are long out of date, or not there yet, are waited for a moment. */
+  /** Starts a round if one is due. Waits for a moment if values are missing or long out of date. */
   refresh(): Promise<void>;
-  /** Measures now, or waits for the round that is under way. Nothing happens where measuring is switched off. */
+  /** Measures now, or waits for the round in flight. Does nothing if measuring is disabled. */
   measure(): Promise<void>;
   close(): void;
 }
@@ -25,29 +25,29 @@ export interface DiskUsage {
 export interface DiskUsageDeps {
   readonly clock: Clock;
   readonly log: Pick<Logger, 'warn' | 'debug'>;
-  /** Pods that there are. */
+  /** Current pods. */
   readonly pods: () => readonly PodFolders[];
-  /** For volumes that the thread leaves to others. */
+  /** For volumes that the thread does not measure. */
   readonly apart?: ApartMeasure;
-  /** For folders that the file system itself keeps count of. */
+  /** For directories with quota accounting. */
   readonly quotas?: QuotaMeasure;
   readonly measure?: MeasureRound;
 }
 
 export interface DiskUsageOptions {
-  /** Shortest time between two rounds, in ms. 0 and less: nothing is measured. */
+  /** Shortest time between two rounds, in ms. 0 and less disable measuring. */
   readonly periodMs: number;
 }
 
 const isOf = ({ volumesDir, devicesDir, logsDir }: PodFolders, path: string): boolean =>
   [volumesDir, devicesDir, logsDir].some((dir) => path.startsWith(`${dir}/`));
 
-/** Who asks is not held up longer than this. */
-const LONGEST_WAIT_MS = 1000;
+/** Callers wait no longer than this. */
+const WAIT_TIMEOUT_MS = 1000;
 
 const keyOf = ({ of, name }: Subject): string => `${of}/${name}`;
 
-/** The figures of each pod. Those that have no newer ones stay as they were: their time says so. */
+/** Creates the cache of each pod's usage. Entries without newer values stay, with their old time. */
 function createFigures(clock: Clock) {
   const pods = new Map<string, Map<string, UsageFigures>>();
   return {
@@ -65,7 +65,7 @@ function createFigures(clock: Clock) {
 
 type RoundDeps = Pick<DiskUsageDeps, 'apart' | 'quotas' | 'clock'> & { readonly measure: MeasureRound };
 
-/** One round of all ways of measuring. Returns the folder that ended it early, if one did. */
+/** Runs one round of all kinds of measurement. Returns the directory that ended it early, if any. */
 async function measureRound(
   { apart, quotas, measure, clock }: RoundDeps,
   { pods, skipped }: Pick<MeasureTask, 'pods' | 'skipped'>,
@@ -114,9 +114,9 @@ export function createDiskUsage(deps: DiskUsageDeps, { periodMs }: DiskUsageOpti
       const stuckAt = await measureRound({ ...deps, measure }, task, figures.keep, closing.signal);
       if (stuckAt === undefined) return;
       skipped.add(stuckAt);
-      log.warn({ path: stuckAt }, 'Folder could not be measured, and is left out from now on');
+      log.warn({ path: stuckAt }, 'Failed to measure directory; it is skipped from now on');
     } catch (thrown) {
-      if (!closing.signal.aborted) log.warn({ err: asError(thrown) }, 'Volumes were not measured');
+      if (!closing.signal.aborted) log.warn({ err: asError(thrown) }, 'Failed to measure volumes');
     }
   }
 
@@ -137,7 +137,7 @@ export function createDiskUsage(deps: DiskUsageDeps, { periodMs }: DiskUsageOpti
       const ageMs = lastMs === undefined ? Infinity : clock.monotonic() - lastMs;
       const running = ageMs >= periodMs ? (round ?? start()) : undefined;
       if (running === undefined || ageMs < 2 * periodMs) return;
-      await Promise.race([running, sleep(clock, LONGEST_WAIT_MS)]);
+      await Promise.race([running, sleep(clock, WAIT_TIMEOUT_MS)]);
     },
     async measure() {
       if (!isOff()) await (round ?? start());

@@ -1,4 +1,4 @@
-/** How much there is on a file system. */
+/** Space of a file system. */
 import type { StatsFs } from 'node:fs';
 
 /** In bytes and inodes. */

@@ -1,4 +1,4 @@
-/** Measures the folders of pods, one after the other. For a thread that may block. */
+/** Measurement of pods' directories, one after the other. For a thread that may block. */
 import { lstatSync, readFileSync, statfsSync } from 'node:fs';
 import { deviceNumbers } from './device-numbers.ts';
 import { type FsSpace, spaceIn } from './fs-space.ts';
@@ -8,7 +8,7 @@ import { measureTree } from './walk.ts';
 
 export interface MeasureDeps {
   readonly tell: (message: FromThread) => void;
-  /** Lets others have the processor and the disk. */
+  /** Yields CPU and disk to others. */
   readonly rest: () => void;
   readonly readMounts?: () => MountTable;
 }
@@ -17,16 +17,16 @@ const BYTES_A_SECTOR = 512;
 
 function sizeOfDevice(path: string): number {
   const stats = lstatSync(path);
-  if (!stats.isBlockDevice()) throw new Error(`${path} is no block device`);
+  if (!stats.isBlockDevice()) throw new Error(`${path} is not a block device`);
   const sectors = readFileSync(`/sys/dev/block/${deviceNumbers(stats.rdev)}/size`, 'utf8');
   return Number(sectors) * BYTES_A_SECTOR;
 }
 
-/** Measures one place. Undefined for what is left to others. */
+/** Measures one place. Undefined if the thread does not measure it. */
 function createMeasure(): (place: Place, onPause: () => void) => Measured | undefined {
   const spaces = new Map<string, FsSpace>();
 
-  /** Of a file system once, however many lie on it. */
+  /** Reads a file system once for all of its directories. */
   function spaceOf(path: string, device: string): FsSpace {
     const known = spaces.get(device);
     if (known !== undefined) return known;
@@ -57,14 +57,14 @@ function createMeasure(): (place: Place, onPause: () => void) => Measured | unde
   };
 }
 
-/** Tells of all that can be measured at once, and which volumes are left to others. */
+/** Reports everything that can be measured here, and the volumes that are measured elsewhere. */
 export function measureAll(
   task: MeasureTask,
   { tell, rest, readMounts = readMountTable }: MeasureDeps,
 ): void {
   const measure = createMeasure();
   const places = findPlaces(task, readMounts());
-  // First, as asking for them takes time in which the others are measured.
+  // First, since measuring them takes time in which the others are measured.
   for (const { way, ...place } of places) {
     if (way.kind !== 'apart') continue;
     const mount = way.mount && { point: way.mount.mountPoint, device: way.mount.device };
@@ -81,7 +81,7 @@ export function measureAll(
       const measured = measure(place, onPause);
       if (measured !== undefined) tell({ kind: 'measured', measured });
     } catch {
-      // Gone meanwhile, or not to be read: then there is no number.
+      // Removed in the meantime, or unreadable: it has no statistics.
     }
   }
   tell({ kind: 'done' });

@@ -1,5 +1,5 @@
-/** A thread for one round of measuring: it is started for it and ends with it, so that nothing of it stays in
- *  memory. A folder that it hangs on, or that is too much for it, is told instead of waited for. */
+/** Thread for one round of measurement: started for the round and terminated with it, so that it retains
+ *  no memory. A directory on which it hangs, or that crashes it, is reported instead of awaited. */
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '#api/kit/clock.ts';
 import type { Apart, FromThread, Measured, MeasureTask } from './protocol.ts';
@@ -7,22 +7,22 @@ import type { Apart, FromThread, Measured, MeasureTask } from './protocol.ts';
 export interface MeasuringDeps {
   readonly clock: Clock;
   readonly onMeasured: (measured: Measured) => void;
-  /** Called for each volume that the thread leaves to others. */
+  /** Called for each volume that the thread does not measure. */
   readonly onApart: (volume: Apart) => void;
 }
 
-/** Resolves when everything was measured, with the folder that ended it early if one did. */
+/** Resolves when everything has been measured, with the directory that ended it early if any. */
 export type MeasureRound = (
   deps: MeasuringDeps,
   task: MeasureTask,
   signal: AbortSignal,
 ) => Promise<{ readonly stuckAt: string | undefined }>;
 
-/** A system call that takes longer than that is taken for one that never ends. */
-const LONGEST_SILENCE_MS = 60_000;
+/** A longer system call is assumed to hang. */
+const SILENCE_TIMEOUT_MS = 60_000;
 const HEAP_MIB = 64;
 
-/** Sources run as they are; a bundle has the thread's program as a file beside it. */
+/** Sources run directly; a bundle has the thread's program as a separate file. */
 const programOf = (url: string): URL =>
   new URL(url.endsWith('.ts') ? './worker.ts' : './usage-worker.js', url);
 
@@ -31,7 +31,7 @@ export const measureInThread: MeasureRound = ({ clock, onMeasured, onApart }, ta
   const worker = new Worker(programOf(import.meta.url), {
     workerData: task,
     name: 'disk usage',
-    // The program's own options may be about its main file, such as `--eval`.
+    // The program's own options may refer to its main file, such as `--eval`.
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
   });
@@ -42,9 +42,9 @@ export const measureInThread: MeasureRound = ({ clock, onMeasured, onApart }, ta
 
   function listen(): void {
     silence?.cancel();
-    silence = clock.setTimer(() => resolve({ stuckAt: path }), LONGEST_SILENCE_MS);
+    silence = clock.setTimer(() => resolve({ stuckAt: path }), SILENCE_TIMEOUT_MS);
   }
-  const stop = (): void => reject(new Error('measuring was broken off', { cause: signal.reason }));
+  const stop = (): void => reject(new Error('the measurement was aborted', { cause: signal.reason }));
   signal.addEventListener('abort', stop, { once: true });
   worker.on('message', (message: FromThread) => {
     listen();
@@ -54,12 +54,12 @@ export const measureInThread: MeasureRound = ({ clock, onMeasured, onApart }, ta
     else resolve({ stuckAt: undefined });
   });
   worker.on('error', (error: Error) => (path === undefined ? reject(error) : resolve({ stuckAt: path })));
-  worker.on('exit', () => reject(new Error('the measuring thread ended')));
+  worker.on('exit', () => reject(new Error('the measuring thread exited')));
   listen();
   return promise.finally(() => {
     silence?.cancel();
     signal.removeEventListener('abort', stop);
-    // One that hangs in a system call ends when that does; nobody waits for it.
+    // A thread that hangs in a system call exits when the call returns; do not wait for it.
     void worker.terminate();
   });
 };

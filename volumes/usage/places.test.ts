@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type MountInfo, parseMountInfo } from '../mountinfo.ts';
+import { type MountInfo, parseMountInfo } from '../mount/mountinfo.ts';
 import { createMountTable, wayOf } from './places.ts';
 
 const DIR = '/r/pods/u/volumes/x~s';
@@ -24,27 +24,23 @@ const table = createMountTable(mounts);
 
 describe('wayOf', () => {
   test.each([
-    [
-      'a folder of the node, without what is mounted in it',
-      'plain',
-      { kind: 'walk', without: ['in', 'in/other'] },
-    ],
+    ['a directory of the node, without mounts in it', 'plain', { kind: 'walk', without: ['in', 'in/other'] }],
     ['a folder with nothing in it', 'empty', { kind: 'walk', without: [] }],
     ['a file system of its own', 'memory', { kind: 'fileSystem', device: '0:50' }],
     ['what a driver mounts within its folder', 'driven', { kind: 'fileSystem', device: '7:1' }],
     ['the file system of a server', 'far', { kind: 'apart', mount: mounts[1] }],
     ['the file system of a program', 'program', { kind: 'apart', mount: mounts[2] }],
-    ['what lies on top of another mount', 'under', { kind: 'apart', mount: mounts[6] }],
+    ['the uppermost of stacked mounts', 'under', { kind: 'apart', mount: mounts[6] }],
   ])('knows %s', (_, name, way) => {
     expect(wayOf(`${DIR}/${name}`, true, table, false)).toEqual(way);
   });
 
-  test('leaves to drivers what is theirs, mounted or not', () => {
+  test('delegates volumes with drivers to them, mounted or not', () => {
     expect(wayOf(`${DIR}/driven`, true, table, true)).toEqual({ kind: 'apart', mount: mounts[3] });
     expect(wayOf(`${DIR}/empty`, true, table, true)).toEqual({ kind: 'apart', mount: undefined });
   });
 
-  test('takes a file on which a device is mounted for that, and one on which nothing is for no volume', () => {
+  test('treats a file as the raw device mounted on it, and ignores a file without a mount', () => {
     expect(wayOf(`${DIR}/raw`, false, table, false)).toEqual({ kind: 'device' });
     expect(wayOf(`${DIR}/file`, false, table, false)).toBeUndefined();
   });

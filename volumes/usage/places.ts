@@ -1,11 +1,11 @@
-/** Where the volumes and logs of pods lie, and by what each is measured: the mount table is asked before anything is
- *  touched, as touching what hangs would hang. For a thread that may block. */
+/** Locations of pods' volumes and logs, and the way in which each is measured: decided from the mount
+ *  table, since access to a hanging mount would hang. For a thread that may block. */
 import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { type MountInfo, parseMountInfo } from '../mountinfo.ts';
+import { type MountInfo, parseMountInfo } from '../mount/mountinfo.ts';
 import type { MeasureTask, PodFolders, Subject } from './protocol.ts';
 
-/** File systems whose numbers the kernel has at hand. Others may wait for a server or a program. */
+/** File systems whose statistics the kernel has available. Others may wait for a server or a program. */
 const PROMPT: ReadonlySet<string> = new Set(
   (
     'bcachefs btrfs erofs exfat ext2 ext3 ext4 f2fs hugetlbfs iso9660 jfs ntfs3 overlay ramfs reiserfs squashfs ' +
@@ -14,7 +14,7 @@ const PROMPT: ReadonlySet<string> = new Set(
 );
 
 export type Way =
-  /** A folder of the node's: it is walked through, but not into these places within it, on which others are mounted. */
+  /** A directory of the node: walked, except for these mount points within it. */
   | { readonly kind: 'walk'; readonly without: readonly string[] }
   | { readonly kind: 'fileSystem'; readonly device: string }
   | { readonly kind: 'device' }
@@ -25,11 +25,11 @@ export interface Place extends Subject {
   readonly way: Way;
 }
 
-/** The mount table as it is asked here. */
+/** Queries of the mount table. */
 export interface MountTable {
-  /** What is mounted at a path; where there are several, the one on top. */
+  /** Returns the uppermost mount at a path. */
   at(path: string): MountInfo | undefined;
-  /** Mount points beneath a path. */
+  /** Returns mount points beneath a path. */
   beneath(path: string): readonly string[];
 }
 
@@ -47,7 +47,7 @@ export function createMountTable(mounts: readonly MountInfo[]): MountTable {
   };
 }
 
-/** Index of the first that is not before `text`. */
+/** Returns the index of the first entry that is not before `text`. */
 function firstFrom(sorted: readonly string[], text: string): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {
@@ -66,11 +66,11 @@ interface Inside {
   readonly isDirectory: boolean;
 }
 
-/** What is not there has nothing in it. Nothing in it is touched. */
+/** Returns the entries of a directory without accessing them; empty if it does not exist. */
 function inside(path: string): readonly Inside[] {
   try {
     return readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
-      // Those that begin with a dot are being made.
+      // Entries that begin with a dot are incomplete.
       entry.name.startsWith('.') ? [] : [{ name: entry.name, isDirectory: entry.isDirectory() }],
     );
   } catch {
@@ -81,7 +81,7 @@ function inside(path: string): readonly Inside[] {
 const foldersIn = (path: string): readonly string[] =>
   inside(path).flatMap(({ name, isDirectory }) => (isDirectory ? [name] : []));
 
-/** The path itself without links, if it exists. */
+/** Returns the path without links, if it exists. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);
@@ -90,15 +90,15 @@ function realPath(path: string): string {
   }
 }
 
-/** How a volume at this path, without links, is measured; undefined for what is no volume. Pure.
- *  @param asked its source's driver is to be asked */
+/** Decides how to measure a volume at this path, which has no links; undefined if it is not a volume. Pure.
+ *  @param asked the driver of its source reports usage */
 export function wayOf(
   path: string,
   isDirectory: boolean,
   mounts: MountTable,
   asked: boolean,
 ): Way | undefined {
-  // Drivers of others are given a folder within the volume's own.
+  // Some drivers get a directory within the volume's own.
   const mount = mounts.at(path) ?? mounts.at(`${path}/mount`);
   if (asked) return { kind: 'apart', mount };
   if (mount === undefined)
@@ -116,7 +116,7 @@ function volumesIn(
   mounts: MountTable,
   asked: ReadonlySet<string>,
 ): readonly Place[] {
-  // As the mount table has it.
+  // As in the mount table.
   const real = realPath(dir);
   return foldersIn(dir).flatMap((source) => {
     const isAsked = asked.has(source.slice(source.indexOf('~') + 1));
@@ -138,14 +138,14 @@ const logsOf = ({ uid, logsDir }: PodFolders): readonly Place[] =>
     way: { kind: 'walk', without: [] },
   }));
 
-/** All that is to be measured of the task's pods. */
+/** Returns everything to measure for the task's pods. */
 export function findPlaces({ pods, skipped, asked }: MeasureTask, mounts: MountTable): readonly Place[] {
   const left = new Set(skipped);
   const drivers = new Set(asked);
   return pods
     .flatMap((pod) => [
       ...volumesIn(pod.volumesDir, pod.uid, mounts, drivers),
-      // Of a device nobody knows more than its size.
+      // Only the size of a raw device is known.
       ...volumesIn(pod.devicesDir, pod.uid, mounts, new Set()),
       ...logsOf(pod),
     ])

@@ -1,22 +1,22 @@
-/** The calls of the kernel by which project quotas are read and projects are given. Linux; koffi is loaded with the
- *  first call, and all calls run on the thread pool. Source: quotactl(2), quotactl_fd(2), ioctl_xfs_fsgetxattr(2). */
+/** Kernel calls that read project quotas and assign projects. Linux; koffi is loaded with the first call,
+ *  and all calls run on the thread pool. Source: quotactl(2), quotactl_fd(2), ioctl_xfs_fsgetxattr(2). */
 import { fstat } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { promisify } from 'node:util';
-import { parseMountInfo } from '../mountinfo.ts';
-import { errorCode } from '../setup-error.ts';
-import { SyscallError } from '../syscalls.ts';
+import { errorCode } from '#api/kit/errno.ts';
+import { SyscallError } from '../files/syscalls.ts';
+import { parseMountInfo } from '../mount/mountinfo.ts';
 import { deviceNumbers } from './device-numbers.ts';
 import type { TreeUsage } from './walk.ts';
 
 export interface ProjectCalls {
-  /** What a project has on the file system of an open folder; nothing for one that was never used.
-   *  @throws SyscallError `ESRCH`, `ENOSYS`, `EOPNOTSUPP` and others where the file system keeps no count */
+  /** Returns the usage of a project on the file system of an open directory; zero for an unused project.
+   *  @throws SyscallError `ESRCH`, `ENOSYS`, `EOPNOTSUPP` and others if the file system has no accounting */
   usage(fd: number, project: number): Promise<TreeUsage>;
-  /** The project of an open folder, and whether what is made in it gets it too. @throws SyscallError */
+  /** Returns the project of an open directory, and whether new entries inherit it. @throws SyscallError */
   projectOf(fd: number): Promise<{ readonly project: number; readonly inherited: boolean }>;
-  /** Gives an open folder a project, for everything that will be made in it. @throws SyscallError */
+  /** Assigns a project to an open directory, inherited by new entries. @throws SyscallError */
   setProject(fd: number, project: number): Promise<void>;
 }
 
@@ -41,9 +41,9 @@ const PROJECT_AT = 12;
 const INHERIT = 0x200;
 /** The same on every architecture. */
 const SYS_QUOTACTL_FD = 443;
-/** `QCMD(Q_GETQUOTA, PRJQUOTA)`, as the signed number that the call takes. */
+/** `QCMD(Q_GETQUOTA, PRJQUOTA)` as a signed number. */
 const GET_PROJECT_QUOTA = (0x80_00_07 << 8) | 2;
-/** `struct dqblk`: limits of blocks, used bytes, limits of inodes, used inodes, times, what is valid. */
+/** `struct dqblk`: limits of blocks, used bytes, limits of inodes, used inodes, times, valid fields. */
 const DQBLK_BYTES = 72;
 const SPACE_AT = 16;
 const INODES_AT = 40;
@@ -63,7 +63,7 @@ async function loadLibc(): Promise<Libc> {
 
 const ENODEV = 19;
 
-/** The device that the file system of an open folder lies on. @throws SyscallError `ENODEV` for one without */
+/** Returns the device of an open directory's file system. @throws SyscallError `ENODEV` if it has none */
 async function deviceOf(fd: number): Promise<string> {
   const numbers = deviceNumbers((await fstatFd(fd)).dev);
   const mounts = parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'));
@@ -84,7 +84,7 @@ export function createProjectCalls(): ProjectCalls {
       start(libc, (error, result) => {
         // The error number of the worker thread is only valid inside this callback.
         if (error !== null && error !== undefined)
-          reject(new Error(`${name} could not be called`, { cause: error }));
+          reject(new Error(`failed to call ${name}`, { cause: error }));
         else if (Number(result) < 0) reject(new SyscallError(name, libc.errno(), 'project'));
         else resolve();
       });
@@ -101,7 +101,7 @@ export function createProjectCalls(): ProjectCalls {
           libc.syscall.async(SYS_QUOTACTL_FD, fd, GET_PROJECT_QUOTA >>> 0, project, data, done),
         );
       } catch (thrown) {
-        // A kernel before 5.14, or one without quotas at all.
+        // A kernel before 5.14, or without quotas.
         if (errorCode(thrown) !== 'ENOSYS') throw thrown;
         byDevice = true;
       }
@@ -124,7 +124,7 @@ export function createProjectCalls(): ProjectCalls {
       try {
         await getQuota(fd, project, data);
       } catch (thrown) {
-        // How some file systems say that a project has nothing.
+        // Some file systems report an unused project like this.
         if (errorCode(thrown) === 'ENOENT') return { usedBytes: 0, inodes: 0 };
         throw thrown;
       }

@@ -2,18 +2,19 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createTempDir } from '../../testing/temp.ts';
-import { SyscallError } from '../syscalls.ts';
+import { SyscallError } from '../files/syscalls.ts';
 import type { ProjectCalls } from './project-calls.ts';
 import { createProjectQuotas, namedProjects } from './project-quotas.ts';
 import { createQuotaMeasure } from './quota-measure.ts';
 
 const FIRST = 1_048_577;
 
-/** A file system that counts: projects of folders by the order in which they were given, and what each holds. */
-async function setUp(taken: readonly number[] = []) {
+/** Creates a file system with accounting: projects of directories in the order of assignment, and their
+ *  usage. */
+async function setUp(used: readonly number[] = []) {
   const folder = await createTempDir('na-quota-');
   onTestFinished(() => folder[Symbol.asyncDispose]());
-  const inodes = new Map<number, number>(taken.map((project) => [project, 4]));
+  const inodes = new Map<number, number>(used.map((project) => [project, 4]));
   const given: number[] = [];
   let supported = true;
   let current: { project: number; inherited: boolean } | undefined;
@@ -56,7 +57,7 @@ async function setUp(taken: readonly number[] = []) {
 }
 
 describe('createProjectQuotas', () => {
-  test('gives a folder a project that nobody has: not in use, not named by an administrator', async () => {
+  test('assigns a free project: neither in use nor defined by an administrator', async () => {
     const { quotas, given, make } = await setUp([FIRST, FIRST + 2]);
     await quotas.adopt(await make('a'));
     await quotas.adopt(await make('b'));
@@ -64,7 +65,7 @@ describe('createProjectQuotas', () => {
     expect(quotas.folders()).toHaveLength(2);
   });
 
-  test('takes up the project that an earlier agent gave', async () => {
+  test('adopts the project of an earlier agent', async () => {
     const { quotas, given, inodes, make, setCurrent } = await setUp([FIRST + 9]);
     const path = await make('a');
     setCurrent({ project: FIRST + 9, inherited: true });
@@ -74,7 +75,7 @@ describe('createProjectQuotas', () => {
     expect(await quotas.usage(path)).toEqual({ usedBytes: 7 * 4096, inodes: 7 });
   });
 
-  test('changes nothing where the file system keeps no count', async () => {
+  test('changes nothing on a file system without accounting', async () => {
     const { quotas, given, failures, make, setSupported } = await setUp();
     setSupported(false);
     const path = await make('a');
@@ -85,7 +86,7 @@ describe('createProjectQuotas', () => {
     expect(await quotas.usage(path)).toBeUndefined();
   });
 
-  test('believes no count of a folder whose owner gave it another project', async () => {
+  test('ignores a directory whose owner changed its project', async () => {
     const { quotas, make, setCurrent } = await setUp();
     const path = await make('a');
     await quotas.adopt(path);
@@ -95,7 +96,7 @@ describe('createProjectQuotas', () => {
   });
 });
 
-test('createQuotaMeasure tells the counted folders of the pods that are asked for', async () => {
+test('createQuotaMeasure returns the accounted directories of the requested pods', async () => {
   const { quotas, make, root } = await setUp();
   const path = await make('a');
   await quotas.adopt(path);

@@ -1,37 +1,41 @@
-/** Project quotas: a file system counts what belongs to a project, which whole folders do by inheritance.
+/** Project quotas as usage counters: a file system counts the content of a project, which whole directories
+ *  join by inheritance.
  *
- *  A folder's project is written in the folder itself, and a project that counts anything is taken, the folder alone
- *  being one inode: nothing has to be remembered elsewhere, and a folder that is removed frees its project.
- *  Only counts are used; nothing is limited. Source: quotactl(2), ioctl_xfs_fsgetxattr(2). */
+ *  The project is stored in the directory itself, and a project that counts anything is in use, since the
+ *  directory itself is one inode. So nothing must be remembered elsewhere, and removing a directory frees
+ *  its project. Only counts are used; nothing is limited. Source: quotactl(2), ioctl_xfs_fsgetxattr(2). */
+
+import { errorCode } from '#api/kit/errno.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
-import { holdDir } from '../held-dir.ts';
-import { errorCode } from '../setup-error.ts';
+import { holdDir } from '../files/held-dir.ts';
 import type { ProjectCalls } from './project-calls.ts';
 import type { TreeUsage } from './walk.ts';
 
-/** As upstream: below it are those that administrators give. */
+/** As upstream: administrators use lower numbers. */
 const FIRST_PROJECT = 1_048_577;
-/** Projects that are looked at for a free one; a file system with more of them in use has no more counts. */
-const MOST_LOOKED_AT = 100_000;
+/** Number of projects searched for a free one; beyond that, directories get no accounting. */
+const MOST_CHECKED = 100_000;
 
 export interface ProjectQuotas {
-  /** Gives an empty folder of the agent's a project of its own, or takes up the one that it has. What doesn't work
-   *  on this file system is left as it is. */
+  /** Assigns a new project to an empty directory of the agent, or adopts the existing one. Leaves the
+   *  directory unchanged if the file system does not support it. */
   adopt(path: string): Promise<void>;
-  /** Folders that have one. */
+  /** Returns the directories with a project. */
   folders(): readonly string[];
-  /** What is counted in such a folder. Undefined for one that is gone, or has lost its project: that is forgotten. */
+  /** Returns the usage of such a directory. Undefined if it is gone, or has lost its project, and then it
+   *  is forgotten. */
   usage(path: string): Promise<TreeUsage | undefined>;
 }
 
 export interface ProjectQuotasDeps {
   readonly calls: ProjectCalls;
-  /** Projects that administrators name, in `/etc/projects` and `/etc/projid`. */
+  /** Projects defined by administrators in `/etc/projects` and `/etc/projid`. */
   readonly named: () => Promise<ReadonlySet<number>>;
   readonly onFailure: (path: string, thrown: unknown) => void;
 }
 
-/** Numbers of projects in the lines of `/etc/projects` (`number:path`) or `/etc/projid` (`name:number`). Pure. */
+/** Returns the project numbers in the lines of `/etc/projects` (`number:path`) or `/etc/projid`
+ *  (`name:number`). Pure. */
 export function namedProjects(text: string): ReadonlySet<number> {
   const numbers = text
     .split('\n')
@@ -43,33 +47,34 @@ export function namedProjects(text: string): ReadonlySet<number> {
 
 export function createProjectQuotas({ calls, named, onFailure }: ProjectQuotasDeps): ProjectQuotas {
   const projects = new Map<string, number>();
-  /** One after the other: a project is taken only when its folder has it. */
+  /** Sequentially: a project is in use only after its directory has it. */
   const oneByOne = createLimiter(1);
   let next = FIRST_PROJECT;
 
   async function freeProject(fd: number): Promise<number> {
-    const taken = await named();
-    for (let looked = 0; looked < MOST_LOOKED_AT; looked += 1) {
+    const used = await named();
+    for (let checked = 0; checked < MOST_CHECKED; checked += 1) {
       const project = next;
       next += 1;
-      if (taken.has(project)) continue;
+      if (used.has(project)) continue;
       const { usedBytes, inodes } = await calls.usage(fd, project);
       if (usedBytes === 0 && inodes === 0) return project;
     }
     next = FIRST_PROJECT;
-    throw new RangeError('no project is free');
+    throw new RangeError('no free project ID');
   }
 
   async function adoptNow(path: string): Promise<void> {
     await using dir = await holdDir(path);
-    // Fails where the file system keeps no count, before anything is changed.
+    // Fails if the file system has no accounting, before anything is changed.
     await calls.usage(dir.fd, FIRST_PROJECT);
     let { project, inherited } = await calls.projectOf(dir.fd);
     if (project < FIRST_PROJECT || !inherited) {
       project = await freeProject(dir.fd);
       await calls.setProject(dir.fd, project);
     }
-    if ((await calls.usage(dir.fd, project)).inodes === 0) throw new RangeError(`${path} is not counted`);
+    if ((await calls.usage(dir.fd, project)).inodes === 0)
+      throw new RangeError(`the quota of ${path} counts nothing`);
     projects.set(path, project);
   }
 
@@ -88,7 +93,7 @@ export function createProjectQuotas({ calls, named, onFailure }: ProjectQuotasDe
       if (project === undefined) return undefined;
       try {
         await using dir = await holdDir(path);
-        // A container may own the folder, and who owns it may give it another project.
+        // A container may own the directory, and its owner may change the project.
         if ((await calls.projectOf(dir.fd)).project === project) return await calls.usage(dir.fd, project);
       } catch (thrown) {
         if (errorCode(thrown) !== 'ENOENT') onFailure(path, thrown);

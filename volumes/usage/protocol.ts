@@ -1,22 +1,22 @@
-/** What the agent and its measuring thread say to each other. */
+/** Messages between the agent and its measuring thread. */
 import type { FsSpace } from './fs-space.ts';
 
-/** A pod whose folders are to be measured. */
+/** Directories of a pod to measure. */
 export interface PodFolders {
   readonly uid: string;
-  /** Holds a folder for each source, and in it one for each volume. */
+  /** Contains a directory per source, and in it one per volume. */
   readonly volumesDir: string;
   /** The same for raw devices. */
   readonly devicesDir: string;
-  /** Holds a folder for each container. */
+  /** Contains a directory per container. */
   readonly logsDir: string;
 }
 
 export interface MeasureTask {
   readonly pods: readonly PodFolders[];
-  /** Folders that could not be measured before, and those that are measured in other ways. */
+  /** Directories that could not be measured before, and those measured in other ways. */
   readonly skipped: readonly string[];
-  /** Names of sources, without the domain, whose drivers are to be asked. */
+  /** Names of sources, without the domain, whose drivers report usage. */
   readonly asked: readonly string[];
 }
 
@@ -24,33 +24,34 @@ export interface MeasureTask {
 export interface Subject {
   readonly podUID: string;
   readonly of: 'volume' | 'log';
-  /** Of the volume or of the container. */
+  /** Name of the volume or of the container. */
   readonly name: string;
-  /** Folder of the volume's source, such as `<domain>~empty-dir`; empty for a log. */
+  /** Directory name of the volume's source, such as `<domain>~empty-dir`; empty for a log. */
   readonly source: string;
 }
 
-/** What a volume or the log of a container takes. What its source does not know is left out. */
+/** Usage of a volume or of a container's log. Unknown values are absent. */
 export interface Measured extends Subject {
   readonly usedBytes?: number;
   readonly inodesUsed?: number;
-  /** Of the file system that it lies on, or of the device that it is. */
+  /** Space of its file system, or of its raw device. */
   readonly space: Partial<FsSpace>;
-  /** It is a file system of its own, or bound from elsewhere: the numbers are of the file system. */
+  /** It is a separate file system or a bind mount: the values are those of the file system. */
   readonly isOwnFs: boolean;
-  /** What the volume's driver says of its health. */
+  /** Health of the volume as reported by its driver. */
   readonly condition?: { readonly abnormal: boolean; readonly message: string };
 }
 
-/** A volume that the thread leaves alone: asking for it may take for ever, or somebody else knows better. */
+/** A volume that the thread does not measure: it might block indefinitely, or another component knows
+ *  better. */
 export interface Apart extends Subject {
   readonly path: string;
-  /** Where it is mounted, if it is. */
+  /** Its mount, if it is mounted. */
   readonly mount: { readonly point: string; readonly device: string } | undefined;
 }
 
 export type FromThread =
-  /** Also a sign of life. */
+  /** Also serves as a heartbeat. */
   | { readonly kind: 'begins'; readonly path: string }
   | { readonly kind: 'measured'; readonly measured: Measured }
   | { readonly kind: 'apart'; readonly volume: Apart }

@@ -1,4 +1,4 @@
-/** Folders that the file system itself keeps count of, by project quotas: their numbers are there at once. */
+/** Directories with accounting by project quotas, whose usage is available at once. */
 import { statfs } from 'node:fs/promises';
 import { type FsSpace, spaceIn } from './fs-space.ts';
 import type { ProjectQuotas } from './project-quotas.ts';
@@ -10,7 +10,7 @@ export interface CountedFolder {
 }
 
 export interface QuotaMeasure {
-  /** The folders of these pods that have a count. */
+  /** Returns the directories of these pods that have accounting. */
   measure(pods: readonly PodFolders[]): Promise<readonly CountedFolder[]>;
 }
 

@@ -42,7 +42,7 @@ describe('measureTree', () => {
     expect(pauses).toBe(2);
   });
 
-  test('counts what has several names once, and follows no link', async () => {
+  test('counts hard links once, and follows no link', async () => {
     const root = await freshDir();
     const outside = await freshDir();
     await writeFile(join(outside, 'big'), 'x'.repeat(1_000_000));
@@ -57,7 +57,7 @@ describe('measureTree', () => {
     await expect(async () => measureTree(join(root, 'out'), { onPause })).rejects.toThrow('ENOTDIR');
   });
 
-  test('counts what lies deeper than can be held open', async () => {
+  test('counts entries deeper than can be held open', async () => {
     const root = await freshDir();
     let path = root;
     for (let depth = 0; depth < 4; depth += 1) {
@@ -70,7 +70,7 @@ describe('measureTree', () => {
     expect(usedBytes).toBe(await duOf(root));
   });
 
-  test('does not go into what is bound there, even from the same file system', async () => {
+  test('does not enter bind mounts, even of the same file system', async () => {
     const root = await freshDir();
     const outside = await freshDir();
     await writeFile(join(outside, 'big'), 'x'.repeat(500_000));
@@ -80,7 +80,7 @@ describe('measureTree', () => {
     expect(measureTree(root, { onPause, without: ['in/bound'] }).inodes).toBe(2);
   });
 
-  test('does not go into other file systems', async () => {
+  test('does not enter other file systems', async () => {
     const root = await freshDir();
     await onTmpfs(join(root, 'in/other'));
     await writeFile(join(root, 'in/other/file'), 'x'.repeat(500_000));
@@ -88,7 +88,7 @@ describe('measureTree', () => {
   });
 });
 
-test('createDiskUsage tells the size of a raw device that is bound into a pod', async () => {
+test('createDiskUsage reports the size of a raw device bound into a pod', async () => {
   const root = await freshDir();
   const image = join(root, 'image');
   await run('truncate', ['-s', '3M', image]);
@@ -113,7 +113,7 @@ test('createDiskUsage tells the size of a raw device that is bound into a pod', 
   ]);
 });
 
-test('createDiskUsage measures volumes and logs in a thread of its own', async () => {
+test('createDiskUsage measures volumes and logs in a separate thread', async () => {
   const root = await freshDir();
   const [volumesDir, logsDir] = [join(root, 'volumes'), join(root, 'logs')];
   await mkdir(join(volumesDir, 'x~empty-dir/data'), { recursive: true });

@@ -1,37 +1,37 @@
-/** What a directory with everything in it takes on its file system. For a thread that may block.
+/** Disk usage of a directory tree. For a thread that may block.
  *
- *  The content is hostile and changes meanwhile: each directory is opened within its held parent, no link is followed,
- *  and nothing of another file system is counted. What went away meanwhile takes nothing. */
+ *  The content is hostile and changes concurrently: each directory is opened within its held parent, no
+ *  link is followed, and other file systems are not counted. Vanished entries count as zero. */
 import { closeSync, constants, fstatSync, lstatSync, opendirSync, openSync, type Stats } from 'node:fs';
 
 export interface TreeUsage {
-  /** Blocks that are taken, of hard links once. */
+  /** Allocated blocks; hard links count once. */
   readonly usedBytes: number;
-  /** Files, directories and others, the root included. */
+  /** Number of files, directories and others, including the root. */
   readonly inodes: number;
 }
 
-/** The same, and the number of the device that it lies on. */
+/** Also contains the device number. */
 export interface WalkedTree extends TreeUsage {
   readonly device: number;
 }
 
 export interface WalkOptions {
-  /** Called after every so many files. */
+  /** Called periodically after a number of files. */
   readonly onPause: () => void;
-  /** Paths within the root that are not to be touched. */
+  /** Paths within the root that must not be accessed. */
   readonly without?: readonly string[];
 }
 
-/** Directories held below each other. Those deeper down are held until the ones above are done with. */
-const DEEPEST = 100;
-/** Directories held for later; the content of more than these is not counted. */
-const MOST_LATER = 400;
+/** Maximum depth of held directories. Deeper ones wait until those above are finished. */
+const MAX_DEPTH = 100;
+/** Maximum number of waiting directories; the content of others is not counted. */
+const MAX_WAITING = 400;
 const FILES_A_PAUSE = 500;
 const BYTES_A_BLOCK = 512;
 const HOLD = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** @throws the system's error for a root that is no directory */
+/** @throws the system's error for a root that is not a directory */
 export function measureTree(root: string, { onPause, without = [] }: WalkOptions): WalkedTree {
   const linked = new Set<number>();
   const left = new Set(without.map((path) => Buffer.from(path).toString('latin1')));
@@ -49,7 +49,7 @@ export function measureTree(root: string, { onPause, without = [] }: WalkOptions
     if (inodes % FILES_A_PAUSE === 0) onPause();
   }
 
-  /** Counts what is in a held directory. Names are bytes, which Latin-1 keeps. */
+  /** Counts the entries of a held directory. Names are bytes, which Latin-1 preserves. */
   function readHeld({ fd, path }: Held, device: number): readonly string[] {
     const inside: string[] = [];
     using entries = opendirSync(`/proc/self/fd/${fd}`, { encoding: 'latin1', bufferSize: 128 });
@@ -73,8 +73,8 @@ export function measureTree(root: string, { onPause, without = [] }: WalkOptions
         const stats = fstatSync(fd);
         if (stats.dev !== device) continue;
         count(stats, true);
-        if (depth < DEEPEST) walk(child, device, depth + 1);
-        else isLeft = later.length < MOST_LATER && later.push(child) > 0;
+        if (depth < MAX_DEPTH) walk(child, device, depth + 1);
+        else isLeft = later.length < MAX_WAITING && later.push(child) > 0;
       } finally {
         if (!isLeft) closeSync(fd);
       }
@@ -105,7 +105,7 @@ export function measureTree(root: string, { onPause, without = [] }: WalkOptions
   }
 }
 
-/** A directory that is open. Its path from the root, in Latin-1 with a slash, only tells mount points apart. */
+/** An open directory. Its path from the root, in Latin-1 with a slash, serves only to detect mount points. */
 interface Held {
   readonly fd: number;
   readonly path: string;
@@ -113,7 +113,7 @@ interface Held {
 
 const below = (fd: number, name: string): Buffer => Buffer.from(`/proc/self/fd/${fd}/${name}`, 'latin1');
 
-/** Undefined for what is no directory any more. */
+/** Undefined if it is no longer a directory. */
 function hold(path: Buffer): number | undefined {
   try {
     return openSync(path, HOLD);

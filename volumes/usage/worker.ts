@@ -1,9 +1,9 @@
-/** The program of the measuring thread: does what it was started for, and ends. */
+/** Program of the measuring thread: runs one task and exits. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { measureAll } from './measure.ts';
 import type { FromThread, MeasureTask } from './protocol.ts';
 
-/** Between two bits of work, in ms: a large volume does not take a processor for itself. */
+/** Pause between two batches in ms, so that a large volume does not occupy a whole CPU. */
 const REST_MS = 5;
 
 function isTask(data: unknown): data is MeasureTask {

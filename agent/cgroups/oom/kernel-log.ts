@@ -1,21 +1,21 @@
-/** What the kernel has said since the last look. Reads never wait: whoever has a reason to look, looks. */
+/** Reader of the kernel log since the last read. Reads never block; callers poll when they have a reason. */
 import { constants, type FileHandle, open } from 'node:fs/promises';
 import koffi from 'koffi';
 import { codeOf } from '../cgroup-fs.ts';
 
 export interface KernelLog {
-  /** Records since the last call, oldest first. @throws Error of the file system */
+  /** Returns records since the last call, oldest first. @throws Error of the file system */
   read(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
-/** The longest record that the kernel gives. */
+/** Maximum size of a record. */
 const RECORD_BYTES = 8192;
-/** Records at one look; more of them are of no use any more. */
+/** Maximum number of records per read; more would be outdated. */
 const MOST_RECORDS = 2000;
 const SEEK_END = 2;
 
-/** Begins with what comes from now on. @throws Error where it may not be read */
+/** Starts at the current end of the log. @throws Error when the log is not readable */
 export async function openKernelLog(path = '/dev/kmsg'): Promise<KernelLog> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const seek: (fd: number, offset: number, whence: number) => number = koffi
@@ -35,7 +35,7 @@ async function readRecords(file: FileHandle, buffer: Buffer): Promise<readonly s
       records.push(buffer.toString('utf8', 0, bytesRead));
     } catch (thrown) {
       if (codeOf(thrown) === 'EAGAIN') return records;
-      // Records were lost before they were read: the next read is of the oldest that is left.
+      // Records were overwritten: the next read returns the oldest remaining one.
       if (codeOf(thrown) !== 'EPIPE') throw thrown;
     }
   }

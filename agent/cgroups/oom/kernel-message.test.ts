@@ -25,7 +25,7 @@ test.each([
     `6,1,2,-;${kill('cpuset=/,mems_allowed=0,global_oom,task_memcg=/,task=x,pid=1,uid=0,pid=5,uid=0')}`,
     { limitedBy: undefined, cgroup: '/', process: 'x,pid=1,uid=0', pid: 5 },
   ],
-])('reads the end %s', (_, record, expected) => {
+])('parses the kill %s', (_, record, expected) => {
   expect(parseOomKill(record)).toEqual(expected);
 });
 
@@ -37,7 +37,7 @@ test.each([
   ],
   ['nothing', ''],
   ['half of a record', '6,1,2,-;oom-kill:constraint=CONSTRAINT_MEMCG'],
-])('knows nothing of %s', (_, record) => {
+])('ignores %s', (_, record) => {
   expect(parseOomKill(record)).toBeUndefined();
 });
 

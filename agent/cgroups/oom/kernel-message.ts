@@ -1,27 +1,27 @@
-/** What the kernel says when it ends a process because memory ran out. Pure.
+/** Parser of the kernel's OOM kill messages. Pure.
  *  Source: `dump_oom_summary` in mm/oom_kill.c; the kernel's document on /dev/kmsg (ABI/testing/dev-kmsg). */
 
 export interface OomKill {
-  /** The cgroup whose limit was reached; undefined when the machine's own memory ran out. */
+  /** Cgroup whose limit was reached; undefined when the machine ran out of memory. */
   readonly limitedBy: string | undefined;
-  /** The cgroup of the process that was ended. */
+  /** Cgroup of the killed process. */
   readonly cgroup: string;
   readonly process: string;
   readonly pid: number;
 }
 
-/** Lowest bits of a record's priority: above them is who wrote it, 0 for the kernel alone. */
+/** Lowest bits of the priority of a record; the facility above them is 0 only for the kernel. */
 const KERNEL_PRIORITIES = 8;
 
 const SUMMARY = /^oom-kill:constraint=[^,]*,nodemask=/;
-// A process may call itself anything, but the kernel says its number last.
+// A process name may contain anything, but the kernel prints the pid last.
 const LAST = /,pid=(\d{1,10}),uid=\d{1,10}$/;
 const LIMITED = ',oom_memcg=/';
 const GLOBAL = ',global_oom,task_memcg=/';
 const CGROUP = ',task_memcg=/';
 const TASK = ',task=';
 
-/** Each part begins at the first place where it can: a single search for each. */
+/** Locates each part at its first possible position: a single search for each. */
 function parseSummary(text: string): OomKill | undefined {
   const [head] = SUMMARY.exec(text) ?? [];
   const last = LAST.exec(text);
@@ -42,7 +42,7 @@ function parseSummary(text: string): OomKill | undefined {
   };
 }
 
-/** Reads one record of /dev/kmsg; undefined for one about something else, or that a program wrote. */
+/** Parses one record of /dev/kmsg; undefined for other messages, or those written by a program. */
 export function parseOomKill(record: string): OomKill | undefined {
   const [line = ''] = record.split('\n');
   const semicolon = line.indexOf(';');
@@ -51,5 +51,5 @@ export function parseOomKill(record: string): OomKill | undefined {
   return parseSummary(line.slice(semicolon + 1));
 }
 
-/** The ID of the container that a cgroup is of, or is within. */
+/** Returns the ID of the container that a cgroup belongs to. */
 export const containerIdOf = (cgroup: string): string | undefined => /[0-9a-f]{64}/.exec(cgroup)?.[0];

@@ -1,23 +1,25 @@
-/** Turns processes that the kernel ended for want of memory into events: of the node where the machine's memory ran out,
- *  of the pod where a limit was reached. Mends the status of a container whose runtime has lost the reason.
- *  Source: document 3, 1; upstream's OOM watcher, 1.24, which knows the node's events alone. */
+/** Emits events for OOM kills: on the node when the machine ran out of memory, on the pod when a limit was
+ *  reached. Corrects the status of a container whose runtime did not report the reason.
+ *  Source: pod termination reasons, document 3 §1; upstream's OOM watcher, 1.24, which emits node events
+ *  only. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ObservedContainer } from '../../observe/types.ts';
 import { containerIdOf, type OomKill, parseOomKill } from './kernel-message.ts';
 
 export interface OomWatcherDeps {
-  /** Records of the kernel since the last call. */
+  /** Kernel log records since the last call. */
   readonly read: () => Promise<readonly string[]>;
   readonly container: (id: string) => ObservedContainer | undefined;
   readonly pod: (podUID: string) => Pod | undefined;
   /** Containers of a pod. */
   readonly containers: (podUID: string) => readonly ObservedContainer[];
-  /** Kills that the kernel counts of a pod; undefined where it doesn't. */
+  /** Number of OOM kills that the kernel counted for a pod; undefined where it does not. */
   readonly countKills: (pod: Pod) => Promise<number | undefined>;
-  /** Notes the reason of a container's end. */
-  readonly noteKilled: (id: string) => void;
+  /** Records the termination reason of a container. */
+  readonly recordOomKill: (id: string) => void;
   readonly event: (
     pod: Pod,
     type: 'Warning',
@@ -35,18 +37,18 @@ export interface OomWatcherDeps {
 }
 
 export interface OomWatcher {
-  /** The runtime tells that memory of a container ran out. */
+  /** Called when the runtime reports an OOM kill of a container. */
   runtimeTold(containerId: string): void;
-  /** Something of the pod changed: a container may have been ended. */
+  /** Called when a pod has changed: a container may have been killed. */
   podChanged(podUID: string): void;
-  /** Looks now and then as well, until the signal fires: processes outside of pods are told of by nobody. */
+  /** Polls until the signal fires as well: no event reports kills of processes outside of pods. */
   run(signal: AbortSignal): Promise<void>;
 }
 
 const PERIOD_MS = 10_000;
-/** A kill is told once by whoever tells it first. */
+/** Reports of one kill from several sources within this time count once. */
 const SAME_KILL_MS = 10_000;
-/** The exit code of a process that SIGKILL ended. */
+/** Exit code of a process that SIGKILL terminated. */
 const KILLED = 137;
 const OOM_KILLING = 'OOMKilling';
 
@@ -56,14 +58,14 @@ export function createOomWatcher(deps: OomWatcherDeps): OomWatcher {
 
 class Watcher implements OomWatcher {
   readonly #deps: OomWatcherDeps;
-  /** When a kill of the pod was told last, in monotonic ms. */
-  readonly #toldAt = new Map<string, number>();
-  /** Containers whose end was looked at. */
+  /** Time of the last reported kill by pod, in monotonic ms. */
+  readonly #reportedAt = new Map<string, number>();
+  /** Containers whose exit has been checked. */
   readonly #seen = new Set<string>();
   readonly #counts = new Map<string, number>();
   /** Wall time. */
   readonly #sinceMs: number;
-  #looking: Promise<void> = Promise.resolve();
+  #reading: Promise<void> = Promise.resolve();
 
   constructor(deps: OomWatcherDeps) {
     this.#deps = deps;
@@ -71,7 +73,7 @@ class Watcher implements OomWatcher {
   }
 
   runtimeTold(containerId: string): void {
-    void this.#lookThenTell(containerId);
+    void this.#readThenReport(containerId);
   }
 
   podChanged(podUID: string): void {
@@ -79,43 +81,43 @@ class Watcher implements OomWatcher {
       const { id, state, exitCode } = container;
       if (state !== 'exited' || exitCode !== KILLED || this.#seen.has(id)) continue;
       this.#seen.add(id);
-      void this.#lookThenCount(container);
+      void this.#readThenCount(container);
     }
   }
 
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(this.#deps.clock, PERIOD_MS, signal).catch(() => undefined);
-      await this.#look();
+      await this.#readLog();
       this.#forget();
     }
   }
 
-  /** Never rejects. One look at a time, as each takes what there is. */
-  #look(): Promise<void> {
-    this.#looking = this.#lookAfter(this.#looking);
-    return this.#looking;
+  /** Never rejects. Serialized, as each read consumes the records. */
+  #readLog(): Promise<void> {
+    this.#reading = this.#readAfter(this.#reading);
+    return this.#reading;
   }
 
-  async #lookAfter(before: Promise<void>): Promise<void> {
+  async #readAfter(before: Promise<void>): Promise<void> {
     await before;
     try {
       for (const record of await this.#deps.read()) {
         const kill = parseOomKill(record);
-        if (kill !== undefined) this.#tell(kill);
+        if (kill !== undefined) this.#report(kill);
       }
     } catch (err) {
-      this.#deps.log.debug({ err }, 'Log of the kernel could not be read');
+      this.#deps.log.debug({ err }, 'Failed to read kernel log');
     }
   }
 
-  async #lookThenTell(containerId: string): Promise<void> {
-    await this.#look();
+  async #readThenReport(containerId: string): Promise<void> {
+    await this.#readLog();
     const container = this.#deps.container(containerId);
-    if (container !== undefined) this.#tellUnlessTold(container);
+    if (container !== undefined) this.#reportOnce(container);
   }
 
-  #tell(kill: OomKill): void {
+  #report(kill: OomKill): void {
     const { process, pid, limitedBy, cgroup } = kill;
     if (limitedBy === undefined) {
       const message = `System OOM encountered, victim process: ${process}, pid: ${pid}`;
@@ -123,33 +125,33 @@ class Watcher implements OomWatcher {
     }
     const container = this.#deps.container(containerIdOf(cgroup) ?? '');
     if (container === undefined) return;
-    this.#deps.noteKilled(container.id);
+    this.#deps.recordOomKill(container.id);
     const why =
       limitedBy === undefined
         ? 'the memory of the node ran out'
         : containerIdOf(limitedBy) === undefined
           ? 'the memory limit of its pod was reached'
           : 'its memory limit was reached';
-    const message = `The kernel ended process ${process} (${pid}) of container ${container.name}: ${why}`;
+    const message = `The kernel killed process ${process} (${pid}) of container ${container.name}: ${why}`;
     this.#event(container, message);
   }
 
-  /** The kernel tells no more than some kills within a few seconds, and not everybody may read it. */
-  #tellUnlessTold(container: ObservedContainer): void {
-    const atMs = this.#toldAt.get(container.podUID);
+  /** The kernel rate-limits its messages, and the log may be unreadable. */
+  #reportOnce(container: ObservedContainer): void {
+    const atMs = this.#reportedAt.get(container.podUID);
     if (atMs !== undefined && this.#deps.clock.monotonic() - atMs < SAME_KILL_MS) return;
     this.#event(container, `The memory limit of container ${container.name} was reached`);
   }
 
   #event(container: ObservedContainer, message: string): void {
-    this.#toldAt.set(container.podUID, this.#deps.clock.monotonic());
+    this.#reportedAt.set(container.podUID, this.#deps.clock.monotonic());
     const pod = this.#deps.pod(container.podUID);
     if (pod !== undefined) this.#deps.event(pod, 'Warning', OOM_KILLING, message, container);
   }
 
-  /** Some runtimes don't know why a container was ended; the count of its pod does. */
-  async #lookThenCount(container: ObservedContainer): Promise<void> {
-    await this.#look();
+  /** Some runtimes do not report OOM kills; the kernel counts them per pod. */
+  async #readThenCount(container: ObservedContainer): Promise<void> {
+    await this.#readLog();
     const { podUID, id } = container;
     const pod = this.#deps.pod(podUID);
     const count = pod === undefined ? undefined : await this.#deps.countKills(pod).catch(() => undefined);
@@ -157,18 +159,18 @@ class Watcher implements OomWatcher {
     const before = this.#counts.get(podUID) ?? (this.#isOlder(podUID) ? count : 0);
     this.#counts.set(podUID, count);
     if (count <= before) return;
-    this.#deps.noteKilled(id);
-    this.#tellUnlessTold(container);
+    this.#deps.recordOomKill(id);
+    this.#reportOnce(container);
   }
 
-  /** What the kernel counted before this agent was there belongs to containers that have long ended. */
+  /** Kills before the start of this agent belong to containers that have long exited. */
   #isOlder(podUID: string): boolean {
     return this.#deps.containers(podUID).some(({ createdAtMs }) => createdAtMs < this.#sinceMs);
   }
 
   #forget(): void {
     for (const id of this.#seen) if (this.#deps.container(id) === undefined) this.#seen.delete(id);
-    for (const map of [this.#toldAt, this.#counts]) {
+    for (const map of [this.#reportedAt, this.#counts]) {
       for (const podUID of map.keys()) if (this.#deps.pod(podUID) === undefined) map.delete(podUID);
     }
   }

@@ -1,11 +1,11 @@
-/** systemd's manager itself, spoken to as its own tools do: it needs no bus, and is root's alone.
+/** Client of systemd's manager over its private socket, as systemctl uses it: requires no bus, and root.
  *  @see org.freedesktop.systemd1(5) */
 import { connectDBus, type DBusConnection } from '../../dbus/connection.ts';
 import type { DBusCall, DBusValue, DBusVariant } from '../../dbus/message.ts';
 
-export const MANAGER_SOCKET = '/run/systemd/private';
+const MANAGER_SOCKET = '/run/systemd/private';
 
-/** A property of a unit: a number of 64 bits, a truth value or a text. */
+/** A property of a unit: a 64-bit number, a boolean or a string. */
 export type UnitProperty = readonly [name: string, value: bigint | boolean | string];
 
 export interface ManagerCall {
@@ -26,7 +26,7 @@ const MANAGER = {
   interface: 'org.freedesktop.systemd1.Manager',
 };
 const MODE = 'replace';
-/** For as long as the machine runs. */
+/** Until the next boot. */
 const RUNTIME = true;
 
 function variant(value: bigint | boolean | string): DBusVariant {
@@ -34,7 +34,7 @@ function variant(value: bigint | boolean | string): DBusVariant {
   return { type: typeof value === 'boolean' ? 'b' : 's', value };
 }
 
-/** The call as systemd wants it. Pure. */
+/** Encodes the call. Pure. */
 export function managerCall({ member, unit, properties = [] }: ManagerCall): DBusCall {
   const values: DBusValue = properties.map(([name, value]) => [name, variant(value)]);
   switch (member) {
@@ -49,7 +49,7 @@ export function managerCall({ member, unit, properties = [] }: ManagerCall): DBu
   }
 }
 
-/** Connects at the first call, and again after the connection has ended. */
+/** Connects at the first call, and again after a disconnect. */
 export function createSystemdManager(path: string = MANAGER_SOCKET): SystemdManager {
   let connection: Promise<DBusConnection> | undefined;
 

@@ -26,7 +26,7 @@ test('limits are properties of slices, of either version', () => {
   });
 });
 
-test('limits that are not given are taken back, or kept where they are anotherâ€™s', () => {
+test('absent limits are reset, or retained where others manage them', () => {
   expect(Object.fromEntries(sliceProperties({}, 2))).toEqual({
     CPUQuotaPerSecUSec: NONE,
     MemoryMax: NONE,
@@ -36,8 +36,8 @@ test('limits that are not given are taken back, or kept where they are anotherâ€
   expect(sliceProperties({ memoryBytes: 5n }, 2, 'keep')).toEqual([['MemoryMax', 5n]]);
 });
 
-/** An answer as systemd sends it: the serial that it is to, and the name of an error. */
-function answer(replySerial: number, errorName?: string): Buffer {
+/** A reply of systemd: the serial of its call, and an error name. */
+function replyTo(replySerial: number, errorName?: string): Buffer {
   const name = Buffer.from(errorName ?? '');
   const field = Buffer.alloc(errorName === undefined ? 0 : 8 + name.length + 1);
   if (errorName !== undefined) {
@@ -59,7 +59,7 @@ test('calls have the properties of units', () => {
   const start = managerCall({ member: 'StartTransientUnit', unit: 'a-b.slice', properties: [['X', 1n]] });
   const bytes = encodeCall(start, 3);
   expect(decodeMessage(bytes)?.length).toBe(bytes.length);
-  // Name of the unit, mode, one property of 64 bits whose array begins at a multiple of 8, no other units.
+  // Unit name, mode, one 64-bit property whose array starts at a multiple of 8, no other units.
   expect(bytes.subarray(-64).toString('hex')).toBe(
     [
       '09000000612d622e736c69636500',
@@ -75,7 +75,7 @@ test('calls have the properties of units', () => {
   );
 });
 
-test('each call gets its own answer, and refusals say what was refused', async () => {
+test('each call gets its own reply, and errors name the rejected property', async () => {
   await using dir = await createTempDir();
   const path = join(dir.path, 's');
   const server = createServer((socket) => {
@@ -83,9 +83,9 @@ test('each call gets its own answer, and refusals say what was refused', async (
     socket.on('data', (chunk: Buffer) => {
       if (came === '') socket.write('OK 0123\r\n');
       came += chunk.toString('latin1');
-      // Both have come: they are answered the other way round.
+      // Both calls have arrived: the replies are sent in reverse order.
       if (came.split('StopUnit').length === 3)
-        socket.write(Buffer.concat([answer(2), answer(1, 'org.x.Refused')]));
+        socket.write(Buffer.concat([replyTo(2), replyTo(1, 'org.x.Refused')]));
     });
   }).listen(path);
   const manager = createSystemdManager(path);

@@ -1,5 +1,5 @@
-/** The driver `systemd`: cgroups are slices, which systemd makes and whose limits it keeps. A limit that was written into
- *  a slice's files behind its back would be lost at the next change of it.
+/** Driver `systemd`: cgroups are slices, which systemd creates and whose limits it manages. A limit that is
+ *  written directly into the files of a slice would be lost at its next change.
  *  @see systemd.resource-control(5); upstream's systemd cgroup manager, 1.24 */
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import { DBusError } from '../../dbus/connection.ts';
@@ -13,11 +13,11 @@ const INFINITY = 2n ** 64n - 1n;
 const US_PER_S = 1_000_000n;
 const UNIT_EXISTS = 'org.freedesktop.systemd1.UnitExists';
 const NO_SUCH_UNIT = 'org.freedesktop.systemd1.NoSuchUnit';
-/** systemd answers before the folder is there. */
+/** systemd replies before the directory exists. */
 const APPEAR_TRIES = 80;
 const APPEAR_AFTER_MS = 25;
 
-/** What systemd calls the limits. What is absent is taken back, unless it is kept. Pure. */
+/** Maps limits to systemd properties. Absent limits are reset, unless they are to be retained. Pure. */
 export function sliceProperties(
   limits: CgroupLimits,
   version: 1 | 2,
@@ -89,7 +89,7 @@ export function createSliceMaker({ tree, manager, clock }: SliceDeps): CgroupMak
         ignoring(UNIT_EXISTS)(thrown);
         await manager.call({ member: 'SetUnitProperties', unit, properties });
       }
-      // systemd knows nothing of huge pages: it leaves them alone, and their controller to the root.
+      // systemd has no huge page properties: it leaves those limits alone, and their controller to the root.
       const { hugePages } = limits;
       if (hugePages === undefined || !(await tree.controllers(path)).has('hugetlb')) return [];
       return tree.apply(path, { hugePages }, 'keep');

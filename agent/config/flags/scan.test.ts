@@ -42,7 +42,7 @@ describe('scanFlags', () => {
     expect(await errors(...argv)).toEqual([]);
   });
 
-  test("takes upstream's spelling and keeps it for messages", async () => {
+  test("accepts upstream's spelling and uses it in messages", async () => {
     const upstream = upstreamOf('platconfig');
     const { flags } = await scanFlags([`--${upstream}=/x`]);
     expect(flags.map(({ entry, spelled }) => [entry.flag.name, spelled])).toEqual([
@@ -65,25 +65,25 @@ describe('scanFlags', () => {
     ['-max-pods=5', '-max-pods: a long flag has two dashes: --max-pods'],
     ['--max-pods', '--max-pods: needs a value: --max-pods=VALUE'],
     ['-v', '-v: needs a value: -v=VALUE'],
-    ['manifests', 'arguments: is no flag'],
+    ['manifests', 'arguments: is not a flag'],
     ['--__proto__=x', 'no such flag'],
-  ])('refuses %s', async (token, message) => {
+  ])('rejects %s', async (token, message) => {
     const found = await errors(token);
     expect(found).toHaveLength(1);
     expect(found[0]).toContain(message);
   });
 
-  test('does not let a boolean take the next word', async () => {
+  test('a boolean does not consume the next argument', async () => {
     expect(await given('--runonce', 'false')).toEqual([['--runonce', 'true']]);
     expect(await errors('--runonce', 'false')).toHaveLength(1);
   });
 
-  test('takes nothing after two dashes', async () => {
+  test('rejects arguments after two dashes', async () => {
     expect(await given('--', '--max-pods=5')).toEqual([]);
     expect(await errors('--', '--max-pods=5')).toHaveLength(1);
   });
 
-  test('reports every fault at once', async () => {
+  test('reports all errors at once', async () => {
     expect(await errors('x', '--max-pod=5', '--config', '--runonc')).toHaveLength(4);
   });
 
@@ -119,13 +119,13 @@ describe('readFlags', () => {
     ]);
   });
 
-  test('takes the last of several values and says so', async () => {
+  test('the last of several values wins, with a warning', async () => {
     const { values, warnings } = await read('--root-dir=/a', '--root-dir=/b');
     expect(values.get('rootDir')?.value.value).toBe('/b');
-    expect(warnings).toEqual(['--root-dir is given 2 times; the last value "/b" counts']);
+    expect(warnings).toEqual(['--root-dir is set 2 times; the last value "/b" applies']);
   });
 
-  test('gathers lists and maps from every occurrence without a word', async () => {
+  test('merges lists and maps of all occurrences without a warning', async () => {
     const { values, warnings } = await read('--node-labels=a=1', '--node-labels=b=2');
     expect(values.get('nodeLabels')?.value.value).toEqual({ a: '1', b: '2' });
     expect(warnings).toEqual([]);
@@ -139,7 +139,7 @@ describe('readFlags', () => {
     expect(values.get('bootstrapKubeconfig')?.value.value).toBe('/a');
     expect(warnings).toEqual([
       'Deprecated flags: these will be removed: --experimental-bootstrap-kubeconfig (use --bootstrap-kubeconfig)',
-      '--experimental-bootstrap-kubeconfig is another name of --bootstrap-kubeconfig, which counts',
+      '--experimental-bootstrap-kubeconfig is an alias of --bootstrap-kubeconfig, which applies',
     ]);
   });
 
@@ -148,7 +148,7 @@ describe('readFlags', () => {
     expect(warnings.join('\n')).not.toContain('two');
   });
 
-  test('keeps a faulty flag out of the values', async () => {
+  test('excludes an invalid flag from the values', async () => {
     const {
       values,
       faulty,

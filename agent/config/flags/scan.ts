@@ -1,5 +1,5 @@
-/** Splits a command line into flags and their texts with yargs. Nothing is guessed and nothing is dropped:
- *  values stay texts, every occurrence is kept, and what is no flag of ours is a fault. */
+/** Splits a command line into flags and their texts with yargs. Converts and drops nothing: values stay
+ *  texts, every occurrence is retained, and anything that is not a known flag is an error. */
 
 import { nearest } from '#api/kit/suggest.ts';
 import type { ConfigError } from '../errors.ts';
@@ -8,7 +8,7 @@ import { FLAG_BY_NAME, type FlagEntry, SETTINGS } from '../table.ts';
 import { canonicalFlag, upstreamFlag } from '../upstream.ts';
 import { createFlagParser } from './yargs.ts';
 
-/** A flag that was given. */
+/** A flag on the command line. */
 export interface GivenFlag {
   readonly entry: FlagEntry;
   /** As written, with its dashes. */
@@ -25,35 +25,36 @@ export interface FlagScan {
 const flagEntry = (name: string): FlagEntry | undefined => FLAG_BY_NAME.get(canonicalFlag(name));
 
 /** `--name`, or `-n` for a name of one letter. */
-export function dashed(name: string): string {
+function dashed(name: string): string {
   return name.length === 1 ? `-${name}` : `--${name}`;
 }
 
-/** Flags that mean something without a value: booleans, and the question for the version. */
+/** Flags that are valid without a value: booleans, and `--version`. */
 const needsNoValue = ({ key, type }: Setting): boolean => type === 'bool' || key === 'version';
 
-/** `-h` and `-v` by their letter. */
+/** `-h` and `-v`, by their letter. */
 const SHORT_NAMES: ReadonlyMap<string, string> = new Map(
   SETTINGS.flatMap(({ flags }) =>
     flags.flatMap(({ name, short }) => (short === undefined ? [] : [[short, name] as const])),
   ),
 );
 
-/** Gives `--x` of a boolean its value, so that `--x text` does not take the text, as in the field. */
+/** Appends the value to a bare boolean `--x`, so that `--x text` does not consume the text, as upstream does.
+ */
 function spellOutBooleans(token: string): string {
   const name = token.startsWith('--') ? token.slice(2) : (SHORT_NAMES.get(token.slice(1)) ?? '');
   const entry = token.startsWith('-') ? flagEntry(name) : undefined;
   return entry !== undefined && needsNoValue(entry.setting) ? `--${name}=true` : token;
 }
 
-/** `-config` for `--config`: yargs would read it as letters, so it is taken out and reported. */
+/** `-config` for `--config`: yargs would read it as single letters, so it is removed and reported. */
 function singleDashFault(token: string): ConfigError | undefined {
   const name = /^-(?<name>[A-Za-z][\w-]+)(?:=.*)?$/.exec(token)?.groups?.['name'];
   if (name === undefined || flagEntry(name) === undefined) return undefined;
   return { kind: 'FieldUnknown', field: `-${name}`, detail: `a long flag has two dashes: --${name}` };
 }
 
-/** Field paths by their letters alone, so that `--static-pod-path` finds `staticPodPath`. */
+/** Field paths reduced to their letters, so that `--static-pod-path` finds `staticPodPath`. */
 const FLAG_BY_FIELD_LETTERS: ReadonlyMap<string, string> = new Map(
   SETTINGS.flatMap(({ key, flags }) =>
     flags[0] === undefined ? [] : [[lettersOf(key), flags[0].name] as const],
@@ -78,7 +79,7 @@ function unknownFlag(name: string): ConfigError {
   return { kind: 'FieldUnknown', field: dashed(name), detail: `no such flag${hint}` };
 }
 
-/** The spelling that the command line uses for a flag: ours, upstream's, or the short one. */
+/** Returns the spelling of a flag on the command line: ours, upstream's, or the short one. */
 function spellingOf(entry: FlagEntry, tokens: readonly string[]): string {
   const { name, short } = entry.flag;
   const upstream = upstreamFlag(name);
@@ -93,7 +94,8 @@ function asTexts(value: unknown): readonly string[] {
   return (Array.isArray(value) ? value : [value]).map(String);
 }
 
-/** The flag stands alone: the next token is a flag as well, or there is none. Negative numbers are values. */
+/** Reports whether the flag has no value: the next token is a flag as well, or absent. Negative numbers are
+ *  values. */
 function isWithoutValue(spelled: string, tokens: readonly string[]): boolean {
   return tokens.some((token, index) => {
     const next = tokens[index + 1];
@@ -110,7 +112,7 @@ function readGiven(entry: FlagEntry, value: unknown, tokens: readonly string[]):
   return { entry, spelled, texts };
 }
 
-/** Reads a command line, without the program's name. */
+/** Reads a command line, without the name of the program. */
 export async function scanFlags(argv: readonly string[]): Promise<FlagScan> {
   const end = argv.indexOf('--');
   const own = end < 0 ? argv : argv.slice(0, end);
@@ -126,7 +128,7 @@ export async function scanFlags(argv: readonly string[]): Promise<FlagScan> {
     else errors.push(given);
   }
   for (const text of [...rest, ...(end < 0 ? [] : argv.slice(end + 1))]) {
-    const detail = 'is no flag; the agent takes flags only, a value of a boolean flag follows "="';
+    const detail = 'is not a flag; the agent accepts flags only, the value of a boolean flag follows "="';
     errors.push({ kind: 'FieldValueForbidden', field: 'arguments', badValue: text, detail });
   }
   return { flags, errors };

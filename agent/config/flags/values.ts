@@ -1,4 +1,4 @@
-/** Turns the flags that were given into values of settings. */
+/** Converts flags to values of settings. */
 import { isAbsolute, resolve } from 'node:path';
 import { type ConfigError, placeFault } from '../errors.ts';
 import type { ConfigValue } from '../reader.ts';
@@ -7,7 +7,7 @@ import { checkValue } from '../values/check.ts';
 import { readFlagTexts } from '../values/read.ts';
 import type { FlagScan, GivenFlag } from './scan.ts';
 
-/** A value with the place it was read from. */
+/** A value with its flag. */
 export interface FlagValue {
   readonly value: ConfigValue;
   /** As written, with its dashes. */
@@ -16,13 +16,13 @@ export interface FlagValue {
 
 export interface FlagValues {
   readonly values: ReadonlyMap<string, FlagValue>;
-  /** Keys of settings whose flag has a fault. */
+  /** Keys of settings with an invalid flag. */
   readonly faulty: ReadonlySet<string>;
   readonly errors: readonly ConfigError[];
   readonly warnings: readonly string[];
 }
 
-/** Types of which every occurrence counts. */
+/** Types whose occurrences accumulate. */
 const GATHERED: ReadonlySet<Setting['type']> = new Set([
   'strings',
   'map',
@@ -34,7 +34,7 @@ const GATHERED: ReadonlySet<Setting['type']> = new Set([
   'memory',
 ]);
 
-/** A flag that will go away, with what is known of that. */
+/** A deprecated flag, with its announced removal. */
 function removalText({ entry: { flag, setting }, spelled }: GivenFlag): string {
   const other = setting.flags.find(({ deprecated }) => deprecated === undefined);
   const details = [
@@ -44,7 +44,7 @@ function removalText({ entry: { flag, setting }, spelled }: GivenFlag): string {
   return details.length === 0 ? spelled : `${spelled} (${details.join(', ')})`;
 }
 
-/** One line for all deprecated flags. Those without any effect are not among them: nothing can replace them. */
+/** Returns one line for all deprecated flags. Flags without effect are omitted: they have no replacement. */
 function deprecationWarning(given: readonly GivenFlag[]): readonly string[] {
   const live = given.filter(({ entry }) => entry.setting.acted === true);
   const moving = live
@@ -63,7 +63,7 @@ function deprecationWarning(given: readonly GivenFlag[]): readonly string[] {
 function repetitionWarning({ entry, spelled, texts }: GivenFlag): readonly string[] {
   if (GATHERED.has(entry.setting.type) || new Set(texts).size < 2) return [];
   const last = entry.setting.isSecret === undefined ? ` ${JSON.stringify(texts.at(-1))}` : '';
-  return [`${spelled} is given ${texts.length} times; the last value${last} counts`];
+  return [`${spelled} is set ${texts.length} times; the last value${last} applies`];
 }
 
 function absolute(setting: Setting, value: ConfigValue, cwd: string): ConfigValue {
@@ -88,7 +88,7 @@ export function readFlags(scan: FlagScan, cwd: string): FlagValues {
     if (parsed.kind === 'faults' || faults.length > 0) faulty.add(setting.key);
     else if (earlier === undefined) {
       values.set(setting.key, { value: absolute(setting, parsed.value, cwd), flag: given.spelled });
-    } else warnings.push(`${given.spelled} is another name of ${earlier.flag}, which counts`);
+    } else warnings.push(`${given.spelled} is an alias of ${earlier.flag}, which applies`);
   }
   return { values, faulty, errors, warnings };
 }

@@ -1,5 +1,5 @@
-/** The flags as yargs knows them: for splitting a command line and for the help. yargs is loaded when
- *  first needed. */
+/** Declaration of the flags for yargs: for splitting a command line and for the help. yargs is loaded on
+ *  demand. */
 import type { Argv, Options } from 'yargs';
 import { effectText } from '#api/schema/effect.ts';
 import { effectiveGates } from '#api/schema/gate-effects.ts';
@@ -42,13 +42,13 @@ function describeFlag(setting: Setting, flag: SettingFlag): string {
 
 const NUMBERS: ReadonlySet<Setting['type']> = new Set(['int32', 'int64', 'uint32', 'uint64', 'float']);
 
-/** The type that the help shows; for splitting every flag is a text, so that nothing is converted. */
+/** Type for the help; for splitting, every flag is a string, so that yargs converts nothing. */
 function shownType({ type }: Setting): 'boolean' | 'number' | 'string' {
   if (type === 'bool') return 'boolean';
   return NUMBERS.has(type) ? 'number' : 'string';
 }
 
-/** The short name and upstream's. */
+/** Short name and upstream's name. */
 function aliasesOf(flag: SettingFlag): string[] {
   const upstream = upstreamFlag(flag.name);
   const short = flag.short === undefined || flag.short === flag.name ? [] : [flag.short];
@@ -85,9 +85,9 @@ async function createYargs(): Promise<Argv> {
 }
 
 export interface SplitLine {
-  /** Each name that was given once, in our spelling, with its text or the list of its texts. */
+  /** Each given name in our spelling, with its text or list of texts. */
   readonly named: readonly (readonly [string, unknown])[];
-  /** What is no flag. */
+  /** Tokens that are not flags. */
   readonly rest: readonly string[];
 }
 
@@ -99,8 +99,8 @@ const PARSING = {
   'parse-positional-numbers': false,
 } as const;
 
-/** A function that splits a command line. It needs the parser alone: all of yargs would stay in the memory of an
- *  agent that never prints help. */
+/** Returns a function that splits a command line. Loads the parser only: the whole of yargs would stay in the
+ *  memory of an agent that never prints help. */
 export async function createFlagParser(): Promise<(tokens: readonly string[]) => SplitLine> {
   const { Parser } = await import('yargs/helpers');
   const flags = SETTINGS.flatMap((setting) => setting.flags.map((flag) => ({ setting, flag })));
@@ -120,7 +120,7 @@ export async function createFlagParser(): Promise<(tokens: readonly string[]) =>
   };
 }
 
-/** The text of `--help`: every flag in its group, with its default. */
+/** Returns the text of `--help`: every flag in its group, with its default. */
 export async function renderHelp(): Promise<string> {
   return (await createYargs()).getHelp();
 }

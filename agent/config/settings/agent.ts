@@ -11,7 +11,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'config', inSpec: true }],
     isPath: true,
     acted: true,
-    help: 'Configuration file (YAML or JSON). Flags override what it says.',
+    help: 'Configuration file (YAML or JSON). Flags override its values.',
   },
   {
     key: 'help',
@@ -29,7 +29,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     default: '',
     flags: [{ name: 'version' }],
     acted: true,
-    help: 'Print the version and exit; --version=raw prints it with its parts.',
+    help: 'Print the version and exit; --version=raw prints its parts too.',
   },
   {
     key: 'vocabulary',
@@ -40,7 +40,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'vocabulary' }],
     enum: ['plat', 'kubernetes'],
     acted: true,
-    help: 'Words used on the wire and on disk: plat, or kubernetes to work with stock servers and clients.',
+    help: 'Names used on the wire and on disk: plat, or kubernetes for upstream servers and clients.',
   },
   {
     key: 'rootDir',
@@ -50,7 +50,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'root-dir' }],
     isPath: true,
     acted: true,
-    help: 'Directory for everything the agent keeps: pod directories, volumes, state.',
+    help: 'Directory of all data of the agent: pod directories, volumes, state.',
   },
   {
     key: 'socketPath',
@@ -72,7 +72,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'max-parallel-starts' }],
     range: [0, null],
     acted: true,
-    help: 'How many pods may be starting at the same time; 0 is four per processor core.',
+    help: 'Maximum number of pods that start at the same time; 0 is four per CPU core.',
   },
   {
     key: 'saveServerObjects',
@@ -82,7 +82,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'save-server-objects' }],
     acted: true,
-    help: 'Keep Secrets, ConfigMaps and tokens of pods on disk, for root alone, so that the pods start while the API server is away.',
+    help: 'Store Secrets, ConfigMaps and tokens of pods on disk, readable by root only, so that the pods start while the API server is unavailable.',
   },
   {
     key: 'featureGates',
@@ -92,7 +92,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'feature-gates', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'Experimental features to switch on or off, as Name=true,Name=false. AllAlpha and AllBeta set whole stages.',
+    help: 'Feature gates to enable or disable, as Name=true,Name=false. AllAlpha and AllBeta set whole stages.',
   },
   {
     key: 'syncFrequency',
@@ -102,7 +102,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'sync-frequency', deprecated: 'config-file' }],
     acted: true,
-    help: 'Longest time between two looks at a pod when nothing happens to it.',
+    help: 'Maximum interval between two syncs of a pod without changes.',
   },
   {
     key: 'runOnce',
@@ -131,7 +131,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     default: false,
     flags: [{ name: 'exit-on-lock-contention', inSpec: true }],
     acted: notImplemented(),
-    help: 'Exit when another process asks for the lock file.',
+    help: 'Exit when another process requests the lock file.',
   },
   {
     key: 'oomScoreAdj',
@@ -163,7 +163,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'fail-swap-on', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'Refuse to start while swap is switched on.',
+    help: 'Fail to start while swap is enabled.',
   },
   {
     key: 'enableContentionProfiling',
@@ -183,7 +183,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [],
     acted: ignored('no metric is hidden'),
-    help: 'Show metrics that were hidden in this release, given as the previous minor version.',
+    help: 'Previous minor version whose hidden metrics are shown.',
   },
   {
     key: 'dynamicConfigDir',
@@ -201,7 +201,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     type: 'float',
     default: 0,
     flags: [{ name: 'chaos-chance', deprecated: 'removal' }],
-    acted: ignored('it is for tests of upstream alone'),
+    acted: ignored('it is for upstream tests only'),
     help: 'Probability of injected client errors, for tests only.',
   },
   {
@@ -210,7 +210,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'really-crash-for-testing', deprecated: 'removal' }],
-    acted: ignored('it is for tests of upstream alone'),
-    help: 'Let internal panics end the process, for tests only.',
+    acted: ignored('it is for upstream tests only'),
+    help: 'Crash the process on internal panics, for tests only.',
   },
 ];

@@ -1,4 +1,4 @@
-/** Log files of containers and what is left of dead ones. */
+/** Container logs and collection of dead containers. */
 import type { Setting } from '../setting.ts';
 
 export const CONTAINER_SETTINGS: readonly Setting[] = [
@@ -22,7 +22,7 @@ export const CONTAINER_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'container-logs-dir' }],
     isPath: true,
     acted: true,
-    help: 'Directory of links to the present log of each container.',
+    help: 'Directory of links to the current log of each container.',
   },
   {
     key: 'containerLogMaxSize',
@@ -43,7 +43,7 @@ export const CONTAINER_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'container-log-max-files', deprecated: 'config-file', inSpec: true, stage: 'beta' }],
     range: [2, null],
     acted: true,
-    help: 'Log files kept per container, the present one included; at least 2.',
+    help: 'Maximum number of log files per container, the current one included; at least 2.',
   },
   {
     key: 'maximumDeadContainers',
@@ -52,7 +52,7 @@ export const CONTAINER_SETTINGS: readonly Setting[] = [
     default: -1,
     flags: [{ name: 'maximum-dead-containers', deprecated: 'removal', inSpec: true }],
     acted: true,
-    help: 'Dead containers kept on the whole node; negative is no limit.',
+    help: 'Maximum number of dead containers retained on the node; negative is no limit.',
   },
   {
     key: 'maximumDeadContainersPerContainer',
@@ -61,7 +61,7 @@ export const CONTAINER_SETTINGS: readonly Setting[] = [
     default: 1,
     flags: [{ name: 'maximum-dead-containers-per-container', deprecated: 'removal', inSpec: true }],
     acted: true,
-    help: 'Dead instances kept of each container.',
+    help: 'Maximum number of dead instances retained per container.',
   },
   {
     key: 'minimumContainerTtlDuration',
@@ -70,7 +70,7 @@ export const CONTAINER_SETTINGS: readonly Setting[] = [
     default: '0s',
     flags: [{ name: 'minimum-container-ttl-duration', deprecated: 'removal', inSpec: true }],
     acted: true,
-    help: 'Age before which a dead container is not removed.',
+    help: 'Minimum age of a dead container before it is removed.',
   },
   {
     key: 'keepTerminatedPodVolumes',

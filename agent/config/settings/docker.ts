@@ -1,4 +1,4 @@
-/** Settings that only mean something with the docker runtime; accepted so that old command lines still work. */
+/** Settings that apply to the docker runtime only; accepted so that old command lines still work. */
 import { ignored } from '#api/schema/effect.ts';
 import { DEFAULT_SANDBOX_IMAGE } from '#api/vocabulary.ts';
 import type { Setting } from '../setting.ts';
@@ -31,7 +31,7 @@ export const DOCKER_SETTINGS: readonly Setting[] = [
     default: '1m0s',
     flags: [{ name: 'image-pull-progress-deadline' }],
     acted: DOCKER_ONLY,
-    help: 'An image pull without progress for this long is given up.',
+    help: 'Time without progress after which an image pull is cancelled.',
   },
   {
     key: 'networkPlugin',
@@ -49,7 +49,7 @@ export const DOCKER_SETTINGS: readonly Setting[] = [
     default: 0,
     flags: [{ name: 'network-plugin-mtu' }],
     acted: DOCKER_ONLY,
-    help: 'Packet size passed to the network plugin; 0 is its own choice.',
+    help: 'MTU passed to the network plugin; 0 is the default of the plugin.',
   },
   {
     key: 'cniBinDir',
@@ -78,6 +78,6 @@ export const DOCKER_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'cni-cache-dir' }],
     isPath: true,
     acted: DOCKER_ONLY,
-    help: 'Directory where network plugins keep their state.',
+    help: 'Directory of the state of network plugins.',
   },
 ];

@@ -1,4 +1,4 @@
-/** When pods are evicted to save the node. */
+/** Eviction of pods under node pressure. */
 import type { Setting } from '../setting.ts';
 
 export const EVICTION_SETTINGS: readonly Setting[] = [
@@ -15,7 +15,7 @@ export const EVICTION_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'eviction-hard', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'Thresholds that evict at once, such as memory.available<1Gi,nodefs.available<10%.',
+    help: 'Hard thresholds, which evict immediately, such as memory.available<1Gi,nodefs.available<10%.',
   },
   {
     key: 'evictionSoft',
@@ -25,7 +25,7 @@ export const EVICTION_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'eviction-soft', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'Thresholds that evict when they have held for their grace period.',
+    help: 'Soft thresholds, which evict after their grace period.',
   },
   {
     key: 'evictionSoftGracePeriod',
@@ -35,7 +35,7 @@ export const EVICTION_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'eviction-soft-grace-period', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'How long each soft threshold must hold, such as memory.available=1m30s.',
+    help: 'Grace period of each soft threshold, such as memory.available=1m30s.',
   },
   {
     key: 'evictionMinimumReclaim',
@@ -45,7 +45,7 @@ export const EVICTION_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'eviction-minimum-reclaim', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'Least amount to win back when a resource is under pressure, such as imagefs.available=2Gi.',
+    help: 'Minimum amount to reclaim when a resource is under pressure, such as imagefs.available=2Gi.',
   },
   {
     key: 'evictionPressureTransitionPeriod',
@@ -55,7 +55,7 @@ export const EVICTION_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'eviction-pressure-transition-period', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'Wait before a pressure condition is left.',
+    help: 'Time before a pressure condition is cleared.',
   },
   {
     key: 'evictionMaxPodGracePeriod',
@@ -65,7 +65,7 @@ export const EVICTION_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'eviction-max-pod-grace-period', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'Longest grace period in seconds of a soft eviction; negative leaves it to the pod.',
+    help: 'Maximum grace period in seconds of a soft eviction; negative uses that of the pod.',
   },
   {
     key: 'kernelMemcgNotification',
@@ -78,7 +78,7 @@ export const EVICTION_SETTINGS: readonly Setting[] = [
       { name: 'kernel-memcg-notification', deprecated: 'config-file', inSpec: true },
     ],
     acted: true,
-    help: 'Let the kernel signal memory thresholds in place of polling.',
+    help: 'Use kernel notifications for memory thresholds in place of polling.',
   },
   {
     key: 'experimentalAllocatableIgnoreEviction',
@@ -87,6 +87,6 @@ export const EVICTION_SETTINGS: readonly Setting[] = [
     default: false,
     flags: [{ name: 'experimental-allocatable-ignore-eviction', deprecated: 'removal', inSpec: true }],
     acted: true,
-    help: 'Leave hard thresholds out when allocatable is computed.',
+    help: 'Ignore hard eviction thresholds when computing allocatable.',
   },
 ];

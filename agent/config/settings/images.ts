@@ -1,4 +1,4 @@
-/** Pulling images and collecting unused ones. */
+/** Image pulls and collection of unused images. */
 import { notImplemented } from '#api/schema/effect.ts';
 import type { Setting } from '../setting.ts';
 
@@ -22,7 +22,7 @@ export const IMAGE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'registry-qps', deprecated: 'config-file' }],
     range: [0, null],
     acted: true,
-    help: 'Image pulls per second; 0 is no limit.',
+    help: 'Maximum image pulls per second; 0 is no limit.',
   },
   {
     key: 'registryBurst',
@@ -33,7 +33,7 @@ export const IMAGE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'registry-burst', deprecated: 'config-file' }],
     range: [0, null],
     acted: true,
-    help: 'Image pulls that may start at once, as long as --registry-qps holds on average.',
+    help: 'Maximum burst of image pulls, on average within --registry-qps.',
   },
   {
     key: 'imageCredentialProviderConfig',
@@ -43,7 +43,7 @@ export const IMAGE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'image-credential-provider-config', inSpec: true }],
     isPath: true,
     acted: true,
-    help: 'File that lists the registry credential provider plugins.',
+    help: 'Configuration file of the registry credential provider plugins.',
   },
   {
     key: 'imageCredentialProviderBinDir',
@@ -63,7 +63,7 @@ export const IMAGE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'minimum-image-ttl-duration', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'Age before which an unused image is not removed.',
+    help: 'Minimum age of an unused image before it is removed.',
   },
   {
     key: 'imageGCHighThresholdPercent',

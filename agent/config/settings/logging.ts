@@ -22,7 +22,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'v', short: 'v' }],
     acted: true,
-    help: 'Level of detail of the log; higher says more.',
+    help: 'Verbosity of the log; higher logs more.',
   },
   {
     key: 'logging.vmodule',
@@ -32,7 +32,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'vmodule' }],
     acted: true,
-    help: 'Level of detail of components, as pattern=number; a component is what stands before the bracket of a line.',
+    help: 'Verbosity of components, as pattern=number; a component is the name before the bracket of a line.',
   },
   {
     key: 'logging.flushFrequency',
@@ -43,7 +43,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'log-flush-frequency', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'Longest time that lines of log files are held back; errors never are.',
+    help: 'Maximum time that lines of log files are buffered; errors never are.',
   },
   {
     key: 'logging.options.json.splitStream',
@@ -76,7 +76,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     default: false,
     flags: [{ name: 'experimental-logging-sanitization', deprecated: 'config-file' }],
     acted: ignored('upstream removed it in 1.24'),
-    help: 'Look for secrets in log calls and keep them out.',
+    help: 'Detect secrets in log calls and redact them.',
   },
   {
     key: 'logtostderr',
@@ -111,7 +111,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'one-output' }],
-    acted: ignored('all severities share one log file, which has each line once'),
+    acted: ignored('all severities share one log file, which contains each line once'),
     help: 'Write each line only to the log of its own severity.',
   },
   {
@@ -141,7 +141,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     default: 1800,
     flags: [{ name: 'log-file-max-size', inSpec: true }],
     acted: true,
-    help: 'Megabytes from which a log file begins anew, with the one before beside it; 0 is no limit.',
+    help: 'Size in megabytes at which a log file is rotated, with the previous one retained; 0 is no limit.',
   },
   {
     key: 'logBacktraceAt',
@@ -168,7 +168,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     default: false,
     flags: [{ name: 'skip-headers' }],
     acted: true,
-    help: 'Leave time, process and component of log lines out.',
+    help: 'Omit time, process and component from log lines.',
   },
   {
     key: 'skipLogHeaders',
@@ -176,7 +176,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'skip-log-headers' }],
-    acted: ignored('log files have no head', true),
-    help: 'Leave the head of log files out.',
+    acted: ignored('log files have no header', true),
+    help: 'Omit the header of log files.',
   },
 ];

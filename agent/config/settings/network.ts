@@ -32,7 +32,7 @@ export const NETWORK_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'resolv-conf', deprecated: 'config-file' }],
     isPath: true,
     acted: true,
-    help: 'Resolver file that pods with dnsPolicy Default get; empty gives them none.',
+    help: 'Resolver file for pods with dnsPolicy Default; empty for none.',
   },
   {
     key: 'podCIDR',
@@ -62,8 +62,8 @@ export const NETWORK_SETTINGS: readonly Setting[] = [
     default: true,
     inFile: true,
     flags: [{ name: 'make-iptables-util-chains', deprecated: 'config-file', inSpec: true }],
-    acted: notImplemented('no rules are made', false),
-    help: 'Make sure the utility packet filter rules exist.',
+    acted: notImplemented('no rules are created', false),
+    help: 'Ensure that the utility iptables rules exist.',
   },
   {
     key: 'iptablesMasqueradeBit',
@@ -73,8 +73,8 @@ export const NETWORK_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'iptables-masquerade-bit', deprecated: 'config-file', inSpec: true }],
     range: [0, 31],
-    acted: notImplemented('no rules are made'),
-    help: 'Bit of the mark for source address translation; the proxy must use the same.',
+    acted: notImplemented('no rules are created'),
+    help: 'Bit of the packet mark for SNAT; the proxy must use the same.',
   },
   {
     key: 'iptablesDropBit',
@@ -84,8 +84,8 @@ export const NETWORK_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'iptables-drop-bit', deprecated: 'config-file', inSpec: true }],
     range: [0, 31],
-    acted: notImplemented('no rules are made'),
-    help: 'Bit of the mark for packets to drop; differs from the masquerade bit.',
+    acted: notImplemented('no rules are created'),
+    help: 'Bit of the packet mark for dropping; must differ from the masquerade bit.',
   },
   {
     key: 'nonMasqueradeCidr',

@@ -1,4 +1,4 @@
-/** The API server, the identity of the node and what is reported of it. */
+/** API server, identity of the node and its status reports. */
 import { notImplemented } from '#api/schema/effect.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { Setting } from '../setting.ts';
@@ -25,7 +25,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     ],
     isPath: true,
     acted: true,
-    help: 'Client configuration used to get a first certificate when --platconfig does not exist yet.',
+    help: 'Client configuration used to request a first certificate when --platconfig does not exist yet.',
   },
   {
     key: 'certDir',
@@ -57,7 +57,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     range: [0, null],
     zeroMeans: 'default',
     acted: true,
-    help: 'Requests per second to the API server.',
+    help: 'Maximum requests per second to the API server.',
   },
   {
     key: 'platAPIBurst',
@@ -69,7 +69,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     range: [0, null],
     zeroMeans: 'default',
     acted: true,
-    help: 'Requests to the API server that may be sent at once.',
+    help: 'Maximum burst of requests to the API server.',
   },
   {
     key: 'contentType',
@@ -79,7 +79,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'plat-api-content-type', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'Form of objects sent to the API server and asked of it; JSON for all that it takes in no other.',
+    help: 'Content type of requests to and responses of the API server; JSON where it does not support another.',
   },
   {
     key: 'hostnameOverride',
@@ -106,7 +106,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     default: {},
     flags: [{ name: 'node-labels', inSpec: true, stage: 'alpha' }],
     acted: true,
-    help: 'Labels the node gets when it registers, as key=value.',
+    help: 'Labels added when the node registers, as key=value.',
   },
   {
     key: 'registerNode',
@@ -126,7 +126,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'register-with-taints' }],
     acted: true,
-    help: 'Taints the node registers with, as key=value:effect,key:effect.',
+    help: 'Taints added when the node registers, as key=value:effect,key:effect.',
   },
   {
     key: 'registerSchedulable',
@@ -154,7 +154,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     default: '',
     flags: [{ name: 'cloud-provider', deprecated: 'removal', inSpec: true }],
     acted: true,
-    help: 'Name of the cloud provider: `external` where a program elsewhere makes the node complete; by `aws`, `azure`, `gce` and `openstack` the node tells how many of their disks it can have.',
+    help: 'Name of the cloud provider: `external` where a cloud controller manager initializes the node; with `aws`, `azure`, `gce` and `openstack` the node reports its limits of attachable volumes.',
   },
   {
     key: 'cloudConfig',
@@ -174,7 +174,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'node-status-update-frequency', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'How often the state of the node is computed.',
+    help: 'Interval at which the node status is computed.',
   },
   {
     key: 'nodeStatusReportFrequency',
@@ -184,7 +184,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [],
     acted: true,
-    help: 'How often the state of the node is reported when it has not changed.',
+    help: 'Interval at which the node status is reported when it has not changed.',
   },
   {
     key: 'nodeStatusMaxImages',
@@ -195,7 +195,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'node-status-max-images', deprecated: 'config-file', inSpec: true }],
     range: [-1, null],
     acted: true,
-    help: 'Most images reported with the node; -1 is no limit.',
+    help: 'Maximum number of images in the node status; -1 is no limit.',
   },
   {
     key: 'nodeLeaseDurationSeconds',
@@ -218,7 +218,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     range: [0, null],
     zeroMeans: 'default',
     acted: true,
-    help: 'Events created per second.',
+    help: 'Maximum events created per second.',
   },
   {
     key: 'eventBurst',
@@ -230,7 +230,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     range: [0, null],
     zeroMeans: 'default',
     acted: true,
-    help: 'Events that may be created at once.',
+    help: 'Maximum burst of events.',
   },
   {
     key: 'configMapAndSecretChangeDetectionStrategy',
@@ -241,7 +241,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     flags: [],
     enum: ['Get', 'Cache', 'Watch'],
     acted: true,
-    help: 'How changes of ConfigMaps and Secrets are noticed.',
+    help: 'Strategy for detecting changes of ConfigMaps and Secrets.',
   },
   {
     key: 'masterServiceNamespace',
@@ -250,7 +250,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     default: 'default',
     flags: [{ name: 'master-service-namespace', deprecated: 'removal', inSpec: true }],
     acted: true,
-    help: 'Namespace whose control plane services are given to pods.',
+    help: 'Namespace of the control plane Services that pods receive as environment variables.',
   },
   {
     key: 'shutdownGracePeriod',
@@ -261,7 +261,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     flags: [],
     gates: ['GracefulNodeShutdown'],
     acted: true,
-    help: 'How long a shutdown of the machine is held up to end pods.',
+    help: 'Time that a machine shutdown is delayed to terminate pods.',
   },
   {
     key: 'shutdownGracePeriodCriticalPods',
@@ -272,7 +272,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     flags: [],
     gates: ['GracefulNodeShutdown'],
     acted: true,
-    help: 'The part of the shutdown grace period kept for critical pods.',
+    help: 'Part of the shutdown grace period reserved for critical pods.',
   },
   {
     key: 'shutdownGracePeriodByPodPriority',

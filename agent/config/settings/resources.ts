@@ -1,4 +1,4 @@
-/** Cgroups, reservations, and the managers of processors, memory and topology. */
+/** Cgroups, reservations, and the managers of CPUs, memory and topology. */
 import type { Setting } from '../setting.ts';
 
 export const RESOURCE_SETTINGS: readonly Setting[] = [
@@ -11,7 +11,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'max-pods', deprecated: 'config-file', inSpec: true }],
     range: [0, null],
     acted: true,
-    help: 'Most pods on this node.',
+    help: 'Maximum number of pods on this node.',
   },
   {
     key: 'podsPerCore',
@@ -22,7 +22,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'pods-per-core', deprecated: 'config-file' }],
     range: [0, null],
     acted: true,
-    help: 'Most pods per processor core, within --max-pods; 0 is no limit.',
+    help: 'Maximum number of pods per CPU core, within --max-pods; 0 is no limit.',
   },
   {
     key: 'podPidsLimit',
@@ -32,7 +32,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'pod-max-pids', deprecated: 'config-file' }],
     acted: true,
-    help: 'Most processes per pod; negative is the limit of the node.',
+    help: 'Maximum number of processes per pod; negative is the limit of the node.',
   },
   {
     key: 'cgroupDriver',
@@ -43,7 +43,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'cgroup-driver', deprecated: 'config-file', inSpec: true }],
     enum: ['cgroupfs', 'systemd'],
     acted: true,
-    help: 'Who manages cgroups: the agent itself (cgroupfs) or systemd. Must agree with the runtime, which is followed unless one is chosen.',
+    help: 'Cgroup manager: the agent itself (cgroupfs) or systemd. Must match that of the runtime, which is the default.',
   },
   {
     key: 'cgroupRoot',
@@ -63,7 +63,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'cgroups-per-qos', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'Keep a cgroup per quality of service class with the pod cgroups below.',
+    help: 'Create a cgroup per QoS class with the pod cgroups below.',
   },
   {
     key: 'nodeAgentCgroups',
@@ -94,7 +94,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'enforce-node-allocatable', deprecated: 'config-file', inSpec: true }],
     enum: ['none', 'pods', 'system-reserved', 'plat-reserved'],
     acted: true,
-    help: 'What allocatable is enforced on: none, pods, system-reserved, plat-reserved.',
+    help: 'Levels at which allocatable is enforced: none, pods, system-reserved, plat-reserved.',
   },
   {
     key: 'systemReserved',
@@ -104,7 +104,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'system-reserved', deprecated: 'config-file' }],
     acted: true,
-    help: 'Resources kept for the operating system, such as cpu=200m,memory=500Mi.',
+    help: 'Resources reserved for the operating system, such as cpu=200m,memory=500Mi.',
   },
   {
     key: 'systemReservedCgroup',
@@ -124,7 +124,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'plat-reserved', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'Resources kept for components of the platform, such as cpu=200m,memory=500Mi.',
+    help: 'Resources reserved for components of the platform, such as cpu=200m,memory=500Mi.',
   },
   {
     key: 'platReservedCgroup',
@@ -144,7 +144,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'reserved-cpus', deprecated: 'config-file' }],
     acted: true,
-    help: 'Processors kept for the system and the platform, such as 0-1,4; goes without reserved cgroups.',
+    help: 'CPUs reserved for the system and the platform, such as 0-1,4; excludes reserved cgroups.',
   },
   {
     key: 'qosReserved',
@@ -155,7 +155,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'qos-reserved', deprecated: 'config-file' }],
     gates: ['QOSReserved'],
     acted: true,
-    help: 'Share of requests kept from lower classes, such as memory=50%.',
+    help: 'Share of requests reserved from lower QoS classes, such as memory=50%.',
   },
   {
     key: 'cpuCFSQuota',
@@ -165,7 +165,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'cpu-cfs-quota', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'Enforce processor limits with quotas.',
+    help: 'Enforce CPU limits with CFS quotas.',
   },
   {
     key: 'cpuCFSQuotaPeriod',
@@ -177,7 +177,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     range: ['1us', '1s'],
     gates: ['CustomCPUCFSQuotaPeriod'],
     acted: true,
-    help: 'Length of one quota period.',
+    help: 'CFS quota period.',
   },
   {
     key: 'cpuManagerPolicy',
@@ -189,7 +189,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     enum: ['none', 'static'],
     gates: ['CPUManager'],
     acted: true,
-    help: 'static gives whole processors to guaranteed pods that ask for them.',
+    help: 'CPU manager policy; static allocates exclusive CPUs to guaranteed pods that request whole ones.',
   },
   {
     key: 'cpuManagerPolicyOptions',
@@ -200,7 +200,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'cpu-manager-policy-options', deprecated: 'config-file', inSpec: true }],
     gates: ['CPUManager', 'CPUManagerPolicyOptions'],
     acted: true,
-    help: 'Fine tuning of the processor policy, as key=value.',
+    help: 'Options of the CPU manager policy, as key=value.',
   },
   {
     key: 'cpuManagerReconcilePeriod',
@@ -212,7 +212,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
       { name: 'cpu-manager-reconcile-period', deprecated: 'config-file', inSpec: true, stage: 'alpha' },
     ],
     acted: true,
-    help: 'How often processor assignments are put right.',
+    help: 'Interval at which CPU assignments are reconciled.',
   },
   {
     key: 'memoryManagerPolicy',
@@ -224,7 +224,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     enum: ['None', 'Static'],
     gates: ['MemoryManager'],
     acted: true,
-    help: 'Static gives guaranteed pods memory of chosen NUMA nodes.',
+    help: 'Memory manager policy; Static allocates memory of chosen NUMA nodes to guaranteed pods.',
   },
   {
     key: 'reservedMemory',
@@ -235,7 +235,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'reserved-memory' }],
     gates: ['MemoryManager'],
     acted: true,
-    help: 'Memory kept per NUMA node, such as 0:memory=1Gi,hugepages-1Gi=2Gi; may be repeated.',
+    help: 'Memory reserved per NUMA node, such as 0:memory=1Gi,hugepages-1Gi=2Gi; may be repeated.',
   },
   {
     key: 'topologyManagerPolicy',
@@ -247,7 +247,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     enum: ['none', 'best-effort', 'restricted', 'single-numa-node'],
     gates: ['TopologyManager'],
     acted: true,
-    help: 'How strictly processors, memory and devices must lie together.',
+    help: 'NUMA alignment policy for CPUs, memory and devices.',
   },
   {
     key: 'topologyManagerScope',
@@ -270,7 +270,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     flags: [],
     gates: ['MemoryQoS'],
     acted: true,
-    help: 'Share of the limit at which memory is throttled.',
+    help: 'Share of the memory limit at which a container is throttled.',
   },
   {
     key: 'memorySwap.swapBehavior',
@@ -282,6 +282,6 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     enum: ['', 'LimitedSwap', 'UnlimitedSwap'],
     gates: ['NodeSwap'],
     acted: true,
-    help: 'How much swap containers may use.',
+    help: 'Swap that containers may use.',
   },
 ];

@@ -1,4 +1,4 @@
-/** The container runtime and how it is asked. */
+/** Container runtime and its requests. */
 import { ignored } from '#api/schema/effect.ts';
 import type { Setting } from '../setting.ts';
 
@@ -21,7 +21,7 @@ export const RUNTIME_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'container-runtime-endpoint', inSpec: true }],
     acted: true,
-    help: 'Socket of the CRI runtime, such as unix:///run/containerd/containerd.sock. Empty looks for a known one.',
+    help: 'Socket of the CRI runtime, such as unix:///run/containerd/containerd.sock. Empty detects a known one.',
   },
   {
     key: 'imageServiceEndpoint',
@@ -41,7 +41,7 @@ export const RUNTIME_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'runtime-request-timeout', deprecated: 'config-file' }],
     acted: true,
-    help: 'Deadline of runtime requests, except those that wait by nature such as pull, logs, exec and attach.',
+    help: 'Timeout of runtime requests, except long-running ones such as pull, logs, exec and attach.',
   },
   {
     key: 'seccompDefault',
@@ -52,7 +52,7 @@ export const RUNTIME_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'seccomp-default' }],
     gates: ['SeccompDefault'],
     acted: true,
-    help: "Use the runtime's default seccomp profile for containers that name none.",
+    help: 'Use the default seccomp profile of the runtime for containers without a profile.',
   },
   {
     key: 'runtimeCgroups',
@@ -69,7 +69,7 @@ export const RUNTIME_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'redirect-container-streaming', deprecated: 'removal', removedIn: '1.22' }],
-    acted: ignored('upstream removed it; streams always pass through the agent'),
-    help: 'Send streaming clients to the runtime in place of proxying them.',
+    acted: ignored('upstream removed it; streams are always proxied by the agent'),
+    help: 'Redirect streaming clients to the runtime in place of proxying them.',
   },
 ];

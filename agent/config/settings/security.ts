@@ -1,4 +1,4 @@
-/** What pods may ask of the kernel, and the seccomp profiles. */
+/** Kernel parameters of pods and node, and seccomp profiles. */
 import type { Setting } from '../setting.ts';
 
 export const SECURITY_SETTINGS: readonly Setting[] = [
@@ -20,7 +20,7 @@ export const SECURITY_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'protect-kernel-defaults', deprecated: 'config-file' }],
     acted: true,
-    help: 'Fail in place of changing kernel parameters that differ from what is needed.',
+    help: 'Fail in place of changing kernel parameters that differ from the required values.',
   },
   {
     key: 'seccompProfileRoot',

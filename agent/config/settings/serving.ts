@@ -1,4 +1,4 @@
-/** The HTTP servers of the agent and who may use them. */
+/** HTTP servers of the agent, with authentication and authorization. */
 import type { Setting } from '../setting.ts';
 
 export const SERVING_SETTINGS: readonly Setting[] = [
@@ -20,7 +20,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'address', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'Address of the server; 0.0.0.0 or :: is all.',
+    help: 'Address of the server; 0.0.0.0 or :: is all addresses.',
   },
   {
     key: 'port',
@@ -76,7 +76,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'tls-cert-file', deprecated: 'config-file' }],
     isPath: true,
     acted: true,
-    help: 'Certificate of the server, intermediate ones after it. Made by itself if not given.',
+    help: 'Certificate of the server, followed by intermediate ones. Self-signed if not given.',
   },
   {
     key: 'tlsPrivateKeyFile',
@@ -97,7 +97,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'tls-cipher-suites', deprecated: 'config-file' }],
     acted: true,
-    help: 'Cipher suites of the server; those of ECDHE with AES-GCM or ChaCha20-Poly1305 by default.',
+    help: 'Cipher suites of the server; by default those of ECDHE with AES-GCM or ChaCha20-Poly1305.',
   },
   {
     key: 'tlsMinVersion',
@@ -108,7 +108,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'tls-min-version', deprecated: 'config-file' }],
     enum: ['VersionTLS10', 'VersionTLS11', 'VersionTLS12', 'VersionTLS13'],
     acted: true,
-    help: 'Lowest TLS version of the server.',
+    help: 'Minimum TLS version of the server.',
   },
   {
     key: 'serverTLSBootstrap',
@@ -119,7 +119,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'rotate-server-certificates', deprecated: 'config-file' }],
     gates: ['RotateNodeAgentServerCertificate'],
     acted: true,
-    help: 'Ask the API server for the serving certificate and renew it.',
+    help: 'Request the serving certificate from the API server and renew it.',
   },
   {
     key: 'authentication.anonymous.enabled',
@@ -130,7 +130,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'anonymous-auth', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'Serve requests that no method recognised as the anonymous user.',
+    help: 'Treat unauthenticated requests as those of the anonymous user.',
   },
   {
     key: 'authentication.webhook.enabled',
@@ -141,7 +141,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'authentication-token-webhook', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'Let the API server check bearer tokens.',
+    help: 'Authenticate bearer tokens with the API server.',
   },
   {
     key: 'authentication.webhook.cacheTTL',
@@ -151,7 +151,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'authentication-token-webhook-cache-ttl', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'How long answers about tokens are kept.',
+    help: 'Time that token reviews are cached.',
   },
   {
     key: 'authentication.x509.clientCAFile',
@@ -162,7 +162,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'client-ca-file', deprecated: 'config-file', inSpec: true }],
     isPath: true,
     acted: true,
-    help: 'Certificate authorities whose client certificates are accepted.',
+    help: 'Certificate authorities of accepted client certificates.',
   },
   {
     key: 'authorization.mode',
@@ -174,7 +174,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'authorization-mode', deprecated: 'config-file', inSpec: true }],
     enum: ['AlwaysAllow', 'Webhook'],
     acted: true,
-    help: 'Who may do what: everyone everything, or as the API server answers.',
+    help: 'Authorization mode: AlwaysAllow, or Webhook to ask the API server.',
   },
   {
     key: 'authorization.webhook.cacheAuthorizedTTL',
@@ -184,7 +184,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'authorization-webhook-cache-authorized-ttl', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'How long a granted permission is kept.',
+    help: 'Time that an allowed authorization is cached.',
   },
   {
     key: 'authorization.webhook.cacheUnauthorizedTTL',
@@ -196,7 +196,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
       { name: 'authorization-webhook-cache-unauthorized-ttl', deprecated: 'config-file', inSpec: true },
     ],
     acted: true,
-    help: 'How long a refused permission is kept.',
+    help: 'Time that a denied authorization is cached.',
   },
   {
     key: 'enableDebuggingHandlers',
@@ -236,7 +236,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [],
     acted: true,
-    help: 'Let log levels be changed over HTTP.',
+    help: 'Serve the endpoint that changes the log verbosity.',
   },
   {
     key: 'streamingConnectionIdleTimeout',

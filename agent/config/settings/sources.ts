@@ -1,4 +1,4 @@
-/** Where pods come from without an API server. */
+/** Pod sources besides the API server. */
 import type { Setting } from '../setting.ts';
 
 export const SOURCE_SETTINGS: readonly Setting[] = [
@@ -21,7 +21,7 @@ export const SOURCE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'file-check-frequency', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'How often the manifest path is looked through even if no change was signalled.',
+    help: 'Interval at which the manifest path is scanned in addition to file notifications.',
   },
   {
     key: 'staticPodURL',
@@ -53,6 +53,6 @@ export const SOURCE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'http-check-frequency', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'How often --manifest-url is fetched.',
+    help: 'Interval at which --manifest-url is fetched.',
   },
 ];

@@ -3,7 +3,7 @@ import { ignored } from '#api/schema/effect.ts';
 import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
 import type { Setting } from '../setting.ts';
 
-const OBSOLETE = ignored('the library of statistics that read it is not part of this agent');
+const OBSOLETE = ignored('the statistics library that read it is not part of this agent');
 
 export const STATS_SETTINGS: readonly Setting[] = [
   {
@@ -13,7 +13,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     default: '10s',
     flags: [{ name: 'housekeeping-interval' }],
     acted: true,
-    help: 'Interval between two looks at what the node may run short of.',
+    help: 'Interval at which eviction signals are checked.',
   },
   {
     key: 'globalHousekeepingInterval',
@@ -22,7 +22,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     default: '1m0s',
     flags: [{ name: 'global-housekeeping-interval', deprecated: 'removal' }],
     acted: OBSOLETE,
-    help: 'Interval between two looks at the whole machine.',
+    help: 'Interval at which machine information is collected.',
   },
   {
     key: 'applicationMetricsCountLimit',
@@ -31,7 +31,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     default: 100,
     flags: [{ name: 'application-metrics-count-limit', deprecated: 'removal' }],
     acted: OBSOLETE,
-    help: 'Most application metrics kept per container.',
+    help: 'Maximum number of application metrics per container.',
   },
   {
     key: 'bootIdFile',
@@ -112,7 +112,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     default: '/var/lib/docker',
     flags: [{ name: 'docker-root', deprecated: 'removal' }],
     acted: OBSOLETE,
-    help: 'Root of docker, used when docker does not say it.',
+    help: 'Root directory of docker, used when docker does not report it.',
   },
   {
     key: 'dockerTls',
@@ -175,7 +175,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     default: 'default=0',
     flags: [{ name: 'event-storage-age-limit', deprecated: 'removal' }],
     acted: OBSOLETE,
-    help: 'How long statistics events are kept, by kind.',
+    help: 'Time that statistics events are retained, by kind.',
   },
   {
     key: 'eventStorageEventLimit',
@@ -184,7 +184,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     default: 'default=0',
     flags: [{ name: 'event-storage-event-limit', deprecated: 'removal' }],
     acted: OBSOLETE,
-    help: 'How many statistics events are kept, by kind.',
+    help: 'Number of statistics events retained, by kind.',
   },
   {
     key: 'logCadvisorUsage',
@@ -193,7 +193,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     default: false,
     flags: [{ name: 'log-cadvisor-usage', deprecated: 'removal' }],
     acted: OBSOLETE,
-    help: 'Log what the statistics themselves cost.',
+    help: 'Log the resource usage of the statistics collection.',
   },
   {
     key: 'storageDriverBufferDuration',
@@ -202,7 +202,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     default: '1m0s',
     flags: [{ name: 'storage-driver-buffer-duration', deprecated: 'removal' }],
     acted: OBSOLETE,
-    help: 'How long statistics are gathered before they are stored.',
+    help: 'Time that statistics are buffered before they are stored.',
   },
   {
     key: 'storageDriverDb',
@@ -239,7 +239,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     default: false,
     flags: [{ name: 'storage-driver-secure', deprecated: 'removal' }],
     acted: OBSOLETE,
-    help: 'Use a secured connection to the statistics storage.',
+    help: 'Use TLS towards the statistics storage.',
   },
   {
     key: 'storageDriverTable',

@@ -21,7 +21,7 @@ export const VOLUME_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'volume-stats-agg-period', deprecated: 'config-file' }],
     acted: true,
-    help: 'How often the disk use of volumes is computed; 0 or less never.',
+    help: 'Interval at which the disk usage of volumes is computed; 0 or less disables it.',
   },
   {
     key: 'enableControllerAttachDetach',
@@ -40,7 +40,7 @@ export const VOLUME_SETTINGS: readonly Setting[] = [
     default: 'mount',
     flags: [{ name: 'experimental-mounter-path', deprecated: 'removal', inSpec: true }],
     acted: true,
-    help: 'Program that mounts; the default is found through PATH.',
+    help: 'Mount program; the default is found through PATH.',
   },
   {
     key: 'experimentalCheckNodeCapabilitiesBeforeMount',
@@ -51,6 +51,6 @@ export const VOLUME_SETTINGS: readonly Setting[] = [
       { name: 'experimental-check-node-capabilities-before-mount', deprecated: 'removal', removedIn: '1.23' },
     ],
     acted: true,
-    help: 'Check that the node has what a mount needs before it is tried.',
+    help: 'Check that the node has the components that a mount needs before it is attempted.',
   },
 ];

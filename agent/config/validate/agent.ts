@@ -1,16 +1,16 @@
-/** Rules about the agent itself: its files, its socket, the runtime and where pods come from. */
+/** Validation of the agent's own settings: files, socket, runtime and pod sources. */
 import { httpHeaderNameFaults } from '#api/meta/names.ts';
 import type { AgentConfig } from '../gen/config.ts';
 import { type ConfigFault, faultOf } from './fault.ts';
 
-/** Room for the path of a unix socket, in bytes; the kernel's limit is 108 with the closing zero. */
+/** Maximum length of a unix socket path, in bytes; the kernel's limit is 108 with the terminating zero. */
 const SOCKET_PATH_MAX = 107;
 
 function checkSockets(config: AgentConfig): readonly ConfigFault[] {
   const endpoints = ['containerRuntimeEndpoint', 'imageServiceEndpoint'] as const;
   const faults = endpoints.flatMap((key) => {
     const value = config[key];
-    // The image service follows the runtime's endpoint, and its fault is said there.
+    // The image service defaults to the endpoint of the runtime, whose error is reported there.
     if (key === 'imageServiceEndpoint' && value === config.containerRuntimeEndpoint) return [];
     if (value === '' || /^(?:unix:(?:\/\/)?)?\/[^/]/.test(value)) return [];
     return [
@@ -46,11 +46,11 @@ function checkManifestURL(config: AgentConfig): readonly ConfigFault[] {
   return faults;
 }
 
-/** Faults of the agent's own settings. */
+/** Returns the validation errors of the agent's own settings. */
 export function validateAgent(config: AgentConfig): readonly ConfigFault[] {
   const faults = [...checkSockets(config), ...checkManifestURL(config)];
   if (config.containerRuntime !== 'remote') {
-    const detail = 'this agent does not have it; use remote with --container-runtime-endpoint';
+    const detail = 'not supported; use remote with --container-runtime-endpoint';
     const badValue = config.containerRuntime;
     faults.push(faultOf('containerRuntime', detail, { kind: 'FieldValueNotSupported', badValue }));
   }

@@ -11,12 +11,12 @@ const faults = (change: Partial<AgentConfig>): readonly string[] =>
 const allAlpha = { featureGates: { AllAlpha: true } };
 const { domain } = VOCABULARIES.plat;
 
-test('finds nothing wrong with the defaults', () => {
+test('accepts the defaults', () => {
   expect(validateConfig(base)).toEqual([]);
   expect(validateConfig(createDefaultConfig(true))).toEqual([]);
 });
 
-describe('validateConfig takes', () => {
+describe('validateConfig accepts', () => {
   test.each<[string, Partial<AgentConfig>]>([
     ['a disabled threshold', { evictionHard: { 'memory.available': '0%' } }],
     [
@@ -81,7 +81,7 @@ describe('validateConfig takes', () => {
   });
 });
 
-describe('validateConfig refuses', () => {
+describe('validateConfig rejects', () => {
   test.each<[string, Partial<AgentConfig>, string]>([
     [
       'image thresholds the wrong way round',
@@ -153,7 +153,7 @@ describe('validateConfig refuses', () => {
     [
       'a group twice',
       { enforceNodeAllocatable: ['pods', 'pods'] },
-      'enforceNodeAllocatable: must have each group once',
+      'enforceNodeAllocatable: must not repeat a group',
     ],
     [
       'system-reserved without its cgroup',
@@ -172,20 +172,12 @@ describe('validateConfig refuses', () => {
       'systemReservedCgroup: must be an absolute name',
     ],
     [
-      'processors beside a cgroup',
+      'CPUs beside a cgroup',
       { reservedSystemCPUs: '0', systemReservedCgroup: '/system.slice' },
-      'reservedSystemCPUs: does not go together with systemReservedCgroup',
+      'reservedSystemCPUs: cannot be combined with systemReservedCgroup',
     ],
-    [
-      'processors backwards',
-      { reservedSystemCPUs: '3-1' },
-      'reservedSystemCPUs: the range 3-1 runs backwards',
-    ],
-    [
-      'processors that are none',
-      { reservedSystemCPUs: '1,,2' },
-      'reservedSystemCPUs: must be processor numbers',
-    ],
+    ['CPUs backwards', { reservedSystemCPUs: '3-1' }, 'reservedSystemCPUs: the range 3-1 runs backwards'],
+    ['an invalid CPU list', { reservedSystemCPUs: '1,,2' }, 'reservedSystemCPUs: must be CPU numbers'],
     [
       'more pods per core than pods',
       { podsPerCore: 200 },
@@ -195,7 +187,7 @@ describe('validateConfig refuses', () => {
     [
       'a signal that does not exist',
       { evictionHard: { 'memory.free': '1Gi' } },
-      'evictionHard[memory.free]: "memory.free" is no eviction signal',
+      'evictionHard[memory.free]: "memory.free" is not an eviction signal',
     ],
     [
       'an amount that is none',
@@ -229,7 +221,7 @@ describe('validateConfig refuses', () => {
         shutdownGracePeriod: 2000,
         shutdownGracePeriodByPodPriority: [{ priority: 1, shutdownGracePeriodSeconds: 1 }],
       },
-      'shutdownGracePeriodByPodPriority: does not go together with shutdownGracePeriod; give one kind',
+      'shutdownGracePeriodByPodPriority: cannot be combined with shutdownGracePeriod; specify one kind',
     ],
     [
       'a priority twice',
@@ -274,7 +266,7 @@ describe('validateConfig refuses', () => {
     ['a reservation below zero', { platReserved: { cpu: '-1' } }, 'platReserved[cpu]: must not be negative'],
     ['a reservation that is none', { platReserved: { cpu: 'one' } }, 'platReserved[cpu]: must be a quantity'],
     [
-      'a class reservation of processors',
+      'a class reservation of CPUs',
       { qosReserved: { cpu: '50%' }, ...allAlpha },
       'qosReserved[cpu]: only memory',
     ],
@@ -299,7 +291,7 @@ describe('validateConfig refuses', () => {
       'reservedMemory[0].limits[memory]: must be a quantity above zero',
     ],
     [
-      'processors reserved as memory',
+      'CPUs reserved as memory',
       { reservedMemory: [{ numaNode: 0, limits: { cpu: '1' } }] },
       'reservedMemory[0].limits[cpu]: only memory and hugepages',
     ],
@@ -333,7 +325,7 @@ describe('validateConfig refuses', () => {
           { key: 'a', value: 'b', effect: 'NoExecute' },
         ],
       },
-      'registerWithTaints[1]: key and effect are there already',
+      'registerWithTaints[1]: duplicate key and effect',
     ],
     [
       'a taint without a key',
@@ -350,7 +342,7 @@ describe('validateConfig refuses', () => {
     ['the other half', { tlsPrivateKeyFile: '/x' }, 'tlsPrivateKeyFile: needs tlsCertFile'],
     ['an unknown TLS version', { tlsCipherSuites: ['AES'] }, 'tlsCipherSuites[0]: must be a suite'],
     ['two servers on one port', { readOnlyPort: 10250 }, 'readOnlyPort: must differ from port'],
-    ['docker', { containerRuntime: 'docker' }, 'containerRuntime: this agent does not have it'],
+    ['docker', { containerRuntime: 'docker' }, 'containerRuntime: not supported'],
     [
       'an endpoint on the network',
       { containerRuntimeEndpoint: 'tcp://127.0.0.1:5' },

@@ -1,4 +1,4 @@
-/** Checks a whole configuration. Pure: it looks at nothing but its argument and returns every fault. */
+/** Validation of a whole configuration. Pure; returns all errors. */
 import { checkGates, namedGateEnabled } from '#api/schema/feature-gates.ts';
 import type { AgentConfig } from '../gen/config.ts';
 import type { ConfigValue } from '../reader.ts';
@@ -41,19 +41,19 @@ const RULES: readonly Rule[] = [
   validateLogging,
 ];
 
-/** Every fault of a configuration: values outside their range, and combinations that do not go together. */
+/** Returns all validation errors: values outside their range, and conflicting combinations. */
 export function validateConfig(config: AgentConfig): readonly ConfigFault[] {
   return RULES.flatMap((rule) => rule(config));
 }
 
 function simpleValue(raw: unknown): ConfigValue | undefined {
-  if (typeof raw === 'number') return { shape: 'number', value: raw };
+  if (typeof raw === 'number' || typeof raw === 'bigint') return { shape: 'number', value: raw };
   if (typeof raw === 'string') return { shape: 'text', value: raw };
   const texts = Array.isArray(raw) ? raw.filter((item) => typeof item === 'string') : [];
   return texts.length === 0 ? undefined : { shape: 'texts', value: texts };
 }
 
-/** Ranges and sets of values of the table. */
+/** Ranges and allowed values of the table. */
 function checkTable(config: AgentConfig): readonly ConfigFault[] {
   const values = settingValues(config);
   return CONFIG_SETTINGS.flatMap((setting) => {
@@ -69,13 +69,13 @@ function checkFeatureGates(config: AgentConfig): readonly ConfigFault[] {
   return checkGates(config.featureGates).map((error) => ({ ...error, settings: ['featureGates'] }));
 }
 
-/** Defaults in force with or without a file, as JSON for comparison. */
+/** Effective defaults with or without a file, as JSON for comparison. */
 function isDefault(setting: Setting, value: unknown): boolean {
   const text = JSON.stringify(value);
   return [false, true].some((withFile) => JSON.stringify(defaultValue(setting, withFile).value) === text);
 }
 
-/** Values that need a feature gate which is off. */
+/** Returns errors of values that need a disabled feature gate. */
 function checkNeededGates(config: AgentConfig): readonly ConfigFault[] {
   const values = settingValues(config);
   return CONFIG_SETTINGS.flatMap((setting) => {

@@ -1,6 +1,7 @@
-/** Rules about eviction: known signals, amounts that can be compared, and a grace period for each soft one. */
-import { amountFault, graceFault, signalFault } from '../eviction-expressions.ts';
+/** Validation of eviction: known signals, comparable amounts, and a grace period for each soft threshold. */
+
 import type { AgentConfig } from '../gen/config.ts';
+import { amountFault, graceFault, signalFault } from '../values/eviction-expressions.ts';
 import { type ConfigFault, faultOf } from './fault.ts';
 
 type MapKey = 'evictionHard' | 'evictionSoft' | 'evictionSoftGracePeriod' | 'evictionMinimumReclaim';
@@ -21,7 +22,7 @@ function checkEntries(
   });
 }
 
-/** Faults of eviction settings. */
+/** Returns the validation errors of the eviction settings. */
 export function validateEviction(config: AgentConfig): readonly ConfigFault[] {
   const faults = [
     ...checkEntries(config, 'evictionHard', amountFault),

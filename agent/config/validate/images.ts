@@ -1,4 +1,4 @@
-/** Rules about images and container logs. */
+/** Validation of images and container logs. */
 import { compareQuantities } from '#api/meta/quantity.ts';
 import type { AgentConfig } from '../gen/config.ts';
 import { type ConfigFault, faultOf } from './fault.ts';
@@ -17,7 +17,7 @@ function checkCredentialProviders(config: AgentConfig): readonly ConfigFault[] {
   return [faultOf(given, `needs ${flag} as well`, { badValue: config[given], others: [missing] })];
 }
 
-/** Faults of image collection, credential plugins and log rotation. */
+/** Returns the validation errors of image collection, credential plugins and log rotation. */
 export function validateImages(config: AgentConfig): readonly ConfigFault[] {
   const faults = [...checkCredentialProviders(config)];
   const { imageGCHighThresholdPercent: high, imageGCLowThresholdPercent: low } = config;

@@ -1,8 +1,8 @@
-/** Rules about the log of the agent. */
+/** Validation of the logging settings. */
 import type { AgentConfig } from '../gen/config.ts';
 import { type ConfigFault, faultOf } from './fault.ts';
 
-/** Faults of logging settings. */
+/** Returns the validation errors of the logging settings. */
 export function validateLogging(config: AgentConfig): readonly ConfigFault[] {
   const { format, vmodule } = config.logging;
   const faults: ConfigFault[] = vmodule.flatMap(({ filePattern }, index) =>

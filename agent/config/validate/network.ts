@@ -1,10 +1,10 @@
-/** Rules about addresses, names and packet marks. */
+/** Validation of addresses, names and packet marks. */
 import { isIP } from 'node:net';
 import { dns1123SubdomainFaults } from '#api/meta/names.ts';
 import type { AgentConfig } from '../gen/config.ts';
 import { type ConfigFault, faultOf } from './fault.ts';
 
-/** Name servers that a resolver file can hold. */
+/** Maximum number of name servers in a resolver file. */
 const MAX_NAME_SERVERS = 3;
 
 function isCIDR(text: string): boolean {
@@ -25,7 +25,7 @@ function checkDNS({ clusterDNS, clusterDomain }: AgentConfig): readonly ConfigFa
       : [],
   );
   if (clusterDNS.length > MAX_NAME_SERVERS) {
-    const detail = `must have at most ${MAX_NAME_SERVERS} addresses, as resolvers read no more`;
+    const detail = `must have at most ${MAX_NAME_SERVERS} addresses, the limit of resolvers`;
     faults.push(faultOf('clusterDNS', detail, { kind: 'FieldValueTooMany', badValue: clusterDNS }));
   }
   const domain = clusterDomain.replace(/\.$/, '');
@@ -34,7 +34,7 @@ function checkDNS({ clusterDNS, clusterDomain }: AgentConfig): readonly ConfigFa
   return [...faults, ...named.map((detail) => faultOf('clusterDomain', detail, { badValue: clusterDomain }))];
 }
 
-/** Faults of network settings. */
+/** Returns the validation errors of the network settings. */
 export function validateNetwork(config: AgentConfig): readonly ConfigFault[] {
   const faults = [...checkDNS(config)];
   const ranges = config.podCIDR === '' ? [] : config.podCIDR.split(',');

@@ -1,4 +1,4 @@
-/** Rules about the node's identity and what it tells the API server. */
+/** Validation of the node's identity and of its registration. */
 import { isIP } from 'node:net';
 import { dns1123SubdomainFaults, labelValueFaults, qualifiedNameFaults } from '#api/meta/names.ts';
 import { isNodesOwnLabel } from '#api/meta/node-labels.ts';
@@ -17,15 +17,15 @@ function checkNodeIP({ nodeIP }: AgentConfig): readonly ConfigFault[] {
 }
 
 function checkLabels({ nodeLabels, vocabulary }: AgentConfig): readonly ConfigFault[] {
-  const words = VOCABULARIES[vocabulary];
+  const names = VOCABULARIES[vocabulary];
   return Object.entries(nodeLabels).flatMap(([key, value]) => {
     const path = `[${key}]`;
     const faults = [
       ...qualifiedNameFaults(key).map((detail) => faultOf('nodeLabels', detail, { badValue: key, path })),
       ...labelValueFaults(value).map((detail) => faultOf('nodeLabels', detail, { badValue: value, path })),
     ];
-    if (isNodesOwnLabel(key, words)) return faults;
-    const detail = `of the platform's labels only those below ${words.nodeAgentLabelDomain}/ and node.${words.domain}/ and the well-known ones can be set`;
+    if (isNodesOwnLabel(key, names)) return faults;
+    const detail = `of the platform's labels only those below ${names.nodeAgentLabelDomain}/ and node.${names.domain}/ and the well-known ones can be set`;
     const options = { kind: 'FieldValueForbidden', badValue: key, path, others: ['vocabulary'] } as const;
     return [...faults, faultOf('nodeLabels', detail, options)];
   });
@@ -45,7 +45,7 @@ function checkTaints({ registerWithTaints }: AgentConfig): readonly ConfigFault[
     ];
     const pair = `${key}:${effect}`;
     if (seen.has(pair)) {
-      const detail = 'key and effect are there already';
+      const detail = 'duplicate key and effect';
       const options = { kind: 'FieldValueDuplicate', badValue: pair, path: `[${index}]` } as const;
       faults.push(faultOf('registerWithTaints', detail, options));
     }
@@ -54,7 +54,7 @@ function checkTaints({ registerWithTaints }: AgentConfig): readonly ConfigFault[
   });
 }
 
-/** Faults of the node's identity. */
+/** Returns the validation errors of the node's identity. */
 export function validateNode(config: AgentConfig): readonly ConfigFault[] {
   const faults = [...checkNodeIP(config), ...checkLabels(config), ...checkTaints(config)];
   const { hostnameOverride, bootstrapKubeconfig, platconfig } = config;

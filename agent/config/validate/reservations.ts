@@ -1,4 +1,4 @@
-/** Rules about resources that are kept back: for the system, by NUMA node, by class. */
+/** Validation of reserved resources: for the system, by NUMA node, by QoS class. */
 import { compareQuantities, isQuantity } from '#api/meta/quantity.ts';
 import type { AgentConfig } from '../gen/config.ts';
 import { type ConfigFault, faultOf } from './fault.ts';
@@ -23,11 +23,11 @@ function checkReserved(config: AgentConfig): readonly ConfigFault[] {
   );
 }
 
-/** Why a text is no set of processors such as `0-3,8`. */
+/** Returns the error of a text that is not a CPU set such as `0-3,8`. */
 function cpuSetFault(text: string): string | undefined {
   for (const part of text.split(',')) {
     const match = /^\s*(?<from>\d{1,5})(?:-(?<to>\d{1,5}))?\s*$/.exec(part)?.groups;
-    if (match === undefined) return 'must be processor numbers and ranges such as 0-3,8';
+    if (match === undefined) return 'must be CPU numbers and ranges such as 0-3,8';
     if (Number(match['to'] ?? match['from']) < Number(match['from'])) {
       return `the range ${part.trim()} runs backwards`;
     }
@@ -45,7 +45,7 @@ function checkReservedCPUs(config: AgentConfig): readonly ConfigFault[] {
     (one) => config[one] !== '',
   );
   if (cgroups.length === 0) return faults;
-  const conflict = `does not go together with ${cgroups.join(' and ')}`;
+  const conflict = `cannot be combined with ${cgroups.join(' and ')}`;
   return [...faults, faultOf(key, conflict, { kind: 'FieldValueForbidden', badValue, others: cgroups })];
 }
 
@@ -92,7 +92,7 @@ function checkQOSReserved({ qosReserved }: AgentConfig): readonly ConfigFault[] 
   });
 }
 
-/** Faults of reservations. */
+/** Returns the validation errors of the reservations. */
 export function validateReservations(config: AgentConfig): readonly ConfigFault[] {
   return [
     ...checkReserved(config),

@@ -1,15 +1,15 @@
-/** Rules about cgroups, what is enforced on them, and sysctls. */
+/** Validation of cgroups, their enforcement, and sysctls. */
 import type { AgentConfig } from '../gen/config.ts';
 import { type ConfigFault, faultOf } from './fault.ts';
 
 const SYSCTL_NAME = /^[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?(?:[./][a-z0-9](?:[-_a-z0-9]*[a-z0-9])?)*$/;
 const SYSCTL_PATTERN = /^[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?(?:[./][a-z0-9](?:[-_a-z0-9]*[a-z0-9])?)*[./]?\*$/;
 
-/** Sysctls that belong to a namespace: pods may only be given these.
+/** Namespaced sysctls, the only ones that pods may set.
  *  Source: kernel documentation, ipc_namespaces(7), network_namespaces(7). */
 const NAMESPACED = [/^kernel[./]shm/, /^kernel[./]msg/, /^kernel[./]sem$/, /^fs[./]mqueue[./]/, /^net[./]/];
 
-/** Faults of patterns of sysctls that pods may set. */
+/** Returns the validation errors of the sysctl patterns. */
 function checkSysctls({ allowedUnsafeSysctls }: AgentConfig): readonly ConfigFault[] {
   return allowedUnsafeSysctls.flatMap((badValue, index) => {
     const options = { badValue, path: `[${index}]` };
@@ -25,7 +25,7 @@ function checkSysctls({ allowedUnsafeSysctls }: AgentConfig): readonly ConfigFau
   });
 }
 
-/** Faults of what allocatable is enforced on. */
+/** Returns the validation errors of the enforcement of allocatable. */
 function checkEnforcement(config: AgentConfig): readonly ConfigFault[] {
   const key = 'enforceNodeAllocatable';
   const groups: readonly string[] = config.enforceNodeAllocatable;
@@ -39,7 +39,7 @@ function checkEnforcement(config: AgentConfig): readonly ConfigFault[] {
     faults.push(faultOf(key, 'none must stand alone', { badValue: groups }));
   }
   for (const group of new Set(groups.filter((one, index) => groups.indexOf(one) !== index))) {
-    faults.push(faultOf(key, 'must have each group once', { kind: 'FieldValueDuplicate', badValue: group }));
+    faults.push(faultOf(key, 'must not repeat a group', { kind: 'FieldValueDuplicate', badValue: group }));
   }
   const cgroups = {
     'system-reserved': 'systemReservedCgroup',
@@ -53,7 +53,7 @@ function checkEnforcement(config: AgentConfig): readonly ConfigFault[] {
   return faults;
 }
 
-/** Faults of cgroups, pod counts and sysctls. */
+/** Returns the validation errors of cgroups, pod counts and sysctls. */
 export function validateResources(config: AgentConfig): readonly ConfigFault[] {
   const faults = [...checkEnforcement(config), ...checkSysctls(config)];
   if (config.systemCgroups !== '' && config.cgroupRoot === '') {

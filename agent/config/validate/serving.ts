@@ -1,8 +1,8 @@
-/** Rules about the HTTP servers. */
+/** Validation of the HTTP servers. */
 import type { AgentConfig } from '../gen/config.ts';
 import { type ConfigFault, faultOf } from './fault.ts';
 
-/** Faults of serving settings. */
+/** Returns the validation errors of the serving settings. */
 export function validateServing(config: AgentConfig): readonly ConfigFault[] {
   const faults: ConfigFault[] = [];
   const { tlsCertFile, tlsPrivateKeyFile } = config;

@@ -1,4 +1,4 @@
-/** Rules about holding up the shutdown of the machine. */
+/** Validation of the shutdown grace periods. */
 import { formatDurationMs } from '#api/meta/duration.ts';
 import type { AgentConfig } from '../gen/config.ts';
 import { type ConfigFault, faultOf } from './fault.ts';
@@ -40,14 +40,14 @@ function checkPriorities(config: AgentConfig): readonly ConfigFault[] {
   });
 }
 
-/** Faults of shutdown periods. */
+/** Returns the validation errors of the shutdown grace periods. */
 export function validateShutdown(config: AgentConfig): readonly ConfigFault[] {
   const faults = [...checkPeriods(config), ...checkPriorities(config)];
   const plain = (['shutdownGracePeriod', 'shutdownGracePeriodCriticalPods'] as const).filter(
     (key) => config[key] !== 0,
   );
   if (config.shutdownGracePeriodByPodPriority.length > 0 && plain.length > 0) {
-    const detail = `does not go together with ${plain.join(' and ')}; give one kind`;
+    const detail = `cannot be combined with ${plain.join(' and ')}; specify one kind`;
     faults.push(
       faultOf('shutdownGracePeriodByPodPriority', detail, { kind: 'FieldValueForbidden', others: plain }),
     );

@@ -1,14 +1,14 @@
-/** Rules about durations: none runs backwards, and a period that something waits for is not empty. */
+/** Validation of durations: none is negative, and intervals are positive. */
 import { formatDurationMs } from '#api/meta/duration.ts';
 import type { AgentConfig } from '../gen/config.ts';
 import { settingValues } from '../setting-values.ts';
 import { CONFIG_SETTINGS } from '../table.ts';
 import { type ConfigFault, faultOf } from './fault.ts';
 
-/** A value below zero switches these off. */
+/** Disabled by a negative value. */
 const MAY_BE_NEGATIVE: ReadonlySet<string> = new Set(['volumeStatsAggPeriod']);
 
-/** Something happens every so often; zero would be without a pause. */
+/** Intervals; zero would loop without a pause. */
 const ABOVE_ZERO: ReadonlySet<string> = new Set([
   'syncFrequency',
   'fileCheckFrequency',
@@ -20,7 +20,7 @@ const ABOVE_ZERO: ReadonlySet<string> = new Set([
   'logging.flushFrequency',
 ]);
 
-/** Faults of durations. */
+/** Returns the validation errors of the durations. */
 export function validateTimes(config: AgentConfig): readonly ConfigFault[] {
   const values = settingValues(config);
   return CONFIG_SETTINGS.flatMap(({ key, type, range }) => {

@@ -1,5 +1,6 @@
-/** Checks what the table says about a value: its range and the values it may have. */
+/** Checks a value against the range and the allowed values of the table. */
 
+import type { Int64 } from '#api/kit/int64.ts';
 import { suggestion } from '#api/kit/suggest.ts';
 import { parseDurationMs } from '#api/meta/duration.ts';
 import type { ConfigValue } from '../reader.ts';
@@ -7,13 +8,13 @@ import type { Setting } from '../setting.ts';
 import { upstreamMember } from '../upstream.ts';
 import type { ValueFault } from './parsed.ts';
 
-/** A limit of the table as a number; durations in milliseconds. */
+/** Returns a limit of the table as a number; durations in milliseconds. */
 function limitOf(limit: number | string | null): number | undefined {
   if (limit === null) return undefined;
   return typeof limit === 'number' ? limit : parseDurationMs(limit);
 }
 
-function checkRange(setting: Setting, value: number): readonly ValueFault[] {
+function checkRange(setting: Setting, value: Int64): readonly ValueFault[] {
   const [lowest, highest] = setting.range ?? [null, null];
   const low = limitOf(lowest);
   const high = limitOf(highest);
@@ -35,7 +36,8 @@ function checkMember(allowed: readonly string[], text: string, path: string): re
   return [{ kind: 'FieldValueNotSupported', path, badValue: text, detail }];
 }
 
-/** Faults of a value against the range and the values of its setting. The default is always allowed. */
+/** Returns the errors of a value against the range and the values of its setting. The default is always
+ *  allowed. */
 export function checkValue(setting: Setting, value: ConfigValue): readonly ValueFault[] {
   if (value.shape === 'number') return checkRange(setting, value.value);
   const allowed = setting.enum;

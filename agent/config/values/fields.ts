@@ -1,17 +1,17 @@
-/** Takes the fields of one object of the configuration file and notes every fault in them. */
+/** Reader of the fields of one object of the configuration file, which collects all errors. */
 import { suggestion } from '#api/kit/suggest.ts';
 import type { Parsed, ValueFault } from './parsed.ts';
 
 export interface FieldTaker {
-  /** The field read by `parse`, or `fallback` and a fault. */
+  /** Returns the field read by `parse`, or `fallback` and an error. */
   required<T>(name: string, parse: (raw: unknown) => Parsed<T>, fallback: T): T;
-  /** The field read by `parse`, or nothing where it is absent or has a fault. */
+  /** Returns the field read by `parse`, or undefined where it is absent or invalid. */
   optional<T>(name: string, parse: (raw: unknown) => Parsed<T>): T | undefined;
-  /** All faults, those of fields that nobody took included. */
+  /** Returns all errors, including those of unknown fields. */
   faults(): readonly ValueFault[];
 }
 
-/** A taker for one object. */
+/** Creates a reader for one object. */
 export function createFieldTaker(mapping: Readonly<Record<string, unknown>>): FieldTaker {
   const faults: ValueFault[] = [];
   const known: string[] = [];

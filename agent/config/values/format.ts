@@ -1,10 +1,10 @@
-/** Writes values: as the configuration file has them, and for people. */
+/** Formats values: in the form of the configuration file, and for display. */
 import { formatDurationMs } from '#api/meta/duration.ts';
 import type { Setting } from '../setting.ts';
 import { upstreamGate, upstreamMember } from '../upstream.ts';
 import { asMapping } from './parsed.ts';
 
-/** What is shown in place of a secret. */
+/** Placeholder of a secret. */
 export const HIDDEN = '<hidden>';
 
 function renameKeys(value: unknown, rename: (key: string) => string): unknown {
@@ -12,14 +12,14 @@ function renameKeys(value: unknown, rename: (key: string) => string): unknown {
   return Object.fromEntries(Object.entries(mapping).map(([key, member]) => [rename(key), member]));
 }
 
-/** Secrets without their text: header values become hidden, names stay. */
+/** Redacts secrets: header values are hidden, names stay. */
 function hide(value: unknown): unknown {
   const mapping = asMapping(value);
   if (mapping === undefined) return value === '' ? '' : HIDDEN;
   return Object.fromEntries(Object.keys(mapping).map((key) => [key, [HIDDEN]]));
 }
 
-/** A URL without what may be a password or a token. */
+/** Returns a URL without parts that may be credentials. */
 function hideLogin(text: string): string {
   const url = URL.parse(text);
   if (url === null) return text.includes('@') ? HIDDEN : text;
@@ -28,7 +28,7 @@ function hideLogin(text: string): string {
   return `${url.protocol}//${login}${url.host}${url.pathname}${url.search === '' ? '' : `?${HIDDEN}`}`;
 }
 
-/** The value of a setting in the form of the configuration file, in upstream's words if asked. */
+/** Returns the value of a setting in the form of the configuration file, with upstream's names on request. */
 export function toFileForm(setting: Setting, value: unknown, upstream = false): unknown {
   if (setting.isSecret === true) return hide(value);
   if (setting.isURL === true && typeof value === 'string') return hideLogin(value);
@@ -44,7 +44,7 @@ export function toFileForm(setting: Setting, value: unknown, upstream = false): 
   return value;
 }
 
-/** The value of a setting on one line. */
+/** Returns the value of a setting on one line. */
 export function formatValue(setting: Setting, value: unknown): string {
   const form =
     typeof value === 'number' && setting.type === 'duration'

@@ -1,9 +1,9 @@
-/** Reads lists: of texts, and of the small objects that some settings are made of. */
-import type { VModuleItem } from '#api/schema/gen/componentconfig-v1alpha1.ts';
+/** Readers of lists: of strings, and of small objects. */
+import type { VModuleItem } from '#api/gen/componentconfig-v1alpha1.ts';
 import type {
   MemoryReservation,
   ShutdownGracePeriodByPodPriority,
-} from '#api/schema/gen/nodeagent-config-v1beta1.ts';
+} from '#api/gen/nodeagent-config-v1beta1.ts';
 import { createFieldTaker, type FieldTaker } from './fields.ts';
 import { parseMap, parseMapTexts } from './maps.ts';
 import { readPairs } from './pairs.ts';
@@ -26,7 +26,7 @@ export function parseListTexts(texts: readonly string[]): readonly string[] {
   return texts.flatMap((text) => (text.trim() === '' ? [] : text.split(',').map((part) => part.trim())));
 }
 
-/** Reads a list of the file, each member by `read`, with its place in the faults. */
+/** Reads a list of the file, each member by `read`, with its index in the errors. */
 export function parseItems<T>(raw: unknown, read: (item: unknown) => Parsed<T>): Parsed<readonly T[]> {
   const list = asList(raw);
   if (list === undefined) return wrongType(raw, `must be a list, not ${describeType(raw)}`);
@@ -40,7 +40,7 @@ export function parseItems<T>(raw: unknown, read: (item: unknown) => Parsed<T>):
   return unlessFaults(faults, values);
 }
 
-/** Reads a list of objects, `build` taking the fields of each. */
+/** Reads a list of objects; `build` reads the fields of each. */
 export function parseObjects<T>(raw: unknown, build: (fields: FieldTaker) => T): Parsed<readonly T[]> {
   return parseItems(raw, (item) => {
     const mapping = asMapping(item);
@@ -51,7 +51,7 @@ export function parseObjects<T>(raw: unknown, build: (fields: FieldTaker) => T):
   });
 }
 
-/** Reads a list of texts of the file. */
+/** Reads a list of strings of the file. */
 export function parseList(raw: unknown): Parsed<readonly string[]> {
   return parseItems(raw, parseText);
 }
@@ -65,7 +65,7 @@ export function parseModuleTexts(texts: readonly string[]): Parsed<readonly VMod
   );
 }
 
-/** Reads log levels by file. */
+/** Reads log verbosity by file pattern. */
 export function parseModules(raw: unknown): Parsed<readonly VModuleItem[]> {
   return parseObjects(raw, (fields) => ({
     filePattern: fields.required('filePattern', parseText, ''),
@@ -81,7 +81,7 @@ function parseReservation(text: string): Parsed<MemoryReservation> {
   return mapParsed(limits, (map) => ({ numaNode: Number(node), limits: map }));
 }
 
-/** Reads `0:memory=1Gi,hugepages-1Gi=2Gi`; several nodes are separated by `;` or given one a flag. */
+/** Reads `0:memory=1Gi,hugepages-1Gi=2Gi`; several nodes are separated by `;` or by repeating the flag. */
 export function parseMemoryTexts(texts: readonly string[]): Parsed<readonly MemoryReservation[]> {
   const read = texts
     .filter((text) => text.trim() !== '')

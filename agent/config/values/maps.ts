@@ -1,4 +1,4 @@
-/** Reads maps: to texts, to booleans, to lists of texts. */
+/** Readers of maps: to strings, to booleans, to lists of strings. */
 import { gateNameFault } from '#api/schema/feature-gates.ts';
 import { canonicalGate } from '../upstream.ts';
 import { type Pair, type PairSyntax, readPairs, splitPairs } from './pairs.ts';
@@ -29,7 +29,7 @@ function gateNameFaults(name: string): readonly ValueFault[] {
   return detail === undefined ? [] : [{ kind: 'FieldValueNotFound', path: '', badValue: name, detail }];
 }
 
-/** Reads `Name=true,Name=false`; upstream's names become ours. */
+/** Reads `Name=true,Name=false`; upstream's names are converted to ours. */
 export function parseGateTexts(texts: readonly string[]): Parsed<Readonly<Record<string, boolean>>> {
   const read = (text: string, name: string): Parsed<boolean> => {
     const value = parseBoolText(text);
@@ -47,8 +47,8 @@ function groupHeaders(pairs: readonly Pair[]): Readonly<Record<string, readonly 
   return Object.fromEntries(groups);
 }
 
-/** Reads `name:value,name:value`; a name may come more than once and keeps every value.
- *  Faults leave the text out, as headers carry credentials. */
+/** Reads `name:value,name:value`; a name may be repeated and retains every value.
+ *  Errors omit the text, as headers carry credentials. */
 export function parseHeaderTexts(
   texts: readonly string[],
 ): Parsed<Readonly<Record<string, readonly string[]>>> {
@@ -80,12 +80,12 @@ function parseEntries<T>(
   return unlessFaults(faults, entries);
 }
 
-/** Reads a mapping to texts of the file. */
+/** Reads a mapping to strings of the file. */
 export function parseMap(raw: unknown): Parsed<Readonly<Record<string, string>>> {
   return mapParsed(parseEntries(raw, '{cpu: "1"}', parseText), (entries) => Object.fromEntries(entries));
 }
 
-/** Reads feature gates of the file; a gate under both its names is a fault. */
+/** Reads feature gates of the file; a gate under both its names is an error. */
 export function parseGates(raw: unknown): Parsed<Readonly<Record<string, boolean>>> {
   const parsed = parseEntries(raw, '{NodeSwap: true}', parseBool);
   const names = Object.keys(asMapping(raw) ?? {});
@@ -97,7 +97,7 @@ export function parseGates(raw: unknown): Parsed<Readonly<Record<string, boolean
   for (const [name, value] of parsed.value) {
     const ours = canonicalGate(name);
     if (gates.has(ours)) {
-      const detail = `is the gate ${ours} in another spelling; name it once`;
+      const detail = `is the gate ${ours} in another spelling; specify it once`;
       faults.push({ kind: 'FieldValueDuplicate', path: `[${name}]`, badValue: value, detail });
     }
     gates.set(ours, value);
@@ -105,12 +105,12 @@ export function parseGates(raw: unknown): Parsed<Readonly<Record<string, boolean
   return unlessFaults(faults, Object.fromEntries(gates));
 }
 
-/** Reads a mapping to lists of texts of the file, without showing values in faults. */
+/** Reads a mapping to lists of strings of the file, without showing values in errors. */
 export function parseHeaders(raw: unknown): Parsed<Readonly<Record<string, readonly string[]>>> {
   const parsed = parseEntries(raw, '{Name: [value]}', (value): Parsed<readonly string[]> => {
     const texts = asList(value)?.filter((item) => typeof item === 'string');
     const whole = texts !== undefined && texts.length === asList(value)?.length;
-    return whole ? ok(texts) : wrongType(undefined, 'must be a list of texts');
+    return whole ? ok(texts) : wrongType(undefined, 'must be a list of strings');
   });
   return mapParsed(parsed, (entries) => Object.fromEntries(entries));
 }

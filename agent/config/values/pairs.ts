@@ -1,4 +1,4 @@
-/** Splits `name=value,name=value` and its relatives, with the character at which each fault stands. */
+/** Splits `name=value,name=value` and similar texts, with the character position of each error. */
 import { type Parsed, unlessFaults, type ValueFault } from './parsed.ts';
 
 /** One pair; `at` and `valueAt` are the 1-based characters where name and value start. */
@@ -10,15 +10,15 @@ export interface Pair {
 }
 
 export interface PairSyntax {
-  /** What stands between name and value. */
+  /** Separator between name and value. */
   readonly separator: string;
-  /** How a right one looks, for messages. */
+  /** A valid example, for messages. */
   readonly example: string;
-  /** A name may come again, as the names of HTTP headers may. */
+  /** Names may be repeated, as those of HTTP headers. */
   readonly repeats?: true;
 }
 
-/** A fault at a character of the text. */
+/** An error at a character of the text. */
 export function faultAt(text: string, at: number, detail: string): ValueFault {
   return { kind: 'FieldValueInvalid', path: '', badValue: text, detail: `at character ${at}: ${detail}` };
 }
@@ -39,7 +39,7 @@ function readPair(part: string, offset: number, syntax: PairSyntax): Pair | { at
     : { name, value: rest.trim(), at, valueAt };
 }
 
-/** What a text falls into: the pairs that are whole, and the faults of the others. */
+/** Result of splitting: the valid pairs, and the errors of the others. */
 export interface SplitPairs {
   readonly pairs: readonly Pair[];
   readonly faults: readonly ValueFault[];
@@ -57,7 +57,7 @@ export function splitPairs(text: string, syntax: PairSyntax): SplitPairs {
     if ('detail' in read) {
       faults.push(faultAt(text, read.at, read.detail));
     } else if (seen.has(read.name) && syntax.repeats === undefined) {
-      const detail = `${read.name} is there already; name it once`;
+      const detail = `${read.name} is a duplicate; specify it once`;
       faults.push({ ...faultAt(text, read.at, detail), kind: 'FieldValueDuplicate' });
     } else {
       seen.add(read.name);
@@ -67,8 +67,8 @@ export function splitPairs(text: string, syntax: PairSyntax): SplitPairs {
   return { pairs, faults };
 }
 
-/** Reads every occurrence of a flag; of a name in several of them the last one counts.
- *  `readValue` reads one value, its faults are put at its character. */
+/** Reads every occurrence of a flag; the last occurrence of a name wins.
+ *  `readValue` reads one value, whose errors get its character position. */
 export function readPairs<T>(
   texts: readonly string[],
   syntax: PairSyntax,

@@ -37,6 +37,10 @@ describe('readFlagTexts', () => {
     ['int32', ['-5'], -5],
     ['int32', ['1', '2'], 2],
     ['int64', ['9007199254740991'], 9007199254740991],
+    ['int64', ['+9007199254740993'], 2n ** 53n + 1n],
+    ['int64', ['9223372036854775807'], 2n ** 63n - 1n],
+    ['int64', ['-9223372036854775808'], -(2n ** 63n)],
+    ['uint64', ['18446744073709551615'], 2n ** 64n - 1n],
     ['uint64', ['0'], 0],
     ['float', ['0.5'], 0.5],
     ['duration', ['1m30s'], 90_000],
@@ -79,7 +83,9 @@ describe('readFlagTexts', () => {
     ['bool', 'yes', 'must be true or false'],
     ['int32', '1.5', 'must be a whole number'],
     ['int32', '2147483648', 'must be from -2147483648 to 2147483647'],
-    ['int64', '9223372036854775807', 'must be from -9007199254740991'],
+    ['int64', '9223372036854775808', 'must be from -9223372036854775808 to 9223372036854775807'],
+    ['int64', '-9223372036854775809', 'must be from -9223372036854775808'],
+    ['uint64', '18446744073709551616', 'must be from 0'],
     ['uint32', '-1', 'must be from 0'],
     ['float', 'x', 'must be a number'],
     ['duration', '90', 'must be a duration such as 1m30s or 100ms; did you mean 90s?'],
@@ -88,14 +94,14 @@ describe('readFlagTexts', () => {
     ['severity', '4', 'must be one of INFO'],
     ['location', 'worker', 'must be file:line'],
     ['map', 'a', 'at character 1: "a" has no "="'],
-    ['map', 'a=1,a=2', 'at character 5: a is there already'],
+    ['map', 'a=1,a=2', 'at character 5: a is a duplicate'],
     ['gates', 'NodeSwop=true', 'did you mean "NodeSwap"?'],
     ['gates', 'NodeSwap=on', 'at character 10: NodeSwap: must be true or false'],
     ['modules', 'a=b', 'at character 3: a: must be a whole number'],
     ['taints', 'a=b', 'must be key=value:effect'],
     ['taints', 'a:Never', 'must be one of NoSchedule, PreferNoSchedule, NoExecute'],
     ['memory', 'memory=1Gi', 'must be node:type=quantity'],
-  ])('refuses %s %j', (type, text, detail) => {
+  ])('rejects %s %j', (type, text, detail) => {
     expect(flagValue(type, text)).toContain(detail);
   });
 
@@ -105,7 +111,7 @@ describe('readFlagTexts', () => {
     expect(JSON.stringify(parsed)).not.toContain('hunter2');
   });
 
-  test("makes our words of upstream's members", () => {
+  test("converts upstream's members to our names", () => {
     const groups = setting('strings', { enum: ['pods', 'plat-reserved'] });
     const parsed = readFlagTexts(groups, [`pods,${upstreamMember('plat-reserved')}`]);
     expect(upstreamMember('plat-reserved')).not.toBe('plat-reserved');
@@ -162,21 +168,21 @@ describe('readFileValue', () => {
   });
 
   test.each<[SettingType, unknown, string]>([
-    ['bool', 'true', ': must be true or false without quotes, not a text'],
-    ['int32', '5', ': must be a whole number, not a text'],
+    ['bool', 'true', ': must be true or false without quotes, not a string'],
+    ['int32', '5', ': must be a whole number, not a string'],
     ['int32', 5.5, ': must be a whole number'],
     ['duration', 5, ': must be a duration such as 1m30s, not a number'],
-    ['string', 5, ': must be a text, not a number; write "5"'],
-    ['string', ['a'], ': must be a text, not a list'],
-    ['strings', 'a', ': must be a list, not a text'],
-    ['strings', ['a', 5], '[1]: must be a text, not a number'],
-    ['map', { cpu: 1 }, '[cpu]: must be a text, not a number; write "1"'],
+    ['string', 5, ': must be a string, not a number; write "5"'],
+    ['string', ['a'], ': must be a string, not a list'],
+    ['strings', 'a', ': must be a list, not a string'],
+    ['strings', ['a', 5], '[1]: must be a string, not a number'],
+    ['map', { cpu: 1 }, '[cpu]: must be a string, not a number; write "1"'],
     ['map', ['a'], ': must be a mapping such as {cpu: "1"}, not a list'],
     ['gates', { NodeSwap: 'true' }, '[NodeSwap]: must be true or false'],
-    ['headers', { a: 'x' }, '[a]: must be a list of texts'],
-    ['headers', { a: ['x', 5] }, '[a]: must be a list of texts'],
+    ['headers', { a: 'x' }, '[a]: must be a list of strings'],
+    ['headers', { a: ['x', 5] }, '[a]: must be a list of strings'],
     ['modules', [{ filePattern: 'a' }], '[0].verbosity: must be given'],
-    ['modules', ['a=1'], '[0]: must be a mapping, not a text'],
+    ['modules', ['a=1'], '[0]: must be a mapping, not a string'],
     [
       'taints',
       [{ key: 'a', effect: 'NoExecute', valu: 'b' }],
@@ -185,9 +191,9 @@ describe('readFileValue', () => {
     [
       'memory',
       [{ numaNode: 'x', limits: { memory: 1 } }],
-      '[0].numaNode: must be a whole number, not a text; [0].limits[memory]: must be a text',
+      '[0].numaNode: must be a whole number, not a string; [0].limits[memory]: must be a string',
     ],
-  ])('refuses %s %j', (type, raw, detail) => {
+  ])('rejects %s %j', (type, raw, detail) => {
     expect(fileValue(type, raw)).toContain(detail);
   });
 
@@ -196,7 +202,7 @@ describe('readFileValue', () => {
     expect(fileValue('duration', '5s', { isNanoseconds: true })).toBe(5000);
   });
 
-  test('refuses a gate under both its names', () => {
+  test('rejects a gate under both its names', () => {
     const upstream = upstreamGate('NodeAgentPodResources') ?? '';
     const both = { [upstream]: true, NodeAgentPodResources: true };
     expect(fileValue('gates', both)).toContain('NodeAgentPodResources in another spelling');
@@ -227,7 +233,7 @@ describe('readFileValue', () => {
 });
 
 describe('toFileForm', () => {
-  test('writes durations so that they are read back', () => {
+  test('round-trips durations', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1e12 }), (micros) => {
         const form = toFileForm(setting('duration'), micros / 1000);
@@ -243,7 +249,7 @@ describe('toFileForm', () => {
     });
   });
 
-  test("writes upstream's words where asked", () => {
+  test("writes upstream's names on request", () => {
     expect(toFileForm(setting('gates'), { NodeAgentPodResources: true }, true)).toEqual({
       [upstreamGate('NodeAgentPodResources') ?? '']: true,
     });
@@ -258,7 +264,7 @@ describe('checkValue', () => {
     [[0, 100], 101, 'must be from 0 to 100'],
     [[2, null], 1, 'must be at least 2'],
     [[null, 5], 6, 'must be at most 5'],
-  ] as const)('refuses what is outside of %j', (range, value, detail) => {
+  ] as const)('rejects what is outside of %j', (range, value, detail) => {
     const faults = checkValue(setting('int32', { range }), { shape: 'number', value });
     expect(faults.map((fault) => fault.detail)).toEqual([detail]);
   });
@@ -270,13 +276,13 @@ describe('checkValue', () => {
     expect(checkValue(period, { shape: 'number', value: 0.0005 })).toHaveLength(1);
   });
 
-  test('takes the default although it is none of the values', () => {
+  test('accepts the default although it is not one of the values', () => {
     const version = setting('string', { enum: ['VersionTLS12'], default: '' });
     expect(checkValue(version, { shape: 'text', value: '' })).toEqual([]);
     expect(checkValue(version, { shape: 'text', value: 'VersionTLS1' })).toHaveLength(1);
   });
 
-  test('names the place of a wrong list member', () => {
+  test('reports the index of an invalid list member', () => {
     const groups = setting('strings', { enum: ['pods', 'none'] });
     expect(checkValue(groups, { shape: 'texts', value: ['pods', 'pod'] })).toEqual([
       {

@@ -1,8 +1,10 @@
 /** Reads the value of a setting by its type, from flags or from the file. */
-import { parseThresholdTexts } from '../eviction-expressions.ts';
+
+import type { Int64 } from '#api/kit/int64.ts';
 import type { ConfigValue } from '../reader.ts';
 import type { Setting } from '../setting.ts';
 import { canonicalMember } from '../upstream.ts';
+import { parseThresholdTexts } from './eviction-expressions.ts';
 import * as lists from './lists.ts';
 import * as maps from './maps.ts';
 import { mapParsed, ok, type Parsed } from './parsed.ts';
@@ -10,11 +12,11 @@ import * as scalars from './scalars.ts';
 import { parseTaints, parseTaintTexts } from './taints.ts';
 
 const bool = (value: boolean): ConfigValue => ({ shape: 'bool', value });
-const number = (value: number): ConfigValue => ({ shape: 'number', value });
+const number = (value: Int64): ConfigValue => ({ shape: 'number', value });
 const text = (value: string): ConfigValue => ({ shape: 'text', value });
 const map = (value: Readonly<Record<string, string>>): ConfigValue => ({ shape: 'map', value });
 
-/** List members that are flag names in upstream's spelling become ours. */
+/** Converts list members that are flag names in upstream's spelling to ours. */
 function texts(setting: Setting): (values: readonly string[]) => ConfigValue {
   return (values) => ({
     shape: 'texts',
@@ -22,7 +24,7 @@ function texts(setting: Setting): (values: readonly string[]) => ConfigValue {
   });
 }
 
-/** Reads the texts that a flag was given, in their order; of a single value the last one counts. */
+/** Reads all texts of a flag in order; of a single value the last one wins. */
 export function readFlagTexts(setting: Setting, given: readonly string[]): Parsed {
   const last = given.at(-1) ?? '';
   switch (setting.type) {
@@ -70,7 +72,7 @@ export function readFlagTexts(setting: Setting, given: readonly string[]): Parse
   }
 }
 
-/** Reads a text of the file that has a form. */
+/** Reads a string of the file with a syntax of its own. */
 function formed(raw: unknown, parse: (value: string) => Parsed<string>): Parsed {
   const read = scalars.parseText(raw);
   return mapParsed(read.kind === 'ok' ? parse(read.value) : read, text);

@@ -1,16 +1,17 @@
 /** Reads single values, from the text of a flag or from the configuration file. */
 import { isIP } from 'node:net';
+import { type Int64, int64Of, isWhole, MAX_INT64, MAX_UINT64, MIN_INT64 } from '#api/kit/int64.ts';
 import { DurationError, parseDurationMs } from '#api/meta/duration.ts';
 import { canonicalizeQuantity, QuantityError } from '#api/meta/quantity.ts';
 import { describeType, invalid, ok, type Parsed, wrongType } from './parsed.ts';
 
 export type IntegerType = 'int32' | 'int64' | 'uint32' | 'uint64';
 
-const INTEGER_LIMITS: Readonly<Record<IntegerType, readonly [number, number]>> = {
+const INTEGER_LIMITS: Readonly<Record<IntegerType, readonly [Int64, Int64]>> = {
   int32: [-(2 ** 31), 2 ** 31 - 1],
-  int64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+  int64: [MIN_INT64, MAX_INT64],
   uint32: [0, 2 ** 32 - 1],
-  uint64: [0, Number.MAX_SAFE_INTEGER],
+  uint64: [0, MAX_UINT64],
 };
 
 const TRUE_TEXTS: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
@@ -30,24 +31,30 @@ export function parseBool(raw: unknown): Parsed<boolean> {
     : wrongType(raw, `must be true or false without quotes, not ${describeType(raw)}`);
 }
 
-function checkInteger(value: number, shown: unknown, type: IntegerType): Parsed<number> {
+function checkInteger(value: Int64, shown: unknown, type: IntegerType): Parsed<Int64> {
   const [low, high] = INTEGER_LIMITS[type];
-  if (!Number.isInteger(value)) return wrongType(shown, 'must be a whole number');
-  return value < low || value > high ? invalid(shown, `must be from ${low} to ${high}`) : ok(value);
+  // A greater number than those that are exact is perhaps not the one that was written: it had a form of its own if it
+  // were one of 64 bits.
+  const fits = value >= low && value <= high && (typeof value === 'bigint' || Number.isSafeInteger(value));
+  return fits ? ok(value) : invalid(shown, `must be from ${low} to ${high}`);
 }
 
 /** Reads a whole number in decimal digits. */
-export function parseIntegerText(text: string, type: IntegerType): Parsed<number> {
+export function parseIntegerText(text: string, type: 'int32' | 'uint32'): Parsed<number>;
+export function parseIntegerText(text: string, type: IntegerType): Parsed<Int64>;
+export function parseIntegerText(text: string, type: IntegerType): Parsed<Int64> {
   return /^[+-]?\d{1,20}$/.test(text)
-    ? checkInteger(Number(text), text, type)
+    ? checkInteger(int64Of(BigInt(text.replace('+', ''))), text, type)
     : wrongType(text, 'must be a whole number');
 }
 
 /** Reads a whole number of the file. */
-export function parseInteger(raw: unknown, type: IntegerType): Parsed<number> {
-  return typeof raw === 'number'
-    ? checkInteger(raw, raw, type)
-    : wrongType(raw, `must be a whole number, not ${describeType(raw)}`);
+export function parseInteger(raw: unknown, type: 'int32' | 'uint32'): Parsed<number>;
+export function parseInteger(raw: unknown, type: IntegerType): Parsed<Int64>;
+export function parseInteger(raw: unknown, type: IntegerType): Parsed<Int64> {
+  if (isWhole(raw)) return checkInteger(raw, raw, type);
+  const not = typeof raw === 'number' ? '' : `, not ${describeType(raw)}`;
+  return wrongType(raw, `must be a whole number${not}`);
 }
 
 /** Reads a number with a fraction. */
@@ -58,6 +65,7 @@ export function parseFloatText(text: string): Parsed<number> {
 
 /** Reads a number of the file. */
 export function parseFloatValue(raw: unknown): Parsed<number> {
+  if (typeof raw === 'bigint') return ok(Number(raw));
   return typeof raw === 'number' && Number.isFinite(raw)
     ? ok(raw)
     : wrongType(raw, `must be a number, not ${describeType(raw)}`);
@@ -82,6 +90,7 @@ export function parseDurationValue(raw: unknown): Parsed<number> {
 
 /** Reads a duration that older files write as a whole number of nanoseconds. */
 export function parseNanosecondsOrDuration(raw: unknown): Parsed<number> {
+  if (typeof raw === 'bigint') return ok(Number(raw) / 1e6);
   if (typeof raw !== 'number') return parseDurationValue(raw);
   return Number.isSafeInteger(raw) ? ok(raw / 1e6) : wrongType(raw, 'must be a whole number of nanoseconds');
 }
@@ -99,15 +108,17 @@ export function parseQuantityText(text: string): Parsed<string> {
 /** Reads a quantity of the file, which may be a plain number. */
 export function parseQuantityValue(raw: unknown): Parsed<string> {
   if (typeof raw === 'string') return parseQuantityText(raw);
-  if (typeof raw === 'number' && Number.isFinite(raw)) return parseQuantityText(String(raw));
+  if (typeof raw === 'bigint' || (typeof raw === 'number' && Number.isFinite(raw)))
+    return parseQuantityText(String(raw));
   return wrongType(raw, `must be a quantity such as 10Mi, not ${describeType(raw)}`);
 }
 
-/** Reads a text of the file. */
+/** Reads a string of the file. */
 export function parseText(raw: unknown): Parsed<string> {
   if (typeof raw === 'string') return ok(raw);
-  const hint = typeof raw === 'number' || typeof raw === 'boolean' ? `; write "${String(raw)}"` : '';
-  return wrongType(raw, `must be a text, not ${describeType(raw)}${hint}`);
+  const isPlain = typeof raw === 'number' || typeof raw === 'bigint' || typeof raw === 'boolean';
+  const hint = isPlain ? `; write "${String(raw)}"` : '';
+  return wrongType(raw, `must be a string, not ${describeType(raw)}${hint}`);
 }
 
 /** Reads an IP address of either family. */

@@ -1,5 +1,5 @@
 /** Reads the taints a node registers with. */
-import type { Taint } from '#api/schema/gen/core-v1.ts';
+import type { Taint } from '#api/gen/core-v1.ts';
 import { parseListTexts, parseObjects } from './lists.ts';
 import { invalid, mapParsed, ok, type Parsed } from './parsed.ts';
 import { parseText } from './scalars.ts';

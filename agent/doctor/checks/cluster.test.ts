@@ -27,13 +27,13 @@ const machineOf = (
 };
 
 describe('checkServer', () => {
-  test('has nothing to say of a standalone node', async () => {
+  test('returns nothing for a standalone node', async () => {
     const machine = machineOf({}, undefined, '');
     expect(await checkServer(machine)).toEqual([]);
     expect(await createCertificateCheck(() => NOW)(machine)).toEqual([]);
   });
 
-  test('asks the server by the client configuration', async () => {
+  test('queries the server with the client configuration', async () => {
     const machine = machineOf({ '/p': '' }, (file) => Promise.resolve({ state: 'ok', detail: file }));
     expect(await checkServer(machine)).toEqual([
       { area: 'cluster', subject: 'API server', state: 'ok', detail: '/root/p' },
@@ -54,7 +54,7 @@ describe('createCertificateCheck', () => {
     ['late', pemOf(-364, 1), 'limited', '(1 days)'],
     ['over', pemOf(-10, -1), 'broken', 'expired on 2026-01-09 00:00'],
     ['early', pemOf(1, 10), 'broken', 'not valid yet'],
-    ['no certificate', 'rubbish', 'broken', 'is no certificate'],
+    ['no certificate', 'rubbish', 'broken', 'is not a certificate'],
   ])('%s', async (_, pem, state, detail) => {
     const machine = machineOf({ '/pki/nodeagent-client-current.pem': pem });
     const [finding, ...more] = await createCertificateCheck(() => NOW)(machine);
@@ -63,10 +63,10 @@ describe('createCertificateCheck', () => {
     expect(more).toEqual([]);
   });
 
-  test('looks at what is there', async () => {
+  test('checks existing certificates', async () => {
     const found = await createCertificateCheck(() => NOW)(
       machineOf({ '/pki/cluster-ca.crt': pemOf(-1, 10) }),
     );
-    expect(found.map(({ subject }) => subject)).toEqual(['cluster authority']);
+    expect(found.map(({ subject }) => subject)).toEqual(['cluster CA']);
   });
 });

@@ -1,4 +1,4 @@
-/** Whether the API server of a joined node answers, and how long its certificates are good. */
+/** Checks of a joined node: API server reachable, certificates valid. */
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
@@ -12,24 +12,28 @@ export async function checkServer(machine: Machine): Promise<readonly Finding[]>
   if (platconfig === '') return [];
   const base = { area: 'cluster', subject: 'API server' } as const;
   if ((await machine.read(platconfig)) === undefined) {
-    const advice = 'the node has not got in yet: look at the log of the agent, or run nodeagent join';
+    const advice = 'the node has not joined yet: check the log of the agent, or run nodeagent join';
     return [{ ...base, state: 'broken', detail: `no client configuration at ${platconfig}`, advice }];
   }
   try {
     return [{ ...base, ...(await machine.askServer(machine.path(platconfig))) }];
   } catch (thrown) {
-    const advice = 'pods run on; changes of the API server do not come through';
+    const advice = 'pods keep running; changes on the API server do not reach the node';
     return [{ ...base, state: 'broken', detail: asError(thrown).message, advice }];
   }
 }
 
 const DAY_MS = 86_400_000;
 
-/** Certificates of a node, with what to do when one has expired. */
+/** Certificates of a node, with the advice for an expired one. */
 const CERTIFICATES = [
   ['client certificate', 'nodeagent-client-current.pem', JOIN_AGAIN],
-  ['serving certificate', 'nodeagent-server-current.pem', 'approve its request: control-plane-lite csr list'],
-  ['cluster authority', 'cluster-ca.crt', JOIN_AGAIN],
+  [
+    'serving certificate',
+    'nodeagent-server-current.pem',
+    'approve the certificate request: control-plane-lite csr list',
+  ],
+  ['cluster CA', 'cluster-ca.crt', JOIN_AGAIN],
 ] as const;
 
 function dates(pem: string): { readonly fromMs: number; readonly untilMs: number } | undefined {
@@ -41,7 +45,7 @@ function dates(pem: string): { readonly fromMs: number; readonly untilMs: number
   }
 }
 
-/** Less of its time is left than renewal ever leaves. */
+/** Reports whether less lifetime remains than renewal ever leaves. */
 const isLate = ({ fromMs, untilMs }: { fromMs: number; untilMs: number }, nowMs: number): boolean =>
   untilMs - nowMs < (untilMs - fromMs) / 20;
 
@@ -58,7 +62,7 @@ export const createCertificateCheck =
       const base = { area: 'cluster', subject } as const;
       const found = dates(pem);
       if (found === undefined) {
-        findings.push({ ...base, state: 'broken', detail: `${file} is no certificate`, advice });
+        findings.push({ ...base, state: 'broken', detail: `${file} is not a certificate`, advice });
         continue;
       }
       const until = new Date(found.untilMs).toISOString().slice(0, 16).replace('T', ' ');
@@ -75,7 +79,7 @@ export const createCertificateCheck =
           ...base,
           state,
           detail,
-          ...(state === 'ok' ? {} : { advice: 'it should have been renewed: look at the log of the agent' }),
+          ...(state === 'ok' ? {} : { advice: 'renewal is overdue: check the log of the agent' }),
         });
       }
     }

@@ -1,23 +1,24 @@
-/** What a node needs for devices of plugins, for huge pages, and for shutdowns that wait for pods. */
+/** Checks for device plugins, huge pages and graceful node shutdown. */
 import { join } from 'node:path';
 import type { Finding } from '../finding.ts';
 import type { Machine } from '../machine.ts';
 
-/** Bytes of a unix socket's path. @see https://man7.org/linux/man-pages/man7/unix.7.html */
+/** Maximum path length of a unix socket in bytes. @see https://man7.org/linux/man-pages/man7/unix.7.html */
 const LONGEST_SOCKET = 107;
 const FOLDER = 'device-plugins';
-/** As long as a name of a plugin's socket usually is. */
+/** Typical length of the socket name of a plugin. */
 const USUAL_NAME = 24;
 
 export async function checkDevicePlugins(machine: Machine): Promise<readonly Finding[]> {
   const base = { area: 'node', subject: 'device plugins' } as const;
   const folder = join(machine.settings.rootDir, FOLDER);
   if (folder.length + USUAL_NAME > LONGEST_SOCKET) {
-    const advice = 'use a shorter --root-dir: sockets of plugins can not have paths as long';
+    const advice = 'use a shorter --root-dir: the socket paths of plugins are too long';
     return [{ ...base, state: 'limited', detail: `${folder} is too long`, advice }];
   }
   const sockets = (await machine.list(folder)).filter((name) => name.endsWith('.sock'));
-  if (sockets.length === 0) return [{ ...base, state: 'ok', detail: `none yet; they register in ${folder}` }];
+  if (sockets.length === 0)
+    return [{ ...base, state: 'ok', detail: `none yet; device plugins register in ${folder}` }];
   return [{ ...base, state: 'ok', detail: `sockets in ${folder}: ${sockets.toSorted().join(', ')}` }];
 }
 
@@ -41,7 +42,7 @@ export async function checkHugePages(machine: Machine): Promise<readonly Finding
     unified === undefined ? await machine.list('/sys/fs/cgroup') : unified.trim().split(/\s+/);
   const limited = controllers.includes('hugetlb') || sizes.every(({ count }) => count === 0);
   if (limited) return [{ ...base, state: 'ok', detail }];
-  const advice = 'without the cgroup controller hugetlb, a pod may take the pages of others';
+  const advice = 'without the cgroup controller hugetlb, huge pages of pods are not limited';
   return [{ ...base, state: 'limited', detail, advice }];
 }
 
@@ -49,11 +50,12 @@ const BUS = '/run/dbus/system_bus_socket';
 
 export async function checkShutdown(machine: Machine): Promise<readonly Finding[]> {
   const base = { area: 'node', subject: 'shutdown' } as const;
-  const advice = 'shutdownGracePeriod does nothing here: pods end with the machine';
+  const advice =
+    'shutdownGracePeriod has no effect on this machine: pods are not stopped before it shuts down';
   if (!(await machine.exists(BUS)))
-    return [{ ...base, state: 'limited', detail: `no bus at ${BUS}`, advice }];
+    return [{ ...base, state: 'limited', detail: `no D-Bus socket at ${BUS}`, advice }];
   if (!(await machine.hasProgram('systemd-inhibit'))) {
     return [{ ...base, state: 'limited', detail: 'no program systemd-inhibit', advice }];
   }
-  return [{ ...base, state: 'ok', detail: 'can be held up for pods, by shutdownGracePeriod' }];
+  return [{ ...base, state: 'ok', detail: 'can be delayed for pods with shutdownGracePeriod' }];
 }

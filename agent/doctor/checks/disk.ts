@@ -1,11 +1,11 @@
-/** Room on the file systems that the agent writes to. */
+/** Checks for free space on the file systems that the agent writes to. */
 import type { Finding, FindingState } from '../finding.ts';
 import type { Machine, Space } from '../machine.ts';
 
-/** Shares below which pods are evicted by default. Source: document 3, `evictionHard`. */
+/** Default eviction thresholds. Source: `evictionHard`, document 3. */
 const LEAST_FREE = 0.1;
 const LEAST_INODES = 0.05;
-/** Without as much nothing can be started. */
+/** Below this amount nothing can be started. */
 const LEAST_BYTES = 16 * 1024 * 1024;
 
 const GIBIBYTE = 1024 ** 3;
@@ -34,7 +34,7 @@ export async function checkDisk(machine: Machine): Promise<readonly Finding[]> {
           subject: 'disk',
           state,
           detail: `${path}: ${inGiB(space.freeBytes)} of ${inGiB(space.totalBytes)} free${inodes}`,
-          ...(state === 'ok' ? {} : { advice: 'make room: pods are evicted where it gets scarce' }),
+          ...(state === 'ok' ? {} : { advice: 'free disk space: pods are evicted when it runs low' }),
         },
       ];
     }),

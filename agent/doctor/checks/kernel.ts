@@ -1,4 +1,4 @@
-/** What the kernel has and allows. */
+/** Checks of kernel features and settings. */
 import type { Finding } from '../finding.ts';
 import { createFileSystems } from '../kernel-file-systems.ts';
 import type { Machine } from '../machine.ts';
@@ -16,7 +16,7 @@ export async function checkCgroups(machine: Machine): Promise<readonly Finding[]
   const driver = `driver ${machine.settings.cgroupDriver}`;
   if (missing.length > 0) {
     const detail = `${version}, ${driver}, without ${missing.join(', ')}`;
-    return [{ ...base, state: 'limited', detail, advice: 'without a controller its limits do nothing' }];
+    return [{ ...base, state: 'limited', detail, advice: 'limits of a missing controller have no effect' }];
   }
   return [{ ...base, state: 'ok', detail: `${version}, ${driver}` }];
 }
@@ -26,20 +26,20 @@ export async function checkSwap(machine: Machine): Promise<readonly Finding[]> {
   const swaps = lines.map((line) => line.split(/\s+/)[0] ?? '').filter((name) => name !== '');
   const base = { area: 'node', subject: 'swap' } as const;
   if (swaps.length === 0) return [{ ...base, state: 'ok', detail: 'off' }];
-  const advice = 'with swap on, memory limits and evictions come later than they should';
-  return [{ ...base, state: 'limited', detail: `on: ${swaps.join(', ')}`, advice }];
+  const advice = 'with swap enabled, memory limits and evictions take effect late';
+  return [{ ...base, state: 'limited', detail: `enabled: ${swaps.join(', ')}`, advice }];
 }
 
-/** Without overlay, runtimes copy images instead of stacking them. */
+/** Without overlay, runtimes copy images instead of stacking their layers. */
 export async function checkOverlay(machine: Machine): Promise<readonly Finding[]> {
-  const answer = await (await createFileSystems(machine)).find('overlay');
+  const support = await (await createFileSystems(machine)).find('overlay');
   const base = { area: 'node', subject: 'overlay' } as const;
-  if (answer !== 'missing') return [{ ...base, state: 'ok', detail: answer }];
-  const advice = 'the runtime needs another snapshotter, which is slower';
-  return [{ ...base, state: 'limited', detail: 'the kernel does not know it', advice }];
+  if (support !== 'missing') return [{ ...base, state: 'ok', detail: support }];
+  const advice = 'the runtime needs another, slower snapshotter';
+  return [{ ...base, state: 'limited', detail: 'not supported by the kernel', advice }];
 }
 
-/** Each pod takes a few; other programs take more. Source: measured on nodes of 110 pods. */
+/** Each pod uses a few instances; other programs use more. Source: measured on nodes with 110 pods. */
 const FEWEST: Readonly<Record<string, number>> = { max_user_instances: 128, max_user_watches: 8192 };
 
 export async function checkInotify(machine: Machine): Promise<readonly Finding[]> {
@@ -57,7 +57,7 @@ export async function checkInotify(machine: Machine): Promise<readonly Finding[]
   return [{ ...base, state: 'limited', advice: `sysctl -w ${settings.join(' ')}` }];
 }
 
-/** The year in which this was written: a clock before it was never set. */
+/** Year of this code: a clock before it was never set. */
 const OLDEST_MS = Date.UTC(2026, 0, 1);
 
 export function createClockCheck(now: () => number): (machine: Machine) => Promise<readonly Finding[]> {
@@ -65,7 +65,7 @@ export function createClockCheck(now: () => number): (machine: Machine) => Promi
     const base = { area: 'node', subject: 'clock' } as const;
     const at = new Date(now()).toISOString();
     if (now() < OLDEST_MS) {
-      const advice = 'set it: certificates and tokens are refused with a wrong clock';
+      const advice = 'set the clock: certificates and tokens fail validation with a wrong clock';
       return [{ ...base, state: 'limited', detail: `${at} is in the past`, advice }];
     }
     const synchronized = await machine.exists('/run/systemd/timesync/synchronized');

@@ -1,4 +1,4 @@
-/** Which limits of pods this kernel or this set of privileges can't give. */
+/** Checks for pod limits that the kernel or the privileges cannot enforce. */
 import { parseHierarchies } from '../../cgroups/hierarchies.ts';
 import { readDifferences } from '../../node/kernel-defaults.ts';
 import type { Finding } from '../finding.ts';
@@ -6,7 +6,7 @@ import type { Machine } from '../machine.ts';
 
 const base = { area: 'node', subject: 'limits' } as const;
 
-/** Mounts of cgroups that can't be written, by mount point. */
+/** Read-only cgroup mounts, by mount point. */
 const readOnlyMounts = (mountinfo: string): readonly string[] =>
   mountinfo.split('\n').flatMap((line) => {
     const [mount = '', fs = ''] = line.split(' - ');
@@ -14,7 +14,7 @@ const readOnlyMounts = (mountinfo: string): readonly string[] =>
     return /^cgroup2? /.test(fs) && options.split(',').includes('ro') ? [mountPoint] : [];
   });
 
-/** What is missing, in words. */
+/** Returns descriptions of the missing limits. */
 async function lacks(machine: Machine, version: 1 | 2): Promise<readonly string[]> {
   const root = '/sys/fs/cgroup';
   if (version === 2) {
@@ -23,13 +23,13 @@ async function lacks(machine: Machine, version: 1 | 2): Promise<readonly string[
   }
   const [memory, all] = await Promise.all([machine.list(`${root}/memory`), machine.list(root)]);
   return [
-    'memory that is kept for who asked for it (MemoryQoS needs cgroup v2)',
+    'guaranteed memory (MemoryQoS requires cgroup v2)',
     ...(memory.includes('memory.memsw.limit_in_bytes') ? [] : ['swap (boot with swapaccount=1)']),
     ...(all.includes('hugetlb') ? [] : ['huge pages of pods (no controller hugetlb)']),
   ];
 }
 
-/** Each is told apart, as each has its own remedy. */
+/** Lists each limit separately, since each has its own remedy. */
 export async function checkLimits(machine: Machine): Promise<readonly Finding[]> {
   const mountinfo = (await machine.read('/proc/self/mountinfo')) ?? '';
   const hierarchies = parseHierarchies(mountinfo);
@@ -38,24 +38,24 @@ export async function checkLimits(machine: Machine): Promise<readonly Finding[]>
   const missing = await lacks(machine, hierarchies.version);
   const found: Finding[] = [];
   if (readOnly.length > 0) {
-    const advice = 'mount them read-write; until then pods have no limits but those of their containers';
+    const advice = 'mount them read-write; until then only container limits are enforced';
     found.push({ ...base, state: 'limited', detail: `read-only: ${readOnly.join(', ')}`, advice });
   }
   if (missing.length > 0) {
-    found.push({ ...base, state: 'ok', detail: `all but those of ${missing.join('; ')}` });
+    found.push({ ...base, state: 'ok', detail: `all except ${missing.join('; ')}` });
   }
   if (!(await machine.exists('/dev/kmsg'))) {
-    const advice = 'without it, kills for want of memory are told by the runtime alone';
-    found.push({ ...base, state: 'limited', detail: 'there is no /dev/kmsg', advice });
+    const advice = 'without it, OOM kills are reported by the runtime only';
+    found.push({ ...base, state: 'limited', detail: '/dev/kmsg does not exist', advice });
   }
   return found.length > 0 ? found : [{ ...base, state: 'ok', detail: 'all' }];
 }
 
-/** Parameters that an agent with an API server sets, or refuses to start with. */
+/** Parameters that an agent with an API server sets, or requires at start. */
 export async function checkKernelDefaults(machine: Machine): Promise<readonly Finding[]> {
   const differences = await readDifferences(machine.path('/proc/sys'));
   const subject = { area: 'node', subject: 'kernel parameters' } as const;
-  if (differences.length === 0) return [{ ...subject, state: 'ok', detail: 'as a node needs them' }];
+  if (differences.length === 0) return [{ ...subject, state: 'ok', detail: 'set as required for a node' }];
   const names = differences.map(({ name, actual }) => `${name.replaceAll('/', '.')}=${actual}`);
   const advice = `set by an agent with an API server, unless they are protected: ${differences
     .map(({ name, wanted }) => `sysctl -w ${name.replaceAll('/', '.')}=${wanted}`)

@@ -56,24 +56,19 @@ async function look(
 
 describe('checkProcessors', () => {
   test.each<[string, Files, Partial<DoctorSettings>, RegExp]>([
-    [
-      'what there is',
-      { ...CPUS, ...CPUSETS },
-      {},
-      /^ok: 2 processors, 1 socket, 2 threads a core, policy none/,
-    ],
+    ['what there is', { ...CPUS, ...CPUSETS }, {}, /^ok: 2 CPUs, 1 socket, 2 threads per core, policy none/],
     [
       'no controller',
       CPUS,
       {},
-      /^limited: .* the CPU manager can't work \(without the cgroup controller cpuset/,
+      /^limited: .* the CPU manager cannot work \(without the cgroup controller cpuset/,
     ],
-    ['no controller that is needed', CPUS, { cpuManagerPolicy: 'static' }, /^broken: .* can't work/],
+    ['no controller that is needed', CPUS, { cpuManagerPolicy: 'static' }, /^broken: .* cannot work/],
     [
       'no reservation',
       { ...CPUS, ...CPUSETS },
       { cpuManagerPolicy: 'static' },
-      /^broken: .* none is reserved \(set --reserved-cpus/,
+      /^broken: .* no CPU is reserved \(set --reserved-cpus/,
     ],
     [
       'everything in place',
@@ -85,7 +80,7 @@ describe('checkProcessors', () => {
       'a single processor',
       { '/sys/devices/system/cpu/online': '0', ...CPUSETS },
       { cpuManagerPolicy: 'static', reservesCpus: true },
-      /^limited: 1 processor, .* no container gets one/,
+      /^limited: 1 CPU, .* no container can get an exclusive CPU/,
     ],
     [
       'a file of another policy',
@@ -93,7 +88,7 @@ describe('checkProcessors', () => {
       { cpuManagerPolicy: 'static', reservesCpus: true },
       /^broken: \/r\/cpu_manager_state is of policy none, not static \(drain the node and remove/,
     ],
-  ])('tells of %s', async (_, files, settings, expected) => {
+  ])('reports %s', async (_, files, settings, expected) => {
     expect(await look(checkProcessors, files, settings)).toMatch(expected);
   });
 });
@@ -107,16 +102,16 @@ describe('checkMemoryNodes', () => {
       'no controller',
       nodes(1),
       { memoryManagerPolicy: 'Static' },
-      /^broken: .* the memory manager can't work/,
+      /^broken: .* the memory manager cannot work/,
     ],
-    ['too many', nodes(8), { topologyManagerPolicy: 'restricted' }, /^broken: 9, .* works beyond 8/],
+    ['too many', nodes(8), { topologyManagerPolicy: 'restricted' }, /^broken: 9, .*more than 8 NUMA nodes/],
     [
       'a broken file',
       { '/r/memory_manager_state': '{' },
       {},
       /^broken: \/r\/memory_manager_state is corrupt/,
     ],
-  ])('tells of %s', async (_, files, settings, expected) => {
+  ])('reports %s', async (_, files, settings, expected) => {
     expect(await look(checkMemoryNodes, files, settings)).toMatch(expected);
   });
 });

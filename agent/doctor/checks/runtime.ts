@@ -1,8 +1,9 @@
-/** The container runtime, and the networks that it makes. */
+/** Checks of the container runtime and its pod networks. */
+import { join } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
 import { detectEndpoint } from '../../runtime/detect-endpoint.ts';
 import type { Finding } from '../finding.ts';
-import type { Machine, RuntimeAnswer } from '../machine.ts';
+import type { Machine, RuntimeInfo } from '../machine.ts';
 
 export async function checkRuntime(machine: Machine): Promise<readonly Finding[]> {
   const { runtimeEndpoint } = machine.settings;
@@ -10,27 +11,46 @@ export async function checkRuntime(machine: Machine): Promise<readonly Finding[]
   try {
     const endpoint = await detectEndpoint(runtimeEndpoint, (path) => machine.exists(path));
     const socket = endpoint.replace(/^unix:\/\//, '');
-    if (!(await machine.exists(socket))) throw new Error('there is no such socket: is the runtime running?');
-    const answer = await machine.askRuntime(endpoint);
-    const detail = `${endpoint}: ${answer.name} ${answer.version}`;
-    return [{ ...base, state: 'ok', detail }, ...conditionsOf(answer)];
+    if (!(await machine.exists(socket)))
+      throw new Error('the socket does not exist: is the runtime running?');
+    const info = await machine.askRuntime(endpoint);
+    const detail = `${endpoint}: ${info.name} ${info.version}`;
+    const left = homelessOf(
+      info,
+      endpoint,
+      (await machine.read(join(machine.settings.rootDir, 'instance'))) ?? '',
+    );
+    return [{ ...base, state: 'ok', detail }, ...conditionsOf(info), ...left];
   } catch (thrown) {
     const where = runtimeEndpoint === '' ? '' : `${runtimeEndpoint}: `;
     return [{ ...base, state: 'broken', detail: `${where}${asError(thrown).message}` }];
   }
 }
 
-/** Pods in the host's network live without one of their own. */
-const conditionsOf = ({ conditions }: RuntimeAnswer): readonly Finding[] =>
+/** Pods in the host network need no CNI plugins. */
+const conditionsOf = ({ conditions }: RuntimeInfo): readonly Finding[] =>
   conditions.map(({ type, status, message }) => ({
     area: 'runtime',
     subject: type,
     state: status ? 'ok' : type === 'NetworkReady' ? 'limited' : 'broken',
     detail: status ? 'yes' : message === '' ? 'no' : `no: ${message}`,
     ...(type === 'NetworkReady' && !status
-      ? { advice: 'put a CNI configuration into the folder that the runtime reads, usually /etc/cni/net.d' }
+      ? { advice: 'add a CNI configuration to the directory that the runtime reads, usually /etc/cni/net.d' }
       : {}),
   }));
+
+/** They are never removed by the agent: they may be those of another one that runs. While they are there, their pods can't
+ *  be made anew. */
+const homelessOf = ({ homeless = [] }: RuntimeInfo, endpoint: string, instance: string): readonly Finding[] =>
+  homeless
+    .filter((sandbox) => sandbox.instance !== instance.trim())
+    .map(({ id, pod }) => ({
+      area: 'runtime',
+      subject: 'sandboxes',
+      state: 'limited',
+      detail: `sandbox ${id} of pod ${pod} was made by an earlier release, for another root directory`,
+      advice: `unless another agent still runs it: crictl --runtime-endpoint ${endpoint} stopp ${id} && crictl --runtime-endpoint ${endpoint} rmp ${id}`,
+    }));
 
 const CNI_FOLDERS: readonly string[] = ['/opt/cni/bin', '/usr/lib/cni'];
 const CNI_CONFIG = '/etc/cni/net.d';

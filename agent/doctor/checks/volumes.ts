@@ -1,9 +1,9 @@
-/** Which volume sources the node can serve. */
+/** Checks for the requirements of each volume source. */
 import { join } from 'node:path';
+import type { SourcePlugin } from '#volumes/contract/source.ts';
 import { listFlexDrivers } from '#volumes/flex/drivers.ts';
-import { whatBrings } from '#volumes/programs/packages.ts';
+import { packageOf } from '#volumes/programs/packages.ts';
 import { allSources } from '#volumes/sources/docs.ts';
-import type { SourcePlugin } from '#volumes/sources/source.ts';
 import type { Finding } from '../finding.ts';
 import { createFileSystems, type FileSystems } from '../kernel-file-systems.ts';
 import type { Machine } from '../machine.ts';
@@ -15,15 +15,15 @@ async function checkSource(
 ): Promise<Finding> {
   const { programs = [], fileSystems: needed = [] } = about;
   const present = await Promise.all(programs.map((program) => machine.hasProgram(program)));
-  const answers = await Promise.all(needed.map((each) => fileSystems.find(each)));
+  const support = await Promise.all(needed.map((each) => fileSystems.find(each)));
   const absent = programs.filter((_, index) => present[index] !== true);
-  const unknown = needed.filter((_, index) => answers[index] === 'missing');
+  const unknown = needed.filter((_, index) => support[index] === 'missing');
   const base = { area: 'volumes', subject: name } as const;
   if (absent.length === 0 && unknown.length === 0) {
-    const found = [...programs, ...needed.map((each, index) => `${each} (${answers[index]})`)];
-    return { ...base, state: 'ok', detail: found.length === 0 ? 'can be served' : `has ${found.join(', ')}` };
+    const found = [...programs, ...needed.map((each, index) => `${each} (${support[index]})`)];
+    return { ...base, state: 'ok', detail: found.length === 0 ? 'supported' : `has ${found.join(', ')}` };
   }
-  const packages = [...new Set(absent.map(whatBrings))];
+  const packages = [...new Set(absent.map(packageOf))];
   const lacks = [
     ...absent.map((program) => `the program ${program}`),
     ...unknown.map((each) => `the file system ${each} in the kernel`),
@@ -31,7 +31,7 @@ async function checkSource(
   return {
     ...base,
     state: 'limited',
-    detail: `lacks ${lacks.join(', ')}`,
+    detail: `requires ${lacks.join(', ')}`,
     ...(packages.length === 0 ? {} : { advice: `install ${packages.join(' and ')}` }),
   };
 }
@@ -41,7 +41,7 @@ export async function checkVolumes(machine: Machine): Promise<readonly Finding[]
   return Promise.all(allSources().map((plugin) => checkSource(machine, fileSystems, plugin)));
 }
 
-/** A driver that somebody installed is there to be used. */
+/** An installed driver is meant to be used. */
 export async function checkFlexDrivers(machine: Machine): Promise<readonly Finding[]> {
   const { volumePluginDir } = machine.settings;
   const drivers = await listFlexDrivers(machine.path(volumePluginDir));
@@ -49,12 +49,12 @@ export async function checkFlexDrivers(machine: Machine): Promise<readonly Findi
     area: 'volumes',
     subject: 'flex driver',
     state: runnable ? 'ok' : 'broken',
-    detail: runnable ? name : `${name} has no program in its folder that can be run`,
-    ...(runnable ? {} : { advice: `look into ${volumePluginDir}` }),
+    detail: runnable ? name : `${name} has no executable in its directory`,
+    ...(runnable ? {} : { advice: `check ${volumePluginDir}` }),
   }));
 }
 
-/** Sockets with which drivers register. */
+/** Lists the registration sockets of CSI drivers. */
 export async function checkCsiDrivers(machine: Machine): Promise<readonly Finding[]> {
   const folder = join(machine.settings.rootDir, 'plugins_registry');
   const sockets = (await machine.list(folder)).filter((name) => name.endsWith('.sock')).toSorted();

@@ -1,29 +1,30 @@
-/** What the operations are made from. */
+/** Dependencies of the pod operations. */
+
+import type { LifecycleHandler, Pod } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Limiter } from '#api/kit/limiter.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Waits } from '#api/kit/waits.ts';
-import type { LifecycleHandler, Pod } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { RuntimeService } from '#cri/gen/cri-v1.ts';
-import type { VolumeManager } from '#volumes/types.ts';
+import type { VolumeManager } from '#volumes/contract/volume-manager.ts';
 import type { PodCgroups } from '../../cgroups/pod-cgroups.ts';
 import type { EventType } from '../../events/recorder.ts';
 import type { ImageManager } from '../../images/image-manager.ts';
 import type { LogLinks } from '../../logs/links.ts';
 import type { Observer } from '../../observe/observer.ts';
 import type { RuntimeView } from '../../observe/runtime-view.ts';
+import type { Owner } from '../../pod-identity/labels.ts';
 import type { ResourceManagers } from '../../resources/contract.ts';
 import type { ContainerSettings } from '../../runtime/config/container.ts';
 import type { DnsSettings } from '../../runtime/config/dns.ts';
-import type { Owner } from '../../runtime/config/labels.ts';
 import type { ResourceSettings } from '../../runtime/config/resources.ts';
 import type { LostSandboxes } from '../../runtime/lost-sandboxes.ts';
-import type { ContainerSpec } from '../plan.ts';
+import type { ContainerSpec } from '../decide/decision-types.ts';
 import type { PodFiles } from '../pod-files.ts';
 
-/** Facts of the node and the configuration that pods depend on. */
+/** Node facts and configuration that pods depend on. */
 export interface NodeSettings {
   readonly owner: Owner;
   readonly vocabulary: Vocabulary;
@@ -34,11 +35,11 @@ export interface NodeSettings {
   readonly hostIPs: () => readonly string[];
   /** Allocatable amounts by resource name in base units. */
   readonly allocatable: () => Readonly<Record<string, number>>;
-  /** Processor cores that the machine has. */
+  /** CPU cores of the machine. */
   readonly cores: number;
 }
 
-/** Notes an event about a pod, or about one of its containers. */
+/** Records an event about a pod, or about one of its containers. */
 export type PodEvent = (
   pod: Pod,
   type: EventType,
@@ -47,7 +48,7 @@ export type PodEvent = (
   container?: Pick<ContainerSpec, 'name'>,
 ) => void;
 
-/** Runs a lifecycle handler. @throws LifecycleError with the message for the event */
+/** Runs a lifecycle handler. @throws LifecycleError with the message of the event */
 export type RunHandler = (
   handler: LifecycleHandler,
   target: { readonly pod: Pod; readonly container: ContainerSpec; readonly containerId: string },
@@ -55,20 +56,20 @@ export type RunHandler = (
 ) => Promise<void>;
 
 export interface OperationDeps {
-  /** Shows volumes that are long in coming and going. */
+  /** Reports mounts and unmounts that take long. */
   readonly waits?: Pick<Waits, 'during'>;
-  /** Sandboxes that may stand in the way of a pod's. */
+  /** Sandboxes of lost agent instances, which may block the sandbox name of a pod. */
   readonly lost?: Pick<LostSandboxes, 'removeOf'>;
   readonly runtime: RuntimeService;
   readonly images: ImageManager;
   readonly volumes: VolumeManager;
-  /** Processors, memory nodes and devices of containers. */
+  /** Assigns CPUs, NUMA memory and devices to containers. */
   readonly resources: Pick<ResourceManagers, 'grant' | 'started'>;
-  /** Whose objects a pod uses depends on where it came from. */
+  /** Object source of a pod, by its origin. */
   readonly objectsOf: (pod: Pod) => ObjectReader;
-  /** The runtime's handler for a pod of a RuntimeClass. */
+  /** Runtime handler of a pod with a RuntimeClass. */
   readonly runtimeHandler: (pod: Pod) => Promise<string>;
-  /** Variables that tell a pod of services. Rejects as long as they are not known. */
+  /** Service environment variables of a pod. Rejects until Services are known. */
   readonly serviceEnv: (pod: Pod) => Promise<Readonly<Record<string, string>>>;
   readonly view: RuntimeView;
   readonly observer: Pick<Observer, 'relist' | 'refreshContainer'>;
@@ -77,7 +78,7 @@ export interface OperationDeps {
   readonly runHandler: RunHandler;
   readonly cgroups: Pick<PodCgroups, 'ensure' | 'remove'>;
   readonly event: PodEvent;
-  /** Keeps the runtime at the number of starts at once at which it is fastest. */
+  /** Limits concurrent starts to the number at which the runtime is fastest. */
   readonly starts: Limiter;
   readonly settings: NodeSettings;
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { createFakeClock } from '#api/kit/clock.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ObservedContainer } from '../../observe/types.ts';
 import { createContainerKiller, type KillDeps } from './kill-container.ts';
 
@@ -54,14 +54,14 @@ function setup(runHandler: KillDeps['runHandler']) {
   return { clock, timeouts, reasons, kill };
 }
 
-/** A handler that goes on until it is told to end. */
+/** A handler that runs until it is aborted. */
 const endless: KillDeps['runHandler'] = (_handler, _target, signal) =>
   new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(new Error('ended')), { once: true });
   });
 
 describe('kill', () => {
-  test('ends a hook with the grace period and leaves the container its last seconds', async () => {
+  test('aborts a hook at the end of the grace period and leaves the container its minimum grace', async () => {
     const { clock, timeouts, reasons, kill } = setup(endless);
     const done = kill(30);
     await clock.advance(29_999);
@@ -72,7 +72,7 @@ describe('kill', () => {
     expect(reasons).toEqual(['Killing', 'FailedPreStopHook']);
   });
 
-  test.each([2_147_484, 4_294_968, Number.MAX_SAFE_INTEGER])('gives a hook %d s', async (seconds) => {
+  test.each([2_147_484, 4_294_968, Number.MAX_SAFE_INTEGER])('limits a hook to %d s', async (seconds) => {
     const { clock, timeouts, kill } = setup(endless);
     const stop = new AbortController();
     const done = kill(seconds, stop.signal);
@@ -82,7 +82,7 @@ describe('kill', () => {
     await expect(done).rejects.toThrow('hurry');
   });
 
-  test('leaves no timer behind a hook that ended', async () => {
+  test('leaves no timer after a hook has completed', async () => {
     const { clock, timeouts, reasons, kill } = setup(() => Promise.resolve());
     await kill(Number.MAX_SAFE_INTEGER);
     await clock.advance(2 ** 40);

@@ -1,13 +1,15 @@
-/** Ending one container: preStop hook inside the grace period, then the stop signal, then the kill. */
+/** Termination of one container: preStop hook within the grace period, then the stop signal, then SIGKILL. */
+
+import type { LifecycleHandler, Pod } from '#api/gen/core-v1.ts';
 import { asError } from '#api/kit/clock.ts';
-import type { LifecycleHandler, Pod } from '#api/schema/gen/core-v1.ts';
-import { appContainers, initContainers } from '../containers.ts';
-import type { ContainerSpec, KillReason } from '../plan.ts';
+import { secondsInMs } from '#api/kit/int64.ts';
+import { stopTimeout } from '../../runtime/stop-timeout.ts';
+import { appContainers, initContainers } from '../decide/containers.ts';
+import type { ContainerSpec, KillReason } from '../decide/decision-types.ts';
 import type { OperationDeps } from './deps.ts';
-import { stopTimeout } from './grace.ts';
 import type { ActionOf } from './types.ts';
 
-/** What is left for the container after its hook used the whole grace period, in seconds. */
+/** Grace period of the container after its hook used the whole period, in seconds. */
 const LEAST_AFTER_HOOK_SECONDS = 2;
 
 export interface KillDeps extends Pick<OperationDeps, 'clock' | 'event' | 'runHandler'> {
@@ -16,15 +18,15 @@ export interface KillDeps extends Pick<OperationDeps, 'clock' | 'event' | 'runHa
 }
 
 export interface ContainerKiller {
-  /** Ends the container. When `signal` fires, gives up so that it can be called again with a shorter grace;
-   *  a hook is run once only. */
+  /** Terminates the container. Aborts when `signal` fires, so that it can be called again with a shorter
+   *  grace period; a hook runs only once. */
   kill(pod: Pod, action: ActionOf<'killContainer'>, signal: AbortSignal): Promise<void>;
 }
 
 export function createContainerKiller(deps: KillDeps): ContainerKiller {
   const { runtime, observer, clock } = deps;
-  /** Containers whose preStop hook was begun. */
-  const hooked = new Set<string>();
+  /** Containers whose preStop hook has been started. */
+  const hooksStarted = new Set<string>();
 
   async function runPreStop(
     pod: Pod,
@@ -33,12 +35,12 @@ export function createContainerKiller(deps: KillDeps): ContainerKiller {
     signal: AbortSignal,
   ): Promise<void> {
     const { container, gracePeriodSeconds } = action;
-    hooked.add(container.id);
+    hooksStarted.add(container.id);
     const spec = specOf(pod, container.name);
     const limit = new AbortController();
     const timer = clock.setTimer(
       () => limit.abort(new Error('grace period is over')),
-      gracePeriodSeconds * 1000,
+      secondsInMs(gracePeriodSeconds),
     );
     const target = { pod, container: spec, containerId: container.id };
     try {
@@ -59,7 +61,7 @@ export function createContainerKiller(deps: KillDeps): ContainerKiller {
       const { container, gracePeriodSeconds } = action;
       const startedMs = clock.monotonic();
       const spec = specOf(pod, container.name);
-      if (!hooked.has(container.id)) {
+      if (!hooksStarted.has(container.id)) {
         deps.event(
           pod,
           'Normal',
@@ -69,15 +71,15 @@ export function createContainerKiller(deps: KillDeps): ContainerKiller {
         );
       }
       const handler = spec.lifecycle?.preStop;
-      let leftSeconds = gracePeriodSeconds;
-      if (handler !== undefined && gracePeriodSeconds > 0 && !hooked.has(container.id)) {
+      let leftSeconds = Number(gracePeriodSeconds);
+      if (handler !== undefined && gracePeriodSeconds > 0 && !hooksStarted.has(container.id)) {
         await runPreStop(pod, action, handler, signal);
         const usedSeconds = Math.floor((clock.monotonic() - startedMs) / 1000);
-        leftSeconds = Math.max(LEAST_AFTER_HOOK_SECONDS, gracePeriodSeconds - usedSeconds);
+        leftSeconds = Math.max(LEAST_AFTER_HOOK_SECONDS, leftSeconds - usedSeconds);
       }
       const request = { containerId: container.id, timeout: stopTimeout(leftSeconds) };
       await runtime.stopContainer(request, { signal });
-      hooked.delete(container.id);
+      hooksStarted.delete(container.id);
       await observer.refreshContainer(container.id);
     },
   };
@@ -101,7 +103,7 @@ function killMessage(name: string, reason: KillReason, message: string): string 
   }
 }
 
-/** The container's spec; one that the pod no longer has is known by its name alone. */
+/** Returns the spec of the container; one that the pod no longer has is reduced to its name. */
 function specOf(pod: Pod, name: string): ContainerSpec {
   const all = [...appContainers(pod), ...initContainers(pod), ...(pod.spec?.ephemeralContainers ?? [])];
   return all.find((spec) => spec.name === name) ?? { name };

@@ -1,7 +1,7 @@
-/** The operations of all pods, wired to the runtime and the volumes. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
-import type { MountedVolume } from '#volumes/types.ts';
-import { podFullName, podIdentity } from '../identity.ts';
+/** Operations of all pods, wired to the runtime and the volumes. */
+import type { Pod } from '#api/gen/core-v1.ts';
+import type { MountedVolume } from '#volumes/contract/volume-manager.ts';
+import { podFullName, podIdentity } from '../../pod-identity/identity.ts';
 import type { OperationDeps } from './deps.ts';
 import { createContainerKiller } from './kill-container.ts';
 import { discardContainer, removePod } from './remove-pod.ts';
@@ -13,7 +13,7 @@ export function createPodOperations(deps: OperationDeps): PodOperations {
   const waited = <T>(what: string, work: Promise<T>): Promise<T> => deps.waits?.during(what, work) ?? work;
   const fullName = (pod: Pod): string => podFullName(podIdentity(pod));
   const killer = createContainerKiller(deps);
-  /** What the volume manager gave, by pod UID, until the pod's volumes are unmounted. */
+  /** Mounted volumes by pod UID, until the volumes of the pod are unmounted. */
   const mounted = new Map<string, ReadonlyMap<string, MountedVolume>>();
   return {
     async mountVolumes(pod, signal) {

@@ -1,13 +1,13 @@
-/** Removing what is left of a pod that has ended: containers, sandboxes, logs, folders. */
+/** Removal of everything left of a terminated pod: containers, sandboxes, logs, directories. */
 import { rm } from 'node:fs/promises';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { podLogDir } from '../../logs/paths.ts';
 import type { ObservedContainer } from '../../observe/types.ts';
-import { podIdentity } from '../identity.ts';
+import { podIdentity } from '../../pod-identity/identity.ts';
 import type { OperationDeps } from './deps.ts';
 
-/** Removes a container that was made and, it seems, never started, unless it runs by now: the call of an agent
- *  that died may have been carried out late. */
+/** Removes a container that was created and apparently never started, unless it runs by now: the runtime may
+ *  execute a call of a dead agent late. */
 export async function discardContainer(
   deps: OperationDeps,
   pod: Pod,
@@ -18,21 +18,21 @@ export async function discardContainer(
   if (now === undefined || now.state === 'created') await removeContainer(deps, pod, container);
 }
 
-/** Removes one container with its log link and subPath mounts. Gone already is fine. */
+/** Removes one container with its log link and subPath mounts. Idempotent. */
 export async function removeContainer(
   { runtime, view, links, volumes }: OperationDeps,
   pod: Pod,
   container: ObservedContainer,
 ): Promise<void> {
   const { namespace, name } = podIdentity(pod);
-  // The container goes last: as long as it is there, an agent that starts anew finds the rest by it.
+  // The container goes last: while it exists, a restarted agent finds the rest by it.
   await links.unlink({ namespace, podName: name, containerName: container.name, containerID: container.id });
   await volumes.cleanSubPaths(container.podUID, container.name);
   await runtime.removeContainer({ containerId: container.id });
   view.forgetContainer(container.id);
 }
 
-/** Removes everything of the pod. Its containers have ended and its volumes are unmounted. */
+/** Removes everything of the pod. Requires that its containers have exited and its volumes are unmounted. */
 export async function removePod(deps: OperationDeps, pod: Pod): Promise<void> {
   const { runtime, view, files, settings, images, cgroups } = deps;
   const { uid, namespace, name } = podIdentity(pod);

@@ -1,24 +1,24 @@
-/** Making and stopping a pod's sandbox. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+/** Creation and stop of the sandbox of a pod. */
+import type { Pod } from '#api/gen/core-v1.ts';
 import type { PodSandboxConfig } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
-import { makeSandboxConfig } from '../../runtime/config/sandbox.ts';
-import { isAlive } from '../containers.ts';
-import { podIdentity } from '../identity.ts';
+import { podIdentity } from '../../pod-identity/identity.ts';
+import { createSandboxConfig } from '../../runtime/config/sandbox.ts';
+import { isAlive } from '../decide/containers.ts';
 import type { OperationDeps } from './deps.ts';
 
-/** Configuration and network set-up together; the runtime's own limits are shorter. */
+/** Covers configuration and network setup; the limits of the runtime are shorter. */
 const RUN_SANDBOX_TIMEOUT_MS = 240_000;
 
-/** A pod that cannot have a sandbox as it is described. */
-export class SandboxConfigError extends Error {
+/** The sandbox of a pod cannot be configured as specified. */
+class SandboxConfigError extends Error {
   constructor(message: string) {
     super(message);
     this.name = 'SandboxConfigError';
   }
 }
 
-/** The sandbox configuration of one attempt. @throws SandboxConfigError, CgroupDriverError */
+/** Returns the sandbox configuration of one attempt. @throws SandboxConfigError, CgroupDriverError */
 export async function sandboxConfig(
   { settings, event, cgroups }: OperationDeps,
   pod: Pod,
@@ -27,7 +27,7 @@ export async function sandboxConfig(
 ): Promise<MessageInput<PodSandboxConfig>> {
   const { owner, podLogsDir, resources } = settings;
   const [cgroupParent, dns] = await Promise.all([cgroups.ensure(pod), settings.dns()]);
-  const result = makeSandboxConfig({
+  const result = createSandboxConfig({
     pod,
     attempt,
     owner,
@@ -43,7 +43,8 @@ export async function sandboxConfig(
   return result.config;
 }
 
-/** Makes the sandbox and notes it with its addresses. What the runtime has begun it ends, whatever `signal` says. */
+/** Creates the sandbox and stores it with its addresses. A call in flight runs to completion even when
+ *  `signal` fires. */
 export async function createSandbox(
   deps: OperationDeps,
   pod: Pod,
@@ -60,7 +61,7 @@ export async function createSandbox(
   const run = () =>
     runOnce()
       .catch(async (thrown: unknown) => {
-        // Its name may be taken by what an agent left whose root directory is lost.
+        // The name may be reserved by a sandbox of an agent whose root directory is lost.
         if (!(await removeLost(deps, uid))) throw thrown;
         return await runOnce();
       })
@@ -82,14 +83,17 @@ async function removeLost({ lost, log }: OperationDeps, podUID: string): Promise
   try {
     return (await lost?.removeOf(podUID)) === true;
   } catch (err) {
-    log.debug({ err, podUID }, 'Sandboxes of lost agent instances were not removed');
+    log.debug({ err, podUID }, 'Failed to remove sandboxes of lost agent instances');
     return false;
   }
 }
 
-/** A call that failed may have had its effect all the same, or found that of an earlier agent's call in its way. */
+/** Relists before rethrowing: a failed call may have taken effect, or have collided with that of an earlier
+ *  agent. */
 export async function relistAndThrow({ observer, log }: OperationDeps, thrown: unknown): Promise<never> {
-  await observer.relist().catch((err: unknown) => log.debug({ err }, 'Runtime could not be read either'));
+  await observer
+    .relist()
+    .catch((err: unknown) => log.debug({ err }, 'Failed to relist runtime after a failed call'));
   throw thrown;
 }
 
@@ -100,7 +104,7 @@ async function sandboxIPs({ runtime }: OperationDeps, podSandboxId: string): Pro
   return [first, ...others.map(({ ip }) => ip)].filter((ip) => ip !== '');
 }
 
-/** Stops the sandbox: ends what still runs in it and frees its network. Done already is fine. */
+/** Stops the sandbox, which terminates its containers and releases its network. Idempotent. */
 export async function stopSandbox(
   { runtime, view, observer }: OperationDeps,
   sandboxId: string,

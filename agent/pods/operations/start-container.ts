@@ -1,26 +1,27 @@
-/** Starting one container: image, environment, mounts, create, start, postStart hook. */
+/** Start of one container: image, environment, mounts, create, start, postStart hook. */
+
+import type { ConfigMap, Pod, Secret } from '#api/gen/core-v1.ts';
 import { asError } from '#api/kit/clock.ts';
-import type { ConfigMap, Pod, Secret } from '#api/schema/gen/core-v1.ts';
 import { isNotFound } from '#cri/errors.ts';
 import type { ContainerConfig } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
-import type { MountedVolume } from '#volumes/types.ts';
-import { VolumeError } from '#volumes/types.ts';
+import type { MountedVolume } from '#volumes/contract/volume-manager.ts';
+import { VolumeError } from '#volumes/errors/volume-error.ts';
 import { formatNormalized, parseImageReference } from '../../images/reference.ts';
 import type { EnsureImageResult } from '../../images/types.ts';
 import { nextAttempt } from '../../logs/next-attempt.ts';
 import { containerLogPath } from '../../logs/paths.ts';
+import { podIdentity } from '../../pod-identity/identity.ts';
 import type { ContainerGrant } from '../../resources/contract.ts';
-import { type ContainerInput, makeContainerConfig } from '../../runtime/config/container.ts';
+import { type ContainerInput, createContainerConfig } from '../../runtime/config/container.ts';
 import { resolveEnv } from '../../runtime/config/env.ts';
 import { containerHash } from '../../runtime/config/hash.ts';
 import { decideSubPaths, mountsHostsFile } from '../../runtime/config/mounts.ts';
 import { envReferences } from '../../runtime/config/references.ts';
 import type { ImageUser } from '../../runtime/config/security.ts';
-import { podIdentity } from '../identity.ts';
-import type { ContainerSpec } from '../plan.ts';
+import { stopTimeout } from '../../runtime/stop-timeout.ts';
+import type { ContainerSpec } from '../decide/decision-types.ts';
 import type { OperationDeps } from './deps.ts';
-import { stopTimeout } from './grace.ts';
 import { relistAndThrow, sandboxConfig } from './sandbox.ts';
 import type { ActionOf, StartOutcome } from './types.ts';
 
@@ -28,7 +29,7 @@ type StartAction = ActionOf<'startContainer'>;
 type Failure = Extract<StartOutcome, { kind: 'failed' }>;
 type Present = Extract<EnsureImageResult, { kind: 'present' }>;
 
-/** A start that cannot go on, with the reason for the container's status. */
+/** A start that cannot proceed, with the reason for the container status. */
 class StartError extends Error {
   readonly failure: Failure;
 
@@ -39,8 +40,8 @@ class StartError extends Error {
   }
 }
 
-/** Starts the container that the action names. Volumes are those that `mountPod` gave.
- *  Never throws for what is wrong with the container; rejects when `signal` fires. */
+/** Starts the container of the action. Volumes are those that `mountPod` returned.
+ *  Never throws for an invalid container; rejects when `signal` fires. */
 export async function startContainer(
   deps: OperationDeps,
   pod: Pod,
@@ -50,20 +51,20 @@ export async function startContainer(
 ): Promise<StartOutcome> {
   try {
     const image = await ensureImage(deps, pod, action, signal);
-    const numbered = { ...action, attempt: await attemptOf(deps, pod, action) };
-    const config = await containerConfig(deps, pod, numbered, { image, volumes });
+    const withAttempt = { ...action, attempt: await attemptOf(deps, pod, action) };
+    const config = await containerConfig(deps, pod, withAttempt, { image, volumes });
     signal.throwIfAborted();
-    await createAndStart(deps, pod, numbered, { config, signal });
+    await createAndStart(deps, pod, withAttempt, { config, signal });
     return { kind: 'started' };
   } catch (thrown) {
     if (signal.aborted) throw thrown;
-    // The image may have been removed behind the agent's back: look again before the next try.
+    // The image may have been removed externally: inspect it again before the next attempt.
     if (isNotFound(thrown)) deps.images.invalidateImage(action.spec.image);
     return asFailure(deps, pod, action.spec, thrown);
   }
 }
 
-/** Counts instances too that have disappeared from the runtime. */
+/** Includes instances that have disappeared from the runtime. */
 async function attemptOf(
   { settings: { podLogsDir } }: OperationDeps,
   pod: Pod,
@@ -86,7 +87,7 @@ function asFailure({ event }: OperationDeps, pod: Pod, spec: ContainerSpec, thro
   return { kind: 'failed', reason, message };
 }
 
-/** The image manager has told of these itself. */
+/** Reasons for which the image manager has already emitted an event. */
 const IMAGE_REASONS: ReadonlySet<string> = new Set([
   'ErrImagePull',
   'ImagePullBackOff',
@@ -155,12 +156,12 @@ async function containerConfig(
     settings: settings.container,
     ...targetOf(deps, pod, spec),
   };
-  const result = makeContainerConfig(input);
+  const result = createContainerConfig(input);
   if (result.kind === 'error') throw new StartError(result.reason, result.message);
   return result.config;
 }
 
-/** What the container has of the node for itself. */
+/** CPUs, NUMA memory and devices allocated exclusively to this container. */
 async function grantOf({ resources }: OperationDeps, pod: Pod, spec: ContainerSpec): Promise<ContainerGrant> {
   try {
     return await resources.grant(pod, spec);
@@ -179,7 +180,7 @@ function addresses({ view, settings }: OperationDeps, pod: Pod): readonly string
   return view.pod(podIdentity(pod).uid).sandboxes[0]?.ips ?? [];
 }
 
-/** The container whose processes an ephemeral container wants to see. */
+/** Returns the ID of the container whose process namespace an ephemeral container joins. */
 function targetOf({ view }: OperationDeps, pod: Pod, spec: ContainerSpec): { targetContainerId?: string } {
   const name = 'targetContainerName' in spec ? spec.targetContainerName : undefined;
   if (name === undefined || name === '') return {};
@@ -262,20 +263,20 @@ async function createAndStart(
   const { runtime, starts, observer } = deps;
   const attempt = deps.view.sandbox(action.sandboxId)?.attempt ?? 0;
   const sandbox = await sandboxConfig(deps, pod, attempt, { warn: false });
-  // Before sandboxes that wait: pods come up one after the other instead of all at the end.
+  // Ahead of pending sandboxes: pods become ready one after the other instead of all at the end.
   const id = await starts.runUrgent(async () => {
     const request = { podSandboxId: action.sandboxId, config, sandboxConfig: sandbox };
     const { containerId } = await runtime
       .createContainer(request)
       .catch((thrown: unknown) => relistAndThrow(deps, thrown));
-    // Noted before it is started: its end may be told before the start call returns.
+    // Recorded before the start, since its exit event may arrive before the start call returns.
     noteContainer(deps, pod, action, { id: containerId, imageID: config.image?.image ?? '' });
     deps.resources.started(podIdentity(pod).uid, action.spec.name, containerId);
     deps.event(pod, 'Normal', 'Created', `Created container ${action.spec.name}`, action.spec);
     await startOrRemove(deps, containerId);
     return containerId;
   }, signal);
-  // The time of the start is the runtime's: one of our own would change in the status a moment later.
+  // The start time is the runtime's: a local one would change in the status a moment later.
   await observer.refreshContainer(id);
   const container = deps.view.container(id);
   if (container?.state === 'created') {
@@ -292,10 +293,10 @@ function noteContainer(
   { view, clock }: OperationDeps,
   pod: Pod,
   action: StartAction,
-  made: { readonly id: string; readonly imageID: string },
+  created: { readonly id: string; readonly imageID: string },
 ): void {
   view.noteContainer({
-    ...made,
+    ...created,
     podUID: podIdentity(pod).uid,
     sandboxId: action.sandboxId,
     name: action.spec.name,
@@ -308,14 +309,14 @@ function noteContainer(
     exitCode: 0,
     reason: '',
     message: '',
-    // The spelling under which the runtime will tell it.
+    // The spelling that the runtime reports.
     image: formatNormalized(parseImageReference(action.spec.image ?? '')),
     hash: containerHash(action.spec),
     fallsBackToLogs: action.spec.terminationMessagePolicy === 'FallbackToLogsOnError',
   });
 }
 
-/** A container that could not be started is removed, so that the next try makes a new one. */
+/** Removes a container that failed to start, so that the next attempt creates a new one. */
 async function startOrRemove({ runtime, view }: OperationDeps, containerId: string): Promise<void> {
   try {
     await runtime.startContainer({ containerId });
@@ -337,11 +338,11 @@ async function linkLog({ links, log, settings }: OperationDeps, pod: Pod, action
   );
   await links
     .link(identity, path)
-    .catch((err: unknown) => log.warn({ err, containerID: id }, 'Log was not linked'));
+    .catch((err: unknown) => log.warn({ err, containerID: id }, 'Failed to link container log'));
 }
 
-/** A container whose postStart hook failed is killed; its restart policy says what comes next. A hook under way does
- *  not hold up the end of its pod: it is given up when `signal` fires. */
+/** Runs the postStart hook and kills the container when it fails; its restart policy decides what follows. A
+ *  hook in flight does not delay pod termination: it is aborted when `signal` fires. */
 async function postStart(
   deps: OperationDeps,
   pod: Pod,
@@ -355,8 +356,8 @@ async function postStart(
     if (deps.view.container(containerId)?.state !== 'running') ended.abort(new Error('container ended'));
   });
   try {
-    const givenUp = AbortSignal.any([signal, ended.signal]);
-    await deps.runHandler(handler, { pod, container: spec, containerId }, givenUp);
+    const aborted = AbortSignal.any([signal, ended.signal]);
+    await deps.runHandler(handler, { pod, container: spec, containerId }, aborted);
   } catch (thrown) {
     if (ended.signal.aborted || signal.aborted) return;
     deps.event(pod, 'Warning', 'FailedPostStartHook', asError(thrown).message, spec);

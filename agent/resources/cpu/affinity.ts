@@ -1,19 +1,19 @@
-/** On which processors a container may run, as the kernel has it: its cgroup's file, found once by its first process. */
+/** Effective cpuset of a container in the kernel: the file of its cgroup, located once by its first process. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface AffinityDeps {
-  /** First process of a container; undefined when the runtime does not tell. */
+  /** First process of a container; undefined when the runtime does not report it. */
   readonly processOf: (containerId: string) => Promise<number | undefined>;
-  /** Text of a file; rejects where there is none. */
+  /** Content of a file; rejects when it does not exist. */
   readonly read?: (path: string) => Promise<string>;
 }
 
 export interface Affinity {
-  /** As in `cpuset.cpus`; undefined where it can't be told. */
+  /** In the form of `cpuset.cpus`; undefined when unknown. */
   of(containerId: string): Promise<string | undefined>;
-  /** Forgets the containers other than these. */
-  keep(ids: ReadonlySet<string>): void;
+  /** Drops the state of all containers except these. */
+  retainOnly(ids: ReadonlySet<string>): void;
 }
 
 interface Mount {
@@ -21,7 +21,8 @@ interface Mount {
   readonly mountPoint: string;
 }
 
-/** Where the controller `cpuset` is mounted: its own hierarchy, or the one for all. Pure. @see proc(5) */
+/** Returns the mount point of the controller `cpuset`: its own hierarchy, or the unified one. Pure. @see
+ *  proc(5) */
 export function cpusetMount(mountinfo: string): (Mount & { readonly version: 1 | 2 }) | undefined {
   let unified: Mount | undefined;
   for (const line of mountinfo.split('\n')) {
@@ -34,7 +35,7 @@ export function cpusetMount(mountinfo: string): (Mount & { readonly version: 1 |
   return unified === undefined ? undefined : { ...unified, version: 2 };
 }
 
-/** The cgroup's path in that hierarchy. Pure. @param text of `/proc/PID/cgroup` */
+/** Returns the path of the cgroup in that hierarchy. Pure. @param text of `/proc/PID/cgroup` */
 export function cpusetPath(text: string, version: 1 | 2): string | undefined {
   for (const line of text.split('\n')) {
     const [, controllers = '', ...path] = line.split(':');
@@ -56,7 +57,7 @@ export function createAffinity({
     if (pid === undefined) return undefined;
     mounted ??= read('/proc/self/mountinfo').then(cpusetMount);
     const [mount, text] = await Promise.all([mounted, read(`/proc/${pid}/cgroup`)]);
-    // A process of that number that came later is in another cgroup than this container's.
+    // A later process that reuses the PID belongs to another cgroup than this container's.
     if (mount === undefined || !text.includes(id)) return undefined;
     const path = cpusetPath(text, mount.version);
     if (path === undefined) return undefined;
@@ -72,11 +73,11 @@ export function createAffinity({
         files.set(id, file);
         return (await read(file)).trim();
       } catch {
-        // It ended meanwhile, or the controller is not for it.
+        // The container has exited meanwhile, or its cgroup lacks the controller.
         return undefined;
       }
     },
-    keep(ids) {
+    retainOnly(ids) {
       for (const id of files.keys()) if (!ids.has(id)) files.delete(id);
     },
   };

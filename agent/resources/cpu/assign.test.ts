@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { formatCpuSet, parseCpuSet } from '../../machine/cpu-set.ts';
+import { type CpuTopology, createTopology, groupBy } from '../../machine/cpu-topology.ts';
 import { isWholeCores, NotEnoughCpusError, takeDistributed, takePacked } from './assign.ts';
-import { formatCpuSet, parseCpuSet } from './cpu-set.ts';
-import { type CpuTopology, createTopology, groupBy } from './topology.ts';
 
-/** Threads of a core are numbered a whole machine apart, as most firmware does it. */
+/** Sibling threads are numbered half a machine apart, as most firmware does it. */
 function machine(sockets: number, numaPerSocket: number, coresPerNuma: number, threads: number): CpuTopology {
   const cores = sockets * numaPerSocket * coresPerNuma;
   return createTopology(
@@ -18,7 +18,7 @@ function machine(sockets: number, numaPerSocket: number, coresPerNuma: number, t
 
 /** 0-3 and 8-11 on the first socket, 4-7 and 12-15 on the second; 0 and 8 share a core. */
 const TWO_SOCKETS = machine(2, 1, 4, 2);
-/** Two memory nodes a socket. */
+/** Two NUMA nodes per socket. */
 const FOUR_NODES = machine(2, 2, 2, 1);
 
 describe('packed', () => {
@@ -27,20 +27,20 @@ describe('packed', () => {
     ['both threads of a core', TWO_SOCKETS, '0-15', 2, '0,8'],
     ['a whole socket', TWO_SOCKETS, '0-15', 8, '0-3,8-11'],
     ['a socket and a core beside it', TWO_SOCKETS, '0-15', 10, '0-4,8-12'],
-    ['the thread left of a begun core before a whole core', TWO_SOCKETS, '1-15', 1, '8'],
-    ['whole cores before begun ones, on the socket that is fuller', TWO_SOCKETS, '1-15', 2, '1,9'],
+    ['the thread left of a partly used core before a whole core', TWO_SOCKETS, '1-15', 1, '8'],
+    ['whole cores before partly used ones, on the socket that is fuller', TWO_SOCKETS, '1-15', 2, '1,9'],
     ['three: a core and the thread that is left', TWO_SOCKETS, '1-15', 3, '1,8-9'],
     ['the fuller socket', TWO_SOCKETS, '0-6,8-14', 2, '4,12'],
     ['everything', TWO_SOCKETS, '0-15', 16, '0-15'],
-    ['a memory node', FOUR_NODES, '0-7', 2, '0-1'],
-    ['a socket of two memory nodes', FOUR_NODES, '0-7', 4, '0-3'],
+    ['a NUMA node', FOUR_NODES, '0-7', 2, '0-1'],
+    ['a socket of two NUMA nodes', FOUR_NODES, '0-7', 4, '0-3'],
     ['the socket that is whole, though another node comes first', FOUR_NODES, '1-7', 4, '4-7'],
     ['none', TWO_SOCKETS, '0-15', 0, ''],
   ])('takes %s', (_, topology, free, count, taken) => {
     expect(formatCpuSet(takePacked(topology, parseCpuSet(free), count))).toBe(taken);
   });
 
-  test('says how many are missing', () => {
+  test('reports the missing number', () => {
     expect(() => takePacked(TWO_SOCKETS, parseCpuSet('0-2'), 4)).toThrow(
       new NotEnoughCpusError(4, 3).message,
     );
@@ -52,7 +52,7 @@ describe('packed', () => {
       fc.integer({ min: 1, max: 2 }).map((threads) => machine(sockets, numa, cores, threads)),
     );
 
-  test('takes just as many of those that are free, and a core whole where it can', () => {
+  test('takes exactly as many free CPUs, in whole cores where possible', () => {
     fc.assert(
       fc.property(anyMachine, fc.infiniteStream(fc.boolean()), fc.nat(), (topology, bits, seed) => {
         const free = new Set([...topology.all].filter(() => bits.next().value === true));
@@ -60,7 +60,7 @@ describe('packed', () => {
         const taken = takePacked(topology, free, count);
         expect(taken.size).toBe(count);
         expect([...taken].every((cpu) => free.has(cpu))).toBe(true);
-        // Of cores that were wholly free, at most one is torn apart, and only for the last thread.
+        // At most one wholly free core is split, and only for the last thread.
         const torn = [...groupBy(topology, free, 'core').values()].filter(
           (core) =>
             core.length === 2 && core.some((cpu) => taken.has(cpu)) && core.some((cpu) => !taken.has(cpu)),
@@ -83,7 +83,7 @@ describe('distributed', () => {
   });
 });
 
-test('whole cores come out of even counts only', () => {
+test('only even counts yield whole cores', () => {
   expect([1, 2, 3, 4].map((count) => isWholeCores(TWO_SOCKETS, count))).toEqual([false, true, false, true]);
   expect(isWholeCores(FOUR_NODES, 3)).toBe(true);
 });

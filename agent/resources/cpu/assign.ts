@@ -1,18 +1,19 @@
-/** Which processors a container gets for itself: as close together as possible, and so that what stays free is as
- *  whole as possible. Pure. Source: upstream's CPU manager (`takeByTopologyNUMAPacked`, `…Distributed`), 1.24. */
-import { type CpuSet, inOrder } from './cpu-set.ts';
-import { type CpuTopology, groupBy, type Level, threadsPerCore } from './topology.ts';
+/** Choice of exclusive CPUs: as close together as possible, and leaving the free ones as whole as possible.
+ *  Pure. Source: upstream's CPU manager (`takeByTopologyNUMAPacked`, `…Distributed`), 1.24. */
+import { type CpuSet, inOrder } from '../../machine/cpu-set.ts';
+import { type CpuTopology, groupBy, type Level, threadsPerCore } from '../../machine/cpu-topology.ts';
 
-/** There are fewer processors than asked for. */
+/** Fewer CPUs are free than requested. */
 export class NotEnoughCpusError extends Error {
   override readonly name = 'NotEnoughCpusError';
 
   constructor(wanted: number, free: number) {
-    super(`not enough processors are free: ${wanted} wanted, ${free} free`);
+    super(`not enough free CPUs: ${wanted} requested, ${free} free`);
   }
 }
 
-/** The parts of the level that have free processors, those with the fewest first: what was begun is used up. */
+/** Returns the parts of the level with free CPUs, those with the fewest first: partly used parts are filled
+ *  up. */
 function fullestFirst(topology: CpuTopology, free: CpuSet, level: Level): readonly (readonly number[])[] {
   const groups = [...groupBy(topology, free, level)];
   return groups
@@ -20,20 +21,20 @@ function fullestFirst(topology: CpuTopology, free: CpuSet, level: Level): readon
     .map(([, cpus]) => cpus);
 }
 
-/** The same processors again, in the order in which single ones are taken: level by level, fullest first. */
+/** Returns the free CPUs in the order in which single ones are taken: level by level, fullest part first. */
 function closestOrder(topology: CpuTopology, free: CpuSet, levels: readonly Level[]): readonly number[] {
   const [level, ...finer] = levels;
   if (level === undefined) return inOrder(free);
   return fullestFirst(topology, free, level).flatMap((part) => closestOrder(topology, new Set(part), finer));
 }
 
-/** The larger of sockets and memory nodes comes first. */
+/** The coarser level first: sockets or NUMA nodes, whichever are fewer. */
 function levelsOf({ sockets, numaNodes }: CpuTopology): readonly [Level, Level] {
   return sockets >= numaNodes ? ['numa', 'socket'] : ['socket', 'numa'];
 }
 
-/** `count` of the `free` processors: whole sockets and memory nodes while they are wanted, then whole cores, then
- *  single threads. @throws NotEnoughCpusError */
+/** Returns `count` of the `free` CPUs: whole sockets and NUMA nodes as long as possible, then whole cores,
+ *  then single threads. @throws NotEnoughCpusError */
 export function takePacked(topology: CpuTopology, free: CpuSet, count: number): CpuSet {
   if (free.size < count) throw new NotEnoughCpusError(count, free.size);
   const left = new Set(free);
@@ -62,7 +63,7 @@ export function takePacked(topology: CpuTopology, free: CpuSet, count: number): 
 
 type Sizes = Readonly<Record<Level, ReadonlyMap<number, number>>>;
 
-/** How many processors each part of the machine has, free or not. */
+/** Returns the number of CPUs of each part of the machine, free or not. */
 function wholeSizes(topology: CpuTopology): Sizes {
   const sizes = (level: Level): ReadonlyMap<number, number> =>
     new Map([...groupBy(topology, topology.all, level)].map(([id, cpus]) => [id, cpus.length]));
@@ -73,7 +74,7 @@ function partOf(topology: CpuTopology, [first = -1]: readonly number[], level: L
   return topology.places.get(first)?.[level] ?? -1;
 }
 
-/** Free parts of cores, where most is taken already first. */
+/** Returns the free CPUs by core, most used parts first. */
 function coresInOrder(
   topology: CpuTopology,
   free: CpuSet,
@@ -84,8 +85,8 @@ function coresInOrder(
   return fullestFirst(topology, free, level).flatMap((part) => coresInOrder(topology, new Set(part), finer));
 }
 
-/** `count` processors spread evenly over as few memory nodes as can give them, in groups of `groupSize` that are not
- *  torn apart. Where no even share is possible, they are packed. @throws NotEnoughCpusError */
+/** Returns `count` CPUs distributed evenly over as few NUMA nodes as possible, in undivided groups of
+ *  `groupSize`. Packs them where no even distribution is possible. @throws NotEnoughCpusError */
 export function takeDistributed(
   topology: CpuTopology,
   free: CpuSet,
@@ -118,7 +119,7 @@ function combinations(nodes: Nodes, size: number): readonly Nodes[] {
   );
 }
 
-/** How many of each node: the same of all, and the rest in groups to those with the most free. */
+/** CPUs per node: the same number on each, and the remainder in groups on those with the most free. */
 function evenShares(chosen: Nodes, count: number, groupSize: number): readonly number[] | undefined {
   const groups = count / groupSize;
   const each = Math.floor(groups / chosen.length) * groupSize;
@@ -128,7 +129,7 @@ function evenShares(chosen: Nodes, count: number, groupSize: number): readonly n
   return chosen.every((node, i) => node.length >= (shares[i] ?? 0)) ? shares : undefined;
 }
 
-/** Spread of what stays free on all nodes: the variance. */
+/** Variance of the free CPUs over all nodes. */
 function unevenness(
   nodes: Nodes,
   { chosen, shares }: { readonly chosen: Nodes; readonly shares: readonly number[] | undefined },
@@ -141,7 +142,7 @@ function unevenness(
   return left.reduce((sum, one) => sum + (one - mean) ** 2, 0);
 }
 
-/** Whether whole cores come out: what `full-pcpus-only` asks for. */
+/** Reports whether the CPUs form whole cores, as `full-pcpus-only` requires. */
 export function isWholeCores(topology: CpuTopology, count: number): boolean {
   return count % threadsPerCore(topology) === 0;
 }

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { createMetricsRegistry } from '#api/kit/metrics.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { parseCpuSet } from '../../machine/cpu-set.ts';
+import { createTopology } from '../../machine/cpu-topology.ts';
 import type { ObservedContainer } from '../../observe/types.ts';
 import { requestsOf } from '../requests.ts';
 import type { StateFile } from '../state/state-file.ts';
 import { cpusetMount, cpusetPath, createAffinity } from './affinity.ts';
 import { createCpuManager } from './cpu-manager.ts';
-import { parseCpuSet } from './cpu-set.ts';
-import { createTopology } from './topology.ts';
 
 const policy = {
   topology: createTopology([0, 1, 2, 3].map((cpu) => ({ cpu, core: cpu, socket: 0, numa: 0 }))),
@@ -44,9 +44,9 @@ const running = (id: string, podUID: string): ObservedContainer => ({
   fallsBackToLogs: false,
 });
 
-/** A manager, what it told the runtime, and what the kernel has by container. */
+/** A manager with its calls to the runtime and the cpusets of the kernel by container. */
 async function setUp(text?: string) {
-  const told: string[] = [];
+  const updates: string[] = [];
   const kernel = new Map<string, string>();
   const containers: ObservedContainer[] = [];
   const disk = { text };
@@ -67,12 +67,12 @@ async function setUp(text?: string) {
       clock,
       log: silentLogger,
       containers: () => containers,
-      affinity: { of: (id) => Promise.resolve(kernel.get(id)), keep: () => undefined },
+      affinity: { of: (id) => Promise.resolve(kernel.get(id)), retainOnly: () => undefined },
       runtime: {
         updateContainerResources: ({ containerId = '', linux }) => {
           const cpus = linux?.cpusetCpus ?? '';
           kernel.set(containerId, cpus);
-          told.push(`${containerId} ${cpus}`);
+          updates.push(`${containerId} ${cpus}`);
           return Promise.resolve({});
         },
       },
@@ -82,7 +82,7 @@ async function setUp(text?: string) {
   const admit = (pod: Pod): void => {
     for (const request of requestsOf(pod)) manager.allocate(request, ANYWHERE);
   };
-  /** The container runs with what it was granted. */
+  /** The container runs with its grant. */
   const start = async (pod: Pod, id: string): Promise<string> => {
     const podUID = pod.metadata?.uid ?? '';
     const [request] = requestsOf(pod);
@@ -93,10 +93,10 @@ async function setUp(text?: string) {
     manager.started?.(podUID, 'c', id);
     return cpusetCpus;
   };
-  return { manager, admit, start, told, kernel, containers, clock, disk, registry };
+  return { manager, admit, start, updates, kernel, containers, clock, disk, registry };
 }
 
-/** Runs the manager while the test goes on. */
+/** Runs the manager during the test. */
 async function whileRunning(world: Awaited<ReturnType<typeof setUp>>, body: () => Promise<void>) {
   const stop = new AbortController();
   const work = world.manager.run?.(stop.signal);
@@ -106,39 +106,39 @@ async function whileRunning(world: Awaited<ReturnType<typeof setUp>>, body: () =
 }
 
 describe('the CPU manager', () => {
-  test('gives processors, moves the others off them at once, and back when they are free again', async () => {
+  test('assigns CPUs, moves other containers off them immediately, and back after their release', async () => {
     const world = await setUp();
-    const { manager, admit, start, told, clock } = world;
+    const { manager, admit, start, updates, clock } = world;
     await whileRunning(world, async () => {
       expect(await start(shared('s'), 'cs')).toBe('0-3');
       admit(guaranteed('g', '2'));
       await clock.advance(0);
-      expect(told).toEqual(['cs 0,3']);
+      expect(updates).toEqual(['cs 0,3']);
       expect(await start(guaranteed('g', '2'), 'cg')).toBe('1-2');
       expect(manager.held('g', 'c')).toEqual([1, 2]);
       manager.release('g');
       await clock.advance(0);
-      expect(told).toEqual(['cs 0,3', 'cs 0-3', 'cg 0-3']);
+      expect(updates).toEqual(['cs 0,3', 'cs 0-3', 'cg 0-3']);
     });
   });
 
-  test('repairs what somebody else changed, once a period and no more', async () => {
+  test('repairs external changes, once per period', async () => {
     const world = await setUp();
-    const { start, told, kernel, clock } = world;
+    const { start, updates, kernel, clock } = world;
     await whileRunning(world, async () => {
       await start(shared('s'), 'cs');
       await clock.advance(10_000);
       kernel.set('cs', '2');
       await clock.advance(10_000);
-      expect(told).toEqual(['cs 0-3']);
+      expect(updates).toEqual(['cs 0-3']);
       await clock.advance(60_000);
-      expect(told).toEqual(['cs 0-3']);
+      expect(updates).toEqual(['cs 0-3']);
     });
   });
 
-  test('moves a container that was made while the processors were given away', async () => {
+  test('moves a container that was created during the assignment', async () => {
     const world = await setUp();
-    const { manager, admit, told, kernel, containers, clock } = world;
+    const { manager, admit, updates, kernel, containers, clock } = world;
     await whileRunning(world, async () => {
       const [request] = requestsOf(shared('s'));
       if (request === undefined) throw new Error('no container');
@@ -148,11 +148,11 @@ describe('the CPU manager', () => {
       kernel.set('cs', '0-3');
       manager.started?.('s', 'c', 'cs');
       await clock.advance(0);
-      expect(told).toEqual(['cs 0,2-3']);
+      expect(updates).toEqual(['cs 0,2-3']);
     });
   });
 
-  test('keeps everything over a restart, and calls nobody for it', async () => {
+  test('retains everything over a restart, without runtime calls', async () => {
     const before = await setUp();
     before.admit(guaranteed('g', '2'));
     const after = await setUp(before.disk.text);
@@ -161,15 +161,15 @@ describe('the CPU manager', () => {
     await whileRunning(after, async () => {
       await after.clock.advance(0);
       expect(after.manager.held('g', 'c')).toEqual([1, 2]);
-      // What the kernel does not tell is said once.
-      expect(after.told).toEqual(['gone 0,3']);
+      // An unknown kernel cpuset is reported once.
+      expect(after.updates).toEqual(['gone 0,3']);
     });
   });
 
-  test('counts, and says what it may give away', async () => {
+  test('reports metrics and allocatable CPUs', async () => {
     const { manager, admit, registry } = await setUp();
     admit(guaranteed('a', '3'));
-    expect(() => admit(guaranteed('b', '1'))).toThrow(/asks for 1 .* and 0 are free/);
+    expect(() => admit(guaranteed('b', '1'))).toThrow(/requests 1 .* and 0 are free/);
     admit(shared('s'));
     expect(manager.most()).toEqual([1, 2, 3]);
     expect([...manager.holders()]).toEqual(['a']);
@@ -187,9 +187,9 @@ describe('the CPU manager', () => {
     [
       'of another machine',
       '{"policyName":"static","defaultCpuSet":"0-7","checksum":0}',
-      /processors 0-7 and the machine has 0-3/,
+      /CPUs 0-7, but the machine has 0-3/,
     ],
-  ])('does not start with a state %s, and says what to do', async (_, text, message) => {
+  ])('does not start with a state %s, and names the remedy', async (_, text, message) => {
     await expect(setUp(text)).rejects.toThrow(message);
     await expect(setUp(text)).rejects.toThrow('drain this node, remove /r/cpu_manager_state and start');
   });
@@ -200,7 +200,7 @@ describe('affinity', () => {
     '33 31 0:30 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n41 31 0:38 / /u rw - cgroup2 c rw\n';
   const V2 = '30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n';
 
-  test('knows where the controller is', () => {
+  test('locates the controller', () => {
     expect(cpusetMount(V1)).toEqual({ root: '/', mountPoint: '/sys/fs/cgroup/cpuset', version: 1 });
     expect(cpusetMount(V2)).toEqual({ root: '/', mountPoint: '/sys/fs/cgroup', version: 2 });
     expect(cpusetMount('')).toBeUndefined();
@@ -208,7 +208,7 @@ describe('affinity', () => {
     expect(cpusetPath('0::/a.slice/c1.scope\n', 2)).toBe('/a.slice/c1.scope');
   });
 
-  test('reads the file of the container and looks for it once', async () => {
+  test('reads the file of the container and locates it once', async () => {
     const asked: string[] = [];
     const files: Readonly<Record<string, string>> = {
       '/proc/self/mountinfo': V1,
@@ -228,7 +228,7 @@ describe('affinity', () => {
     });
     expect(await affinity.of('c1')).toBe('0-1');
     expect(await affinity.of('c1')).toBe('0-1');
-    // Its number is another process by now.
+    // Its PID belongs to another process by now.
     expect(await affinity.of('c2')).toBeUndefined();
     expect(asked).toEqual(['c1', 'c2']);
   });

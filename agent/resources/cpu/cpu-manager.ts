@@ -1,12 +1,13 @@
-/** The CPU manager of policy `static`: gives guaranteed containers processors of their own, and keeps all others off
- *  them. Source: document 3, 4.3; upstream's CPU manager, release 1.24. */
+/** CPU manager of policy `static`: assigns exclusive CPUs to guaranteed containers, and moves all others off
+ *  them. Source: CPU management, document 3 §4.3; upstream's CPU manager, release 1.24. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { formatCpuSet, inOrder } from '../../machine/cpu-set.ts';
 import type { ContainerRequest, ResourceProvider } from '../contract.ts';
 import { requestsOf } from '../requests.ts';
 import { staleState } from '../state/state-error.ts';
 import type { StateFile } from '../state/state-file.ts';
-import { formatCpuSet, inOrder } from './cpu-set.ts';
 import { CpuStateError, cpuStateFault, formatCpuState, parseCpuState } from './cpu-state.ts';
 import { createPinning, type PinningDeps } from './pinning.ts';
 import {
@@ -24,9 +25,9 @@ import {
 const POLICY = 'static';
 
 export interface CpuManager extends ResourceProvider {
-  /** Processors of its own; none for a container that shares. */
+  /** Exclusive CPUs; empty for a container in the shared pool. */
   held(podUID: string, container: string): readonly number[];
-  /** Processors that may be given away at all. */
+  /** CPUs that may be assigned exclusively. */
   most(): readonly number[];
 }
 
@@ -40,8 +41,8 @@ export interface CpuManagerOptions {
   readonly reconcilePeriodMs: number;
 }
 
-/** What an earlier agent gave away. @throws ResourceStateError */
-export async function readCpuState(file: StateFile, policy: StaticPolicy): Promise<readonly CpuAssignment[]> {
+/** Reads the persisted assignments. @throws ResourceStateError */
+async function readCpuState(file: StateFile, policy: StaticPolicy): Promise<readonly CpuAssignment[]> {
   const text = await file.read();
   if (text === undefined) return [];
   try {
@@ -49,7 +50,7 @@ export async function readCpuState(file: StateFile, policy: StaticPolicy): Promi
     if (state.policy !== POLICY) {
       throw staleState(file.path, `was written with the CPU manager policy ${state.policy}, not ${POLICY}`);
     }
-    // Written before there was anything to share.
+    // Written before the shared pool was initialized.
     if (state.shared.size === 0 && state.assignments.length === 0) return [];
     const fault = cpuStateFault(state, policy);
     if (fault !== undefined) throw staleState(file.path, fault);
@@ -66,12 +67,12 @@ function cpuRequest({ pod, container, init }: ContainerRequest): Omit<CpuRequest
 }
 
 interface PinningCounts {
-  readonly asked: () => void;
+  readonly requested: () => void;
   readonly failed: () => void;
 }
 
 function countPinnings(registry: MetricsRegistry): PinningCounts {
-  const asked = registry.counter({
+  const requested = registry.counter({
     name: 'cpu_manager_pinning_requests_total',
     help: 'The number of cpu core allocations which required pinning.',
   });
@@ -79,7 +80,7 @@ function countPinnings(registry: MetricsRegistry): PinningCounts {
     name: 'cpu_manager_pinning_errors_total',
     help: 'The number of cpu core allocations which required pinning failed.',
   });
-  return { asked: () => asked.with().inc(), failed: () => failed.with().inc() };
+  return { requested: () => requested.with().inc(), failed: () => failed.with().inc() };
 }
 
 /** @throws ResourceStateError */
@@ -90,7 +91,7 @@ export async function createCpuManager(
   const { file } = deps;
   const counts = countPinnings(deps.registry);
   let assignments = await readCpuState(file, policy);
-  /** What was granted last, by pod and container, until the container is made. */
+  /** The last grants by pod and container, until the container has been created. */
   const granted = new Map<string, string>();
 
   const own = (podUID: string, container: string): CpuAssignment | undefined =>
@@ -116,11 +117,11 @@ export async function createCpuManager(
       cpu: podCpuHints(policy, assignments, pod.metadata?.uid ?? '', requestsOf(pod).map(cpuRequest)),
     }),
     allocate(request, { nodes }) {
-      const asked = cpuRequest(request);
-      if (asked.count === 0 || own(asked.podUID, asked.container) !== undefined) return;
-      counts.asked();
+      const requested = cpuRequest(request);
+      if (requested.count === 0 || own(requested.podUID, requested.container) !== undefined) return;
+      counts.requested();
       try {
-        take(assignCpus(policy, assignments, { ...asked, ...(nodes === undefined ? {} : { nodes }) }));
+        take(assignCpus(policy, assignments, { ...requested, ...(nodes === undefined ? {} : { nodes }) }));
       } catch (thrown) {
         counts.failed();
         throw thrown;
@@ -142,7 +143,7 @@ export async function createCpuManager(
       const key = `${podUID}/${container}`;
       const cpus = granted.get(key);
       granted.delete(key);
-      if (cpus !== undefined) pinning.made(containerId, cpus);
+      if (cpus !== undefined) pinning.created(containerId, cpus);
     },
     run: (signal) => pinning.run(signal),
     held: (podUID, container) => inOrder(own(podUID, container)?.cpus ?? new Set()),

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { formatCpuSet } from './cpu-set.ts';
+import { formatCpuSet } from '../../machine/cpu-set.ts';
+import { createTopology } from '../../machine/cpu-topology.ts';
 import { type CpuSettingsConfig, cpuManagerPolicy, staticOptions, staticPolicy } from './cpu-settings.ts';
-import { createTopology } from './topology.ts';
 
-/** Two cores of two threads. */
+/** Two cores with two threads each. */
 const TOPOLOGY = createTopology([0, 1, 2, 3].map((cpu) => ({ cpu, core: cpu % 2, socket: 0, numa: 0 })));
 
 const config = (more: Partial<CpuSettingsConfig> = {}): CpuSettingsConfig => ({
@@ -16,7 +16,7 @@ const config = (more: Partial<CpuSettingsConfig> = {}): CpuSettingsConfig => ({
   ...more,
 });
 
-test('the gate switches the manager off', () => {
+test('the gate disables the manager', () => {
   expect(cpuManagerPolicy(config())).toBe('static');
   expect(cpuManagerPolicy(config({ featureGates: { CPUManager: false } }))).toBe('none');
 });
@@ -31,14 +31,10 @@ describe('reserved are', () => {
   });
 
   test.each<[string, Partial<CpuSettingsConfig>, RegExp]>([
-    ['none', { systemReserved: { memory: '1Gi' } }, /static needs reserved processors: set --reserved-cpus/],
-    [
-      'more than there are',
-      { platReserved: { cpu: '5' } },
-      /5 processors are reserved and the machine has 4/,
-    ],
+    ['none', { systemReserved: { memory: '1Gi' } }, /static needs reserved CPUs: set --reserved-cpus/],
+    ['more than there are', { platReserved: { cpu: '5' } }, /5 CPUs are reserved and the machine has 4/],
     ['those of another machine', { reservedSystemCPUs: '0,7' }, /7 of the reserved .* which has 0-3/],
-  ])('refused: %s', (_, more, message) => {
+  ])('rejected: %s', (_, more, message) => {
     expect(() => staticPolicy(config(more), TOPOLOGY)).toThrow(message);
   });
 });
@@ -75,7 +71,7 @@ describe('options', () => {
     ],
     ['of policy none', { 'full-pcpus-only': 'true' }, { cpuManagerPolicy: 'none' }, /none has no options/],
     ['no boolean', { 'full-pcpus-only': 'yes' }, {}, /must be true or false, not "yes"/],
-  ])('are refused: %s', (_, cpuManagerPolicyOptions, more, message) => {
+  ])('are rejected: %s', (_, cpuManagerPolicyOptions, more, message) => {
     expect(() => staticOptions(config({ cpuManagerPolicyOptions, ...more }))).toThrow(message);
   });
 });

@@ -1,13 +1,13 @@
-/** What the configuration asks of the CPU manager. Pure.
+/** Settings of the CPU manager from the configuration. Pure.
  *  Source: upstream's CPU manager policy options and reservations, release 1.24. */
 import { addQuantities, milliValue } from '#api/meta/quantity.ts';
 import { featureEnabled } from '../../config/feature-gates.ts';
 import type { AgentConfig } from '../../config/gen/config.ts';
+import { type CpuSet, formatCpuSet, parseCpuSet } from '../../machine/cpu-set.ts';
+import { type CpuTopology, threadsPerCore } from '../../machine/cpu-topology.ts';
 import { ResourceStateError } from '../state/state-error.ts';
 import { takeDistributed, takePacked } from './assign.ts';
-import { type CpuSet, formatCpuSet, parseCpuSet } from './cpu-set.ts';
 import type { StaticOptions, StaticPolicy } from './static-policy.ts';
-import { type CpuTopology, threadsPerCore } from './topology.ts';
 
 export type CpuSettingsConfig = Pick<
   AgentConfig,
@@ -23,7 +23,7 @@ export function cpuManagerPolicy(config: CpuSettingsConfig): 'none' | 'static' {
   return featureEnabled(config, 'CPUManager') && config.cpuManagerPolicy === 'static' ? 'static' : 'none';
 }
 
-/** Option to the gate that lets it be used. */
+/** Policy option to the feature gate that it requires. */
 const OPTION_GATES = {
   'full-pcpus-only': 'CPUManagerPolicyBetaOptions',
   'distribute-cpus-across-numa': 'CPUManagerPolicyAlphaOptions',
@@ -32,7 +32,7 @@ const OPTION_GATES = {
 const OPTIONS = 'cpuManagerPolicyOptions';
 const isOption = (name: string): name is keyof typeof OPTION_GATES => Object.hasOwn(OPTION_GATES, name);
 
-/** @throws ResourceStateError for an option that there is not, that its gate keeps away, or that is no boolean */
+/** @throws ResourceStateError for an option that is unknown, gated off, or not a boolean */
 export function staticOptions(config: CpuSettingsConfig): StaticOptions {
   const given = Object.entries(config.cpuManagerPolicyOptions);
   if (given.length > 0 && !featureEnabled(config, 'CPUManagerPolicyOptions')) {
@@ -63,22 +63,22 @@ export function staticOptions(config: CpuSettingsConfig): StaticOptions {
   };
 }
 
-/** Whole processors that the reservations come to, rounded up. */
-export function reservedCount({ systemReserved, platReserved }: CpuSettingsConfig): number {
+/** Returns the sum of the reservations in whole CPUs, rounded up. */
+function reservedCount({ systemReserved, platReserved }: CpuSettingsConfig): number {
   const sum = addQuantities(systemReserved['cpu'] ?? '0', platReserved['cpu'] ?? '0');
   return Math.ceil(milliValue(sum) / 1000);
 }
 
 const HOW_TO_RESERVE =
-  'set --reserved-cpus, or cpu in --system-reserved or --plat-reserved, so that the system keeps a processor';
+  'set --reserved-cpus, or cpu in --system-reserved or --plat-reserved, to reserve a CPU for the system';
 
-/** @throws ResourceStateError where nothing is reserved, or more than there is */
+/** @throws ResourceStateError where nothing is reserved, or more than the machine has */
 export function staticPolicy(config: CpuSettingsConfig, topology: CpuTopology): StaticPolicy {
   const options = staticOptions(config);
   const reserved = reservedCpus(config, topology, options);
   const missing = [...reserved].filter((cpu) => !topology.all.has(cpu));
   if (missing.length > 0) {
-    const detail = `${formatCpuSet(new Set(missing))} of the reserved processors are not on this machine, which has ${formatCpuSet(topology.all)}`;
+    const detail = `${formatCpuSet(new Set(missing))} of the reserved CPUs do not exist on this machine, which has ${formatCpuSet(topology.all)}`;
     throw new ResourceStateError(`reservedSystemCPUs: ${detail}`);
   }
   return { topology, reserved, options };
@@ -92,12 +92,10 @@ function reservedCpus(
   if (config.reservedSystemCPUs !== '') return parseCpuSet(config.reservedSystemCPUs.replaceAll(' ', ''));
   const count = reservedCount(config);
   if (count === 0) {
-    throw new ResourceStateError(
-      `the CPU manager policy static needs reserved processors: ${HOW_TO_RESERVE}`,
-    );
+    throw new ResourceStateError(`the CPU manager policy static needs reserved CPUs: ${HOW_TO_RESERVE}`);
   }
   if (count > topology.all.size) {
-    const detail = `${count} processors are reserved and the machine has ${topology.all.size}`;
+    const detail = `${count} CPUs are reserved and the machine has ${topology.all.size}`;
     throw new ResourceStateError(`the CPU manager policy static: ${detail}`);
   }
   const group = fullPcpusOnly ? threadsPerCore(topology) : 1;

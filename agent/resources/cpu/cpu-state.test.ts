@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseCpuSet } from './cpu-set.ts';
+import { parseCpuSet } from '../../machine/cpu-set.ts';
+import { createTopology } from '../../machine/cpu-topology.ts';
 import { CpuStateError, cpuStateFault, formatCpuState, parseCpuState } from './cpu-state.ts';
-import { createTopology } from './topology.ts';
 
 const ENTRIES = { pod: { container1: '4-6', container2: '1-3' } };
 
-describe('a file as the field writes it', () => {
-  // Checksums of upstream's own files.
+describe('a file in upstream’s format', () => {
+  // Checksums from upstream's own files.
   test.each([
     [{ policyName: 'none', defaultCpuSet: '', checksum: 1353318690 }, 0],
     [{ policyName: 'none', defaultCpuSet: '4-6', entries: {}, checksum: 354655845 }, 0],
@@ -21,17 +21,17 @@ describe('a file as the field writes it', () => {
 
   test.each([
     ['nothing', '', /not JSON/],
-    ['a list', '[]', /no object/],
-    ['no policy', '{"defaultCpuSet":""}', /names no policy/],
+    ['a list', '[]', /is not an object/],
+    ['no policy', '{"defaultCpuSet":""}', /lacks the policy/],
     ['entries that are none', '{"policyName":"none","defaultCpuSet":"","entries":{"a":1}}', /entry a/],
     ['another checksum', '{"policyName":"none","defaultCpuSet":"4-6","checksum":1337}', /corrupt/],
-    ['no processors', '{"policyName":"none","defaultCpuSet":"x","checksum":0}', /no list of processors/],
-  ])('%s is refused', (_, text, message) => {
+    ['no CPUs', '{"policyName":"none","defaultCpuSet":"x","checksum":0}', /is not a CPU list/],
+  ])('%s is rejected', (_, text, message) => {
     expect(() => parseCpuState(text)).toThrow(CpuStateError);
     expect(() => parseCpuState(text)).toThrow(message);
   });
 
-  test('what is written is read again', () => {
+  test('round-trips', () => {
     const cpus = fc.uniqueArray(fc.nat(63), { maxLength: 8 }).map((list) => new Set(list));
     const assignment = fc.record({
       podUID: fc.uuid(),
@@ -57,17 +57,17 @@ describe('a state', () => {
     options: { fullPcpusOnly: false, distributeAcrossNuma: false },
   };
   test.each([
-    ['in which a processor was given away that is reserved now', '1-3', '0', /reserved processors 0/],
-    ['in which a processor is shared and not', '0-3', '1', /processors 1 of container c of pod p/],
-    ['of a larger machine', '0,2-4', '1', /of processors 0-4 and the machine has 0-3/],
-    ['of a smaller machine', '0,2', '1', /of processors 0-2 and the machine has 0-3/],
-  ])('%s is refused', (_, shared, own, fault) => {
+    ['in which a CPU is assigned that is reserved now', '1-3', '0', /reserved CPUs 0/],
+    ['in which a CPU is shared and not', '0-3', '1', /CPUs 1 of container c of pod p/],
+    ['of a larger machine', '0,2-4', '1', /covers CPUs 0-4, but the machine has 0-3/],
+    ['of a smaller machine', '0,2', '1', /covers CPUs 0-2, but the machine has 0-3/],
+  ])('%s is rejected', (_, shared, own, fault) => {
     const assignments = [{ podUID: 'p', container: 'c', cpus: parseCpuSet(own), init: false }];
     const found = cpuStateFault({ policy: 'static', shared: parseCpuSet(shared), assignments }, policy);
     expect(found).toMatch(fault);
   });
 
-  test('of this machine is taken up', () => {
+  test('of this machine is restored', () => {
     const assignments = [{ podUID: 'p', container: 'c', cpus: parseCpuSet('1'), init: false }];
     const state = { policy: 'static', shared: parseCpuSet('0,2-3'), assignments };
     expect(cpuStateFault(state, policy)).toBeUndefined();

@@ -1,20 +1,18 @@
-/** The file `cpu_manager_state`: who has which processors for itself, in the field's form. Pure.
+/** State file `cpu_manager_state`: exclusive CPU assignments, in upstream's format. Pure.
  *  Source: upstream's CPU manager checkpoint, release 1.24. */
 import { parseJsonText } from '#api/codec/json-text.ts';
+import { type CpuSet, CpuSetError, formatCpuSet, parseCpuSet } from '../../machine/cpu-set.ts';
 import { fnv32a, mapText } from '../state/checksum.ts';
-import { type CpuSet, CpuSetError, formatCpuSet, parseCpuSet } from './cpu-set.ts';
 import { type CpuAssignment, type StaticPolicy, sharedCpus } from './static-policy.ts';
-
-export const CPU_STATE_FILE = 'cpu_manager_state';
 
 export interface CpuState {
   readonly policy: string;
-  /** What containers without processors of their own run on; empty where no policy says so. */
+  /** Shared pool of containers without exclusive CPUs; empty under policy `none`. */
   readonly shared: CpuSet;
   readonly assignments: readonly CpuAssignment[];
 }
 
-/** A state that can't be taken up: what is wrong with it, in words. */
+/** A state that cannot be restored; the message names the defect. */
 export class CpuStateError extends Error {
   override readonly name = 'CpuStateError';
 }
@@ -49,9 +47,9 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function entriesOf(value: unknown = {}): Entries {
-  if (!isRecord(value)) throw new CpuStateError('entries are no object');
+  if (!isRecord(value)) throw new CpuStateError('entries is not an object');
   const pods = Object.entries(value).map(([podUID, containers]) => {
-    if (!isRecord(containers)) throw new CpuStateError(`entry ${podUID} is no object`);
+    if (!isRecord(containers)) throw new CpuStateError(`entry ${podUID} is not an object`);
     const cpus = Object.entries(containers).map(([container, list]) => [container, String(list)] as const);
     return [podUID, Object.fromEntries(cpus)] as const;
   });
@@ -65,19 +63,19 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
   } catch (cause) {
     throw new CpuStateError('is not JSON', { cause });
   }
-  throw new CpuStateError('is no object');
+  throw new CpuStateError('is not an object');
 }
 
 /** @throws CpuStateError */
 export function parseCpuState(text: string): CpuState {
   const { policyName, defaultCpuSet, entries: given, checksum } = parseObject(text);
   if (typeof policyName !== 'string' || typeof defaultCpuSet !== 'string') {
-    throw new CpuStateError('names no policy or no processors');
+    throw new CpuStateError('lacks the policy or the CPUs');
   }
   const entries = entriesOf(given);
-  // Zero is that of files from before there were checksums.
+  // Files that predate checksums contain zero.
   if (checksum !== 0 && checksum !== checksumOf(policyName, defaultCpuSet, entries)) {
-    throw new CpuStateError('is corrupt: the checksum does not fit');
+    throw new CpuStateError('is corrupt: checksum mismatch');
   }
   try {
     return { policy: policyName, shared: parseCpuSet(defaultCpuSet), assignments: assignmentsOf(entries) };
@@ -87,7 +85,7 @@ export function parseCpuState(text: string): CpuState {
   }
 }
 
-/** Whose init containers they were is not told: all containers of a pod have got theirs when it was admitted. */
+/** The file does not mark init containers: all containers of a pod received their CPUs at its admission. */
 const assignmentsOf = (entries: Entries): readonly CpuAssignment[] =>
   Object.entries(entries).flatMap(([podUID, containers]) =>
     Object.entries(containers).map(([container, cpus]) => ({
@@ -98,23 +96,23 @@ const assignmentsOf = (entries: Entries): readonly CpuAssignment[] =>
     })),
   );
 
-/** Why the state is not one of this machine with these settings; undefined if it is. */
+/** Returns why the state does not fit this machine and these settings; undefined if it does. */
 export function cpuStateFault(state: CpuState, policy: StaticPolicy): string | undefined {
   const { shared, assignments } = state;
   const { topology, reserved } = policy;
   const missing = [...reserved].filter((cpu) => !shared.has(cpu));
   if (missing.length > 0) {
-    return `reserved processors ${formatCpuSet(new Set(missing))} were given away when others were reserved`;
+    return `reserved CPUs ${formatCpuSet(new Set(missing))} were allocated before the reservation changed`;
   }
   const both = assignments.find(({ cpus }) => [...cpus].some((cpu) => shared.has(cpu)));
   if (both !== undefined) {
-    return `processors ${formatCpuSet(both.cpus)} of container ${both.container} of pod ${both.podUID} are shared as well`;
+    return `CPUs ${formatCpuSet(both.cpus)} of container ${both.container} of pod ${both.podUID} are also in the shared pool`;
   }
   const known = new Set([...shared, ...assignments.flatMap(({ cpus }) => [...cpus])]);
   const here = formatCpuSet(topology.all);
   if (formatCpuSet(known) !== here) {
-    return `is of processors ${formatCpuSet(known)} and the machine has ${here}`;
+    return `covers CPUs ${formatCpuSet(known)}, but the machine has ${here}`;
   }
-  if (formatCpuSet(sharedCpus(policy, assignments)) !== formatCpuSet(shared)) return 'contradicts itself';
+  if (formatCpuSet(sharedCpus(policy, assignments)) !== formatCpuSet(shared)) return 'is inconsistent';
   return undefined;
 }

@@ -1,5 +1,5 @@
-/** Keeps the containers on the processors that they should run on: at once when that changes, and in turns for what
- *  somebody else did. The runtime is called only where something differs. */
+/** Reconciles the cpusets of containers with their assignments: immediately on a change, and periodically for
+ *  changes by others. Calls the runtime only for differences. */
 import { asError, type Clock } from '#api/kit/clock.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
 import type { Logger } from '#api/kit/logger.ts';
@@ -11,7 +11,7 @@ import type { Affinity } from './affinity.ts';
 export interface PinningDeps {
   readonly runtime: Pick<RuntimeService, 'updateContainerResources'>;
   readonly containers: () => readonly ObservedContainer[];
-  /** In the form of `cpuset.cpus`; empty for a container that is left alone. */
+  /** In the form of `cpuset.cpus`; empty for a container that is not managed. */
   readonly wanted: (podUID: string, container: string) => string;
   readonly affinity: Affinity;
   readonly clock: Clock;
@@ -19,21 +19,21 @@ export interface PinningDeps {
 }
 
 export interface Pinning {
-  /** What containers should run on has changed. */
+  /** Called when assignments have changed. */
   wake(): void;
-  /** The container was made with these. */
-  made(containerId: string, cpus: string): void;
-  /** Looks at everything once. @param isThorough reads what the kernel has */
-  look(isThorough: boolean): Promise<void>;
+  /** Called when a container was created with these CPUs. */
+  created(containerId: string, cpus: string): void;
+  /** Runs one round. @param isThorough reads the cpusets of the kernel */
+  reconcile(isThorough: boolean): Promise<void>;
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Calls to the runtime at once. */
+/** Concurrent calls to the runtime. */
 const AT_ONCE = 4;
 
 export function createPinning(deps: PinningDeps, periodMs: number): Pinning {
   const { runtime, containers, wanted, affinity, clock, log } = deps;
-  /** What each container was given, as far as it is known. */
+  /** Last known cpuset by container ID. */
   const given = new Map<string, string>();
   const calls = createLimiter(AT_ONCE);
   let nextMs = 0;
@@ -50,42 +50,42 @@ export function createPinning(deps: PinningDeps, periodMs: number): Pinning {
     try {
       await runtime.updateContainerResources({ containerId: id, linux: { cpusetCpus: cpus } });
       given.set(id, cpus);
-      log.debug({ containerID: id, container: name, podUID, cpus }, 'Container was moved');
+      log.debug({ containerID: id, container: name, podUID, cpus }, 'Container cpuset updated');
     } catch (thrown) {
-      // It may have ended by now; the next turn sees.
+      // It may have exited by now; the next round checks.
       log.warn(
         { err: asError(thrown), containerID: id, container: name, podUID, cpus },
-        'Container was not moved',
+        'Failed to update container cpuset',
       );
     }
   }
 
-  async function look(isThorough: boolean): Promise<void> {
+  async function reconcile(isThorough: boolean): Promise<void> {
     const alive = containers().filter(({ state }) => state === 'running' || state === 'created');
     const ids = new Set(alive.map(({ id }) => id));
     for (const id of given.keys()) if (!ids.has(id)) given.delete(id);
-    affinity.keep(ids);
+    affinity.retainOnly(ids);
     await Promise.all(alive.map((container) => calls.run(() => pin(container, isThorough))));
   }
 
   const loop = createLoop({
     clock,
-    onError: (err) => log.warn({ err }, 'Processors of containers could not be looked at'),
+    onError: (err) => log.warn({ err }, 'Failed to reconcile container CPUs'),
     async step() {
       const isThorough = clock.now() >= nextMs;
       if (isThorough) nextMs = clock.now() + periodMs;
-      await look(isThorough);
+      await reconcile(isThorough);
       return nextMs;
     },
   });
 
   return {
     wake: () => loop.wake(),
-    made(containerId, cpus) {
+    created(containerId, cpus) {
       given.set(containerId, cpus);
       loop.wake();
     },
-    look,
+    reconcile,
     async run(signal) {
       loop.wake();
       await loop.run(signal);

@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
+import type { Container, Pod } from '#api/gen/core-v1.ts';
+import { formatCpuSet, parseCpuSet } from '../../machine/cpu-set.ts';
+import { createTopology } from '../../machine/cpu-topology.ts';
 import { maskOf } from '../topology/hints.ts';
-import { formatCpuSet, parseCpuSet } from './cpu-set.ts';
 import {
   assignCpus,
   type CpuAssignment,
@@ -13,9 +14,8 @@ import {
   type StaticPolicy,
   sharedCpus,
 } from './static-policy.ts';
-import { createTopology } from './topology.ts';
 
-/** Two memory nodes of two cores with two threads: 0 and 4 share a core; node 0 has 0, 1, 4, 5. */
+/** Two NUMA nodes of two cores with two threads: 0 and 4 share a core; node 0 has 0, 1, 4, 5. */
 const TOPOLOGY = createTopology(
   Array.from({ length: 8 }, (_, cpu) => {
     const core = cpu % 4;
@@ -45,7 +45,7 @@ const given = (assignments: readonly CpuAssignment[]): string =>
   formatCpuSet(assignments.at(-1)?.cpus ?? new Set());
 
 test.each<[string, object, number]>([
-  ['whole processors, guaranteed', { limits: { cpu: '2', memory: '1Gi' } }, 2],
+  ['whole CPUs, guaranteed', { limits: { cpu: '2', memory: '1Gi' } }, 2],
   ['said in thousandths', { limits: { cpu: '3000m', memory: '1Gi' } }, 3],
   ['a part of one', { limits: { cpu: '1500m', memory: '1Gi' } }, 0],
   ['not guaranteed', { requests: { cpu: '2' } }, 0],
@@ -60,7 +60,7 @@ describe('a container', () => {
   test.each<[string, StaticPolicy, readonly CpuAssignment[], Parameters<typeof assignCpus>[2], string]>([
     ['has whole cores, never the reserved one', policy(), [], request('p', 2), '1,5'],
     ['has what others do not have', policy(), [assignment('o', 'c', '1,5')], request('p', 2), '2,6'],
-    ['keeps what it has', policy(), [assignment('p', 'c', '3')], request('p', 2), '3'],
+    ['retains what it has', policy(), [assignment('p', 'c', '3')], request('p', 2), '3'],
     [
       'has those of its init container',
       policy(),
@@ -83,16 +83,16 @@ describe('a container', () => {
   });
 
   test.each<[string, StaticPolicy, readonly CpuAssignment[], number, RegExp]>([
-    ['more than there are', policy(), [], 8, /asks for 8 processors of its own and 7 are free/],
-    ['what others have', policy(), [assignment('o', 'c', '1-7')], 1, /asks for 1 .* and 0 are free/],
-    ['half a core', policy({ fullPcpusOnly: true }), [], 3, /no whole cores: a multiple of 2/],
-  ])('is refused %s', (_, how, before, count, message) => {
+    ['more than there are', policy(), [], 8, /requests 8 exclusive CPUs and 7 are free/],
+    ['what others have', policy(), [assignment('o', 'c', '1-7')], 1, /requests 1 .* and 0 are free/],
+    ['half a core', policy({ fullPcpusOnly: true }), [], 3, /not full cores: a multiple of 2/],
+  ])('rejects %s', (_, how, before, count, message) => {
     expect(() => assignCpus(how, before, request('p', count))).toThrow(CpuRefusal);
     expect(() => assignCpus(how, before, request('p', count))).toThrow(message);
   });
 });
 
-test('what nobody has is shared, and comes back when a pod is gone', () => {
+test('unassigned CPUs are shared, and released ones return to the pool', () => {
   const assignments = [assignment('a', 'c', '1,5'), assignment('b', 'c', '2')];
   expect(formatCpuSet(sharedCpus(policy(), assignments))).toBe('0,3-4,6-7');
   expect(releasePods(assignments, (podUID) => podUID === 'a')).toEqual([assignments[1]]);
@@ -137,12 +137,12 @@ describe('hints', () => {
     );
   });
 
-  test('do not matter to one that shares', () => {
+  test('are undefined in the shared pool', () => {
     expect(cpuHints(policy(), [], request('p', 0))).toBeUndefined();
   });
 });
 
-test('no processor has two owners, and the reserved one none, whatever comes and goes', () => {
+test('no CPU ever has two owners, and the reserved one none', () => {
   const step = fc.record({ pod: fc.nat(4), count: fc.integer({ min: 1, max: 3 }), leave: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step), (steps) => {

@@ -1,42 +1,45 @@
-/** The policy `static`: whole processors for containers of guaranteed pods that ask for whole ones; all others share
- *  the rest. Pure: assignments in, assignments out. Source: document 3, 4.3; upstream's CPU manager, release 1.24. */
+/** Policy `static`: exclusive CPUs for containers of guaranteed pods that request whole ones; all others
+ *  share the rest. Pure: assignments in, assignments out. Source: CPU management, document 3 §4.3; upstream's
+ *  CPU manager, release 1.24. */
+
+import type { Container, Pod } from '#api/gen/core-v1.ts';
 import { milliValue } from '#api/meta/quantity.ts';
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
+import { type CpuSet, inOrder } from '../../machine/cpu-set.ts';
+import { type CpuTopology, groupBy, threadsPerCore } from '../../machine/cpu-topology.ts';
 import { ResourceRefusal } from '../contract.ts';
 import { maskOf, type NodeMask, nodesIn, size, type TopologyHint } from '../topology/hints.ts';
 import { isWholeCores, takeDistributed, takePacked } from './assign.ts';
-import { type CpuSet, inOrder } from './cpu-set.ts';
-import { type CpuTopology, groupBy, threadsPerCore } from './topology.ts';
 
-/** Processors that containers have for themselves. */
+/** Exclusive CPUs of a container. */
 export interface CpuAssignment {
   readonly podUID: string;
   readonly container: string;
   readonly cpus: CpuSet;
-  /** An init container's: its processors are the pod's next container's when it has ended. */
+  /** Assignment of an init container, whose CPUs the next container of the pod can reuse once it has
+   *  terminated. */
   readonly init: boolean;
 }
 
 export interface StaticOptions {
-  /** Refuse what would share a core with others. */
+  /** Reject requests that would share a core with other containers. */
   readonly fullPcpusOnly: boolean;
   readonly distributeAcrossNuma: boolean;
 }
 
 export interface StaticPolicy {
   readonly topology: CpuTopology;
-  /** Kept for the system: nobody has them for itself. */
+  /** Reserved for the system: never assigned exclusively. */
   readonly reserved: CpuSet;
   readonly options: StaticOptions;
 }
 
-/** A container that can't have what it asks for; the reason is told on the pod. */
+/** The request of a container cannot be satisfied; the pod fails with the reason. */
 export class CpuRefusal extends ResourceRefusal {
   override readonly name = 'CpuRefusal';
 }
 
-/** How many processors the container is to have for itself; 0 for one that shares. */
+/** Returns the number of exclusive CPUs of the container; 0 for one in the shared pool. */
 export function exclusiveCpus(pod: Pod, container: Container): number {
   if (qosClass(pod) !== 'Guaranteed') return 0;
   const cpu = container.resources?.requests?.['cpu'] ?? container.resources?.limits?.['cpu'];
@@ -50,7 +53,7 @@ function without(cpus: CpuSet, taken: Iterable<number>): CpuSet {
   return left;
 }
 
-/** What containers without processors of their own run on: the system's included. */
+/** Returns the shared pool, which includes the reserved CPUs. */
 export function sharedCpus({ topology }: StaticPolicy, assignments: readonly CpuAssignment[]): CpuSet {
   return without(
     topology.all,
@@ -58,7 +61,7 @@ export function sharedCpus({ topology }: StaticPolicy, assignments: readonly Cpu
   );
 }
 
-/** Processors of the pod's init containers that none of its other containers has. */
+/** Returns CPUs of the pod's init containers that none of its other containers has. */
 function reusable(assignments: readonly CpuAssignment[], podUID: string): CpuSet {
   const own = assignments.filter((assignment) => assignment.podUID === podUID);
   const init = own.filter((assignment) => assignment.init).flatMap(({ cpus }) => [...cpus]);
@@ -66,7 +69,7 @@ function reusable(assignments: readonly CpuAssignment[], podUID: string): CpuSet
   return without(new Set(init), app);
 }
 
-/** What can be given to a container of the pod. */
+/** Returns the CPUs that can be assigned to a container of the pod. */
 function available(policy: StaticPolicy, assignments: readonly CpuAssignment[], podUID: string): CpuSet {
   const free = without(sharedCpus(policy, assignments), policy.reserved);
   return new Set([...free, ...reusable(assignments, podUID)]);
@@ -77,7 +80,7 @@ export interface CpuRequest {
   readonly container: string;
   readonly count: number;
   readonly init: boolean;
-  /** Memory nodes to be on, as far as possible. */
+  /** Preferred NUMA nodes. */
   readonly nodes?: NodeMask;
 }
 
@@ -98,7 +101,8 @@ function take(policy: StaticPolicy, free: CpuSet, preferred: CpuSet, count: numb
   return new Set([...first, ...more]);
 }
 
-/** The assignments with that of the container; unchanged if it has one already, as after a restart of either.
+/** Returns the assignments with that of the container; unchanged if it has one already, as after a restart of
+ *  agent or container.
  *  @throws CpuRefusal */
 export function assignCpus(
   policy: StaticPolicy,
@@ -110,12 +114,12 @@ export function assignCpus(
   const { topology, options } = policy;
   if (options.fullPcpusOnly && !isWholeCores(topology, count)) {
     const threads = threadsPerCore(topology);
-    const message = `${count} processors of container ${container} are no whole cores: a multiple of ${threads} is needed (full-pcpus-only)`;
+    const message = `${count} CPUs of container ${container} are not full cores: a multiple of ${threads} is required (full-pcpus-only)`;
     throw new CpuRefusal('SMTAlignmentError', message);
   }
   const free = available(policy, assignments, podUID);
   if (free.size < count) {
-    const message = `container ${container} asks for ${count} processors of its own and ${free.size} are free`;
+    const message = `container ${container} requests ${count} exclusive CPUs and ${free.size} are free`;
     throw new CpuRefusal('UnexpectedAdmissionError', message);
   }
   const reuse = reusable(assignments, podUID);
@@ -129,14 +133,14 @@ export function assignCpus(
 
 const intersect = (one: CpuSet, other: CpuSet): CpuSet => new Set([...one].filter((cpu) => other.has(cpu)));
 
-/** The assignments without those of pods that are gone. */
+/** Returns the assignments without those of removed pods. */
 export const releasePods = (
   assignments: readonly CpuAssignment[],
   isGone: (podUID: string) => boolean,
 ): readonly CpuAssignment[] => assignments.filter(({ podUID }) => !isGone(podUID));
 
-/** The memory nodes on which the container could have its processors; undefined where it shares. A container that has
- *  them already stays where it is. */
+/** Returns the NUMA placements for the CPUs of the container; undefined for one in the shared pool. Existing
+ *  CPUs stay in place. */
 export function cpuHints(
   policy: StaticPolicy,
   assignments: readonly CpuAssignment[],
@@ -152,7 +156,7 @@ export function cpuHints(
 }
 
 /** The same for all containers of a pod together.
- *  @param requests of containers, those that share included */
+ *  @param requests of all containers, including those in the shared pool */
 export function podCpuHints(
   policy: StaticPolicy,
   assignments: readonly CpuAssignment[],
@@ -176,7 +180,7 @@ export function podCpuHints(
   return hintsFor(policy.topology, { free, needed: new Set(), count });
 }
 
-/** How many of the processors are on the nodes of a mask. */
+/** Counts the CPUs on the nodes of a mask. */
 function countOn(topology: CpuTopology, cpus: CpuSet): (mask: NodeMask) => number {
   const counts = [...groupBy(topology, cpus, 'numa')].map(([node, group]) => ({
     bit: maskOf([node]),
@@ -187,7 +191,7 @@ function countOn(topology: CpuTopology, cpus: CpuSet): (mask: NodeMask) => numbe
 
 interface Wanted {
   readonly free: CpuSet;
-  /** On whose nodes the container has to be, as it takes these over. */
+  /** CPUs that the container reuses, whose nodes it must include. */
   readonly needed: CpuSet;
   readonly count: number;
 }

@@ -1,26 +1,26 @@
-/** Books devices for a container. No I/O. Refusals as upstream's device manager, release 1.24. */
+/** Reservation of devices for a container. No I/O. Rejections as in upstream's device manager, release 1.24. */
 import { type ContainerRequest, ResourceRefusal } from '../contract.ts';
 import type { NodeMask } from '../topology/hints.ts';
-import { type Bookings, byNode, devicesIn } from './bookings.ts';
+import { byNode, devicesIn, type Reservations } from './bookings.ts';
 import { chooseDevices } from './choose.ts';
 import { type DeviceRequests, uidOf, type Wanted } from './requests.ts';
 
-export interface BookParts {
-  readonly bookings: Bookings;
+export interface ReservationParts {
+  readonly reservations: Reservations;
   readonly requests: DeviceRequests;
 }
 
 const REASON = 'UnexpectedAdmissionError';
 
 /** @throws ResourceRefusal */
-function bookOne(
-  { bookings, requests }: BookParts,
+function reserveOne(
+  { reservations, requests }: ReservationParts,
   { pod, container }: ContainerRequest,
   { resource, count }: Wanted,
   where: NodeMask | undefined,
 ): boolean {
   const podUID = uidOf(pod);
-  const had = bookings.find(podUID, container.name, resource);
+  const had = reservations.find(podUID, container.name, resource);
   if (had !== undefined) {
     const { size } = devicesIn(had);
     if (size === count) return false;
@@ -41,26 +41,28 @@ function bookOne(
     throw new ResourceRefusal(REASON, message);
   }
   const devices = byNode(chosen, nodesOf);
-  bookings.put({
+  reservations.put({
     podUID,
     container: container.name,
     resource,
     devices,
-    answer: undefined,
+    response: undefined,
     where,
     open: true,
   });
   return true;
 }
 
-/** Books what the container asks for and does not have.
- *  @returns whether anything is new
+/** Reserves the requested devices that the container does not have yet.
+ *  @returns whether a reservation was added
  *  @throws ResourceRefusal */
-export function bookDevices(
-  parts: BookParts,
+export function reserveDevices(
+  parts: ReservationParts,
   request: ContainerRequest,
   where: NodeMask | undefined,
 ): boolean {
-  const news = parts.requests.wanted(request.container).map((want) => bookOne(parts, request, want, where));
+  const news = parts.requests
+    .wanted(request.container)
+    .map((want) => reserveOne(parts, request, want, where));
   return news.includes(true);
 }

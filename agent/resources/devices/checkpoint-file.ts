@@ -1,4 +1,4 @@
-/** The checkpoint on disk: read once, written whole whenever something changed, one write at a time. */
+/** Device checkpoint on disk: read once, rewritten completely after each change, one write at a time. */
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
@@ -7,7 +7,7 @@ import { type Checkpoint, formatCheckpoint, parseCheckpoint } from './checkpoint
 
 const NOTHING: Checkpoint = { entries: [], registered: new Map() };
 
-/** What an earlier agent left; nothing when it left nothing that can be believed. */
+/** Reads the checkpoint of an earlier run; empty when it is missing or invalid. */
 export async function readCheckpoint(
   log: Logger,
   path: string,
@@ -17,15 +17,15 @@ export async function readCheckpoint(
   } catch (thrown) {
     const err = asError(thrown);
     if ('code' in err && err.code === 'ENOENT') return { ...NOTHING, isMissing: true };
-    log.warn({ err, path }, 'Checkpoint of devices can not be used; who has which is not known');
+    log.warn({ err, path }, 'Failed to read device checkpoint; device allocations unknown');
     return NOTHING;
   }
 }
 
 export interface CheckpointFile {
-  /** Something changed; it is written soon. */
+  /** Schedules a write. */
   touch(): void;
-  /** Resolves when everything up to now is on disk. @throws what kept it from being written */
+  /** Resolves when all changes so far are on disk. @throws the error of the failed write */
   saved(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export function createCheckpointFile(
 
   async function writeAll(): Promise<void> {
     while (dirty) {
-      // Changes of the same turn go together.
+      // Coalesces the changes of one turn.
       await Promise.resolve();
       dirty = false;
       try {
@@ -73,7 +73,7 @@ export function createCheckpointFile(
   return {
     touch() {
       dirty = true;
-      saved().catch((err: unknown) => deps.log.warn({ err, path }, 'Checkpoint of devices was not written'));
+      saved().catch((err: unknown) => deps.log.warn({ err, path }, 'Failed to write device checkpoint'));
     },
     saved,
   };

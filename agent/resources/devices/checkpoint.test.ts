@@ -12,9 +12,9 @@ const CHECKPOINT: Checkpoint = {
         [1, ['b']],
         [-1, ['a', 'c']],
       ]),
-      answer: Uint8Array.of(10, 255),
+      response: Uint8Array.of(10, 255),
     },
-    { podUID: 'u2', container: 'c', resource: 'r', devices: new Map(), answer: undefined },
+    { podUID: 'u2', container: 'c', resource: 'r', devices: new Map(), response: undefined },
   ],
   registered: new Map([
     ['z', []],
@@ -23,7 +23,7 @@ const CHECKPOINT: Checkpoint = {
 };
 
 describe('checksumText', () => {
-  test('is what Go prints of the data with types and names', () => {
+  test('equals Go’s output of the data with types and names', () => {
     expect(checksumText(CHECKPOINT)).toBe(
       '(checkpoint.checkpointData){PodDeviceEntries:([]checkpoint.PodDevicesEntry)[' +
         '{PodUID:(string)u1 ContainerName:(string)main ResourceName:(string)example.com/gpu ' +
@@ -36,7 +36,7 @@ describe('checksumText', () => {
 });
 
 describe('parseCheckpoint', () => {
-  test('reads what was written, in upstream’s shape', () => {
+  test('round-trips upstream’s format', () => {
     const text = formatCheckpoint(CHECKPOINT);
     expect(JSON.parse(text)).toMatchObject({
       Data: {
@@ -49,8 +49,8 @@ describe('parseCheckpoint', () => {
     });
     const read = parseCheckpoint(text);
     expect(read.entries[0]?.devices.get(-1)).toEqual(['a', 'c']);
-    expect(read.entries[0]?.answer).toEqual(Buffer.of(10, 255));
-    expect(read.entries[1]?.answer).toBeUndefined();
+    expect(read.entries[0]?.response).toEqual(Buffer.of(10, 255));
+    expect(read.entries[1]?.response).toBeUndefined();
     expect([...read.registered.keys()].toSorted()).toEqual(['example.com/gpu', 'z']);
   });
 
@@ -59,19 +59,19 @@ describe('parseCheckpoint', () => {
     ['another sum', (text: string) => text.replace(/"Checksum":\d+/, '"Checksum":1'), 'checksum'],
     ['what was cut short', (text: string) => text.slice(0, -10), 'JSON'],
     ['a list for an object', () => '[]', 'object'],
-    ['a number for a name', (text: string) => text.replace('"u1"', '7'), 'PodUID is not a text'],
-  ])('does not believe %s', (_, change, message) => {
+    ['a number for a name', (text: string) => text.replace('"u1"', '7'), 'PodUID is not a string'],
+  ])('rejects %s', (_, change, message) => {
     expect(() => parseCheckpoint(change(formatCheckpoint(CHECKPOINT)))).toThrow(message);
   });
 
-  test('keeps whatever devices are called', () => {
+  test('round-trips any device names', () => {
     const names = fc.array(fc.string());
     const entry = fc.record({
       podUID: fc.string(),
       container: fc.string(),
       resource: fc.string(),
       devices: names.map((list) => new Map([[0, list]])),
-      answer: fc.option(fc.uint8Array(), { nil: undefined }),
+      response: fc.option(fc.uint8Array(), { nil: undefined }),
     });
     fc.assert(
       fc.property(fc.array(entry), (entries) => {

@@ -1,5 +1,5 @@
-/** The file by which the next agent knows who has which devices, in the shape that upstream's agents read and write.
- *  Pure. Source: upstream's device manager checkpoint (v2) and its checksum, release 1.24. */
+/** Device checkpoint, by which a restarted agent restores device allocations, in the format of upstream's
+ *  agents. Pure. Source: upstream's device manager checkpoint (v2) and its checksum, release 1.24. */
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { fnv32a } from '../state/checksum.ts';
 
@@ -7,10 +7,10 @@ export interface CheckpointEntry {
   readonly podUID: string;
   readonly container: string;
   readonly resource: string;
-  /** By memory node; -1 for devices that say nothing of theirs. */
+  /** By NUMA node; -1 for devices without NUMA information. */
   readonly devices: ReadonlyMap<number, readonly string[]>;
-  /** The plugin's answer, as it is on the wire; undefined while it was not asked. */
-  readonly answer: Uint8Array | undefined;
+  /** The encoded Allocate response of the plugin; undefined before the call. */
+  readonly response: Uint8Array | undefined;
 }
 
 export interface Checkpoint {
@@ -19,8 +19,8 @@ export interface Checkpoint {
   readonly registered: ReadonlyMap<string, readonly string[]>;
 }
 
-/** A file that can't be believed. */
-export class CheckpointError extends Error {
+/** An invalid checkpoint. */
+class CheckpointError extends Error {
   override readonly name = 'CheckpointError';
 }
 
@@ -29,12 +29,12 @@ const inNodeOrder = (devices: CheckpointEntry['devices']): [number, readonly str
 const inByteOrder = <T>(map: ReadonlyMap<string, T>): [string, T][] =>
   [...map].toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 
-/** The data as the checksum sees it: Go's names of types and members, values in their plain form. */
+/** Formats the data as the checksum covers it: Go's names of types and members, values in their plain form. */
 export function checksumText({ entries, registered }: Checkpoint): string {
   const lists = (pairs: readonly (readonly [string | number, readonly string[]])[]): string =>
     `map[${pairs.map(([key, devices]) => `${key}:[${devices.join(' ')}]`).join(' ')}]`;
-  const rows = entries.map(({ podUID, container, resource, devices, answer }) => {
-    const bytes = answer === undefined ? '<nil>' : `[${answer.join(' ')}]`;
+  const rows = entries.map(({ podUID, container, resource, devices, response }) => {
+    const bytes = response === undefined ? '<nil>' : `[${response.join(' ')}]`;
     return (
       `{PodUID:(string)${podUID} ContainerName:(string)${container} ResourceName:(string)${resource} ` +
       `DeviceIDs:(checkpoint.DevicesPerNUMA)${lists(inNodeOrder(devices))} AllocResp:([]uint8)${bytes}}`
@@ -50,12 +50,12 @@ export function formatCheckpoint(checkpoint: Checkpoint): string {
   const { entries, registered } = checkpoint;
   return JSON.stringify({
     Data: {
-      PodDeviceEntries: entries.map(({ podUID, container, resource, devices, answer }) => ({
+      PodDeviceEntries: entries.map(({ podUID, container, resource, devices, response }) => ({
         PodUID: podUID,
         ContainerName: container,
         ResourceName: resource,
         DeviceIDs: Object.fromEntries(inNodeOrder(devices)),
-        AllocResp: answer === undefined ? null : Buffer.from(answer).toString('base64'),
+        AllocResp: response === undefined ? null : Buffer.from(response).toString('base64'),
       })),
       RegisteredDevices: Object.fromEntries(inByteOrder(registered)),
     },
@@ -72,7 +72,7 @@ function record(value: unknown, what: string): Readonly<Record<string, unknown>>
 }
 
 function text(value: unknown, what: string): string {
-  if (typeof value !== 'string') throw new CheckpointError(`${what} is not a text`);
+  if (typeof value !== 'string') throw new CheckpointError(`${what} is not a string`);
   return value;
 }
 
@@ -83,7 +83,7 @@ function texts(value: unknown, what: string): readonly string[] {
 
 function parseEntry(value: unknown): CheckpointEntry {
   const entry = record(value, 'an entry');
-  const answer = entry['AllocResp'];
+  const response = entry['AllocResp'];
   return {
     podUID: text(entry['PodUID'], 'PodUID'),
     container: text(entry['ContainerName'], 'ContainerName'),
@@ -94,7 +94,7 @@ function parseEntry(value: unknown): CheckpointEntry {
         texts(devices, 'DeviceIDs'),
       ]),
     ),
-    answer: typeof answer === 'string' ? Buffer.from(answer, 'base64') : undefined,
+    response: typeof response === 'string' ? Buffer.from(response, 'base64') : undefined,
   };
 }
 
@@ -104,7 +104,7 @@ export function parseCheckpoint(content: string): Checkpoint {
   try {
     parsed = parseJsonText(content);
   } catch (cause) {
-    throw new CheckpointError('it is not JSON', { cause });
+    throw new CheckpointError('not JSON', { cause });
   }
   const { Data, Checksum } = record(parsed, 'it');
   const data = record(Data, 'Data');
@@ -119,6 +119,6 @@ export function parseCheckpoint(content: string): Checkpoint {
       ]),
     ),
   };
-  if (fnv32a(checksumText(checkpoint)) !== Checksum) throw new CheckpointError('its checksum is another one');
+  if (fnv32a(checksumText(checkpoint)) !== Checksum) throw new CheckpointError('checksum mismatch');
   return checkpoint;
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { askPreference, chooseDevices, orderByNodes, takePreference } from './choose.ts';
 
 const set = (text: string): ReadonlySet<string> => new Set(text.split(' ').filter((one) => one !== ''));
-/** `a0` is on node 0, `b01` on both, `x` says nothing. */
+/** `a0` is on node 0, `b01` on both, `x` has no NUMA information. */
 const nodesOf = (device: string): readonly number[] => (device.match(/\d/g) ?? []).map(Number);
 const NOWHERE = undefined;
 
@@ -16,7 +16,7 @@ describe('chooseDevices', () => {
     ['takes those on the wanted node', 2, '', 'a0 b1 c1', 0b10, 'b1 c1'],
     ['goes elsewhere for what is missing', 2, '', 'a0 b1 x', 0b10, 'b1 a0'],
     ['takes those that say nothing last', 3, '', 'a0 b1 x', 0b10, 'b1 a0 x'],
-    ['keeps the larger group whole', 1, '', 'a0 b0 c1', 0b11, 'c1'],
+    ['retains the larger group whole', 1, '', 'a0 b0 c1', 0b11, 'c1'],
     ['minds no wish where none says anything', 1, '', 'y x', 0b10, 'x'],
   ])('%s', (_, needed, reusable, free, where, expected) => {
     const chosen = chooseDevices({ needed, reusable: set(reusable), free: set(free), nodesOf, where });
@@ -25,7 +25,7 @@ describe('chooseDevices', () => {
 });
 
 describe('orderByNodes', () => {
-  test('keeps every device, once', () => {
+  test('retains every device, once', () => {
     const device = fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.constantFrom('', '0', '1', '01', '2'));
     fc.assert(
       fc.property(fc.array(device), fc.option(fc.integer({ min: 1, max: 7 })), (names, where) => {
@@ -51,7 +51,7 @@ describe('askPreference', () => {
     ['does not ask of what others have too', 'a', 'a', 'b', NOWHERE, undefined],
     ['asks within the wanted node', 'a0', '', 'b0 c1', 0b01, { available: ['a0', 'b0'], mustInclude: [] }],
     [
-      'keeps all of a node that is too small',
+      'retains all of a node that is too small',
       'a0 b1',
       '',
       'c1',
@@ -59,34 +59,34 @@ describe('askPreference', () => {
       { available: ['a0', 'b1', 'c1'], mustInclude: ['a0'] },
     ],
     [
-      'keeps what others have too',
+      'retains what others have too',
       'a b',
       'a',
       'c',
       NOWHERE,
       { available: ['a', 'b', 'c'], mustInclude: ['a'] },
     ],
-  ])('%s', (_, booked, pinned, free, where, expected) => {
-    const question = askPreference({
-      booked: set(booked),
+  ])('%s', (_, reserved, pinned, free, where, expected) => {
+    const request = askPreference({
+      reserved: set(reserved),
       pinned: set(pinned),
       free: set(free),
       nodesOf,
       where,
     });
-    expect(question).toEqual(expected === undefined ? undefined : { ...expected, size: set(booked).size });
+    expect(request).toEqual(expected === undefined ? undefined : { ...expected, size: set(reserved).size });
   });
 });
 
 describe('takePreference', () => {
-  const question = { available: ['a', 'b', 'c', 'd'], mustInclude: ['a'], size: 2 };
+  const request = { available: ['a', 'b', 'c', 'd'], mustInclude: ['a'], size: 2 };
   test.each([
     ['follows the plugin', ['a', 'd'], 'a d'],
-    ['keeps what must stay', ['c', 'd'], 'a c'],
+    ['retains what must stay', ['c', 'd'], 'a c'],
     ['minds nothing that was not offered', ['a', 'z'], 'a b'],
     ['fills up from what was booked', [], 'a b'],
     ['takes none too many', ['b', 'c', 'd'], 'a b'],
-  ])('%s', (_, answer, expected) => {
-    expect(takePreference(question, set('a b'), answer).join(' ')).toBe(expected);
+  ])('%s', (_, response, expected) => {
+    expect(takePreference(request, set('a b'), response).join(' ')).toBe(expected);
   });
 });

@@ -1,18 +1,18 @@
-/** Which devices a container gets. Pure. Source: upstream's device manager (`devicesToAllocate`, `filterByAffinity`),
- *  release 1.24. */
+/** Choice of devices for a container. Pure. Source: upstream's device manager (`devicesToAllocate`,
+ *  `filterByAffinity`), release 1.24. */
 import type { NodeMask } from '../topology/hints.ts';
 
-/** Memory nodes of a device; none for one that says nothing. */
+/** NUMA nodes of a device; empty for one without NUMA information. */
 export type NodesOf = (device: string) => readonly number[];
 
 export interface DeviceChoice {
   readonly needed: number;
-  /** Devices of init containers of the same pod, which come first. */
+  /** Devices of init containers of the same pod, which are taken first. */
   readonly reusable: ReadonlySet<string>;
-  /** Healthy ones that nobody has. */
+  /** Healthy devices without a reservation. */
   readonly free: ReadonlySet<string>;
   readonly nodesOf: NodesOf;
-  /** Where the container was found to go; undefined: anywhere. */
+  /** Selected NUMA nodes; undefined for any. */
   readonly where: NodeMask | undefined;
 }
 
@@ -21,15 +21,15 @@ const sorted = (devices: Iterable<string>): readonly string[] =>
   [...devices].toSorted((a, b) => byName.compare(a, b) || (a < b ? -1 : 1));
 
 interface Ordered {
-  /** On the nodes that are wanted. */
+  /** On the selected nodes. */
   readonly aligned: readonly string[];
-  /** On others, and then those that say nothing of theirs. */
+  /** On other nodes, followed by those without NUMA information. */
   readonly others: readonly string[];
 }
 
 const has = (mask: NodeMask, node: number): boolean => (mask & (1 << node)) !== 0;
 
-/** Wanted nodes with fewer devices go first, so that larger groups stay whole. */
+/** Orders devices by node: selected nodes with fewer devices first, so that larger groups stay whole. */
 export function orderByNodes(
   devices: ReadonlySet<string>,
   nodesOf: NodesOf,
@@ -57,7 +57,7 @@ export function orderByNodes(
   return { aligned: [...aligned], others: [...others] };
 }
 
-/** As many devices as are needed; undefined when there are not enough. */
+/** Returns the required number of devices; undefined when there are not enough. */
 export function chooseDevices({
   needed,
   reusable,
@@ -71,50 +71,51 @@ export function chooseDevices({
   return chosen.length === needed ? chosen : undefined;
 }
 
-/** What a plugin is asked that has preferences. */
-export interface PreferenceQuestion {
+/** Request to a plugin with preferences (GetPreferredAllocation). */
+export interface PreferenceRequest {
   readonly available: readonly string[];
   readonly mustInclude: readonly string[];
   readonly size: number;
 }
 
 export interface Rechoice {
-  readonly booked: ReadonlySet<string>;
-  /** Those of the booked that other containers of the pod have too: they stay. */
+  readonly reserved: ReadonlySet<string>;
+  /** Reserved devices that other containers of the pod have too: they stay. */
   readonly pinned: ReadonlySet<string>;
   readonly free: ReadonlySet<string>;
   readonly nodesOf: NodesOf;
   readonly where: NodeMask | undefined;
 }
 
-/** What the plugin may choose from; undefined when there is no choice. */
+/** Returns the devices that the plugin may choose from; undefined when there is no choice. */
 export function askPreference({
-  booked,
+  reserved,
   pinned,
   free,
   nodesOf,
   where,
-}: Rechoice): PreferenceQuestion | undefined {
-  const open = booked.difference(pinned).union(free);
+}: Rechoice): PreferenceRequest | undefined {
+  const open = reserved.difference(pinned).union(free);
   const { aligned } = orderByNodes(open, nodesOf, where);
-  const missing = booked.size - pinned.size;
-  // All that are on the nodes are taken, and the plugin chooses the rest; or it chooses among them.
+  const missing = reserved.size - pinned.size;
+  // Too few aligned devices: all are included and the plugin chooses the rest; otherwise it chooses among
+  // them.
   const enough = aligned.length >= missing && aligned.length > 0;
   const mustInclude = sorted(enough ? pinned : pinned.union(new Set(aligned)));
   const available = sorted(new Set([...pinned, ...(enough ? aligned : open)]));
-  if (available.length <= booked.size || mustInclude.length >= booked.size) return undefined;
-  return { available, mustInclude, size: booked.size };
+  if (available.length <= reserved.size || mustInclude.length >= reserved.size) return undefined;
+  return { available, mustInclude, size: reserved.size };
 }
 
-/** The devices after the plugin's answer. What it names beside what it was offered does not count, and what it does
- *  not name is filled up with what was booked. */
+/** Applies the response of the plugin. Devices that were not offered are ignored; missing ones are filled up
+ *  from the reserved ones. */
 export function takePreference(
-  { available, mustInclude, size }: PreferenceQuestion,
-  booked: ReadonlySet<string>,
-  answer: readonly string[],
+  { available, mustInclude, size }: PreferenceRequest,
+  reserved: ReadonlySet<string>,
+  response: readonly string[],
 ): readonly string[] {
   const offered = new Set(available);
-  const preferred = answer.filter((device) => offered.has(device));
-  const before = [...booked].filter((device) => offered.has(device));
+  const preferred = response.filter((device) => offered.has(device));
+  const before = [...reserved].filter((device) => offered.has(device));
   return [...new Set([...mustInclude, ...preferred, ...before])].slice(0, size);
 }

@@ -4,9 +4,9 @@ import { deviceHints } from './device-hints.ts';
 const set = (text: string): ReadonlySet<string> => new Set(text.split(' ').filter((one) => one !== ''));
 const nodesOf = (device: string): readonly number[] => (device.match(/\d/g) ?? []).map(Number);
 
-/** Hints as `1! 3`: node masks, and which of them are preferred. */
+/** Hints in the form `1! 3`: node masks, with `!` for the preferred ones. */
 function hints(needed: number, all: string, free: string, reusable = ''): string | undefined {
-  const question = {
+  const request = {
     needed,
     all: set(all),
     free: set(free),
@@ -14,7 +14,7 @@ function hints(needed: number, all: string, free: string, reusable = ''): string
     nodesOf,
     machine: 0b11,
   };
-  return deviceHints(question)
+  return deviceHints(request)
     ?.map(({ nodes, preferred }) => `${nodes}${preferred ? '!' : ''}`)
     .join(' ');
 }
@@ -28,7 +28,7 @@ describe('deviceHints', () => {
     ['no way without enough devices', hints(2, 'a0 b1', 'a0'), ''],
     ['only ways with those of init containers', hints(1, 'a0 b1', 'b1', 'a0'), '1! 3'],
     ['a device that is near two nodes', hints(1, 'a01', 'a01'), '1! 2! 3'],
-  ])('tells %s', (_, found, expected) => {
+  ])('returns %s', (_, found, expected) => {
     expect(found).toBe(expected);
   });
 });

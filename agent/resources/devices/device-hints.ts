@@ -1,30 +1,30 @@
-/** On which memory nodes a container could have its devices. Pure. Source: upstream's device manager
+/** NUMA hints for the devices of a container. Pure. Source: upstream's device manager
  *  (`generateDeviceTopologyHints`), release 1.24. */
 import { type NodeMask, nodesIn, type TopologyHint } from '../topology/hints.ts';
 import type { NodesOf } from './choose.ts';
 
-export interface HintQuestion {
+export interface HintRequest {
   readonly needed: number;
-  /** Every device of the resource. */
+  /** All devices of the resource. */
   readonly all: ReadonlySet<string>;
   readonly free: ReadonlySet<string>;
   readonly reusable: ReadonlySet<string>;
   readonly nodesOf: NodesOf;
-  /** Every memory node of the machine. */
+  /** All NUMA nodes of the machine. */
   readonly machine: NodeMask;
 }
 
 function* masksOf(machine: NodeMask): Generator<NodeMask> {
-  // Every subset, from the smallest number on.
+  // Every subset, in ascending order of its number.
   for (let mask = machine & -machine; mask !== 0; mask = (mask - machine) & machine) yield mask;
 }
 
 const isOn = (nodes: readonly number[], mask: NodeMask): boolean =>
   nodes.some((node) => (mask & (1 << node)) !== 0);
 
-/** The ways in which the devices could be had; undefined when none of them says where it is. */
-export function deviceHints(question: HintQuestion): readonly TopologyHint[] | undefined {
-  const { needed, all, free, reusable, nodesOf, machine } = question;
+/** Returns the possible placements; undefined when no device has NUMA information. */
+export function deviceHints(request: HintRequest): readonly TopologyHint[] | undefined {
+  const { needed, all, free, reusable, nodesOf, machine } = request;
   if ([...all].every((device) => nodesOf(device).length === 0)) return undefined;
   if (free.union(reusable).size < needed) return [];
   const count = (devices: ReadonlySet<string>, mask: NodeMask): number =>

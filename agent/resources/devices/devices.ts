@@ -1,4 +1,4 @@
-/** Devices of plugins on this node: the manager, the ways in which plugins register, and what is loaded for them. */
+/** Device plugins on this node: the manager, the registration paths, and lazily loaded protocol code. */
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '#api/kit/clock.ts';
@@ -20,30 +20,31 @@ export interface DevicesDeps {
 
 export interface DevicesOptions {
   readonly rootDir: string;
-  /** First word of the socket's and the checkpoint's names. */
+  /** Prefix of the names of socket and checkpoint. */
   readonly agentName: string;
-  /** Domain of the platform, whose resources no plugin may have. */
+  /** Domain of the platform, whose resources plugins may not provide. */
   readonly domain: string;
-  /** Every memory node of the machine, as bits. */
+  /** All NUMA nodes of the machine, as bits. */
   readonly machine: number;
-  /** Whether a container that asks for a resource which no plugin has waits for one. */
+  /** Reports whether a container waits for a plugin of a requested resource that none provides. */
   readonly waitsFor: (resource: string) => boolean;
 }
 
 export interface Devices {
   readonly manager: DeviceManager;
-  /** Takes plugins that register in the folder of plugins. */
+  /** Accepts plugins that register through the plugin directory. */
   readonly handler: PluginHandler;
   addMetrics(registry: MetricsRegistry): void;
 }
 
-/** Folder beneath the root directory in which plugins find the agent's socket and put their own. */
-export const DEVICE_PLUGINS = 'device-plugins';
+/** Directory below the root directory with the registration socket and the sockets of plugins. */
+const DEVICE_PLUGINS = 'device-plugins';
 
-export const devicePluginSocket = (rootDir: string, agentName: string): string =>
+const devicePluginSocket = (rootDir: string, agentName: string): string =>
   join(rootDir, DEVICE_PLUGINS, `${agentName}.sock`);
 
-/** Sockets of plugins of an earlier time: plugins see theirs go, or ours come, and register again.
+/** Removes sockets of an earlier run: plugins notice the removal, or the new registration socket, and
+ *  register again.
  *  Source: upstream's device manager, which removes all files but its checkpoint, release 1.24. */
 async function removeSockets(dir: string): Promise<void> {
   const names = await readdir(dir).catch(() => []);
@@ -57,7 +58,7 @@ async function removeSockets(dir: string): Promise<void> {
 const isRegisterRequest = (message: object): message is RegisterRequest =>
   'version' in message && 'endpoint' in message && 'resourceName' in message;
 
-/** Most nodes have no plugin, and need nothing of this. */
+/** Loaded on demand, since most nodes have no plugins. */
 interface Loaded {
   readonly protocol: () => Promise<DeviceProtocol>;
   readonly clients: () => Promise<PluginClients>;
@@ -85,7 +86,7 @@ async function loadService(
   return [{ types, rpcs: registrationRpcs, methods: { register } }];
 }
 
-/** Reads what an earlier agent left. Plugins come as long as the manager runs. */
+/** Restores the state of an earlier run. Plugins can register while the manager runs. */
 export async function createDevices(deps: DevicesDeps, options: DevicesOptions): Promise<Devices> {
   const { rootDir, agentName, domain, machine, waitsFor } = options;
   const { clock } = deps;
@@ -122,7 +123,7 @@ export async function createDevices(deps: DevicesDeps, options: DevicesOptions):
     const path = devicePluginSocket(rootDir, agentName);
     const server = await serveSocket({ log, load: () => loadService(loaded, registration) }, path).catch(
       (err: unknown) => {
-        log.error({ err, socket: path }, 'Device plugins can not register');
+        log.error({ err, socket: path }, 'Failed to serve device plugin registration');
       },
     );
     await ended;

@@ -1,9 +1,9 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Container, Pod } from '#api/gen/core-v1.ts';
 import { createFakeClock, type FakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
 import type { ContainerRequest } from '../contract.ts';
 import { createDeviceManager, type DeviceManager } from './manager.ts';
 import type { PluginConnection } from './plugin.ts';
@@ -31,11 +31,11 @@ const create = (waitsFor: (resource: string) => boolean = () => false): Promise<
 
 interface FakePlugin extends PluginConnection {
   readonly calls: string[];
-  tell(devices: string): void;
+  setDevices(devices: string): void;
   end(): void;
 }
 
-/** `a b!` are a healthy device and one that is not. */
+/** `a b!` are a healthy and an unhealthy device. */
 const devicesFrom = (text: string): Devices =>
   new Map(
     text
@@ -54,7 +54,7 @@ function fakePlugin(first: string, given: Partial<PluginConnection> = {}): FakeP
   return {
     calls,
     options: { preStartRequired: false, getPreferredAllocationAvailable: false },
-    tell: (devices) => told(devicesFrom(devices)),
+    setDevices: (devices) => told(devicesFrom(devices)),
     end: () => ended.resolve(),
     async follow(signal, listener) {
       told = listener;
@@ -110,14 +110,14 @@ describe('createDeviceManager', () => {
     });
     manager.told?.();
     expect(manager.resources?.()).not.toHaveProperty('forgotten');
-    plugin.tell('a b c');
+    plugin.setDevices('a b c');
     expect(manager.resources?.()).toMatchObject({ allocatable: { [GPU]: '3' } });
     expect(changes).toBe(2);
     manager.stop();
     await manager.saved();
   });
 
-  test('gives a container its devices, the same each time, and asks the plugin once', async () => {
+  test('grants a container the same devices each time, and calls the plugin once', async () => {
     const manager = await create();
     const plugin = fakePlugin('a b c');
     await manager.register(GPU, plugin);
@@ -132,14 +132,14 @@ describe('createDeviceManager', () => {
         { containerPath: '/dev/b', hostPath: '/dev/null', permissions: 'rw' },
       ],
     });
-    plugin.tell('a! b! c!');
+    plugin.setDevices('a! b! c!');
     expect(await manager.grant?.(request('u1', container('c', 2)))).toEqual(first);
     expect(plugin.calls).toEqual(['allocate a b']);
     manager.stop();
     await manager.saved();
   });
 
-  test('refuses what is not there, and gives back what was had', async () => {
+  test('rejects unavailable devices, and releases reservations', async () => {
     const manager = await create();
     await manager.register(GPU, fakePlugin('a b'));
     manager.allocate(request('u1', container('c', 2)), ANYWHERE);
@@ -153,7 +153,7 @@ describe('createDeviceManager', () => {
     await manager.saved();
   });
 
-  test('lets containers have what init containers had', async () => {
+  test('containers reuse devices of init containers', async () => {
     const manager = await create();
     await manager.register(GPU, fakePlugin('a b'));
     const init = container('i', 2);
@@ -168,7 +168,7 @@ describe('createDeviceManager', () => {
     await manager.saved();
   });
 
-  test('follows the preference of a plugin that has one', async () => {
+  test('applies the preference of a plugin', async () => {
     const manager = await create();
     const options = { preStartRequired: true, getPreferredAllocationAvailable: true };
     const plugin = fakePlugin('a b c', { options, prefer: () => Promise.resolve(['c']) });
@@ -181,7 +181,7 @@ describe('createDeviceManager', () => {
     await manager.saved();
   });
 
-  test('a plugin that does not come back loses its devices after five minutes', async () => {
+  test('devices are removed five minutes after their plugin disconnected', async () => {
     const manager = await create();
     const plugin = fakePlugin('a');
     await manager.register(GPU, plugin);
@@ -201,7 +201,7 @@ describe('createDeviceManager', () => {
     await manager.saved();
   });
 
-  test('a plugin that registers anew takes the place of the other, unseen', async () => {
+  test('a plugin that registers again replaces the other seamlessly', async () => {
     const manager = await create();
     await manager.register(GPU, fakePlugin('a'));
     const seen: (string | undefined)[] = [];
@@ -213,7 +213,7 @@ describe('createDeviceManager', () => {
     await manager.saved();
   });
 
-  test('the next agent knows who has what, and waits for the plugin', async () => {
+  test('a restarted agent restores allocations, and waits for the plugin', async () => {
     const before = await create();
     const plugin = fakePlugin('a b');
     await before.register(GPU, plugin);
@@ -226,9 +226,7 @@ describe('createDeviceManager', () => {
     const after = await create();
     expect(after.resources?.()).toMatchObject({ capacity: { [GPU]: '0' } });
     expect(await after.grant?.(request('u1', container('c', 1)))).toEqual(granted);
-    await expect(after.grant?.(request('u2', container('c', 1)))).rejects.toThrow(
-      'no device plugin is there',
-    );
+    await expect(after.grant?.(request('u2', container('c', 1)))).rejects.toThrow('no device plugin serves');
     const again = fakePlugin('a b');
     await after.register(GPU, again);
     await after.grant?.(request('u2', container('c', 1)));
@@ -237,7 +235,7 @@ describe('createDeviceManager', () => {
     await after.saved();
   });
 
-  test('a container waits for a plugin that has not come yet, where it can come from nowhere else', async () => {
+  test('a container waits for a plugin that may still register', async () => {
     const manager = await create((resource) => resource === GPU);
     manager.allocate(request('u1', container('c', 1)), ANYWHERE);
     await expect(manager.grant?.(request('u1', container('c', 1)))).rejects.toThrow(
@@ -253,7 +251,7 @@ describe('createDeviceManager', () => {
     await manager.saved();
   });
 
-  test('starts with nothing where the checkpoint is not to be believed', async () => {
+  test('starts empty with an invalid checkpoint', async () => {
     await writeFile(join(dir, 'checkpoint'), '{"Data":{},"Checksum":1}');
     const manager = await create();
     expect(manager.resources?.()).toEqual({ capacity: {}, allocatable: {}, removed: [] });

@@ -1,8 +1,8 @@
-/** The devices that plugins bring to this node: who registered, who has which, and what containers get of them.
+/** Device manager: registered plugins, device allocations, and the grants of containers.
  *
- *  Admission books devices; the plugin is asked at the first start of the container, and what it answered is kept, so
- *  that a container that starts again, under this agent or the next, gets the same. Source: upstream's device manager,
- *  release 1.24. */
+ *  Admission reserves devices; the plugin is called at the first start of the container and its response
+ *  retained, so that a restarted container, under this agent or the next, gets the same devices. Source:
+ *  upstream's device manager, release 1.24. */
 
 import type { Clock } from '#api/kit/clock.ts';
 import { createListeners } from '#api/kit/listeners.ts';
@@ -10,14 +10,14 @@ import type { Logger } from '#api/kit/logger.ts';
 import type { ResourceProvider } from '../contract.ts';
 import type { NodeMask } from '../topology/hints.ts';
 import { type AllocateParts, grantDevices } from './allocate.ts';
-import { bookDevices } from './book.ts';
-import { type Booking, createBookings } from './bookings.ts';
+import { reserveDevices } from './book.ts';
+import { createReservations, type Reservation } from './bookings.ts';
 import { createCheckpointFile, readCheckpoint } from './checkpoint-file.ts';
 import type { PluginConnection } from './plugin.ts';
 import { createPlugins } from './plugins.ts';
 import { createPodHints } from './pod-hints.ts';
 import { createDeviceRequests } from './requests.ts';
-import { createStock, type Device } from './stock.ts';
+import { createDeviceInventory, type Device } from './stock.ts';
 
 export interface DeviceManagerDeps extends Pick<AllocateParts, 'messages' | 'allocated'> {
   readonly clock: Clock;
@@ -26,28 +26,28 @@ export interface DeviceManagerDeps extends Pick<AllocateParts, 'messages' | 'all
 
 export interface DeviceManagerOptions {
   readonly checkpointPath: string;
-  /** Every memory node of the machine. */
+  /** All NUMA nodes of the machine. */
   readonly machine: NodeMask;
-  /** Whether a container that asks for a resource which no plugin has waits for one. */
+  /** Reports whether a container waits for a plugin of a requested resource that none provides. */
   readonly waitsFor: (resource: string) => boolean;
 }
 
-/** Devices of one container of one resource. */
-export interface HeldDevices {
+/** Devices of one resource that a container has. */
+export interface AllocatedDevices {
   readonly resource: string;
   readonly devices: readonly Pick<Device, 'id' | 'nodes'>[];
 }
 
 export interface DeviceManager extends ResourceProvider {
-  /** Follows a plugin that has registered. Resolves with its first list of devices. */
+  /** Follows a registered plugin. Resolves with its first device list. */
   register(resource: string, plugin: PluginConnection): Promise<void>;
   deregister(resource: string): void;
-  /** Whether a plugin has this resource, or had it a short while ago. */
+  /** Reports whether a plugin provides this resource, or did so within the grace period. */
   knows(resource: string): boolean;
-  held(podUID: string, container: string): readonly HeldDevices[];
-  /** Healthy devices, also those that are in use. */
-  allocatable(): readonly HeldDevices[];
-  /** Resolves when what was booked is on disk. */
+  held(podUID: string, container: string): readonly AllocatedDevices[];
+  /** Healthy devices, including those in use. */
+  allocatable(): readonly AllocatedDevices[];
+  /** Resolves once the reservations are persisted. */
   saved(): Promise<void>;
   stop(): void;
 }
@@ -58,51 +58,52 @@ export async function createDeviceManager(
 ): Promise<DeviceManager> {
   const log = given.log.child({ component: 'devices' });
   const before = await readCheckpoint(log, checkpointPath);
-  const stock = createStock(before.registered.keys());
+  const inventory = createDeviceInventory(before.registered.keys());
   let isFresh = before.isMissing === true;
-  const bookings = createBookings(before.entries);
+  const reservations = createReservations(before.entries);
   const listeners = createListeners('devices');
   const healthy = (resource: string): readonly Device[] =>
-    [...stock.devices(resource).values()].filter((device) => device.healthy);
+    [...inventory.devices(resource).values()].filter((device) => device.healthy);
   const current = () => ({
-    entries: bookings.all(),
-    registered: new Map(stock.resources().map((name) => [name, healthy(name).map(({ id }) => id)])),
+    entries: reservations.all(),
+    registered: new Map(inventory.resources().map((name) => [name, healthy(name).map(({ id }) => id)])),
   });
   const file = createCheckpointFile({ log, current }, checkpointPath);
   const changed = (): void => {
     file.touch();
     listeners.notify();
   };
-  const plugins = createPlugins({ clock: given.clock, log, stock, changed });
-  plugins.expect(stock.resources());
-  const requests = createDeviceRequests(stock, bookings);
+  const plugins = createPlugins({ clock: given.clock, log, inventory, changed });
+  plugins.expect(inventory.resources());
+  const requests = createDeviceRequests(inventory, reservations);
   const parts: AllocateParts = {
     ...given,
     log,
-    bookings,
+    reservations,
     requests,
     plugin: (resource) => plugins.find(resource),
-    isMissing: (resource) => waitsFor(resource) && !stock.knows(resource),
+    isMissing: (resource) => waitsFor(resource) && !inventory.knows(resource),
     touch: () => file.touch(),
     saved: () => file.saved(),
   };
 
   return {
     name: 'devices',
-    ...createPodHints({ stock, bookings, requests, machine }),
+    ...createPodHints({ inventory, reservations, requests, machine }),
     allocate(request, where) {
-      if (bookDevices(parts, request, where.nodes)) file.touch();
+      if (reserveDevices(parts, request, where.nodes)) file.touch();
     },
-    holders: () => bookings.holders(),
+    holders: () => reservations.holders(),
     release(podUID) {
-      if (bookings.release(podUID)) file.touch();
+      if (reservations.release(podUID)) file.touch();
     },
     grant: (request) => grantDevices(parts, request),
-    resources: () => ({ ...stock.figures(), ...(isFresh ? { forgotten: true } : {}) }),
+    resources: () => ({ ...inventory.counts(), ...(isFresh ? { forgotten: true } : {}) }),
     told() {
       if (!isFresh) return;
       isFresh = false;
-      // There from now on, though it may say nothing: only a node that lost it begins anew.
+      // The file exists from now on, though it may be empty: only a node that lost it starts from an unknown
+      // state.
       file.touch();
     },
     onChange(listener) {
@@ -111,20 +112,20 @@ export async function createDeviceManager(
     },
     register: (resource, plugin) => plugins.take(resource, plugin),
     deregister: (resource) => plugins.drop(resource),
-    knows: (resource) => stock.knows(resource),
+    knows: (resource) => inventory.knows(resource),
     held: (podUID, container) =>
-      bookings.of(podUID, container).map(({ resource, devices }) => ({
+      reservations.of(podUID, container).map(({ resource, devices }) => ({
         resource,
         devices: heldDevices(devices),
       })),
-    allocatable: () => stock.resources().map((resource) => ({ resource, devices: healthy(resource) })),
+    allocatable: () => inventory.resources().map((resource) => ({ resource, devices: healthy(resource) })),
     saved: () => file.saved(),
     stop: () => plugins.stop(),
   };
 }
 
-/** As they were when they were booked: the plugin may be gone. */
-function heldDevices(byNumber: Booking['devices']): HeldDevices['devices'] {
+/** As at the reservation: the plugin may have disconnected since. */
+function heldDevices(byNumber: Reservation['devices']): AllocatedDevices['devices'] {
   const nodes = new Map<string, number[]>();
   for (const [node, devices] of byNumber) {
     for (const device of devices) {

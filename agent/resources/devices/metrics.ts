@@ -1,11 +1,11 @@
-/** Figures of device plugins. Source: upstream's metrics, release 1.24. */
+/** Metrics of device plugins. Source: upstream's metrics, release 1.24. */
 import { createListeners } from '#api/kit/listeners.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 
 export interface DeviceMetrics {
   readonly registered: (resource: string) => void;
   readonly allocated: (resource: string, tookMs: number) => void;
-  /** Has the figures told from now on. */
+  /** Registers the metrics. */
   readonly add: (registry: MetricsRegistry) => void;
 }
 

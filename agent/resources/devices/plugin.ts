@@ -1,8 +1,8 @@
-/** One device plugin that has registered: its list of devices, followed until it ends, and its calls. */
+/** Connection to one registered device plugin: its device stream, followed until it ends, and its calls. */
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import { CriError } from '#cri/errors.ts';
 import type { ContainerAllocateResponse, DevicePlugin } from '#cri/gen/deviceplugin-v1beta1.ts';
-import type { PreferenceQuestion } from './choose.ts';
+import type { PreferenceRequest } from './choose.ts';
 import { type Devices, parseDevices } from './stock.ts';
 
 export interface PluginOptions {
@@ -10,23 +10,23 @@ export interface PluginOptions {
   readonly getPreferredAllocationAvailable: boolean;
 }
 
-/** A plugin that answers what the protocol does not allow. */
+/** A response of a plugin that violates the protocol. */
 export class DevicePluginError extends Error {
   override readonly name = 'DevicePluginError';
 }
 
 export interface PluginConnection {
   readonly options: PluginOptions;
-  /** Follows the list of devices until it ends or the signal fires. @throws what ended it */
-  follow(signal: AbortSignal, told: (devices: Devices) => void): Promise<void>;
-  prefer(question: PreferenceQuestion): Promise<readonly string[]>;
+  /** Follows the device stream until it ends or the signal fires. @throws the error that ended it */
+  follow(signal: AbortSignal, onDevices: (devices: Devices) => void): Promise<void>;
+  prefer(request: PreferenceRequest): Promise<readonly string[]>;
   /** @throws CriError, DevicePluginError */
   allocate(devices: readonly string[]): Promise<ContainerAllocateResponse>;
   preStart(devices: readonly string[]): Promise<void>;
 }
 
-/** A plugin may register a moment before it serves. Source: upstream's patience, in ms. */
-const PATIENCE_MS = 10_000;
+/** Time that a plugin may take to serve after its registration, in ms. Source: upstream. */
+const CONNECT_TIMEOUT_MS = 10_000;
 const RETRY_MS = 200;
 
 const isAway = (thrown: unknown): boolean => thrown instanceof CriError && thrown.reason === 'Unavailable';
@@ -36,19 +36,19 @@ export function createPluginConnection(
   client: DevicePlugin,
   options: PluginOptions,
 ): PluginConnection {
-  /** The list as often as it changes; waits for a plugin that does not serve yet. */
+  /** Yields the device list at each change; waits for a plugin that does not serve yet. */
   async function* lists(signal: AbortSignal): AsyncGenerator<Devices> {
-    const untilMs = clock.monotonic() + PATIENCE_MS;
-    let answered = false;
+    const untilMs = clock.monotonic() + CONNECT_TIMEOUT_MS;
+    let responded = false;
     for (;;) {
       try {
         for await (const { devices } of client.listAndWatch({}, { signal })) {
-          answered = true;
+          responded = true;
           yield parseDevices(devices);
         }
         return;
       } catch (thrown) {
-        if (answered || !isAway(thrown) || clock.monotonic() >= untilMs) throw thrown;
+        if (responded || !isAway(thrown) || clock.monotonic() >= untilMs) throw thrown;
         await sleep(clock, RETRY_MS, signal);
       }
     }
@@ -56,8 +56,8 @@ export function createPluginConnection(
 
   return {
     options,
-    async follow(signal, told) {
-      for await (const devices of lists(signal)) told(devices);
+    async follow(signal, onDevices) {
+      for await (const devices of lists(signal)) onDevices(devices);
     },
     async prefer({ available, mustInclude, size }) {
       const request = {
@@ -70,9 +70,9 @@ export function createPluginConnection(
     },
     async allocate(devicesIds) {
       const { containerResponses } = await client.allocate({ containerRequests: [{ devicesIds }] });
-      const [answer] = containerResponses;
-      if (answer === undefined) throw new DevicePluginError('the plugin answered for no container');
-      return answer;
+      const [response] = containerResponses;
+      if (response === undefined) throw new DevicePluginError('the plugin returned no container response');
+      return response;
     },
     async preStart(devicesIds) {
       await client.preStartContainer({ devicesIds });

@@ -1,34 +1,35 @@
-/** The device plugins of this node by resource: they come, are followed, are replaced, and go.
+/** Device plugins of this node by resource: they register, are followed, replaced, and removed.
  *
- *      registered ─▶ followed ──▶ list ended ─▶ devices unhealthy ─▶ 5 minutes ─▶ resource gone
- *                        │  registered anew ◀───────────┘
+ *      registered ─▶ followed ──▶ stream ended ─▶ devices unhealthy ─▶ 5 minutes ─▶ resource removed
+ *                        │  registered again ◀──────────┘
  *                        ▼
- *                  the newer one takes its place
+ *                  the newer one replaces it
  *
  *  Source: upstream's device manager, release 1.24. */
 import { asError, type Clock, type Timer } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { PluginConnection } from './plugin.ts';
-import type { Stock } from './stock.ts';
+import type { DeviceInventory } from './stock.ts';
 
-/** Source: upstream's grace period of endpoints that stopped. */
+/** Source: upstream's grace period of stopped endpoints. */
 const GONE_AFTER_MS = 5 * 60_000;
 
 export interface PluginsDeps {
   readonly clock: Clock;
   readonly log: Logger;
-  readonly stock: Stock;
-  /** Called whenever there are other devices. */
+  readonly inventory: DeviceInventory;
+  /** Called whenever the devices have changed. */
   readonly changed: () => void;
 }
 
 export interface Plugins {
-  /** Follows a plugin in place of the one before. Resolves with the first list, or when there will be none. */
+  /** Follows a plugin in place of the previous one. Resolves with the first device list, or when the plugin
+   *  fails. */
   take(resource: string, plugin: PluginConnection): Promise<void>;
-  /** Undefined while none is there. */
+  /** Undefined while no plugin is registered. */
   find(resource: string): PluginConnection | undefined;
   drop(resource: string): void;
-  /** Waits for plugins of an earlier time, as for those that went. */
+  /** Awaits plugins of an earlier run, like disconnected ones. */
   expect(resources: Iterable<string>): void;
   stop(): void;
 }
@@ -38,7 +39,7 @@ interface Followed {
   readonly stop: AbortController;
 }
 
-export function createPlugins({ clock, log, stock, changed }: PluginsDeps): Plugins {
+export function createPlugins({ clock, log, inventory, changed }: PluginsDeps): Plugins {
   const followed = new Map<string, Followed>();
   const timers = new Map<string, Timer>();
 
@@ -46,8 +47,8 @@ export function createPlugins({ clock, log, stock, changed }: PluginsDeps): Plug
     timers.get(resource)?.cancel();
     const gone = (): void => {
       timers.delete(resource);
-      stock.remove(resource);
-      log.info({ resource }, 'Devices are gone: their plugin did not come back');
+      inventory.remove(resource);
+      log.info({ resource }, 'Devices removed; their plugin did not re-register');
       changed();
     };
     timers.set(resource, clock.setTimer(gone, GONE_AFTER_MS));
@@ -60,7 +61,7 @@ export function createPlugins({ clock, log, stock, changed }: PluginsDeps): Plug
 
   function lost(resource: string): void {
     followed.delete(resource);
-    stock.spoil(resource);
+    inventory.spoil(resource);
     awaitReturn(resource);
     changed();
   }
@@ -70,13 +71,13 @@ export function createPlugins({ clock, log, stock, changed }: PluginsDeps): Plug
     try {
       await entry.plugin.follow(entry.stop.signal, (devices) => {
         if (!isCurrent()) return;
-        stock.set(resource, devices);
+        inventory.set(resource, devices);
         changed();
         first();
       });
-      if (isCurrent()) log.warn({ resource }, 'Device plugin ended its list of devices');
+      if (isCurrent()) log.warn({ resource }, 'Device plugin closed its device stream');
     } catch (thrown) {
-      if (isCurrent()) log.warn({ err: asError(thrown), resource }, 'Device plugin is gone');
+      if (isCurrent()) log.warn({ err: asError(thrown), resource }, 'Device plugin disconnected');
     } finally {
       if (isCurrent()) lost(resource);
       first();
@@ -97,7 +98,7 @@ export function createPlugins({ clock, log, stock, changed }: PluginsDeps): Plug
       const entry = followed.get(resource);
       if (entry === undefined) return;
       lost(resource);
-      entry.stop.abort(new Error('the plugin is gone'));
+      entry.stop.abort(new Error('the plugin disconnected'));
     },
     expect(resources) {
       for (const resource of resources) awaitReturn(resource);

@@ -1,4 +1,4 @@
-/** The forms of the device plugins' messages. Loaded when the first plugin comes. */
+/** Message types of the device plugin protocol. Loaded when the first plugin registers. */
 import { createMessageTypes, type MessageTypes } from '#api/codec/protobuf/message.ts';
 import type { RpcFact } from '#cri/client/service.ts';
 import nodeProtos from '#cri/data/node-protos.json' with { type: 'json' };

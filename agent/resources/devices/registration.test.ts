@@ -4,7 +4,7 @@ import { silentLogger } from '#api/kit/logger.ts';
 import { createDeviceRegistration } from './registration.ts';
 
 interface World extends ReturnType<typeof createDeviceRegistration> {
-  /** Sockets that were connected with. */
+  /** Sockets that were connected to. */
   readonly sockets: readonly string[];
 }
 
@@ -33,7 +33,7 @@ const REQUEST = {
 };
 
 describe('createDeviceRegistration', () => {
-  test('goes to the socket beside its own', () => {
+  test('connects to the socket beside its own', () => {
     const world = create();
     world.register(REQUEST);
     expect(world.sockets).toEqual(['/dir/gpu.sock']);
@@ -47,13 +47,13 @@ describe('createDeviceRegistration', () => {
     ['no socket', { endpoint: '' }, 'not the name of a socket'],
     ['a socket elsewhere', { endpoint: '../plugins/x.sock' }, 'not the name of a socket'],
     ['a hidden one', { endpoint: '..' }, 'not the name of a socket'],
-  ])('refuses %s', (_, change, message) => {
+  ])('rejects %s', (_, change, message) => {
     const world = create();
     expect(() => world.register({ ...REQUEST, ...change })).toThrow(message);
     expect(world.sockets).toEqual([]);
   });
 
-  test('refuses plugins of the folder of plugins in the same way', async () => {
+  test('rejects plugins of the plugin directory in the same way', async () => {
     const { handler } = create();
     const { signal } = new AbortController();
     const plugin = { name: 'example.com/gpu', endpoint: '/p/gpu.sock', versions: ['v1beta1'] };

@@ -1,16 +1,17 @@
-/** How device plugins register: by a call at the agent's own socket, or by a socket of theirs in the folder of plugins.
+/** Registration of device plugins: by a call to the agent's socket, or by their own socket in the plugin
+ *  directory.
  *  Source: deviceplugin.v1beta1; upstream's device manager, release 1.24. */
 import { basename, isAbsolute, join } from 'node:path';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { DevicePlugin, RegisterRequest } from '#cri/gen/deviceplugin-v1beta1.ts';
-import { CallRefusal } from '#cri/server/serve-socket.ts';
+import { CallRejection } from '#cri/server/serve-socket.ts';
 import type { PluginHandler } from '#volumes/csi/registration.ts';
 import type { DeviceManager } from './manager.ts';
 import { createPluginConnection, DevicePluginError, type PluginOptions } from './plugin.ts';
 import { isExtendedResource } from './resource-name.ts';
 
-/** Type under which plugins in the folder of plugins say that they have devices. */
+/** Plugin type of device plugins in the plugin directory. */
 export const DEVICE_PLUGIN = 'DevicePlugin';
 const VERSION = 'v1beta1';
 const NO_OPTIONS: PluginOptions = { preStartRequired: false, getPreferredAllocationAvailable: false };
@@ -19,21 +20,21 @@ export interface DeviceRegistrationDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly manager: Pick<DeviceManager, 'register' | 'deregister'>;
-  /** Connects with a plugin at its socket. */
+  /** Connects to a plugin at its socket. */
   readonly connect: (socketPath: string) => Promise<DevicePlugin>;
-  /** Told of every registration. */
+  /** Called for every registration. */
   readonly registered?: ((resource: string) => void) | undefined;
 }
 
 export interface DeviceRegistrationOptions {
-  /** Folder of the agent's own socket, in which those of plugins lie. */
+  /** Directory of the agent's socket, which also contains those of plugins. */
   readonly dir: string;
-  /** Domain of the platform, whose resources no plugin may have. */
+  /** Domain of the platform, whose resources plugins may not provide. */
   readonly domain: string;
 }
 
 export interface DeviceRegistration {
-  /** @throws CallRefusal */
+  /** @throws CallRejection */
   register(request: RegisterRequest): void;
   readonly handler: PluginHandler;
 }
@@ -61,17 +62,17 @@ export function createDeviceRegistration(
   return {
     register({ version, endpoint, resourceName: resource, options }) {
       const wrong = refusedBecause([version], resource, domain);
-      if (wrong !== undefined) throw new CallRefusal('InvalidArgument', wrong);
-      // Nobody is sent to a socket elsewhere.
+      if (wrong !== undefined) throw new CallRejection('InvalidArgument', wrong);
+      // Sockets outside the directory are rejected.
       if (endpoint === '' || basename(endpoint) !== endpoint || endpoint.startsWith('.')) {
-        throw new CallRefusal(
+        throw new CallRejection(
           'InvalidArgument',
           `the endpoint "${endpoint}" is not the name of a socket in ${dir}`,
         );
       }
-      // The plugin has its answer before it is called: it may begin to serve only then.
+      // Responds before connecting: the plugin may start to serve only then.
       take(resource, join(dir, endpoint), options ?? NO_OPTIONS).catch((err: unknown) => {
-        log.warn({ err, resource, endpoint }, 'Device plugin could not be followed');
+        log.warn({ err, resource, endpoint }, 'Failed to watch device plugin');
       });
     },
     handler: {

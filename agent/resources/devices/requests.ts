@@ -1,9 +1,10 @@
-/** What containers ask for, and what there is for them. No I/O. */
+/** Device requests of containers, and the devices available for them. No I/O. */
+
+import type { Container, Pod } from '#api/gen/core-v1.ts';
 import { quantityToNumber } from '#api/meta/quantity.ts';
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
-import type { Bookings } from './bookings.ts';
+import type { Reservations } from './bookings.ts';
 import type { NodesOf } from './choose.ts';
-import type { Stock } from './stock.ts';
+import type { DeviceInventory } from './stock.ts';
 
 export interface Wanted {
   readonly resource: string;
@@ -11,29 +12,29 @@ export interface Wanted {
 }
 
 export interface DeviceRequests {
-  /** Devices that the container asks for, of resources that plugins have, in the order of their names. */
+  /** Requested devices of the container, for resources of known plugins, in the order of their names. */
   wanted(container: Container): readonly Wanted[];
-  /** The most that the pod may have at a time. */
+  /** Maximum that the pod requires at any time. */
   podWants(pod: Pod): readonly Wanted[];
-  /** Healthy devices that nobody has. */
+  /** Healthy devices without a reservation. */
   free(resource: string): ReadonlySet<string>;
-  /** Devices that the pod's init containers leave to its others. */
+  /** Devices of the pod's init containers that its other containers can reuse. */
   reusable(pod: Pod, resource: string): ReadonlySet<string>;
   nodesOf(resource: string): NodesOf;
 }
 
 export const uidOf = ({ metadata }: Pod): string => metadata?.uid ?? '';
 
-/** One that goes on beside the others keeps what it has. */
+/** Sidecars are excluded: they retain their devices. */
 const initNames = ({ spec }: Pod): ReadonlySet<string> =>
   new Set(
     (spec?.initContainers ?? []).filter((one) => one.restartPolicy !== 'Always').map(({ name }) => name),
   );
 
-export function createDeviceRequests(stock: Stock, bookings: Bookings): DeviceRequests {
+export function createDeviceRequests(inventory: DeviceInventory, reservations: Reservations): DeviceRequests {
   const wanted = ({ resources }: Container): readonly Wanted[] =>
     Object.entries(resources?.limits ?? {})
-      .filter(([resource]) => stock.knows(resource))
+      .filter(([resource]) => inventory.knows(resource))
       .map(([resource, amount]) => ({ resource, count: quantityToNumber(amount) }))
       .filter(({ count }) => count > 0)
       .toSorted((a, b) => (a.resource < b.resource ? -1 : 1));
@@ -51,13 +52,13 @@ export function createDeviceRequests(stock: Stock, bookings: Bookings): DeviceRe
       return [...most].map(([resource, count]) => ({ resource, count }));
     },
     free(resource) {
-      const healthy = [...stock.devices(resource).values()].filter((device) => device.healthy);
-      return new Set(healthy.map(({ id }) => id)).difference(bookings.taken(resource));
+      const healthy = [...inventory.devices(resource).values()].filter((device) => device.healthy);
+      return new Set(healthy.map(({ id }) => id)).difference(reservations.reserved(resource));
     },
     reusable(pod, resource) {
       const names = initNames(pod);
-      return bookings.reusable(uidOf(pod), resource, (container) => names.has(container));
+      return reservations.reusable(uidOf(pod), resource, (container) => names.has(container));
     },
-    nodesOf: (resource) => (device) => stock.devices(resource).get(device)?.nodes ?? [],
+    nodesOf: (resource) => (device) => inventory.devices(resource).get(device)?.nodes ?? [],
   };
 }

@@ -1,17 +1,18 @@
-/** Which devices there are: what plugins told last, and what is left of those that are gone. No I/O. */
+/** Device inventory: the latest device lists of plugins, and the remaining devices of disconnected ones. No
+ *  I/O. */
 import type { ListAndWatchResponse } from '#cri/gen/deviceplugin-v1beta1.ts';
-import type { ExtendedResources } from '../contract.ts';
+import type { ExtendedResources } from '../../machine/extended-resources.ts';
 
 export interface Device {
   readonly id: string;
   readonly healthy: boolean;
-  /** Memory nodes that it is near; none for one that says nothing. */
+  /** NUMA nodes of the device; empty for one without NUMA information. */
   readonly nodes: readonly number[];
 }
 
 export type Devices = ReadonlyMap<string, Device>;
 
-/** As the protocol spells it. */
+/** As spelled by the protocol. */
 const HEALTHY = 'Healthy';
 
 export function parseDevices(devices: ListAndWatchResponse['devices']): Devices {
@@ -23,23 +24,23 @@ export function parseDevices(devices: ListAndWatchResponse['devices']): Devices 
   );
 }
 
-export interface Stock {
-  /** Whether a plugin has this resource, or had it a short while ago. */
+export interface DeviceInventory {
+  /** Reports whether a plugin provides this resource, or did so within the grace period. */
   knows(resource: string): boolean;
   resources(): readonly string[];
   devices(resource: string): Devices;
   set(resource: string, devices: Devices): void;
-  /** The plugin is gone: its devices stay, but are no longer healthy. */
+  /** Marks the devices of a disconnected plugin as unhealthy. */
   spoil(resource: string): void;
-  /** The resource is gone for good. */
+  /** Removes the resource for good. */
   remove(resource: string): void;
-  figures(): ExtendedResources;
+  counts(): ExtendedResources;
 }
 
 const NONE: Devices = new Map();
 
-/** @param restored resources of an earlier agent, which count as empty until their plugins come back */
-export function createStock(restored: Iterable<string>): Stock {
+/** @param restored resources of an earlier run, which count as empty until their plugins register again */
+export function createDeviceInventory(restored: Iterable<string>): DeviceInventory {
   const known = new Map<string, Devices>([...restored].map((resource) => [resource, NONE]));
   const removed = new Set<string>();
   const count = (of: (devices: readonly Device[]) => number): Readonly<Record<string, string>> =>
@@ -63,7 +64,7 @@ export function createStock(restored: Iterable<string>): Stock {
     remove(resource) {
       if (known.delete(resource)) removed.add(resource);
     },
-    figures: () => ({
+    counts: () => ({
       capacity: count((devices) => devices.length),
       allocatable: count((devices) => devices.filter(({ healthy }) => healthy).length),
       removed: [...removed],

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
-import type { MemoryNode } from '../machine/parse.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
+import type { MemoryNode } from '../../machine/parse-topology.ts';
 import { requestsOf } from '../requests.ts';
 import type { StateFile } from '../state/state-file.ts';
 import { createMemoryManager } from './memory-manager.ts';
 import {
-  keptMemoryBytes,
   type MemorySettingsConfig,
   memoryManagerPolicy,
   nodeMemories,
+  reservedMemoryBytes,
 } from './memory-settings.ts';
 import { MemoryStateError, parseMemoryState } from './memory-state.ts';
 
@@ -31,12 +31,12 @@ const config = (more: Partial<MemorySettingsConfig> = {}): MemorySettingsConfig 
 });
 
 describe('settings', () => {
-  test('the gate switches the manager off', () => {
+  test('the gate disables the manager', () => {
     expect(memoryManagerPolicy(config())).toBe('Static');
     expect(memoryManagerPolicy(config({ featureGates: { MemoryManager: false } }))).toBe('None');
   });
 
-  test('pods may have what is neither reserved nor in huge pages', () => {
+  test('allocatable excludes reservations and huge pages', () => {
     const reservedMemory = [
       { numaNode: 0, limits: { memory: '1000Mi' } },
       { numaNode: 1, limits: { memory: '124Mi', 'hugepages-2048Ki': '4Mi' } },
@@ -55,17 +55,17 @@ describe('settings', () => {
     ['both reservations and what eviction keeps', { platReserved: { memory: '1Gi' } }, 2 * GI + 100 * MI],
     ['a share of the memory', { evictionHard: { 'memory.available': '50%' }, systemReserved: {} }, 4 * GI],
     ['without eviction', { experimentalAllocatableIgnoreEviction: true }, GI],
-  ])('kept from pods are %s', (_, more, bytes) => {
-    expect(keptMemoryBytes(config(more), 8 * GI)).toBe(bytes);
+  ])('the reservation contains %s', (_, more, bytes) => {
+    expect(reservedMemoryBytes(config(more), 8 * GI)).toBe(bytes);
   });
 
   test.each<[string, Partial<MemorySettingsConfig>, RegExp]>([
-    ['too little', { reservedMemory: [] }, /names 0 of memory, and 1124Mi are kept .* 0:memory=1124Mi/],
-    ['too much', { evictionHard: {} }, /names 1124Mi of memory, and 1Gi are kept/],
+    ['too little', { reservedMemory: [] }, /names 0 of memory, and 1124Mi are reserved .* 0:memory=1124Mi/],
+    ['too much', { evictionHard: {} }, /names 1124Mi of memory, and 1Gi are reserved/],
     [
       'on a node that is not there',
       { reservedMemory: [{ numaNode: 2, limits: { memory: '1124Mi' } }] },
-      /no memory node 2/,
+      /no NUMA node 2/,
     ],
     [
       'more than a node has',
@@ -74,9 +74,9 @@ describe('settings', () => {
         systemReserved: { memory: '5Gi' },
         evictionHard: {},
       },
-      /node 1 has 3Gi of memory, and 5Gi are to be reserved/,
+      /node 1 has 3Gi of memory, but 5Gi would be reserved/,
     ],
-  ])('refused: %s', (_, more, message) => {
+  ])('rejected: %s', (_, more, message) => {
     expect(() => nodeMemories(config(more), NODES, 8 * GI)).toThrow(message);
   });
 });
@@ -111,15 +111,15 @@ describe('a state file', () => {
 
   test.each<[string, unknown, RegExp]>([
     ['with another checksum', { ...UPSTREAMS, checksum: 1 }, /corrupt/],
-    ['without a policy', { ...UPSTREAMS, policyName: 1 }, /names no policy/],
-    ['with blocks that are none', { ...UPSTREAMS, entries: { p: { c: [1] } } }, /entry p c is no object/],
+    ['without a policy', { ...UPSTREAMS, policyName: 1 }, /lacks the policy/],
+    ['with blocks that are none', { ...UPSTREAMS, entries: { p: { c: [1] } } }, /entry p c is not an object/],
     [
       'with a size that is none',
       { ...UPSTREAMS, machineState: { 0: { memoryMap: {} } } },
-      /node 0 is no number/,
+      /node 0 is not a number/,
     ],
-    ['that is a list', [], /it is no object/],
-  ])('%s is refused', (_, file, message) => {
+    ['that is a list', [], /it is not an object/],
+  ])('%s is rejected', (_, file, message) => {
     expect(() => parseMemoryState(JSON.stringify(file))).toThrow(MemoryStateError);
     expect(() => parseMemoryState(JSON.stringify(file))).toThrow(message);
   });
@@ -158,7 +158,7 @@ async function setUp(text?: string, more: Partial<MemorySettingsConfig> = {}) {
 }
 
 describe('the memory manager', () => {
-  test('puts containers on the nodes that have the memory', async () => {
+  test('assigns containers to nodes with enough memory', async () => {
     const { manager, admit, memsOf } = await setUp();
     const small = guaranteed('a', '2Gi');
     const pages = guaranteed('b', '1Gi', { 'hugepages-2Mi': '1Gi' });
@@ -170,18 +170,18 @@ describe('the memory manager', () => {
       { type: 'memory', sizeBytes: GI, nodes: [1] },
       { type: 'hugepages-2Mi', sizeBytes: GI, nodes: [1] },
     ]);
-    expect(() => admit(guaranteed('d', '4Gi'))).toThrow(/no memory nodes have enough memory/);
+    expect(() => admit(guaranteed('d', '4Gi'))).toThrow(/no NUMA nodes have enough memory/);
     manager.release('a');
     expect([...manager.holders()]).toEqual(['b']);
   });
 
-  test('names its nodes to the topology manager, for containers and for pods', async () => {
+  test('returns hints for containers and for pods', async () => {
     const { manager, admit } = await setUp();
     const pod = guaranteed('a', '3500Mi');
     const [request] = requestsOf(pod);
     if (request === undefined) throw new Error('no container');
     const two = { nodes: 3, preferred: true };
-    // Reservations and huge pages leave less on either.
+    // Reservations and huge pages reduce what is left on each node.
     expect(manager.hints(request)).toEqual({ memory: [two] });
     expect(manager.podHints(pod)).toEqual({ memory: [two] });
     expect(manager.podHints({ spec: { containers: [{ name: 'c' }] } })).toEqual({ memory: undefined });
@@ -191,7 +191,7 @@ describe('the memory manager', () => {
     expect(manager.hints(again)).toEqual({ memory: [{ nodes: 1, preferred: true }] });
   });
 
-  test('keeps everything over a restart', async () => {
+  test('retains everything over a restart', async () => {
     const before = await setUp();
     before.admit(guaranteed('a', '2Gi'));
     const after = await setUp(before.file.disk.text);
@@ -199,7 +199,7 @@ describe('the memory manager', () => {
     expect(after.file.disk.text).toBe(before.file.disk.text);
   });
 
-  test('does not start with a state of another machine or policy, and says what to do', async () => {
+  test('does not start with a state of another machine or policy, and names the remedy', async () => {
     const before = await setUp();
     before.admit(guaranteed('a', '2Gi'));
     const { text } = before.file.disk;
@@ -211,7 +211,7 @@ describe('the memory manager', () => {
     await expect(setUp(none)).rejects.toThrow('policy None, not Static');
     await expect(setUp('{')).rejects.toThrow('is not JSON');
     before.manager.release('a');
-    // Nobody has anything: there is nothing to lose.
+    // There are no assignments that could be lost.
     await expect(setUp(before.file.disk.text, { reservedMemory })).resolves.toBeDefined();
   });
 });

@@ -1,7 +1,7 @@
-/** The memory manager of policy `Static`: gives guaranteed containers memory of chosen memory nodes.
- *  Source: document 3, 4.3; upstream's memory manager, release 1.24. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
-import type { ContainerRequest, HeldMemory, ResourceProvider } from '../contract.ts';
+/** Memory manager of policy `Static`: assigns memory of chosen NUMA nodes to guaranteed containers.
+ *  Source: memory management, document 3 §4.3; upstream's memory manager, release 1.24. */
+import type { Pod } from '#api/gen/core-v1.ts';
+import type { AllocatedMemory, ContainerRequest, ResourceProvider } from '../contract.ts';
 import { requestsOf } from '../requests.ts';
 import { staleState } from '../state/state-error.ts';
 import type { StateFile } from '../state/state-file.ts';
@@ -24,12 +24,12 @@ import {
 } from './static-memory.ts';
 
 export interface MemoryManager extends ResourceProvider {
-  held(podUID: string, container: string): readonly HeldMemory[];
-  /** What may be given away at all, by node. */
-  most(): readonly HeldMemory[];
+  held(podUID: string, container: string): readonly AllocatedMemory[];
+  /** Allocatable memory, by NUMA node. */
+  most(): readonly AllocatedMemory[];
 }
 
-/** What an earlier agent gave away. @throws ResourceStateError */
+/** Reads the persisted assignments. @throws ResourceStateError */
 async function readMemoryState(
   file: StateFile,
   nodes: readonly NodeMemory[],
@@ -63,7 +63,7 @@ export async function createMemoryManager(
   const own = (podUID: string, container: string): MemoryAssignment | undefined =>
     assignments.find((one) => one.podUID === podUID && one.container === container);
 
-  /** A container that has its memory already stays where it is. */
+  /** Existing assignments of a container stay in place. */
   function hints(podUID: string, amounts: MemoryAmounts, had: MemoryAssignment | undefined): ProviderHints {
     if (amounts.size === 0) return { memory: undefined };
     const [first] = had?.blocks ?? [];

@@ -1,4 +1,4 @@
-/** What the configuration asks of the memory manager. Pure.
+/** Settings of the memory manager from the configuration. Pure.
  *  Source: upstream's memory manager and its validation of `--reserved-memory`, release 1.24. */
 import {
   compareQuantities,
@@ -9,8 +9,8 @@ import {
 } from '#api/meta/quantity.ts';
 import { featureEnabled } from '../../config/feature-gates.ts';
 import type { AgentConfig } from '../../config/gen/config.ts';
-import { decideAllocatable } from '../../registration/resources.ts';
-import type { MemoryNode } from '../machine/parse.ts';
+import { decideAllocatable } from '../../machine/capacity.ts';
+import type { MemoryNode } from '../../machine/parse-topology.ts';
 import { ResourceStateError } from '../state/state-error.ts';
 import type { MemoryTable, NodeMemory } from './node-memory.ts';
 
@@ -33,8 +33,8 @@ export function memoryManagerPolicy(config: MemorySettingsConfig): 'None' | 'Sta
 
 const binary = (bytes: number): string => formatQuantity({ ...parseQuantity(bytes), format: 'binarySI' });
 
-/** Bytes that pods may not have: what is reserved, and what eviction keeps free. */
-export function keptMemoryBytes(config: MemorySettingsConfig, capacityBytes: number): number {
+/** Returns the bytes unavailable to pods: reservations and the hard eviction threshold. */
+export function reservedMemoryBytes(config: MemorySettingsConfig, capacityBytes: number): number {
   const capacity = { memory: binary(capacityBytes) };
   const allocatable = decideAllocatable(capacity, {
     maxPods: 0,
@@ -51,7 +51,7 @@ export function keptMemoryBytes(config: MemorySettingsConfig, capacityBytes: num
 
 const FLAG = '--reserved-memory';
 
-/** The memory reservations have to name where the memory is taken from that is kept anyhow: neither more nor less.
+/** Checks that the reservations per NUMA node add up exactly to the memory that is reserved in total.
  *  @throws ResourceStateError */
 function checkReservations(
   config: MemorySettingsConfig,
@@ -59,23 +59,23 @@ function checkReservations(
   capacityBytes: number,
 ): void {
   const ids = new Set(nodes.map(({ id }) => id));
-  const stranger = config.reservedMemory.find(({ numaNode }) => !ids.has(numaNode));
-  if (stranger !== undefined) {
-    throw new ResourceStateError(`${FLAG}: this machine has no memory node ${stranger.numaNode}`);
+  const unknown = config.reservedMemory.find(({ numaNode }) => !ids.has(numaNode));
+  if (unknown !== undefined) {
+    throw new ResourceStateError(`${FLAG}: this machine has no NUMA node ${unknown.numaNode}`);
   }
   const named = config.reservedMemory.reduce(
     (sum, { limits }) => sum + quantityToNumber(limits['memory'] ?? '0'),
     0,
   );
-  const kept = keptMemoryBytes(config, capacityBytes);
-  if (named === kept) return;
+  const reserved = reservedMemoryBytes(config, capacityBytes);
+  if (named === reserved) return;
   throw new ResourceStateError(
-    `${FLAG} names ${binary(named)} of memory, and ${binary(kept)} are kept from pods (--system-reserved, --plat-reserved and memory.available of --eviction-hard together): both must be the same, such as ${FLAG} 0:memory=${binary(kept)}`,
+    `${FLAG} names ${binary(named)} of memory, and ${binary(reserved)} are reserved (--system-reserved, --plat-reserved and memory.available of --eviction-hard together): both must be the same, such as ${FLAG} 0:memory=${binary(reserved)}`,
   );
 }
 
-/** What guaranteed pods may have of each node.
- *  @param capacityBytes all memory of the machine, of which shares are taken
+/** Returns the memory of each node that guaranteed pods may use.
+ *  @param capacityBytes total memory of the machine, of which percentages are taken
  *  @throws ResourceStateError for reservations that do not fit this machine or the other reservations */
 export function nodeMemories(
   config: MemorySettingsConfig,
@@ -104,7 +104,7 @@ export function nodeMemories(
   });
 }
 
-/** Sizes of huge pages may be spelled in several ways. */
+/** Huge page sizes have several spellings. */
 function isSame(name: string, type: string): boolean {
   if (name === type) return true;
   const [a, b] = [name, type].map((one) => one.replace(/^hugepages-/, ''));
@@ -117,7 +117,7 @@ interface TableParts {
   readonly type: string;
   readonly total: number;
   readonly reserved: number;
-  /** Bytes that are huge pages, and no memory for others. */
+  /** Bytes in huge pages, which are not available as regular memory. */
   readonly inPages: number;
 }
 
@@ -125,7 +125,7 @@ function tableOf({ id, type, total, reserved, inPages }: TableParts): MemoryTabl
   const allocatable = total - reserved - inPages;
   if (allocatable < 0) {
     throw new ResourceStateError(
-      `${FLAG}: node ${id} has ${binary(total - inPages)} of ${type}, and ${binary(reserved)} are to be reserved`,
+      `${FLAG}: NUMA node ${id} has ${binary(total - inPages)} of ${type}, but ${binary(reserved)} would be reserved`,
     );
   }
   return { total, systemReserved: reserved, allocatable };

@@ -1,4 +1,4 @@
-/** The file `memory_manager_state`: who has memory on which nodes, in the field's form. Pure.
+/** State file `memory_manager_state`: memory assignments by NUMA node, in upstream's format. Pure.
  *  Source: upstream's memory manager checkpoint, release 1.24. */
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { fnv32a, mapText } from '../state/checksum.ts';
@@ -15,17 +15,17 @@ export const MEMORY_POLICY = 'Static';
 
 export interface MemoryState {
   readonly policy: string;
-  /** As the machine was when it was written. */
+  /** The machine at the time of writing. */
   readonly nodes: readonly NodeMemory[];
   readonly assignments: readonly MemoryAssignment[];
 }
 
-/** A state that can't be taken up: what is wrong with it, in words. */
+/** A state that cannot be restored; the message names the defect. */
 export class MemoryStateError extends Error {
   override readonly name = 'MemoryStateError';
 }
 
-/** In the file's words and order. */
+/** Member names and order of the file. */
 interface StoredTable {
   readonly total: number;
   readonly systemReserved: number;
@@ -64,7 +64,7 @@ const nodeText = ({ numberOfAssignments, memoryMap, cells }: StoredNode): string
 const blockText = ({ numaAffinity, type, size }: StoredBlock): string =>
   `{NUMAAffinity:([]int)[${numaAffinity.join(' ')}] Type:(v1.ResourceName)${type} Size:(uint64)${size}}`;
 
-/** The text of which the field computes the checksum. */
+/** Returns the text over which upstream computes the checksum. */
 function checksumOf({ policyName, machineState, entries }: Stored): number {
   const pods = mapped(entries, (containers) =>
     mapText(mapped(containers, (blocks) => `[${blocks.map(blockText).join(' ')}]`)),
@@ -110,19 +110,19 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function recordOf(value: unknown, what: string): Readonly<Record<string, unknown>> {
-  if (!isRecord(value)) throw new MemoryStateError(`${what} is no object`);
+  if (!isRecord(value)) throw new MemoryStateError(`${what} is not an object`);
   return value;
 }
 
 function numberOf(value: unknown, what: string): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
-    throw new MemoryStateError(`${what} is no number`);
+    throw new MemoryStateError(`${what} is not a number`);
   }
   return value;
 }
 
 function listOf(value: unknown, what: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw new MemoryStateError(`${what} is no list`);
+  if (!Array.isArray(value)) throw new MemoryStateError(`${what} is not a list`);
   return value;
 }
 
@@ -177,7 +177,7 @@ function parseText(text: string): Readonly<Record<string, unknown>> {
 /** @throws MemoryStateError */
 export function parseMemoryState(text: string): MemoryState {
   const { policyName, machineState = {}, entries = {}, checksum } = parseText(text);
-  if (typeof policyName !== 'string') throw new MemoryStateError('names no policy');
+  if (typeof policyName !== 'string') throw new MemoryStateError('lacks the policy');
   const containers = (value: unknown, what: string): Readonly<Record<string, readonly StoredBlock[]>> =>
     parseMap(value, what, (blocks, where) => listOf(blocks, where).map((one) => parseBlock(one, where)));
   const stored: Stored = {
@@ -185,9 +185,9 @@ export function parseMemoryState(text: string): MemoryState {
     machineState: parseMap(machineState, 'node', parseNode),
     entries: parseMap(entries, 'entry', containers),
   };
-  // Zero is that of files from before there were checksums.
+  // Files that predate checksums contain zero.
   if (checksum !== 0 && checksum !== checksumOf(stored)) {
-    throw new MemoryStateError('is corrupt: the checksum does not fit');
+    throw new MemoryStateError('is corrupt: checksum mismatch');
   }
   return { policy: policyName, nodes: nodesOf(stored), assignments: assignmentsOf(stored) };
 }
@@ -201,7 +201,7 @@ const nodesOf = ({ machineState }: Stored): readonly NodeMemory[] =>
     return { id: Number(id), tables: new Map(tables) };
   });
 
-/** Whose init containers they were is not told: all containers of a pod have got theirs when it was admitted. */
+/** The file does not mark init containers: all containers of a pod received their memory at its admission. */
 const assignmentsOf = ({ entries }: Stored): readonly MemoryAssignment[] =>
   Object.entries(entries).flatMap(([podUID, containers]) =>
     Object.entries(containers).map(([container, stored]) => {
@@ -215,8 +215,8 @@ const assignmentsOf = ({ entries }: Stored): readonly MemoryAssignment[] =>
 const describe = (table: MemoryTable | undefined): string =>
   table === undefined ? 'nothing' : `${table.total} bytes, ${table.systemReserved} of them reserved`;
 
-/** Why the state is not one of this machine with these reservations; undefined if it is. A state in which nobody has
- *  anything is that of any machine: memory sizes differ a little from boot to boot. */
+/** Returns why the state does not fit this machine and these reservations; undefined if it does. A state
+ *  without assignments fits any machine: memory sizes differ slightly from boot to boot. */
 export function memoryStateFault(state: MemoryState, nodes: readonly NodeMemory[]): string | undefined {
   if (state.assignments.length === 0) return undefined;
   for (const id of new Set([...state.nodes, ...nodes].map((node) => node.id))) {
@@ -233,8 +233,8 @@ export function memoryStateFault(state: MemoryState, nodes: readonly NodeMemory[
     (sum, { reserved }) => sum + [...reserved.values()].reduce((all, bytes) => all + bytes, 0),
     0,
   );
-  const asked = state.assignments
+  const requested = state.assignments
     .flatMap(({ blocks }) => blocks)
     .reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  return booked === asked ? undefined : 'gives away more memory than there is';
+  return booked === requested ? undefined : 'allocates more memory than exists';
 }

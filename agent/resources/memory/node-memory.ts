@@ -1,15 +1,16 @@
-/** How much memory of each kind the memory nodes have, and what of it is booked. Pure: everything follows from the
- *  assignments. Nodes that give memory together do so only together, and one that gives it alone only alone: so what is
- *  booked on a group never depends on the order. Source: upstream's memory manager, release 1.24. */
+/** Memory tables of the NUMA nodes with their reservations. Pure: everything follows from the assignments.
+ *  Nodes that are grouped for an assignment serve only that group, and single nodes serve only single
+ *  assignments, so reservations of a group never depend on the order. Source: upstream's memory manager,
+ *  release 1.24. */
 
 /** `memory`, or huge pages such as `hugepages-2Mi`. */
 export type MemoryType = string;
 
-/** What a memory node has of one kind, in bytes. */
+/** Memory of one kind on a NUMA node, in bytes. */
 export interface MemoryTable {
   readonly total: number;
   readonly systemReserved: number;
-  /** For guaranteed pods. */
+  /** Available to guaranteed pods. */
   readonly allocatable: number;
 }
 
@@ -18,7 +19,7 @@ export interface NodeMemory {
   readonly tables: ReadonlyMap<MemoryType, MemoryTable>;
 }
 
-/** Memory of one kind that a container has on these nodes together. */
+/** Memory of one kind that a container has on a group of nodes. */
 export interface MemoryBlock {
   readonly type: MemoryType;
   readonly sizeBytes: number;
@@ -28,17 +29,17 @@ export interface MemoryBlock {
 export interface MemoryAssignment {
   readonly podUID: string;
   readonly container: string;
-  /** An init container's: what it has is the pod's next container's when it has ended. */
+  /** Assignment of an init container, which the next container of the pod can reuse once it has terminated. */
   readonly init: boolean;
   readonly blocks: readonly MemoryBlock[];
 }
 
-/** A memory node with what is booked on it. */
+/** Reservations on a NUMA node. */
 export interface NodeUse {
   readonly id: number;
-  /** How many blocks lie on it. */
+  /** Number of blocks on it. */
   readonly assignments: number;
-  /** Nodes with which it gives memory; itself alone while it gives none. */
+  /** Nodes of its group; itself alone while it has no assignment. */
   readonly group: readonly number[];
   readonly reserved: ReadonlyMap<MemoryType, number>;
 }
@@ -49,7 +50,7 @@ interface Draft {
   readonly reserved: Map<MemoryType, number>;
 }
 
-/** Blocks take from the nodes in order, each as much as it has left. */
+/** Distributes each block over its nodes in order, filling one after the other. */
 export function useOf(
   nodes: readonly NodeMemory[],
   assignments: readonly MemoryAssignment[],

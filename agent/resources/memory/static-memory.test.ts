@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
+import type { Container, Pod } from '#api/gen/core-v1.ts';
 import { requestsOf } from '../requests.ts';
 import { maskOf, nodesIn, type TopologyHint } from '../topology/hints.ts';
 import { type MemoryAssignment, type NodeMemory, useOf } from './node-memory.ts';
@@ -38,7 +38,7 @@ const held = (podUID: string, memory: number, nodes: readonly number[], init = f
   blocks: [{ type: 'memory', sizeBytes: memory, nodes }],
 });
 
-/** Nodes of the last one. */
+/** Nodes of the last assignment. */
 const placed = (assignments: readonly MemoryAssignment[]): string =>
   `${assignments.at(-1)?.blocks[0]?.nodes.join()}`;
 
@@ -66,7 +66,7 @@ describe('a container asks for', () => {
     );
   });
 
-  test('as much as all of the pod together, or its largest init container', () => {
+  test('the sum of the pod’s containers, or the largest init container', () => {
     const limits = (memory: string) => ({ resources: { limits: { cpu: '1', memory } } });
     const both = pod(limits('1Ki'), limits('2Ki'));
     const initContainers = [{ name: 'i', ...limits('4Ki') }];
@@ -87,7 +87,7 @@ describe('hints', () => {
       request('p', 60),
       [hint([0]), hint([1]), hint([0, 1], false)],
     ],
-    // A node that gives memory alone is in no group.
+    // A node with a single assignment is not part of a group.
     ['keep single nodes single', TWO, [held('o', 60, [0])], request('p', 30), [hint([0]), hint([1])]],
     [
       'keep groups together',
@@ -117,8 +117,8 @@ describe('hints', () => {
       request('p', 95),
       [hint([0]), hint([1])],
     ],
-  ])('%s', (_, nodes, before, asked, expected) => {
-    const found = memoryHints(nodes, before, asked);
+  ])('%s', (_, nodes, before, requested, expected) => {
+    const found = memoryHints(nodes, before, requested);
     expect(found.toSorted((a, b) => (a.nodes ?? 0) - (b.nodes ?? 0))).toEqual(
       expected.toSorted((a, b) => (a.nodes ?? 0) - (b.nodes ?? 0)),
     );
@@ -132,8 +132,8 @@ describe('a container', () => {
     ['has the node that suits the rest', [], request('p', 60), hint([1]), '1'],
     ['has more nodes than suit the rest if it must', [], request('p', 150), hint([1], false), '0,1'],
     ['has the nodes of its init container', [held('p', 90, [0], true)], request('p', 95), hint([0]), '0'],
-  ])('%s', (_, before, asked, where, nodes) => {
-    expect(placed(assignMemory(TWO, before, asked, where))).toBe(nodes);
+  ])('%s', (_, before, requested, where, nodes) => {
+    expect(placed(assignMemory(TWO, before, requested, where))).toBe(nodes);
   });
 
   test.each<[string, readonly MemoryAssignment[], MemoryRequest, TopologyHint, RegExp]>([
@@ -142,32 +142,32 @@ describe('a container', () => {
       [],
       request('p', 201),
       ANYWHERE,
-      /no memory nodes have enough memory for container c/,
+      /no NUMA nodes have enough memory for container c/,
     ],
     [
       'what others have',
       [held('o', 60, [0]), held('q', 60, [1])],
       request('p', 60),
       ANYWHERE,
-      /no memory nodes/,
+      /no NUMA nodes/,
     ],
-  ])('is refused %s', (_, before, asked, where, message) => {
-    expect(() => assignMemory(TWO, before, asked, where)).toThrow(message);
+  ])('rejects %s', (_, before, requested, where, message) => {
+    expect(() => assignMemory(TWO, before, requested, where)).toThrow(message);
   });
 
-  test('that starts again keeps what it has, and one that asks for nothing has nothing', () => {
+  test('retains its memory on a restart, and gets none without a request', () => {
     const before = [held('p', 60, [1])];
     expect(assignMemory(TWO, before, request('p', 60), ANYWHERE)).toBe(before);
     expect(assignMemory(TWO, before, request('q', 0, { amounts: new Map() }), ANYWHERE)).toBe(before);
   });
 
-  test('takes over from the init container, and no more is booked than the larger of both', () => {
+  test('reuses memory of the init container, reserving the larger of both', () => {
     const after = assignMemory(TWO, [held('p', 90, [0], true)], request('p', 60), hint([0]));
     expect(useOf(TWO, after).get(0)?.reserved.get('memory')).toBe(90);
   });
 });
 
-test('no node gives more than it has, groups do not mix, and everything comes back', () => {
+test('no node is overcommitted, groups do not mix, and everything is released', () => {
   const step = fc.record({
     pod: fc.nat(5),
     bytes: fc.integer({ min: 1, max: 220 }),
@@ -181,10 +181,10 @@ test('no node gives more than it has, groups do not mix, and everything comes ba
       for (const { pod, bytes, leave, init } of steps) {
         if (leave) assignments = releaseMemory(assignments, `p${pod}`);
         else {
-          const asked = request(`p${pod}`, bytes, { init, container: init ? 'i' : 'c' });
-          const fewest = memoryHints(THREE, assignments, asked).find(({ preferred }) => preferred);
+          const requested = request(`p${pod}`, bytes, { init, container: init ? 'i' : 'c' });
+          const fewest = memoryHints(THREE, assignments, requested).find(({ preferred }) => preferred);
           const before = assignments;
-          assignments = tryAssign(assignments, asked);
+          assignments = tryAssign(assignments, requested);
           const on = assignments.at(-1)?.blocks[0]?.nodes ?? [];
           // As few nodes as possible wherever that is possible.
           if (
@@ -208,11 +208,11 @@ test('no node gives more than it has, groups do not mix, and everything comes ba
 function check(assignments: readonly MemoryAssignment[]): void {
   const use = useOf(THREE, assignments);
   const booked = [...use.values()].reduce((sum, { reserved }) => sum + (reserved.get('memory') ?? 0), 0);
-  const asked = assignments
+  const requested = assignments
     .flatMap(({ blocks }) => blocks)
     .reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  // Nothing is promised that is not booked, and nothing is booked that is not there.
-  expect(booked).toBe(asked);
+  // Every hint can be reserved, and reservations never exceed the memory.
+  expect(booked).toBe(requested);
   for (const { reserved } of use.values()) expect(reserved.get('memory') ?? 0).toBeLessThanOrEqual(100);
   const groups = new Set(assignments.flatMap(({ blocks }) => blocks.map(({ nodes }) => nodes.join())));
   const named = [...groups].flatMap((group) => group.split(','));
@@ -221,10 +221,10 @@ function check(assignments: readonly MemoryAssignment[]): void {
 
 function tryAssign(
   assignments: readonly MemoryAssignment[],
-  asked: MemoryRequest,
+  requested: MemoryRequest,
 ): readonly MemoryAssignment[] {
   try {
-    return assignMemory(THREE, assignments, asked, ANYWHERE);
+    return assignMemory(THREE, assignments, requested, ANYWHERE);
   } catch {
     return assignments;
   }

@@ -1,7 +1,9 @@
-/** The policy `Static`: guaranteed containers have their memory on chosen memory nodes, on as few as possible. Pure:
- *  assignments in, assignments out. Source: document 3, 4.3; upstream's memory manager, release 1.24. */
+/** Policy `Static`: memory of guaranteed containers on chosen NUMA nodes, on as few as possible. Pure:
+ *  assignments in, assignments out. Source: memory management, document 3 §4.3; upstream's memory manager,
+ *  release 1.24. */
+
+import type { Container, Pod } from '#api/gen/core-v1.ts';
 import { quantityToNumber } from '#api/meta/quantity.ts';
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
 import { type ContainerRequest, ResourceRefusal } from '../contract.ts';
 import { isNarrower, maskOf, type NodeMask, nodesIn, type TopologyHint } from '../topology/hints.ts';
@@ -21,20 +23,20 @@ export type MemoryAmounts = ReadonlyMap<MemoryType, number>;
 const isMemory = (name: string): boolean => name === 'memory' || name.startsWith('hugepages-');
 
 function amountsOf({ resources }: Container): MemoryAmounts {
-  const asked = { ...resources?.limits, ...resources?.requests };
-  const amounts = Object.entries(asked).flatMap(([name, quantity]) => {
+  const requested = { ...resources?.limits, ...resources?.requests };
+  const amounts = Object.entries(requested).flatMap(([name, quantity]) => {
     const bytes = isMemory(name) ? quantityToNumber(quantity) : 0;
     return bytes > 0 ? [[name, bytes] as const] : [];
   });
   return new Map(amounts);
 }
 
-/** What a container is to have on chosen nodes; nothing for pods that are not guaranteed. */
+/** Returns the memory to assign to a container; empty for pods that are not guaranteed. */
 export function memoryAmounts(pod: Pod, container: Container): MemoryAmounts {
   return qosClass(pod) === 'Guaranteed' ? amountsOf(container) : new Map();
 }
 
-/** What the pod needs at any time. */
+/** Returns the maximum that the pod requires at any time. */
 export function podMemoryAmounts(pod: Pod, requests: readonly ContainerRequest[]): MemoryAmounts {
   const most = new Map<MemoryType, number>();
   const sum = new Map<MemoryType, number>();
@@ -48,7 +50,7 @@ export function podMemoryAmounts(pod: Pod, requests: readonly ContainerRequest[]
   return new Map(types.map((type) => [type, Math.max(most.get(type) ?? 0, sum.get(type) ?? 0)]));
 }
 
-/** What the pod's init containers have there and the next container can take over. */
+/** Returns the memory of the pod's init containers on these nodes that the next container can reuse. */
 function reusable(
   assignments: readonly MemoryAssignment[],
   podUID: string,
@@ -69,8 +71,8 @@ function subsets(nodes: readonly number[]): readonly (readonly number[])[] {
   return all.filter((set) => set.length > 0);
 }
 
-/** Where the amounts could lie together. A node that gives memory alone is in no group, and one of a group gives none
- *  alone and none in another group. */
+/** Returns the node groups that can provide the amounts. A node with single assignments joins no group, and
+ *  one of a group serves neither single assignments nor other groups. */
 export function memoryHints(
   nodes: readonly NodeMemory[],
   assignments: readonly MemoryAssignment[],
@@ -100,7 +102,7 @@ export function memoryHints(
     .map((set) => ({ nodes: maskOf(set), preferred: set.length === fewest }));
 }
 
-/** Preferred ones first, then on as few nodes as possible. */
+/** Preferred hints first, then those with the fewest nodes. */
 function bestOf(hints: readonly TopologyHint[]): (TopologyHint & { readonly nodes: NodeMask }) | undefined {
   let best: { nodes: NodeMask; preferred: boolean } | undefined;
   for (const { nodes, preferred } of hints) {
@@ -124,7 +126,7 @@ export interface MemoryRequest {
   readonly amounts: MemoryAmounts;
 }
 
-/** The nodes for the request: those that suit everything else, or as few more as it takes. */
+/** Returns the nodes for the request: the merged hint if possible, else the best superset of it. */
 function chooseNodes(
   hints: readonly TopologyHint[],
   { container }: MemoryRequest,
@@ -133,15 +135,16 @@ function chooseNodes(
   const { nodes: mask = 0 } = where;
   const exact = hints.find(({ nodes }) => nodes === mask);
   const best = exact ?? bestOf(hints.filter(({ nodes = 0 }) => (nodes & mask) === mask));
-  if (best?.nodes === undefined)
-    throw refusal(`no memory nodes have enough memory for container ${container}`);
+  if (best?.nodes === undefined) throw refusal(`no NUMA nodes have enough memory for container ${container}`);
   if (where.preferred && !best.preferred) {
-    throw refusal(`only more memory nodes than necessary have enough memory for container ${container}`);
+    throw refusal(
+      `only a wider set of NUMA nodes than necessary has enough memory for container ${container}`,
+    );
   }
   return nodesIn(best.nodes);
 }
 
-/** Takes over from the init containers what lies on the same nodes: what they have becomes less. */
+/** Reuses memory of the init containers on the same nodes, which reduces their assignments. */
 function takeOver(
   assignments: readonly MemoryAssignment[],
   podUID: string,
@@ -151,8 +154,8 @@ function takeOver(
   return assignments.map((one) => {
     if (!one.init || one.podUID !== podUID) return one;
     const blocks = one.blocks.map((block) => {
-      const asked = wanted.find(({ type }) => type === block.type);
-      if (asked === undefined || !sameNodes(asked.nodes, block.nodes)) return block;
+      const requested = wanted.find(({ type }) => type === block.type);
+      if (requested === undefined || !sameNodes(requested.nodes, block.nodes)) return block;
       const taken = Math.min(block.sizeBytes, left.get(block.type) ?? 0);
       left.set(block.type, (left.get(block.type) ?? 0) - taken);
       return { ...block, sizeBytes: block.sizeBytes - taken };
@@ -161,7 +164,8 @@ function takeOver(
   });
 }
 
-/** The assignments with that of the container; unchanged if it has one already, or asks for nothing.
+/** Returns the assignments with that of the container; unchanged if it has one already, or requests no
+ *  memory.
  *  @throws ResourceRefusal */
 export function assignMemory(
   nodes: readonly NodeMemory[],
@@ -177,7 +181,7 @@ export function assignMemory(
   return [...takeOver(assignments, podUID, blocks), { podUID, container, init, blocks }];
 }
 
-/** The assignments without those of the pod. */
+/** Returns the assignments without those of the pod. */
 export const releaseMemory = (
   assignments: readonly MemoryAssignment[],
   podUID: string,

@@ -1,5 +1,5 @@
-/** What the pod-resources socket answers. Pure. Source: podresources.v1; upstream's server, release 1.24. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+/** Responses of the pod-resources API. Pure. Source: podresources.v1; upstream's server, release 1.24. */
+import type { Pod } from '#api/gen/core-v1.ts';
 import type {
   AllocatableResourcesResponse,
   ContainerDevices,
@@ -7,38 +7,38 @@ import type {
   ListPodResourcesResponse,
 } from '#cri/gen/podresources-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
-import type { HeldMemory, HeldResources } from '../contract.ts';
-import type { HeldDevices } from '../devices/manager.ts';
+import type { AllocatedMemory, AllocatedResources } from '../contract.ts';
+import type { AllocatedDevices } from '../devices/manager.ts';
 
 export interface PodResourceSources {
   readonly pods: () => readonly Pod[];
-  readonly held: (podUID: string, container: string) => HeldResources;
-  /** What guaranteed pods may have at most. */
-  readonly most: () => HeldResources;
-  readonly heldDevices: (podUID: string, container: string) => readonly HeldDevices[];
-  readonly allocatableDevices: () => readonly HeldDevices[];
+  readonly held: (podUID: string, container: string) => AllocatedResources;
+  /** Upper bounds for guaranteed pods. */
+  readonly most: () => AllocatedResources;
+  readonly heldDevices: (podUID: string, container: string) => readonly AllocatedDevices[];
+  readonly allocatableDevices: () => readonly AllocatedDevices[];
 }
 
 const topology = (nodes: readonly number[]) =>
   nodes.length === 0 ? {} : { topology: { nodes: nodes.map((node) => ({ ID: BigInt(node) })) } };
 
-/** One entry a device, each with its own nodes. */
-const devicesOf = (held: readonly HeldDevices[]): readonly MessageInput<ContainerDevices>[] =>
+/** One entry per device, each with its own nodes. */
+const devicesOf = (held: readonly AllocatedDevices[]): readonly MessageInput<ContainerDevices>[] =>
   held.flatMap(({ resource: resourceName, devices }) =>
     devices.map(({ id, nodes }) => ({ resourceName, deviceIds: [id], ...topology(nodes) })),
   );
 
-const memoryOf = (held: readonly HeldMemory[]): readonly MessageInput<ContainerMemory>[] =>
+const memoryOf = (held: readonly AllocatedMemory[]): readonly MessageInput<ContainerMemory>[] =>
   held.map(({ type, sizeBytes, nodes }) => ({
     memoryType: type,
     size: BigInt(sizeBytes),
     ...topology(nodes),
   }));
 
-const cpusOf = ({ cpus }: HeldResources): readonly bigint[] => cpus.map(BigInt);
+const cpusOf = ({ cpus }: AllocatedResources): readonly bigint[] => cpus.map(BigInt);
 
-/** Who has what. */
-export function listAnswer(sources: PodResourceSources): MessageInput<ListPodResourcesResponse> {
+/** Returns the allocations of all pods. */
+export function listResponse(sources: PodResourceSources): MessageInput<ListPodResourcesResponse> {
   return {
     podResources: sources.pods().map(({ metadata, spec }) => {
       const { name = '', namespace = '', uid = '' } = metadata ?? {};
@@ -56,18 +56,18 @@ export function listAnswer(sources: PodResourceSources): MessageInput<ListPodRes
   };
 }
 
-/** The same without what the first version does not have. */
-export function oldListAnswer(sources: PodResourceSources): MessageInput<ListPodResourcesResponse> {
-  const none: HeldResources = { cpus: [], memory: [] };
+/** The same without members that v1alpha1 lacks. */
+export function oldListResponse(sources: PodResourceSources): MessageInput<ListPodResourcesResponse> {
+  const none: AllocatedResources = { cpus: [], memory: [] };
   const heldDevices: PodResourceSources['heldDevices'] = (podUID, container) =>
     sources
       .heldDevices(podUID, container)
       .map(({ resource, devices }) => ({ resource, devices: devices.map(({ id }) => ({ id, nodes: [] })) }));
-  return listAnswer({ ...sources, held: () => none, heldDevices });
+  return listResponse({ ...sources, held: () => none, heldDevices });
 }
 
-/** What there is to be had, also of that which is in use. */
-export function allocatableAnswer(sources: PodResourceSources): MessageInput<AllocatableResourcesResponse> {
+/** Returns the allocatable resources, including those in use. */
+export function allocatableResponse(sources: PodResourceSources): MessageInput<AllocatableResourcesResponse> {
   const most = sources.most();
   return {
     devices: devicesOf(sources.allocatableDevices()),

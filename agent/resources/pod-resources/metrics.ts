@@ -1,12 +1,12 @@
-/** Figures of the pod-resources socket. Source: upstream's metrics, release 1.24. */
+/** Metrics of the pod-resources API. Source: upstream's metrics, release 1.24. */
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 
-/** How upstream names the calls. */
+/** Upstream's metric names of the calls. */
 export type PodResourcesCall = 'list' | 'get_allocatable';
 
 export interface PodResourcesMetrics {
-  /** The call came, whatever becomes of it. */
-  readonly asked: (version: string, call: PodResourcesCall) => void;
+  /** Counts a call, whatever its outcome. */
+  readonly called: (version: string, call: PodResourcesCall) => void;
   readonly failed: (version: string, call: PodResourcesCall) => void;
 }
 
@@ -22,13 +22,13 @@ export function createPodResourcesMetrics(registry: MetricsRegistry): PodResourc
     help: 'Cumulative number of requests to the PodResource endpoint. Broken down by server api version.',
     labels: LABELS,
   });
-  const counters = (what: 'requests' | 'errors', words: (method: string) => string) =>
+  const counters = (what: 'requests' | 'errors', describe: (method: string) => string) =>
     new Map(
       CALLS.map(([call, method]) => [
         call,
         registry.counter({
           name: `pod_resources_endpoint_${what}_${call}`,
-          help: `Number of ${words(method)}. Broken down by server api version.`,
+          help: `Number of ${describe(method)}. Broken down by server api version.`,
           labels: LABELS,
         }),
       ]),
@@ -39,7 +39,7 @@ export function createPodResourcesMetrics(registry: MetricsRegistry): PodResourc
     (method) => `requests to the PodResource ${method} endpoint which returned error`,
   );
   return {
-    asked(version, call) {
+    called(version, call) {
       total.with(version).inc();
       requests.get(call)?.with(version).inc();
     },

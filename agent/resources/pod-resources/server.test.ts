@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { createMetricsRegistry } from '#api/kit/metrics.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { createPodResourcesClient } from '#cri/client/pod-resources.ts';
 import { createTempDir } from '../../../testing/temp.ts';
 import { eventually } from '../../../testing/wait.ts';
@@ -32,10 +32,10 @@ const SOURCES: PodResourceSources = {
   allocatableDevices: () => DEVICES,
 };
 
-/** Serves for as long as the work takes. */
+/** Serves while the callback runs. */
 async function serving(
   allocatable: boolean,
-  work: (path: string, advance: (ms: number) => Promise<void>, told: () => string) => Promise<void>,
+  work: (path: string, advance: (ms: number) => Promise<void>, metrics: () => string) => Promise<void>,
 ): Promise<void> {
   const registry = createMetricsRegistry();
   await using dir = await createTempDir('na-pr-');
@@ -58,7 +58,7 @@ async function serving(
 }
 
 describe('runPodResources', () => {
-  test('tells who has what, and what there is', () =>
+  test('returns allocations and allocatable resources', () =>
     serving(true, async (path) => {
       const client = createPodResourcesClient(path);
       const [pod] = (await client.list({})).podResources;
@@ -80,8 +80,8 @@ describe('runPodResources', () => {
       });
     }));
 
-  test('tells devices alone in the first version', () =>
-    serving(true, async (path, _, told) => {
+  test('returns devices only in v1alpha1', () =>
+    serving(true, async (path, _, metrics) => {
       const [pod] = (await createPodResourcesClient(path, 'v1alpha1').list({})).podResources;
       expect(pod?.containers[0]).toMatchObject({
         cpuIds: [],
@@ -89,21 +89,21 @@ describe('runPodResources', () => {
         devices: [{ deviceIds: ['a'] }, {}],
       });
       for (const what of ['requests_total', 'requests_list']) {
-        expect(told()).toContain(`pod_resources_endpoint_${what}{server_api_version="v1alpha1"} 1\n`);
+        expect(metrics()).toContain(`pod_resources_endpoint_${what}{server_api_version="v1alpha1"} 1\n`);
       }
     }));
 
-  test('does not tell what there is where the gate is off', () =>
-    serving(false, async (path, _, told) => {
-      const asked = createPodResourcesClient(path).getAllocatableResources({});
-      await expect(asked).rejects.toMatchObject({ reason: 'Unimplemented' });
+  test('GetAllocatableResources requires the gate', () =>
+    serving(false, async (path, _, metrics) => {
+      const called = createPodResourcesClient(path).getAllocatableResources({});
+      await expect(called).rejects.toMatchObject({ reason: 'Unimplemented' });
       const name = 'pod_resources_endpoint';
-      expect(told()).toContain(`${name}_requests_get_allocatable{server_api_version="v1"} 1\n`);
-      expect(told()).toContain(`${name}_errors_get_allocatable{server_api_version="v1"} 1\n`);
-      expect(told()).not.toContain(`${name}_errors_list{`);
+      expect(metrics()).toContain(`${name}_requests_get_allocatable{server_api_version="v1"} 1\n`);
+      expect(metrics()).toContain(`${name}_errors_get_allocatable{server_api_version="v1"} 1\n`);
+      expect(metrics()).not.toContain(`${name}_errors_list{`);
     }));
 
-  test('refuses who asks too often', () =>
+  test('rejects calls beyond the rate limit', () =>
     serving(true, async (path, advance) => {
       const client = createPodResourcesClient(path);
       const calls = Array.from({ length: 30 }, () => client.list({}));

@@ -1,4 +1,4 @@
-/** The socket at which programs of this machine, such as monitors of devices, ask who has which resources.
+/** Server of the pod-resources API: a local socket at which monitoring programs read resource allocations.
  *  Source: podresources.v1 and v1alpha1; upstream's server, release 1.24, and its later rate limit. */
 import { join } from 'node:path';
 import { createMessageTypes } from '#api/codec/protobuf/message.ts';
@@ -6,7 +6,7 @@ import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import { createTokenBucket } from '#api/kit/token-bucket.ts';
-import { CallRefusal, type ServedService, serveSocket } from '#cri/server/serve-socket.ts';
+import { CallRejection, type ServedService, serveSocket } from '#cri/server/serve-socket.ts';
 import type { PodResourceSources } from './answers.ts';
 import { createPodResourcesMetrics, type PodResourcesCall, type PodResourcesMetrics } from './metrics.ts';
 
@@ -19,11 +19,11 @@ export interface PodResourcesDeps {
 
 export interface PodResourcesOptions {
   readonly path: string;
-  /** Whether it tells what there is to be had. */
+  /** Whether GetAllocatableResources is enabled. */
   readonly allocatable: boolean;
 }
 
-/** Source: upstream's limit, calls a second and at once. */
+/** Source: upstream's rate limit, calls per second and burst. */
 const RATE = { ratePerSecond: 100, burst: 10 } as const;
 
 export const podResourcesSocket = (rootDir: string, agentName: string): string =>
@@ -36,33 +36,33 @@ async function loadServices(
 ): Promise<readonly ServedService[]> {
   const { podResourcesRpcs } = await import('#cri/client/pod-resources.ts');
   const { default: tables } = await import('#cri/data/node-protos.json', { with: { type: 'json' } });
-  const { allocatableAnswer, listAnswer, oldListAnswer } = await import('./answers.ts');
+  const { allocatableResponse, listResponse, oldListResponse } = await import('./answers.ts');
   const types = createMessageTypes(tables['podresources/v1']);
   const bucket = createTokenBucket(clock, RATE);
-  const served = (version: string, call: PodResourcesCall, answer: () => object) => (): object => {
-    metrics.asked(version, call);
+  const served = (version: string, call: PodResourcesCall, respond: () => object) => (): object => {
+    metrics.called(version, call);
     try {
-      if (!bucket.tryTake()) throw new CallRefusal('ResourceExhausted', 'rejected by rate limit');
-      return answer();
+      if (!bucket.tryTake()) throw new CallRejection('ResourceExhausted', 'rejected by rate limit');
+      return respond();
     } catch (thrown) {
       metrics.failed(version, call);
       throw thrown;
     }
   };
   const getAllocatableResources = served('v1', 'get_allocatable', () => {
-    if (!allocatable) throw new CallRefusal('Unimplemented', 'GetAllocatableResources is switched off');
-    return allocatableAnswer(sources);
+    if (!allocatable) throw new CallRejection('Unimplemented', 'GetAllocatableResources is disabled');
+    return allocatableResponse(sources);
   });
   return [
     {
       types,
       rpcs: podResourcesRpcs('v1'),
-      methods: { list: served('v1', 'list', () => listAnswer(sources)), getAllocatableResources },
+      methods: { list: served('v1', 'list', () => listResponse(sources)), getAllocatableResources },
     },
     {
       types,
       rpcs: podResourcesRpcs('v1alpha1'),
-      methods: { list: served('v1alpha1', 'list', () => oldListAnswer(sources)) },
+      methods: { list: served('v1alpha1', 'list', () => oldListResponse(sources)) },
     },
   ];
 }
@@ -85,6 +85,6 @@ export async function runPodResources(
     await ended;
     await server.close();
   } catch (err) {
-    log.error({ err, socket: path }, 'Resources of pods can not be asked for');
+    log.error({ err, socket: path }, 'Failed to serve pod resources');
   }
 }

@@ -1,9 +1,9 @@
-/** Whether a manager that is off finds the state of one that was on: its containers would stay where they were put. */
+/** Check that a disabled manager finds no state of an enabled one, whose containers would remain pinned. */
 import { readFile } from 'node:fs/promises';
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { staleState } from './state-error.ts';
 
-/** The policy that a state file names; undefined where it can't be told. Pure. */
+/** Returns the policy in a state file; undefined when unreadable. Pure. */
 export function policyOf(text: string): string | undefined {
   try {
     const value: unknown = parseJsonText(text);
@@ -15,7 +15,7 @@ export function policyOf(text: string): string | undefined {
   }
 }
 
-/** @throws ResourceStateError for a file of another policy than this, or one that can't be read */
+/** @throws ResourceStateError for a file of another policy, or an unreadable one */
 export async function refuseStateOfOthers(path: string, policy: string): Promise<void> {
   const text = await readFile(path, 'utf8').catch(() => undefined);
   if (text === undefined) return;

@@ -1,11 +1,11 @@
-/** A state file, or a setting, with which a manager of resources must not start. */
+/** Error that prevents the start of a resource manager: an unusable state file or setting. */
 
-/** The message names the file and what to do about it. */
+/** The message names the file and the remedy. */
 export class ResourceStateError extends Error {
   override readonly name = 'ResourceStateError';
 }
 
-/** @param what what doesn't fit, in words */
+/** @param what the defect, as text */
 export function staleState(path: string, what: string, cause?: unknown): ResourceStateError {
   const remedy = `drain this node, remove ${path} and start the agent again`;
   return new ResourceStateError(`${path}: ${what}; ${remedy}`, { cause });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createTempDir } from '../../../testing/temp.ts';
 import { createStateFile } from './state-file.ts';
 
-test('has the newest of many changes, and none at first', async () => {
+test('contains the newest of many changes, and nothing at first', async () => {
   await using dir = await createTempDir('na-state-');
   const file = createStateFile(join(dir.path, 's'));
   expect(await file.read()).toBeUndefined();
@@ -13,7 +13,7 @@ test('has the newest of many changes, and none at first', async () => {
   expect(await file.read()).toBe('text 49');
 });
 
-test('tells of a write that failed, and writes again when asked again', async () => {
+test('reports a failed write, and retries on request', async () => {
   await using dir = await createTempDir('na-state-');
   const path = join(dir.path, 's');
   const file = createStateFile(path);

@@ -1,14 +1,14 @@
-/** A small file that is written anew with each change. Changes are taken at once and written one after the other;
- *  those that come during a write cause one more. A crash leaves the whole old or the whole new file. */
+/** Small state file that is rewritten with each change. Writes are serialized; changes during a write are
+ *  coalesced into one more. A crash leaves either the old or the new file complete. */
 import { open, readFile, rename } from 'node:fs/promises';
 
 export interface StateFile {
   readonly path: string;
-  /** Undefined where there is none. @throws Error for one that can't be read */
+  /** Undefined when the file does not exist. @throws Error for an unreadable file */
   read(): Promise<string | undefined>;
-  /** Takes the new text. */
+  /** Schedules a write of the new text. */
   save(text: string): void;
-  /** Resolves when what was taken so far will be there after a crash. @throws Error; a later call tries again */
+  /** Resolves once all changes so far survive a crash. @throws Error; a later call retries */
   saved(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export function createStateFile(path: string): StateFile {
     },
     save(text) {
       texts.newest = text;
-      // Whoever relies on it asks `saved`, and is told of the failure.
+      // Callers that need the outcome await `saved`, which reports the failure.
       flush().catch(() => undefined);
     },
     saved: flush,

@@ -19,14 +19,8 @@ const EITHER = [on([0]), on([1]), on([0, 1], false)];
 
 describe('a container', () => {
   test.each<[string, TopologyPolicy, readonly ProviderHints[], TopologyHint, boolean]>([
-    ['is taken without a look', 'none', [{ cpu: [] }], { nodes: undefined, preferred: false }, true],
-    [
-      'goes where processors and device meet',
-      'restricted',
-      [{ cpu: EITHER }, { gpu: [on([1])] }],
-      on([1]),
-      true,
-    ],
+    ['is admitted unchecked', 'none', [{ cpu: [] }], { nodes: undefined, preferred: false }, true],
+    ['goes where CPUs and device meet', 'restricted', [{ cpu: EITHER }, { gpu: [on([1])] }], on([1]), true],
     ['goes to the first of equal nodes', 'best-effort', [{ cpu: EITHER }], on([0]), true],
     [
       'is taken anyhow where they do not meet',
@@ -36,7 +30,7 @@ describe('a container', () => {
       true,
     ],
     [
-      'is refused where they do not meet',
+      'is rejected where they do not meet',
       'restricted',
       [{ cpu: [on([0])] }, { gpu: [on([1])] }],
       on([0, 1], false),
@@ -58,7 +52,7 @@ describe('a container', () => {
       { nodes: undefined, preferred: true },
       true,
     ],
-    ['is refused what nobody can give', 'restricted', [{ gpu: [] }], on([0, 1], false), false],
+    ['rejects an unsatisfiable request', 'restricted', [{ gpu: [] }], on([0, 1], false), false],
   ])('%s (%s)', (_, policy, providers, hint, admit) => {
     expect(decideTopology(policy, providers, BOTH)).toEqual({ hint, admit });
   });
@@ -69,7 +63,7 @@ const arbitraryHints = fc.array(
   { minLength: 1, maxLength: 4 },
 );
 
-test('a preferred meeting is found if there is one', () => {
+test('finds a preferred intersection if one exists', () => {
   fc.assert(
     fc.property(fc.array(arbitraryHints, { minLength: 1, maxLength: 3 }), (all) => {
       const providers = all.map((hints, i) => ({ [`r${i}`]: hints }));
@@ -83,7 +77,7 @@ test('a preferred meeting is found if there is one', () => {
   );
 });
 
-test('fewer nodes are narrower, and of as many the lower ones', () => {
+test('fewer nodes are narrower, then lower ones', () => {
   expect([isNarrower(4, 3), isNarrower(3, 4), isNarrower(1, 2), isNarrower(2, 1)]).toEqual([
     true,
     false,

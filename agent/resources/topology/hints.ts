@@ -1,18 +1,18 @@
-/** Which memory nodes a container should be on so that its processors, memory and devices lie together. Pure.
+/** Topology hints: merges the NUMA placements of CPUs, memory and devices of a container. Pure.
  *  Source: upstream's topology manager (policies and `mergeFilteredHints`), release 1.24. */
 
-/** Memory nodes as bits: node 0 is 1, node 1 is 2. */
+/** NUMA nodes as bits: node 0 is 1, node 1 is 2. */
 export type NodeMask = number;
 
-/** A way in which one resource could be given. */
+/** A possible placement of one resource. */
 export interface TopologyHint {
-  /** undefined: the nodes don't matter. */
+  /** undefined: any node. */
   readonly nodes: NodeMask | undefined;
-  /** Whether it is on as few nodes as possible. */
+  /** Whether it uses as few nodes as possible. */
   readonly preferred: boolean;
 }
 
-/** By resource: the ways in which it could be given; none means that it can't; undefined that it doesn't matter. */
+/** Placements by resource; an empty list is unsatisfiable, undefined is indifferent. */
 export type ProviderHints = Readonly<Record<string, readonly TopologyHint[] | undefined>>;
 
 export type TopologyPolicy = 'none' | 'best-effort' | 'restricted' | 'single-numa-node';
@@ -22,7 +22,7 @@ export interface TopologyVerdict {
   readonly admit: boolean;
 }
 
-/** More nodes have more ways than can be tried. Source: upstream's limit. */
+/** More nodes have too many combinations. Source: upstream's limit. */
 export const MOST_NODES = 8;
 
 const ANYWHERE: TopologyHint = { nodes: undefined, preferred: true };
@@ -34,14 +34,14 @@ export const maskOf = (nodes: Iterable<number>): NodeMask =>
 export const nodesIn = (mask: NodeMask): readonly number[] =>
   Array.from({ length: 31 }, (_, node) => node).filter((node) => (mask & (1 << node)) !== 0);
 
-/** How many nodes a mask has. */
+/** Counts the nodes of a mask. */
 export function size(mask: NodeMask): number {
   let count = 0;
   for (let left = mask; left !== 0; left &= left - 1) count += 1;
   return count;
 }
 
-/** Fewer nodes first, and of as many those with the lower numbers. */
+/** Fewer nodes first, then those with the lower numbers. */
 export function isNarrower(one: NodeMask, other: NodeMask): boolean {
   return size(one) === size(other) ? one < other : size(one) < size(other);
 }
@@ -55,8 +55,8 @@ function waysOf(providers: readonly ProviderHints[]): readonly (readonly Topolog
   );
 }
 
-/** Where one way for each resource meets, for every choice of ways. What comes to the same is kept once: there are far
- *  fewer meetings than choices. */
+/** Intersects one placement per resource, for every combination. Equal results are merged: there are far
+ *  fewer results than combinations. */
 function meetings(ways: readonly (readonly TopologyHint[])[], all: NodeMask): Iterable<Meeting> {
   let met: ReadonlyMap<number, Meeting> = new Map([[0, { nodes: all, preferred: true }]]);
   for (const hints of ways) {
@@ -87,7 +87,7 @@ function best(ways: readonly (readonly TopologyHint[])[], all: NodeMask): Meetin
   return found;
 }
 
-/** @param all every memory node of the machine */
+/** @param all all NUMA nodes of the machine */
 export function decideTopology(
   policy: TopologyPolicy,
   providers: readonly ProviderHints[],
@@ -108,7 +108,7 @@ export function decideTopology(
         hints.filter(({ nodes, preferred }) => preferred && (nodes === undefined || size(nodes) === 1)),
       );
       const hint = best(single, all);
-      // Nobody named a node: any will do.
+      // No resource has a preference: any node suits.
       const free = hint.nodes === all && hint.preferred;
       return { hint: free ? ANYWHERE : hint, admit: hint.preferred };
     }

@@ -1,4 +1,5 @@
-/** What the configuration asks of the topology manager. Pure. Source: upstream's topology manager, release 1.24. */
+/** Settings of the topology manager from the configuration. Pure. Source: upstream's topology manager,
+ *  release 1.24. */
 import { featureEnabled } from '../../config/feature-gates.ts';
 import type { AgentConfig } from '../../config/gen/config.ts';
 import { ResourceStateError } from '../state/state-error.ts';
@@ -7,15 +8,15 @@ import { MOST_NODES, maskOf, type NodeMask, type TopologyPolicy } from './hints.
 export interface TopologySettings {
   readonly policy: TopologyPolicy;
   readonly scope: 'container' | 'pod';
-  /** Every memory node of the machine. */
+  /** All NUMA nodes of the machine. */
   readonly nodes: NodeMask;
 }
 
 /** Bits of a mask. */
 const HIGHEST_NODE = 30;
 
-/** @param nodes numbers of the machine's memory nodes
- *  @throws ResourceStateError for a machine that the policy can't do anything for */
+/** @param nodes numbers of the machine's NUMA nodes
+ *  @throws ResourceStateError for a machine that the policy does not support */
 export function topologySettings(
   config: Pick<AgentConfig, 'topologyManagerPolicy' | 'topologyManagerScope' | 'featureGates'>,
   nodes: readonly number[],
@@ -26,7 +27,7 @@ export function topologySettings(
   const isTooLarge = nodes.length > MOST_NODES || nodes.some((node) => node > HIGHEST_NODE);
   if (policy !== 'none' && isTooLarge) {
     throw new ResourceStateError(
-      `topologyManagerPolicy: ${policy} works on machines of up to ${MOST_NODES} memory nodes with numbers up to ${HIGHEST_NODE}; this one has ${nodes.join(', ')}`,
+      `topologyManagerPolicy: ${policy} supports up to ${MOST_NODES} NUMA nodes with ids up to ${HIGHEST_NODE}; this machine has ${nodes.join(', ')}`,
     );
   }
   return { policy, scope, nodes: maskOf(isTooLarge || nodes.length === 0 ? [0] : nodes) };

@@ -1,8 +1,8 @@
-/** Command and arguments with their `$(VAR)` references replaced. Pure. */
+/** Command and arguments with expanded `$(VAR)` references. Pure. */
 import { expandVariables } from './expand.ts';
 
 export interface ContainerCommand {
-  /** Empty: the image's own. */
+  /** Empty for the image's own. */
   readonly command: readonly string[];
   readonly args: readonly string[];
 }

@@ -1,23 +1,24 @@
-/** The generated configs on a real containerd: what the container finds is what the pod asked for. */
+/** Generated configurations on a real containerd: the container observes the settings of the pod. */
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Container, Pod } from '#api/gen/core-v1.ts';
 import { systemClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
 import { createTempDir, type TempDir } from '../../../testing/temp.ts';
 import { eventually } from '../../../testing/wait.ts';
 import { runHandler } from '../../hooks/lifecycle.ts';
+import { ownerSelector, parseContainerLabels, parseSandboxLabels } from '../../pod-identity/labels.ts';
 import { createExecCalls } from '../../probes/exec-sync.ts';
-import { createProbeRunner, type ProbeResult } from '../../probes/runner.ts';
-import { makeContainerConfig } from './container.ts';
+import { type ProbeResult } from '../../probes/probe-types.ts';
+import { createProbeRunner } from '../../probes/runner.ts';
+import { createContainerConfig } from './container.ts';
 import { resolveEnv } from './env.ts';
 import { podHostsFile } from './hosts-file.ts';
-import { ownerSelector, parseContainerLabels, parseSandboxLabels } from './labels.ts';
-import { makeSandboxConfig } from './sandbox.ts';
-import { DNS, OWNER, RESOURCES, SECURITY, SETTINGS } from './test-pod.ts';
+import { DNS, OWNER, RESOURCES, SECURITY, SETTINGS } from './pod.fixture.ts';
+import { createSandboxConfig } from './sandbox.ts';
 
 const container: Container = {
   name: 'app',
@@ -46,7 +47,7 @@ const container: Container = {
   },
 };
 
-/** Of the container's server, as the kernel lists it. */
+/** Listening sockets of the container's server, as the kernel lists them. */
 const SERVER_PORT_HEX = ':1F90 ';
 
 const uid = randomUUID();
@@ -90,7 +91,7 @@ afterAll(async () => {
 });
 
 const sandboxConfig = () => {
-  const result = makeSandboxConfig({
+  const result = createSandboxConfig({
     pod,
     attempt: 0,
     owner,
@@ -126,7 +127,7 @@ async function startContainer(): Promise<void> {
     readOnly: false,
     seLinuxRelabel: false,
   });
-  const result = makeContainerConfig({
+  const result = createContainerConfig({
     pod,
     container,
     kind: 'app',
@@ -194,12 +195,12 @@ describe('a container made from the generated configs', () => {
     expect(await run(script)).toMatch(expected);
   });
 
-  test('writes its last words where the agent reads them', async () => {
+  test('writes its termination message where the agent reads it', async () => {
     await run('echo bye > /dev/termination-log');
     expect(await readFile(`${folder.path}/last`, 'utf8')).toBe('bye\n');
   });
 
-  test('is found again by the owner and nobody else', async () => {
+  test('is found by its owner only', async () => {
     const labelSelector = ownerSelector(owner);
     const { items } = await connection.runtime.listPodSandbox({ filter: { labelSelector } });
     expect(items.map(({ labels }) => parseSandboxLabels(owner, labels)?.podUID)).toEqual([uid]);
@@ -233,7 +234,7 @@ describe('probes and hooks of a real container', () => {
   test.each([
     ['a command that succeeds', { exec: { command: ['cat', '/data/said'] } }, 'success', /config-proof/],
     ['a command that fails', { exec: { command: ['cat', '/gone'] } }, 'failure', /No such file/],
-    ['an answer of 404', { httpGet: { path: '/gone', port: 'http' } }, 'failure', /404/],
+    ['a response of 404', { httpGet: { path: '/gone', port: 'http' } }, 'failure', /404/],
     ['an open port', { tcpSocket: { port: 'http' } }, 'success', /^$/],
     ['a closed port', { tcpSocket: { port: 81 } }, 'failure', /ECONNREFUSED/],
     ['a server that speaks no gRPC', { grpc: { port: 8080 } }, 'failure', /health rpc/],

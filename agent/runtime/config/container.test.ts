@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { Container } from '#api/schema/gen/core-v1.ts';
-import { type ContainerInput, makeContainerConfig } from './container.ts';
+import type { Container } from '#api/gen/core-v1.ts';
+import { parseContainerLabels } from '../../pod-identity/labels.ts';
+import { type ContainerInput, createContainerConfig } from './container.ts';
 import { containerHash } from './hash.ts';
-import { parseContainerLabels } from './labels.ts';
-import { BASE_CONTAINER, OWNER, SETTINGS, testPod } from './test-pod.ts';
+import { BASE_CONTAINER, OWNER, SETTINGS, testPod } from './pod.fixture.ts';
 
 const input = (change: Partial<Container> = {}, extra: Partial<ContainerInput> = {}): ContainerInput => ({
   pod: testPod({}, change),
@@ -22,13 +22,13 @@ const input = (change: Partial<Container> = {}, extra: Partial<ContainerInput> =
 });
 
 const configOf = (containerInput: ContainerInput) => {
-  const result = makeContainerConfig(containerInput);
+  const result = createContainerConfig(containerInput);
   if (result.kind === 'error') throw new Error(result.message);
   return result.config;
 };
 
-describe('makeContainerConfig', () => {
-  test('gives a whole config', () => {
+describe('createContainerConfig', () => {
+  test('returns a complete configuration', () => {
     const change = { command: ['sh', '-c'], args: ['$(A)'], workingDir: '/srv', tty: true, stdin: true };
     expect(configOf(input(change))).toMatchObject({
       metadata: { name: 'app', attempt: 4 },
@@ -63,7 +63,7 @@ describe('makeContainerConfig', () => {
     });
   });
 
-  test('adds what the container has of the node for itself, below its own variables', () => {
+  test('adds the grant of the container, below its own variables', () => {
     const grant = {
       cpusetCpus: '1-2',
       cpusetMems: '0',
@@ -85,7 +85,7 @@ describe('makeContainerConfig', () => {
     });
   });
 
-  test('mounts the termination log where the container wants it', () => {
+  test('mounts the termination log at the path of the spec', () => {
     const { mounts } = configOf(input({ terminationMessagePath: '/tmp/last' }, { hostsFile: undefined }));
     expect(mounts).toMatchObject([{ containerPath: '/tmp/last', hostPath: '/pods/last' }]);
   });
@@ -101,7 +101,7 @@ describe('makeContainerConfig', () => {
     ['an empty seccomp path', { securityContext: { seccompProfile: { type: 'Localhost' } } }],
     ['a volume that is missing', { volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
   ])('is an error with %s', (_, change) => {
-    expect(makeContainerConfig(input(change))).toMatchObject({
+    expect(createContainerConfig(input(change))).toMatchObject({
       kind: 'error',
       reason: 'CreateContainerConfigError',
     });

@@ -1,16 +1,16 @@
-/** The CRI configuration of one container. Pure.
- *  Spec: document 3, 1; CRI v1 ContainerConfig. */
+/** CRI configuration of one container. Pure.
+ *  Source: containers of a pod, document 3 §1; CRI v1 ContainerConfig. */
 import { posix } from 'node:path';
-import type { Container, EphemeralContainer, Pod } from '#api/schema/gen/core-v1.ts';
+import type { Container, EphemeralContainer, Pod } from '#api/gen/core-v1.ts';
 import type { ContainerConfig, ImageSpec } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
-import type { MountedVolume } from '#volumes/types.ts';
-import type { ContainerKind } from '../../observe/types.ts';
+import type { MountedVolume } from '#volumes/contract/volume-manager.ts';
+import type { ContainerKind } from '../../pod-identity/container-kind.ts';
+import { containerAnnotations, containerLabels, type Owner } from '../../pod-identity/labels.ts';
 import { type ContainerGrant, withGrant } from '../../resources/contract.ts';
 import { containerCommand } from './command.ts';
 import { containerDevices } from './devices.ts';
 import { containerHash } from './hash.ts';
-import { containerAnnotations, containerLabels, type Owner } from './labels.ts';
 import { containerMounts } from './mounts.ts';
 import { containerResources, type ResourceSettings } from './resources.ts';
 import { containerSecurity, type ImageUser, type SecuritySettings } from './security.ts';
@@ -19,30 +19,30 @@ export interface ContainerInput {
   readonly pod: Pod;
   readonly container: Container | EphemeralContainer;
   readonly kind: ContainerKind;
-  /** How many instances this container had before in its pod. */
+  /** Number of earlier instances of this container in its pod. */
   readonly attempt: number;
   readonly owner: Owner;
-  /** The image as the runtime knows it after the pull, and the user it names. */
+  /** Image reference of the runtime after the pull, and the user that the image specifies. */
   readonly image: { readonly ref: string; readonly user: ImageUser };
-  /** From `resolveEnv`. */
+  /** Result of `resolveEnv`. */
   readonly env: ReadonlyMap<string, string>;
-  /** From the volume manager, by volume name. */
+  /** Mounted volumes of the volume manager, by volume name. */
   readonly volumes: ReadonlyMap<string, MountedVolume>;
-  /** Host paths of the prepared subPaths, by mount index; see `decideSubPaths`. */
+  /** Host paths of prepared subPaths, by mount index; see `decideSubPaths`. */
   readonly subPaths: ReadonlyMap<number, string>;
-  /** The pod's hosts file; `undefined` mounts none. */
+  /** Hosts file of the pod; `undefined` mounts none. */
   readonly hostsFile: string | undefined;
-  /** The file of this instance for its last words; `undefined` mounts none. */
+  /** Termination log of this instance; `undefined` mounts none. */
   readonly terminationLog: string | undefined;
-  /** What it has of the node for itself; nothing unless given. */
+  /** Exclusive node resources; none unless given. */
   readonly grant?: ContainerGrant;
-  /** The container whose processes an ephemeral container joins. */
+  /** Container whose process namespace an ephemeral container joins. */
   readonly targetContainerId?: string;
   readonly extraSupplementalGroups?: readonly number[];
   readonly settings: ContainerSettings;
 }
 
-/** The part of the configuration that containers depend on. */
+/** Settings of the agent that affect containers. */
 export interface ContainerSettings {
   readonly resources: ResourceSettings;
   readonly security: SecuritySettings;
@@ -53,13 +53,13 @@ export type ContainerResult =
   | { readonly kind: 'ok'; readonly config: MessageInput<ContainerConfig> }
   | { readonly kind: 'error'; readonly reason: 'CreateContainerConfigError'; readonly message: string };
 
-/** The log file of one instance, relative to the pod's log directory. */
+/** Returns the log file of one instance, relative to the log directory of the pod. */
 export function containerLogPath(containerName: string, attempt: number): string {
   return posix.join(containerName, `${attempt}.log`);
 }
 
-/** What to hand to CreateContainer, or why the container can't be made. */
-export function makeContainerConfig(input: ContainerInput): ContainerResult {
+/** Returns the input of CreateContainer, or the reason why the container cannot be created. */
+export function createContainerConfig(input: ContainerInput): ContainerResult {
   const { pod, container, settings, grant = {} } = input;
   const security = containerSecurity({ ...input, imageUser: input.image.user, settings: settings.security });
   if (security.kind === 'error') return failure(security.message);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { MountedVolume } from '#volumes/types.ts';
+import type { MountedVolume } from '#volumes/contract/volume-manager.ts';
 import { containerDevices, type DevicesInput } from './devices.ts';
 
 const DISK: MountedVolume = {
@@ -27,17 +27,17 @@ describe('containerDevices', () => {
     expect(containerDevices(given)).toMatchObject({ kind: 'ok', devices: [expected] });
   });
 
-  test('gives none to a container without', () => {
+  test('returns none for a container without block volumes', () => {
     expect(containerDevices({ container: { name: 'app' }, volumes: new Map() })).toEqual({
       kind: 'ok',
       devices: [],
     });
   });
 
-  test('names a device that is not there', () => {
+  test('reports an unmapped device', () => {
     expect(containerDevices({ ...input('/dev/x'), volumes: new Map() })).toEqual({
       kind: 'error',
-      message: 'volume disk of container app is not mapped',
+      message: 'block volume disk of container app is not mapped',
     });
   });
 });

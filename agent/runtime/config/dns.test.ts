@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { PodSpec } from '#api/schema/gen/core-v1.ts';
+import type { PodSpec } from '#api/gen/core-v1.ts';
 import { type DnsSettings, decidePodDns } from './dns.ts';
-import { DNS, testPod } from './test-pod.ts';
+import { DNS, testPod } from './pod.fixture.ts';
 
 const HOST = { servers: ['192.0.2.1'], searches: ['example.net'], options: ['rotate'] };
 const CLUSTER = {
@@ -63,14 +63,14 @@ describe('decidePodDns', () => {
     expect(decidePodDns(testPod(spec), { ...DNS, ...settings }).config).toEqual(expected);
   });
 
-  test('tells of a missing cluster DNS where it was asked for', () => {
+  test('warns of a missing cluster DNS that was requested', () => {
     const settings = { ...DNS, clusterDNS: [] };
     const { warnings } = decidePodDns(testPod(), settings);
     expect(warnings.map(({ reason }) => reason)).toEqual(['MissingClusterDNS']);
     expect(decidePodDns(testPod(), { ...settings, clusterDomain: '' }).warnings).toEqual([]);
   });
 
-  test('keeps three nameservers and tells', () => {
+  test('truncates to three nameservers with a warning', () => {
     const dnsConfig = { nameservers: ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4'] };
     const { config, warnings } = decidePodDns(testPod({ dnsPolicy: 'None', dnsConfig }), DNS);
     expect(config.servers).toEqual(['192.0.2.1', '192.0.2.2', '192.0.2.3']);
@@ -88,10 +88,10 @@ describe('decidePodDns', () => {
     ['32 domains when expanded', long(3, 40), true, 32],
     ['2048 characters when expanded', long(200, 12), true, 10],
     ['no domain beyond 255 characters', long(256, 1), true, 0],
-  ])('keeps %s of searches', (_, searches, expandedLimits, kept) => {
+  ])('truncates searches to %s', (_, searches, expandedLimits, expectedCount) => {
     const pod = testPod({ dnsPolicy: 'None', dnsConfig: { searches } });
     const { config, warnings } = decidePodDns(pod, { ...DNS, expandedLimits });
-    expect(config.searches).toEqual(searches.slice(0, kept));
-    expect(warnings).toHaveLength(kept === searches.length ? 0 : 1);
+    expect(config.searches).toEqual(searches.slice(0, expectedCount));
+    expect(warnings).toHaveLength(expectedCount === searches.length ? 0 : 1);
   });
 });

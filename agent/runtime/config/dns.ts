@@ -1,6 +1,6 @@
-/** The DNS settings of a pod, from its policy, the cluster's and the host's. Pure.
+/** DNS settings of a pod, from its policy, the cluster's and the host's. Pure.
  *  Source: upstream's DNS for pods; limits of the C library's resolver, resolv.conf(5). */
-import type { Pod, PodDNSConfig, PodDNSConfigOption } from '#api/schema/gen/core-v1.ts';
+import type { Pod, PodDNSConfig, PodDNSConfigOption } from '#api/gen/core-v1.ts';
 import type { DNSConfig } from '#cri/gen/cri-v1.ts';
 import type { ResolvConf } from './resolv-conf.ts';
 
@@ -9,7 +9,7 @@ export interface DnsSettings {
   readonly clusterDNS: readonly string[];
   /** `clusterDomain` of the configuration; may be empty. */
   readonly clusterDomain: string;
-  /** The host's resolv.conf; `undefined` when `resolvConf` is configured empty, meaning "none". */
+  /** resolv.conf of the host; `undefined` when `resolvConf` is configured empty, meaning "none". */
   readonly hostResolvConf: ResolvConf | undefined;
   /** Whether the node's primary address is IPv6. */
   readonly nodeIsIPv6: boolean;
@@ -17,7 +17,7 @@ export interface DnsSettings {
   readonly expandedLimits: boolean;
 }
 
-/** Something that a user should be told about as an event of the pod. */
+/** A warning that is emitted as an event of the pod. */
 export interface ConfigWarning {
   readonly reason: 'MissingClusterDNS' | 'DNSConfigForming' | 'InvalidEnvironmentVariableNames';
   readonly message: string;
@@ -33,7 +33,7 @@ const MAX_SERVERS = 3;
 const LONGEST_SEARCH_DOMAIN = 255;
 const CLUSTER_OPTIONS: readonly string[] = ['ndots:5'];
 
-/** What goes into the pod's resolv.conf. Too many entries are cut and reported. */
+/** Returns the content of the pod's resolv.conf. Excess entries are dropped with a warning. */
 export function decidePodDns(pod: Pod, settings: DnsSettings): PodDns {
   const warnings: ConfigWarning[] = [];
   const base = baseConfig(pod, settings, warnings);
@@ -69,7 +69,8 @@ function baseConfig(pod: Pod, settings: DnsSettings, warnings: ConfigWarning[]):
   if (clusterDNS.length > 0) {
     return { servers: clusterDNS, searches: clusterSearches(pod, settings), options: CLUSTER_OPTIONS };
   }
-  // A node without cluster DNS is the usual standalone node; only a pod that asked for it by name is told.
+  // A node without cluster DNS is the usual standalone node; only pods that explicitly request it get the
+  // warning.
   if (pod.spec?.dnsPolicy === 'ClusterFirstWithHostNet' || settings.clusterDomain !== '') {
     const message = `no cluster DNS server is configured; pod uses the DNS settings of its node instead of policy ${pod.spec?.dnsPolicy ?? 'ClusterFirst'}`;
     warnings.push({ reason: 'MissingClusterDNS', message });
@@ -77,7 +78,7 @@ function baseConfig(pod: Pod, settings: DnsSettings, warnings: ConfigWarning[]):
   return hostConfig(settings);
 }
 
-/** Without a host file the resolver's own default is written out: the local server, no search. */
+/** Without a host file the resolver's default is written explicitly: the local server, no search list. */
 function hostConfig({ hostResolvConf, nodeIsIPv6 }: DnsSettings): DNSConfig {
   return hostResolvConf ?? { servers: [nodeIsIPv6 ? '::1' : '127.0.0.1'], searches: ['.'], options: [] };
 }
@@ -90,8 +91,8 @@ function clusterSearches(pod: Pod, { clusterDomain, hostResolvConf }: DnsSetting
   return [...new Set([...own, ...hostSearches])];
 }
 
-/** The pod's own entries after those of its policy, each once; options are replaced by name. */
-export function mergeDnsConfig(base: DNSConfig, custom: PodDNSConfig): DNSConfig {
+/** Appends the pod's own entries to those of its policy without duplicates; options are replaced by name. */
+function mergeDnsConfig(base: DNSConfig, custom: PodDNSConfig): DNSConfig {
   return {
     servers: [...new Set([...base.servers, ...(custom.nameservers ?? [])])],
     searches: [...new Set([...base.searches, ...(custom.searches ?? [])])],
@@ -123,13 +124,13 @@ function fitLimits(config: DNSConfig, expanded: boolean, warnings: ConfigWarning
 }
 
 function fitSearches(searches: readonly string[], maxCount: number, maxLength: number): readonly string[] {
-  const kept: string[] = [];
+  const retained: string[] = [];
   let length = -1;
   for (const domain of searches) {
     if (domain.length > LONGEST_SEARCH_DOMAIN) continue;
     length += 1 + domain.length;
-    if (kept.length === maxCount || length > maxLength) break;
-    kept.push(domain);
+    if (retained.length === maxCount || length > maxLength) break;
+    retained.push(domain);
   }
-  return kept;
+  return retained;
 }

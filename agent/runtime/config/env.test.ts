@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { ConfigMap, Container, Secret } from '#api/schema/gen/core-v1.ts';
+import type { ConfigMap, Container, Secret } from '#api/gen/core-v1.ts';
 import { type EnvInput, resolveEnv } from './env.ts';
+import { testPod } from './pod.fixture.ts';
 import { envReferences } from './references.ts';
-import { testPod } from './test-pod.ts';
 
 const base64 = (text: string | Uint8Array): string => Buffer.from(text).toString('base64');
 
@@ -166,7 +166,7 @@ describe('resolveEnv', () => {
     expect(JSON.stringify(result)).not.toMatch(/a\\u0000b|YQBi/);
   });
 
-  test('leaves out keys that are no names, and tells', () => {
+  test('skips keys that are not names, with a warning', () => {
     const result = resolveEnv(input({ envFrom: [{ configMapRef: { name: 'odd' } }] }));
     expect(result).toMatchObject({ kind: 'ok', warnings: [{ reason: 'InvalidEnvironmentVariableNames' }] });
     if (result.kind === 'error') throw new Error(result.message);

@@ -1,8 +1,8 @@
-/** The environment of a container, from its spec and objects already fetched. Pure.
- *  Later entries win: envFrom in order, then env in order, each of which may use `$(VAR)` of those before it.
- *  Messages name objects and keys, never values. Spec: document 3, 2.1 and 2.2; upstream env rules. */
-import { envVarNameFaults } from '#api/meta/names.ts';
-import { extractField, extractResource, FieldRefError } from '#api/schema/field-ref.ts';
+/** Environment of a container, from its spec and fetched objects. Pure.
+ *  Later entries win: envFrom in order, then env in order, each of which may use `$(VAR)` of earlier ones.
+ *  Messages name objects and keys, never values. Source: configuration in environment variables, document 3
+ *  §2.1 and §2.2; upstream's rules for env. */
+
 import type {
   ConfigMap,
   Container,
@@ -12,20 +12,22 @@ import type {
   EphemeralContainer,
   Pod,
   Secret,
-} from '#api/schema/gen/core-v1.ts';
+} from '#api/gen/core-v1.ts';
+import { envVarNameFaults } from '#api/meta/names.ts';
+import { extractField, extractResource, FieldRefError } from '#api/schema/field-ref.ts';
 import type { ConfigWarning } from './dns.ts';
 import { expandVariables } from './expand.ts';
 
 export interface EnvInput {
-  /** With the status to be shown (pod and host addresses) and `spec.nodeName`. */
+  /** The pod with its current status (pod and host addresses) and `spec.nodeName`. */
   readonly pod: Pod;
   readonly container: Container | EphemeralContainer;
-  /** By name, in the pod's namespace; an absent one doesn't exist. */
+  /** By name, in the namespace of the pod; absent ones do not exist. */
   readonly configMaps: ReadonlyMap<string, ConfigMap>;
   readonly secrets: ReadonlyMap<string, Secret>;
-  /** Allocatable amounts by resource name in base units, for limits that aren't set. */
+  /** Allocatable amounts by resource name in base units, in place of unset limits. */
   readonly allocatable: Readonly<Record<string, number>>;
-  /** Variables of services, below everything that the container says itself. */
+  /** Service variables, overridden by everything in the container spec. */
   readonly serviceEnv?: Readonly<Record<string, string>>;
 }
 
@@ -37,13 +39,13 @@ export type EnvResult =
     }
   | { readonly kind: 'error'; readonly reason: 'CreateContainerConfigError'; readonly message: string };
 
-/** A value that can't be had; carries the message for the container's status. */
+/** A value that cannot be resolved; carries the message of the container status. */
 class EnvError extends Error {
   override readonly name = 'EnvError';
   readonly reason = 'CreateContainerConfigError';
 }
 
-/** All variables, or why the container can't be made yet. */
+/** Returns all variables, or the reason why the container cannot be created yet. */
 export function resolveEnv(input: EnvInput): EnvResult {
   const env = new Map<string, string>();
   const warnings: ConfigWarning[] = [];
@@ -70,7 +72,7 @@ function addVariable(input: EnvInput, variable: EnvVar, env: Map<string, string>
   env.set(name, checkValue(value, `environment variable ${name}`));
 }
 
-/** `undefined` leaves the variable unset. */
+/** Returns the value; `undefined` leaves the variable unset. */
 function readSource(input: EnvInput, { name }: EnvVar, source: EnvVarSource): string | undefined {
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef } = source;
   if (configMapKeyRef !== undefined) return readKey(input, 'ConfigMap', configMapKeyRef);
@@ -152,13 +154,13 @@ function addSource(
     else env.set(variable, checkValue(kind === 'Secret' ? decodeSecret(text, source) : text, source));
   }
   if (invalid.length === 0) return;
-  const message = `keys [${invalid.sort().join(', ')}] of ${what} are no names of environment variables and were left out`;
+  const message = `keys [${invalid.sort().join(', ')}] of ${what} are not valid environment variable names and were skipped`;
   warnings.push({ reason: 'InvalidEnvironmentVariableNames', message });
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The protocol to the runtime carries text only, so bytes that are none can't be a value. */
+/** CRI transports text only, so bytes that are not UTF-8 cannot be a value. */
 function decodeSecret(base64: string, what: string): string {
   try {
     return decoder.decode(Buffer.from(base64, 'base64'));

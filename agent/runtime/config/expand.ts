@@ -2,11 +2,11 @@
  *  `$$` stands for one `$`, so `$$(VAR)` is the text `$(VAR)`; a `$` before anything else is itself.
  *  Source: upstream's dependent environment variables. */
 
-/** Finds the value of a variable; `undefined` when there is none of that name. */
+/** Looks up the value of a variable; `undefined` for an unknown one. */
 export type VariableLookup = (name: string) => string | undefined;
 
-/** The text with every reference replaced; a reference to an unknown variable stays as it is, and so does one without
- *  an end. Takes one pass, however many references have no end. */
+/** Replaces every reference in the text; references to unknown variables and unterminated ones stay as they
+ *  are. Single pass, however many references are unterminated. */
 export function expandVariables(text: string, lookup: VariableLookup): string {
   const lastEnd = text.lastIndexOf(')');
   let expanded = '';
@@ -30,7 +30,7 @@ export function expandVariables(text: string, lookup: VariableLookup): string {
   return expanded + text.slice(copied);
 }
 
-/** As `expandVariables`, together with the names that no variable has. */
+/** Like `expandVariables`, and also returns the names of unknown variables. */
 export function expandStrictly(
   text: string,
   lookup: VariableLookup,

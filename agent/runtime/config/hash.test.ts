@@ -1,7 +1,7 @@
 import { assert, dictionary, jsonValue, property, string } from 'fast-check';
 import { expect, test } from 'vitest';
 import { containerHash, stableJson } from './hash.ts';
-import { BASE_CONTAINER } from './test-pod.ts';
+import { BASE_CONTAINER } from './pod.fixture.ts';
 
 test('is 16 hexadecimal digits that stay the same from one version to the next', () => {
   expect(containerHash(BASE_CONTAINER)).toMatch(/^[0-9a-f]{16}$/);

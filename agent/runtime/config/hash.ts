@@ -1,14 +1,14 @@
-/** A hash of a container spec, kept with the container to see later whether its spec changed. Pure. */
+/** Hash of a container spec, stored with the container to detect changes of the spec. Pure. */
 import { createHash } from 'node:crypto';
-import type { Container, EphemeralContainer } from '#api/schema/gen/core-v1.ts';
+import type { Container, EphemeralContainer } from '#api/gen/core-v1.ts';
 
-/** 16 hexadecimal digits over the spec as JSON with sorted keys. What is absent, null or empty doesn't count, so
- *  that a field which a newer agent knows but nobody set restarts nothing. */
+/** Returns 16 hexadecimal digits over the spec as JSON with sorted keys. Absent, null and empty members are
+ *  ignored, so that an unset field that only a newer agent knows causes no restart. */
 export function containerHash(container: Container | EphemeralContainer): string {
   return createHash('sha256').update(stableJson(container)).digest('hex').slice(0, 16);
 }
 
-/** JSON with the keys of every object sorted and empty members left out. */
+/** Returns JSON with sorted object keys and without empty members. */
 export function stableJson(value: unknown): string {
   return JSON.stringify(normalize(value)) ?? 'null';
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { PodSpec } from '#api/schema/gen/core-v1.ts';
+import type { PodSpec } from '#api/gen/core-v1.ts';
 import { podHostname } from './hostname.ts';
-import { testPod } from './test-pod.ts';
+import { testPod } from './pod.fixture.ts';
 
 const ok = (hostname: string, domain = '', kernelHostname = hostname): object => ({
   kind: 'ok',

@@ -1,8 +1,9 @@
-/** The host name of a pod and the domain it stands in. Pure.
- *  Source: upstream's DNS for pods; sethostname(2) for the 64 bytes of the kernel. */
+/** Hostname and domain of a pod. Pure.
+ *  Source: upstream's DNS for pods; sethostname(2) for the kernel's limit of 64 bytes. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
 import { trimEnd } from '#api/kit/trim-end.ts';
 import { dns1123LabelFaults } from '#api/meta/names.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 
 export interface PodHostname {
   readonly kind: 'ok';
@@ -10,7 +11,7 @@ export interface PodHostname {
   readonly hostname: string;
   /** `<subdomain>.<namespace>.svc.<cluster domain>`, empty without a subdomain. */
   readonly domain: string;
-  /** What the kernel is told: the short name, or the whole one with setHostnameAsFQDN. */
+  /** Hostname in the kernel: the short name, or the FQDN with setHostnameAsFQDN. */
   readonly kernelHostname: string;
 }
 
@@ -22,7 +23,8 @@ export interface HostnameError {
 const LONGEST_LABEL = 63;
 const LONGEST_KERNEL_NAME = 64;
 
-/** The pod's names, or why it can't have them: a bad hostname or subdomain, or a FQDN beyond 64 characters. */
+/** Returns the names of the pod, or an error: an invalid hostname or subdomain, or an FQDN beyond 64
+ *  characters. */
 export function podHostname(pod: Pod, clusterDomain: string): PodHostname | HostnameError {
   const { hostname: wanted = '', subdomain = '', setHostnameAsFQDN = false } = pod.spec ?? {};
   for (const [field, name] of [
@@ -33,12 +35,12 @@ export function podHostname(pod: Pod, clusterDomain: string): PodHostname | Host
     if (faults[0] !== undefined) {
       return {
         kind: 'error',
-        message: `spec.${field} ${JSON.stringify(name)} is no DNS label: ${faults[0]}`,
+        message: `spec.${field} ${JSON.stringify(name)} is not a DNS label: ${faults[0]}`,
       };
     }
   }
   const hostname = truncateHostname(wanted === '' ? (pod.metadata?.name ?? '') : wanted);
-  if (hostname === '') return { kind: 'error', message: 'pod has no name to make a hostname of' };
+  if (hostname === '') return { kind: 'error', message: 'pod has no name to derive a hostname from' };
   const domain = subdomain === '' ? '' : podDomain(subdomain, pod.metadata?.namespace ?? '', clusterDomain);
   if (!setHostnameAsFQDN || domain === '') return { kind: 'ok', hostname, domain, kernelHostname: hostname };
   const fqdn = `${hostname}.${domain}`;
@@ -52,6 +54,6 @@ export function podHostname(pod: Pod, clusterDomain: string): PodHostname | Host
 const podDomain = (subdomain: string, namespace: string, clusterDomain: string): string =>
   [subdomain, namespace, 'svc', clusterDomain].filter((part) => part !== '').join('.');
 
-/** Cuts to 63 characters, and what may not end a label with them. */
+/** Truncates to 63 characters and strips trailing characters that cannot end a label. */
 const truncateHostname = (name: string): string =>
   name.length <= LONGEST_LABEL ? name : trimEnd(name.slice(0, LONGEST_LABEL), '-.');

@@ -34,7 +34,7 @@ test.each([
     '127.0.0.1 localhost\n\n# Entries added by HostAliases.\n192.0.2.1\ta\n',
   ],
   ['', [], ''],
-])('the host network takes over the file %j', (nodeFile, aliases, expected) => {
+])('host networking includes the file %j', (nodeFile, aliases, expected) => {
   expect(hostNetworkHostsFile(VOCABULARIES.plat, nodeFile, aliases)).toBe(
     `${HEADER} (host network).\n${expected}`,
   );

@@ -1,15 +1,16 @@
-/** The content of the hosts file that the agent manages for a pod. Pure. Source: hosts(5).
- *  Deviation: the IPv6 multicast names carry their real addresses (ff00::0, ff02::1, ff02::2), upstream's are
- *  of the deprecated site-local range. */
+/** Content of the managed hosts file of a pod. Pure. Source: hosts(5).
+ *  Deviation: the IPv6 multicast names have their proper addresses (ff00::0, ff02::1, ff02::2); upstream's
+ *  are in the deprecated site-local range. */
+
+import type { HostAlias } from '#api/gen/core-v1.ts';
 import { trimEnd } from '#api/kit/trim-end.ts';
-import type { HostAlias } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 
 type Words = Pick<Vocabulary, 'managedHostsHeader'>;
 
 export interface PodHosts {
   readonly vocabulary: Words;
-  /** The pod's addresses, the primary one first. */
+  /** Addresses of the pod, the primary one first. */
   readonly podIPs: readonly string[];
   readonly hostname: string;
   /** Empty for a pod without subdomain. */
@@ -26,14 +27,14 @@ const LOCAL_LINES: readonly string[] = [
   'ff02::2\tip6-allrouters',
 ];
 
-/** For a pod with its own network. */
+/** For a pod with its own network namespace. */
 export function podHostsFile({ vocabulary, podIPs, hostname, domain, hostAliases = [] }: PodHosts): string {
   const names = domain === '' ? hostname : `${hostname}.${domain}\t${hostname}`;
   const own = podIPs.map((ip) => `${ip}\t${names}`);
   return lines([`${vocabulary.managedHostsHeader}.`, ...LOCAL_LINES, ...own, ...aliasLines(hostAliases)]);
 }
 
-/** For a pod in the node's network: the node's file, and the pod's aliases.
+/** For a pod with host networking: the file of the node, with the aliases of the pod.
  *  @param nodeHostsFile content of the node's /etc/hosts */
 export function hostNetworkHostsFile(
   vocabulary: Words,

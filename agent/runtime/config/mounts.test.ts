@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { VolumeMount } from '#api/schema/gen/core-v1.ts';
-import type { MountedVolume } from '#volumes/types.ts';
+import type { VolumeMount } from '#api/gen/core-v1.ts';
+import type { MountedVolume } from '#volumes/contract/volume-manager.ts';
 import { containerMounts, decideSubPaths, type MountsInput, mountsHostsFile } from './mounts.ts';
-import { BASE_CONTAINER, testPod } from './test-pod.ts';
+import { BASE_CONTAINER, testPod } from './pod.fixture.ts';
 
 const DATA: MountedVolume = { name: 'data', hostPath: '/pods/v/data', readOnly: false, seLinuxRelabel: true };
 const MOUNT: VolumeMount = { name: 'data', mountPath: '/data' };
@@ -72,7 +72,7 @@ describe('containerMounts', () => {
     ['a volume that is not there', input([{ ...MOUNT, name: 'other' }])],
     ['a subPath that is not prepared', input([{ ...MOUNT, subPath: 'a' }])],
     ['a subPathExpr that is not prepared', input([{ ...MOUNT, subPathExpr: '$(A)' }])],
-  ])('refuses %s, which would mount something else', (_, mountsInput) => {
+  ])('rejects %s, which would mount something else', (_, mountsInput) => {
     expect(containerMounts(mountsInput)).toMatchObject({ kind: 'error' });
   });
 
@@ -119,7 +119,7 @@ describe('decideSubPaths', () => {
     ['a way up', { subPath: 'a/../../b' }],
     ['a way up in a variable', { subPathExpr: 'a/$(UP)' }],
     ['an absolute variable', { subPathExpr: '$(ROOT)' }],
-  ])('refuses %s', (_, mount) => {
+  ])('rejects %s', (_, mount) => {
     expect(decide(mount)).toMatchObject({ kind: 'error' });
   });
 });

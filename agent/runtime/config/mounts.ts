@@ -1,10 +1,10 @@
-/** The mounts of a container, from volumes that are ready on the host. Pure.
- *  Spec: CRI v1 Mount; upstream's rules for the hosts file and the termination log. */
+/** Mounts of a container, from volumes that are mounted on the host. Pure.
+ *  Source: CRI v1 Mount; upstream's rules for the hosts file and the termination log. */
 import { posix } from 'node:path';
-import type { Container, EphemeralContainer, Pod, VolumeMount } from '#api/schema/gen/core-v1.ts';
+import type { Container, EphemeralContainer, Pod, VolumeMount } from '#api/gen/core-v1.ts';
 import type { Mount as CriMount, MountPropagation } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
-import type { MountedVolume } from '#volumes/types.ts';
+import type { MountedVolume } from '#volumes/contract/volume-manager.ts';
 import { expandStrictly } from './expand.ts';
 
 type Mount = MessageInput<CriMount>;
@@ -13,7 +13,7 @@ type MountableContainer = Pick<
   'name' | 'volumeMounts' | 'terminationMessagePath'
 >;
 
-/** A subPath that the volumes room has to bind before the container is made. */
+/** A subPath that the volume manager must bind-mount before the container is created. */
 export interface SubPathNeed {
   readonly mountIndex: number;
   readonly volumeName: string;
@@ -28,8 +28,8 @@ export type SubPathsResult =
 const HOSTS_FILE = '/etc/hosts';
 const DEFAULT_TERMINATION_LOG = '/dev/termination-log';
 
-/** The subPaths of a container, with `$(VAR)` of subPathExpr replaced. An unknown variable, an absolute path
- *  and `..` are refused: the value may come from a label that a stranger chose. */
+/** Returns the subPaths of a container, with `$(VAR)` of subPathExpr expanded. Unknown variables, absolute
+ *  paths and `..` are rejected: the value may come from a label of an untrusted client. */
 export function decideSubPaths(
   container: Pick<MountableContainer, 'volumeMounts'>,
   env: ReadonlyMap<string, string>,
@@ -59,11 +59,11 @@ export interface MountsInput {
   readonly volumes: ReadonlyMap<string, MountedVolume>;
   /** Host paths of prepared subPaths by mount index. */
   readonly subPaths: ReadonlyMap<number, string>;
-  /** The pod's managed hosts file; `undefined` when the pod has no address to put in it. */
+  /** Managed hosts file of the pod; `undefined` when the pod has no address. */
   readonly hostsFile: string | undefined;
-  /** An empty file of this container alone; `undefined` when it has no termination message path. */
+  /** Empty file of this container instance; `undefined` without a termination message path. */
   readonly terminationLog: string | undefined;
-  /** Whether SELinux is enforced on this node. */
+  /** Whether SELinux is enforcing on this node. */
   readonly seLinux: boolean;
 }
 
@@ -71,21 +71,21 @@ export type MountsResult =
   | { readonly kind: 'ok'; readonly mounts: readonly Mount[] }
   | { readonly kind: 'error'; readonly message: string };
 
-/** Whether the agent's hosts file is mounted: not over a mount that the container brings itself. */
+/** Reports whether the managed hosts file is mounted: not over a mount of the container spec. */
 export function mountsHostsFile(container: Pick<MountableContainer, 'volumeMounts'>): boolean {
   return !(container.volumeMounts ?? []).some(
     ({ mountPath }) => posix.resolve('/', mountPath) === HOSTS_FILE,
   );
 }
 
-/** All mounts of the container, or which volume isn't there. */
+/** Returns all mounts of the container, or an error naming the missing volume. */
 export function containerMounts(input: MountsInput): MountsResult {
   const { container, hostsFile, terminationLog, seLinux } = input;
   const mounts: Mount[] = [];
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
-    const made = volumeMount(input, mount, index);
-    if (typeof made === 'string') return { kind: 'error', message: made };
-    mounts.push(made);
+    const result = volumeMount(input, mount, index);
+    if (typeof result === 'string') return { kind: 'error', message: result };
+    mounts.push(result);
   }
   if (hostsFile !== undefined && mountsHostsFile(container)) {
     mounts.push({ containerPath: HOSTS_FILE, hostPath: hostsFile, readonly: false, selinuxRelabel: seLinux });
@@ -97,7 +97,7 @@ export function containerMounts(input: MountsInput): MountsResult {
   return { kind: 'ok', mounts };
 }
 
-/** The mount, or what is wrong with it. */
+/** Returns the mount, or the error. */
 function volumeMount(input: MountsInput, mount: VolumeMount, index: number): Mount | string {
   const volume = input.volumes.get(mount.name);
   if (volume === undefined) return `volume ${mount.name} of container ${input.container.name} is not mounted`;

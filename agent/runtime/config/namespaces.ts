@@ -1,5 +1,5 @@
-/** The namespaces that a pod's sandbox and containers share with each other and with the node. Pure. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+/** Linux namespaces that sandbox and containers of a pod share with each other and with the node. Pure. */
+import type { Pod } from '#api/gen/core-v1.ts';
 import type { NamespaceMode } from '#cri/gen/cri-v1.ts';
 
 export interface NamespaceOptionInput {
@@ -9,7 +9,7 @@ export interface NamespaceOptionInput {
   readonly targetId: string;
 }
 
-/** @param targetId the container whose processes an ephemeral container joins, if any */
+/** @param targetId container whose process namespace an ephemeral container joins, if any */
 export function namespaceOptions(pod: Pod, targetId = ''): NamespaceOptionInput {
   const { hostNetwork, hostIPC, hostPID, shareProcessNamespace } = pod.spec ?? {};
   const podPid: NamespaceMode = shareProcessNamespace === true ? 'POD' : 'CONTAINER';

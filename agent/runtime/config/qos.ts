@@ -1,14 +1,15 @@
-/** The sum of what a pod's containers ask for. Pure. Sums count init containers as they run, one at a time. */
+/** Sum of the requests of a pod's containers. Pure. Init containers count as they run, one at a time. */
+
+import type { Container, Pod } from '#api/gen/core-v1.ts';
 import { milliValue, value } from '#api/meta/quantity.ts';
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
 
 export interface Amounts {
   readonly millicores: number;
   readonly memoryBytes: number;
 }
 
-/** Cpu and memory of the whole pod: the app containers and sidecars together, or the init container that needs
- *  more together with the sidecars started before it. Without the pod's overhead. */
+/** Returns CPU and memory of the whole pod: app containers and sidecars together, or the init container that
+ *  requires more together with the sidecars started before it. Excludes the pod overhead. */
 export function podAmounts(pod: Pod, list: 'requests' | 'limits'): Amounts {
   let sidecars: Amounts = NOTHING;
   let highestInit: Amounts = NOTHING;

@@ -1,13 +1,13 @@
-/** The ConfigMaps and Secrets that a container's environment reads. Pure. */
-import type { Container, EphemeralContainer } from '#api/schema/gen/core-v1.ts';
+/** ConfigMaps and Secrets referenced by the environment of a container. Pure. */
+import type { Container, EphemeralContainer } from '#api/gen/core-v1.ts';
 
 export interface EnvReferences {
-  /** Names in the pod's namespace, each once. */
+  /** Unique names in the namespace of the pod. */
   readonly configMaps: readonly string[];
   readonly secrets: readonly string[];
 }
 
-/** What to fetch before `resolveEnv`. */
+/** Returns the objects to fetch before `resolveEnv`. */
 export function envReferences(
   container: Pick<Container | EphemeralContainer, 'env' | 'envFrom'>,
 ): EnvReferences {

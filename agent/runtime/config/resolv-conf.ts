@@ -1,4 +1,4 @@
-/** Reads resolv.conf. Pure. Source: resolv.conf(5). */
+/** Parser of resolv.conf. Pure. Source: resolv.conf(5). */
 
 export interface ResolvConf {
   readonly servers: readonly string[];
@@ -6,22 +6,20 @@ export interface ResolvConf {
   readonly options: readonly string[];
 }
 
-export const EMPTY_RESOLV_CONF: ResolvConf = { servers: [], searches: [], options: [] };
-
-/** The settings in the text of a resolv.conf. Of several `search` lines the last one counts, options add up.
- *  A search domain loses its trailing dot, so that the same domain with and without it counts once.
- *  Deviation: `domain` is a search list of one, as the C library reads it; upstream passes over it. */
+/** Parses the settings. Of several `search` lines the last one counts, options accumulate. The trailing dot
+ *  of a search domain is removed to detect duplicates.
+ *  Deviation: `domain` is a search list of one, as in the C library; upstream ignores it. */
 export function parseResolvConf(text: string): ResolvConf {
   const servers: string[] = [];
   const options: string[] = [];
   let searches: readonly string[] = [];
   for (const line of text.split('\n')) {
     if (line.startsWith('#') || line.startsWith(';')) continue;
-    const [keyword, ...words] = line.trim().split(/\s+/);
-    if (keyword === 'nameserver' && words[0] !== undefined) servers.push(words[0]);
-    else if (keyword === 'search') searches = words.map(withoutTrailingDot);
-    else if (keyword === 'domain') searches = words.slice(0, 1).map(withoutTrailingDot);
-    else if (keyword === 'options') options.push(...words);
+    const [keyword, ...values] = line.trim().split(/\s+/);
+    if (keyword === 'nameserver' && values[0] !== undefined) servers.push(values[0]);
+    else if (keyword === 'search') searches = values.map(withoutTrailingDot);
+    else if (keyword === 'domain') searches = values.slice(0, 1).map(withoutTrailingDot);
+    else if (keyword === 'options') options.push(...values);
   }
   return { servers, searches, options: [...new Set(options)] };
 }

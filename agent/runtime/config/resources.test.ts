@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { Pod, ResourceRequirements } from '#api/schema/gen/core-v1.ts';
+import type { Pod, ResourceRequirements } from '#api/gen/core-v1.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
+import { RESOURCES, testPod } from './pod.fixture.ts';
 import { podAmounts } from './qos.ts';
 import { containerResources, oomScoreAdj, quotaOf, type ResourceSettings, sharesOf } from './resources.ts';
-import { RESOURCES, testPod } from './test-pod.ts';
 
 test.each([
   [0, 2n],
@@ -30,15 +30,20 @@ test.each([
 
 describe('containerResources', () => {
   const int64 = 2n ** 63n - 1n;
-  test.each(['8Ei', '9E', '1e400'])('stays within what the protocol can say for %s of everything', (most) => {
+  test.each(['8Ei', '9E', '1e400'])('stays within the range of the protocol for %s of everything', (most) => {
     const resources = { limits: { cpu: most, memory: most, 'hugepages-2Mi': most } };
     const settings: ResourceSettings = { ...RESOURCES, cpuCFSQuota: true, swap: 'limited' };
-    const told = containerResources(testPod({}, { resources }), { resources }, settings);
-    const pages = told.hugepageLimits?.map(({ limit }) => limit) ?? [];
-    for (const amount of [told.memoryLimitInBytes, told.memorySwapLimitInBytes, told.cpuQuota, ...pages]) {
+    const converted = containerResources(testPod({}, { resources }), { resources }, settings);
+    const pages = converted.hugepageLimits?.map(({ limit }) => limit) ?? [];
+    for (const amount of [
+      converted.memoryLimitInBytes,
+      converted.memorySwapLimitInBytes,
+      converted.cpuQuota,
+      ...pages,
+    ]) {
       expect(amount).toBeLessThanOrEqual(int64);
     }
-    expect(told.cpuQuota).toBeLessThan(2n ** 44n);
+    expect(converted.cpuQuota).toBeLessThan(2n ** 44n);
   });
 
   const of = (resources: ResourceRequirements, settings: Partial<ResourceSettings> = {}) =>
@@ -160,7 +165,7 @@ describe('oomScoreAdj', () => {
   });
 });
 
-test('podAmounts takes the most that runs at once', () => {
+test('podAmounts takes the maximum of concurrent containers', () => {
   const needs = (cpu: string) => ({ requests: { cpu, memory: '1' } });
   const pod = testPod({
     initContainers: [

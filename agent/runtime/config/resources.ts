@@ -1,7 +1,9 @@
-/** Container resources as the runtime wants them: cpu shares and quota, memory, huge pages, OOM score. Pure.
+/** CRI resources of containers: CPU shares and quota, memory, huge pages, OOM score. Pure.
  *  Source: Linux cgroup v1 cpu controller (shares 2 to 262144, quota at least 1 ms), proc(5) oom_score_adj. */
-import { milliValue, value } from '#api/meta/quantity.ts';
-import type { Pod, ResourceRequirements } from '#api/schema/gen/core-v1.ts';
+
+import type { Pod, ResourceRequirements } from '#api/gen/core-v1.ts';
+import type { Int64 } from '#api/kit/int64.ts';
+import { exactValue, milliValue, value } from '#api/meta/quantity.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
 import type { HugepageLimit, LinuxContainerResources } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
@@ -11,42 +13,42 @@ export interface ResourceSettings {
   readonly cpuCFSQuota: boolean;
   /** 100 unless configured. */
   readonly cpuCFSQuotaPeriodMs: number;
-  /** The node's memory; the OOM score of a burstable container is its share of it. */
+  /** Memory of the node, of which the request of a burstable container is a share for its OOM score. */
   readonly memoryCapacityBytes: number;
-  /** Page sizes of this machine in bytes; each is limited to 0 where the container asks for none. */
+  /** Huge page sizes of this machine in bytes; each is limited to 0 unless the container requests it. */
   readonly hugePageSizesBytes: readonly number[];
   /** `none` leaves swap to the runtime; with feature gate NodeSwap, `limited` or `unlimited`. */
   readonly swap: 'none' | 'limited' | 'unlimited';
-  /** Of cgroup v2 with feature gate MemoryQoS: requests of memory are kept, and a container is slowed down before it
-   *  reaches its limit. */
+  /** On cgroup v2 with feature gate MemoryQoS: memory requests are protected, and containers are throttled
+   *  before they reach their limit. */
   readonly memoryQoS?: MemoryQoSSettings;
 }
 
 export interface MemoryQoSSettings {
-  /** Share of the limit at which a container is slowed down, 0 to 1. */
+  /** Share of the limit at which a container is throttled, 0 to 1. */
   readonly throttlingFactor: number;
-  /** The limit of a container that has none. */
+  /** Limit for containers without one. */
   readonly allocatableBytes: number;
 }
 
 const MIN_SHARES = 2n;
 const MAX_SHARES = 262_144n;
 const MIN_QUOTA_US = 1000n;
-/** The kernel refuses more (MAX_BW in kernel/sched); it is far above what any machine has. */
+/** The kernel rejects larger values (MAX_BW in kernel/sched); far above any machine. */
 const MAX_QUOTA_US = 2n ** 43n;
-/** The protocol counts in 64 bits with a sign. */
+/** CRI uses signed 64-bit numbers. */
 const MAX_BYTES = 2n ** 63n - 1n;
 const GUARANTEED_OOM_SCORE = -997;
 const BEST_EFFORT_OOM_SCORE = 1000;
 
-/** cpu.shares of an amount of cpu. */
+/** Returns cpu.shares for an amount of CPU. */
 export function sharesOf(millicores: number): bigint {
   const shares = (BigInt(millicores) * 1024n) / 1000n;
   if (shares < MIN_SHARES) return MIN_SHARES;
   return shares > MAX_SHARES ? MAX_SHARES : shares;
 }
 
-/** Microseconds of cpu time in each period; 0 means no limit. */
+/** Returns the CPU time in microseconds per period; 0 means no limit. */
 export function quotaOf(millicores: number, periodUs: bigint): bigint {
   if (millicores === 0) return 0n;
   const quota = (BigInt(millicores) * periodUs) / 1000n;
@@ -54,13 +56,13 @@ export function quotaOf(millicores: number, periodUs: bigint): bigint {
   return quota > MAX_QUOTA_US ? MAX_QUOTA_US : quota;
 }
 
-/** Whole bytes that the protocol can say: the largest quantities do not fit as numbers. */
-function bytesOf(amount: number): bigint {
+/** Returns whole bytes within the range of the protocol: the largest quantities exceed the range of numbers. */
+function bytesOf(amount: Int64): bigint {
   const bytes = BigInt(amount);
   return bytes > MAX_BYTES ? MAX_BYTES : bytes;
 }
 
-/** The CRI resources of one container. */
+/** Returns the CRI resources of one container. */
 export function containerResources(
   pod: Pod,
   container: { readonly resources?: ResourceRequirements },
@@ -68,7 +70,7 @@ export function containerResources(
 ): MessageInput<LinuxContainerResources> {
   const limits = container.resources?.limits ?? {};
   const requests = container.resources?.requests ?? {};
-  const memoryBytes = bytesOf(value(limits['memory'] ?? '0'));
+  const memoryBytes = bytesOf(exactValue(limits['memory'] ?? '0'));
   return {
     ...cpuResources(milliValue(requests['cpu'] ?? '0'), milliValue(limits['cpu'] ?? '0'), settings),
     memoryLimitInBytes: memoryBytes,
@@ -79,7 +81,7 @@ export function containerResources(
   };
 }
 
-/** Files of cgroup v2 that no member of CRI stands for. Source: upstream's `MemoryQoS`, 1.24. */
+/** cgroup v2 files without a CRI field. Source: upstream's `MemoryQoS`, 1.24. */
 function unifiedResources(
   requestBytes: number,
   limitBytes: number,
@@ -96,7 +98,7 @@ function unifiedResources(
   };
 }
 
-/** The CRI resources of a sum of requests and limits, for runtimes that size the whole sandbox. */
+/** Returns the CRI resources of a sum of requests and limits, for runtimes that size the whole sandbox. */
 export function sumResources(
   amounts: { readonly requests: Amounts; readonly limits: Amounts },
   settings: ResourceSettings,
@@ -108,7 +110,7 @@ export function sumResources(
   };
 }
 
-/** Shares come from the request, or from the limit where no request is made. */
+/** Shares follow the request, or the limit without a request. */
 function cpuResources(
   requestMillicores: number,
   limitMillicores: number,
@@ -120,7 +122,7 @@ function cpuResources(
   return { cpuShares, cpuPeriod, cpuQuota: quotaOf(limitMillicores, cpuPeriod) };
 }
 
-/** The runtime's limit is memory and swap together: equal to the memory limit means no swap. */
+/** The runtime's limit covers memory plus swap: the memory limit itself means no swap. */
 function swapLimit(memoryBytes: bigint, swap: ResourceSettings['swap']): bigint {
   switch (swap) {
     case 'none':
@@ -134,7 +136,7 @@ function swapLimit(memoryBytes: bigint, swap: ResourceSettings['swap']): bigint 
   }
 }
 
-/** Limits of huge pages by page size; zero of those that are not asked for. */
+/** Returns huge page limits by page size; zero for sizes that are not requested. */
 export function hugepageLimits(
   limits: Readonly<Record<string, string>>,
   pageSizesBytes: readonly number[],
@@ -143,14 +145,14 @@ export function hugepageLimits(
   for (const [name, amount] of Object.entries(limits)) {
     if (!name.startsWith('hugepages-')) continue;
     const pageSize = formatPageSize(value(name.slice('hugepages-'.length)));
-    bySize.set(pageSize, bytesOf(value(amount)));
+    bySize.set(pageSize, bytesOf(exactValue(amount)));
   }
   return [...bySize].map(([pageSize, limit]) => ({ pageSize, limit }));
 }
 
 const PAGE_UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
 
-/** `2MB`, the spelling of the kernel's hugetlb files. */
+/** `2MB`, as in the kernel's hugetlb file names. */
 function formatPageSize(bytes: number): string {
   let amount = bytes;
   let unit = 0;
@@ -161,8 +163,8 @@ function formatPageSize(bytes: number): string {
   return `${amount}${PAGE_UNITS[unit] ?? 'B'}`;
 }
 
-/** How readily the kernel kills the container's processes when memory runs out: -997 (hardly) to 1000 (first).
- *  A burstable container that asked for more of the node's memory is killed later. */
+/** Returns the OOM score adjustment: -997 (killed last) to 1000 (first). A burstable container that requests
+ *  more of the node's memory is killed later. */
 export function oomScoreAdj(
   pod: Pod,
   container: { readonly resources?: ResourceRequirements },

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { PodSecurityContext, PodSpec } from '#api/schema/gen/core-v1.ts';
-import { criKeys } from './labels.ts';
-import { dottedSysctl, makeSandboxConfig, type SandboxInput } from './sandbox.ts';
-import { DNS, OWNER, RESOURCES, testPod } from './test-pod.ts';
+import type { PodSecurityContext, PodSpec } from '#api/gen/core-v1.ts';
+import { criKeys } from '../../pod-identity/labels.ts';
+import { DNS, OWNER, RESOURCES, testPod } from './pod.fixture.ts';
+import { createSandboxConfig, dottedSysctl, type SandboxInput } from './sandbox.ts';
 
 const input = (spec: Partial<PodSpec> = {}, container = {}): SandboxInput => ({
   pod: testPod(spec, container),
@@ -15,12 +15,12 @@ const input = (spec: Partial<PodSpec> = {}, container = {}): SandboxInput => ({
 });
 
 const configOf = (spec: Partial<PodSpec> = {}, container = {}) => {
-  const result = makeSandboxConfig(input(spec, container));
+  const result = createSandboxConfig(input(spec, container));
   if (result.kind === 'error') throw new Error(result.message);
   return result.config;
 };
 
-describe('makeSandboxConfig', () => {
+describe('createSandboxConfig', () => {
   test('names the sandbox, its log directory and its cgroup', () => {
     expect(configOf()).toMatchObject({
       metadata: { name: 'web', namespace: 'shop', uid: 'uid-1', attempt: 2 },
@@ -77,7 +77,7 @@ describe('makeSandboxConfig', () => {
     expect(configOf({ securityContext }).linux?.securityContext).toMatchObject(expected);
   });
 
-  test('leaves out a group without a user, which the runtime would refuse', () => {
+  test('omits a group without a user, which the runtime would reject', () => {
     const context = configOf({ securityContext: { runAsGroup: 6 } }).linux?.securityContext;
     expect(context).not.toHaveProperty('runAsGroup');
   });
@@ -107,12 +107,12 @@ describe('makeSandboxConfig', () => {
     });
   });
 
-  test('leaves the hostname to the node with host network', () => {
+  test('uses the hostname of the node with host networking', () => {
     expect(configOf({ hostNetwork: true }).hostname).toBe('');
   });
 
   test('is an error when the pod has no valid name', () => {
-    const result = makeSandboxConfig(input({ hostname: 'not valid' }));
+    const result = createSandboxConfig(input({ hostname: 'not valid' }));
     expect(result).toMatchObject({ kind: 'error', reason: 'FailedCreatePodSandBox' });
   });
 });

@@ -1,7 +1,8 @@
-/** The CRI configuration of a pod's sandbox. Pure.
- *  Spec: document 3, 1; CRI v1 PodSandboxConfig. */
+/** CRI configuration of the sandbox of a pod. Pure.
+ *  Source: pods and their sandboxes, document 3 §1; CRI v1 PodSandboxConfig. */
+
+import type { Container, Pod } from '#api/gen/core-v1.ts';
 import { milliValue, value } from '#api/meta/quantity.ts';
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
 import type {
   LinuxPodSandboxConfig,
   LinuxSandboxSecurityContext,
@@ -9,25 +10,25 @@ import type {
   PortMapping,
 } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
+import { type Owner, sandboxAnnotations, sandboxLabels } from '../../pod-identity/labels.ts';
 import { type ConfigWarning, type DnsSettings, decidePodDns } from './dns.ts';
 import { podHostname } from './hostname.ts';
-import { type Owner, sandboxAnnotations, sandboxLabels } from './labels.ts';
 import { namespaceOptions } from './namespaces.ts';
 import { podAmounts } from './qos.ts';
 import { type ResourceSettings, sumResources } from './resources.ts';
 
 export interface SandboxInput {
   readonly pod: Pod;
-  /** How many sandboxes this pod had before. */
+  /** Number of earlier sandboxes of this pod. */
   readonly attempt: number;
   readonly owner: Owner;
-  /** Directory of all pods' logs, `/var/log/pods`. */
+  /** Directory of the logs of all pods, `/var/log/pods`. */
   readonly podLogsDir: string;
-  /** The pod's cgroup as the runtime takes it: a path (cgroupfs) or a slice name (systemd). */
+  /** Cgroup of the pod in the form of the runtime: a path (cgroupfs) or a slice name (systemd). */
   readonly cgroupParent: string;
   readonly dns: DnsSettings;
   readonly resources: ResourceSettings;
-  /** Group ids that the pod's persistent volumes ask for. */
+  /** Supplemental groups that the pod's persistent volumes require. */
   readonly extraSupplementalGroups?: readonly number[];
 }
 
@@ -35,19 +36,19 @@ export type SandboxResult =
   | {
       readonly kind: 'ok';
       readonly config: MessageInput<PodSandboxConfig>;
-      /** To be told as events of the pod. */
+      /** To be emitted as events of the pod. */
       readonly warnings: readonly ConfigWarning[];
     }
   | { readonly kind: 'error'; readonly reason: 'FailedCreatePodSandBox'; readonly message: string };
 
-/** The pod's own log directory; each container has a directory in it. */
-export function podLogDirectory(podLogsDir: string, pod: Pod): string {
+/** Returns the log directory of the pod; each container has a directory in it. */
+function podLogDirectory(podLogsDir: string, pod: Pod): string {
   const { namespace = '', name = '', uid = '' } = pod.metadata ?? {};
   return `${podLogsDir}/${namespace}_${name}_${uid}`;
 }
 
-/** What to hand to RunPodSandbox, or why the pod can't have a sandbox. */
-export function makeSandboxConfig(input: SandboxInput): SandboxResult {
+/** Returns the input of RunPodSandbox, or the reason why the sandbox cannot be created. */
+export function createSandboxConfig(input: SandboxInput): SandboxResult {
   const { pod, owner } = input;
   const { name = '', namespace = '', uid = '' } = pod.metadata ?? {};
   const names = podHostname(pod, input.dns.clusterDomain);
@@ -68,7 +69,7 @@ export function makeSandboxConfig(input: SandboxInput): SandboxResult {
   return { kind: 'ok', config, warnings: dns.warnings };
 }
 
-/** Only ports of containers that run for the pod's whole life reach the node. */
+/** Only ports of containers that run for the lifetime of the pod become host ports. */
 function portMappings(pod: Pod): readonly PortMapping[] {
   if (pod.spec?.hostNetwork === true) return [];
   const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
@@ -114,14 +115,14 @@ function overheadResources(
   return sumResources({ requests: amounts, limits: amounts }, settings);
 }
 
-/** The name with dots between its parts: where a slash comes first, slashes are separators and dots are part
- *  of the names. @see sysctl.d(5) */
+/** Returns the dotted name of a sysctl: where a slash comes first, slashes are separators and dots belong to
+ *  the names. @see sysctl.d(5) */
 export function dottedSysctl(name: string): string {
   if (!/^[^./]*\//.test(name)) return name;
   return name.replaceAll(/[./]/g, (char) => (char === '/' ? '.' : '/'));
 }
 
-/** The sandbox itself runs nothing of the pod's, so it always gets the runtime's seccomp profile. */
+/** The sandbox container runs no code of the pod, so it always gets the runtime's default seccomp profile. */
 function securityContext(input: SandboxInput): MessageInput<LinuxSandboxSecurityContext> {
   const { pod, extraSupplementalGroups = [] } = input;
   const own = pod.spec?.securityContext ?? {};
@@ -138,7 +139,7 @@ function securityContext(input: SandboxInput): MessageInput<LinuxSandboxSecurity
     seccompProfilePath: 'runtime/default',
     supplementalGroups: [...new Set(groups)].map(BigInt),
     ...(runAsUser === undefined ? {} : { runAsUser: { value: BigInt(runAsUser) } }),
-    // CRI: a group without a user is an error; the containers get theirs with the image's user.
+    // CRI rejects a group without a user; containers get theirs with the user of the image.
     ...(runAsUser === undefined || runAsGroup === undefined
       ? {}
       : { runAsGroup: { value: BigInt(runAsGroup) } }),

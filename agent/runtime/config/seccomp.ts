@@ -1,14 +1,14 @@
-/** Which seccomp profile a container runs under. Pure.
- *  A localhost profile without a path would silently mean "unconfined" to some runtimes, so it is refused. */
+/** Seccomp profile of a container. Pure.
+ *  A localhost profile without a path is rejected, since some runtimes would treat it as "unconfined". */
 import { posix } from 'node:path';
-import type { Pod, SeccompProfile, SecurityContext } from '#api/schema/gen/core-v1.ts';
+import type { Pod, SeccompProfile, SecurityContext } from '#api/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { SecurityProfile } from '#cri/gen/cri-v1.ts';
 
 export interface SeccompSettings {
   /** Directory of localhost profiles, absolute. */
   readonly seccompProfileRoot: string;
-  /** Whether a container that says nothing gets the runtime's default instead of none. */
+  /** Whether containers without a profile get the runtime's default in place of none. */
   readonly seccompDefault: boolean;
   readonly vocabulary: Pick<Vocabulary, 'seccompPod' | 'seccompContainerPrefix'>;
 }
@@ -17,9 +17,9 @@ export type SeccompDecision =
   | { readonly kind: 'ok'; readonly profile: SecurityProfile }
   | { readonly kind: 'error'; readonly message: string };
 
-/** In order: the container's field, the pod's field, the container's deprecated annotation, the pod's annotation, the
- *  node's default. An API server puts what annotations say into the fields before admission judges them; what an
- *  annotation says beside fields was judged by nobody. */
+/** Order: field of the container, field of the pod, deprecated annotation of the container, annotation of the
+ *  pod, default of the node. The API server copies annotations into fields before admission; annotations that
+ *  contradict the fields have not passed admission. */
 export function decideSeccomp(
   pod: Pod,
   container: { readonly name: string; readonly securityContext?: SecurityContext },
@@ -38,7 +38,7 @@ export function decideSeccomp(
   return settings.seccompDefault ? RUNTIME_DEFAULT : UNCONFINED;
 }
 
-/** The same as a profile path, the form that runtimes before CRI v1 read. */
+/** Returns it as a profile path, the form that runtimes before CRI v1 read. */
 export function seccompPath({ profileType, localhostRef }: SecurityProfile): string {
   switch (profileType) {
     case 'RuntimeDefault':
@@ -75,7 +75,7 @@ function fromAnnotation(text: string, settings: SeccompSettings): SeccompDecisio
   if (text === 'runtime/default' || text === 'docker/default') return RUNTIME_DEFAULT;
   if (text === '' || text === 'unconfined') return UNCONFINED;
   if (text.startsWith('localhost/')) return localhost(text.slice('localhost/'.length), settings);
-  return { kind: 'error', message: `seccomp annotation ${JSON.stringify(text)} names no profile` };
+  return { kind: 'error', message: `seccomp annotation ${JSON.stringify(text)} lacks a profile` };
 }
 
 function localhost(path: string, { seccompProfileRoot }: SeccompSettings): SeccompDecision {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { PodSecurityContext, SecurityContext } from '#api/schema/gen/core-v1.ts';
+import type { PodSecurityContext, SecurityContext } from '#api/gen/core-v1.ts';
+import { BASE_CONTAINER, SECURITY, testPod, withAnnotations } from './pod.fixture.ts';
 import { decideSeccomp } from './seccomp.ts';
 import { containerSecurity, type ImageUser, nonRootFault, type SecurityInput } from './security.ts';
-import { BASE_CONTAINER, SECURITY, testPod, withAnnotations } from './test-pod.ts';
 
 interface Row {
   readonly pod?: PodSecurityContext;
@@ -117,14 +117,14 @@ describe('nonRootFault', () => {
     ],
     ['lets the container say otherwise', { pod: wanted, own: { runAsNonRoot: false } }, undefined],
     [
-      'refuses runAsUser 0',
+      'rejects runAsUser 0',
       { own: { ...wanted, runAsUser: 0 } },
       /runAsUser is 0 \(container app of pod shop\/web\)/,
     ],
-    ['refuses runAsUser 0 of the pod', { pod: { ...wanted, runAsUser: 0 } }, /runAsUser is 0/],
-    ['refuses an image without user', { own: wanted }, /image will run as root/],
-    ['refuses a root image', { own: wanted, user: { uid: 0 } }, /image will run as root/],
-    ['refuses a named user', { pod: wanted, user: { username: 'www' } }, /non-numeric user "www"/],
+    ['rejects runAsUser 0 of the pod', { pod: { ...wanted, runAsUser: 0 } }, /runAsUser is 0/],
+    ['rejects an image without user', { own: wanted }, /image will run as root/],
+    ['rejects a root image', { own: wanted, user: { uid: 0 } }, /image will run as root/],
+    ['rejects a named user', { pod: wanted, user: { username: 'www' } }, /non-numeric user "www"/],
   ])('%s', (_, row, expected) => {
     const input = inputOf(row);
     const fault = nonRootFault(input.pod, input.container, input.imageUser);
@@ -193,7 +193,7 @@ describe('decideSeccomp', () => {
     ['a way out', { own: { seccompProfile: { type: 'Localhost', localhostProfile: 'a/../../b' } } }],
     ['an absolute path', { own: { seccompProfile: { type: 'Localhost', localhostProfile: '/etc/p' } } }],
     ['an unknown word', { annotations: { [POD_KEY]: 'whatever' } }],
-  ])('refuses %s', (_, row) => {
+  ])('rejects %s', (_, row) => {
     const { pod, container, settings } = inputOf(row);
     expect(decideSeccomp(pod, container, settings)).toMatchObject({ kind: 'error' });
     expect(containerSecurity(inputOf(row))).toMatchObject({ kind: 'error' });

@@ -1,22 +1,22 @@
-/** The security context of a container: the pod's settings with the container's own over them. Pure.
+/** Security context of a container: the settings of the pod, overridden by those of the container. Pure.
  *  Source: upstream's pod security context; CRI v1 LinuxContainerSecurityContext. */
-import type { Pod, SecurityContext } from '#api/schema/gen/core-v1.ts';
+import type { Pod, SecurityContext } from '#api/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { LinuxContainerSecurityContext, SecurityProfile } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
 import { namespaceOptions } from './namespaces.ts';
 import { decideSeccomp, type SeccompSettings, seccompPath } from './seccomp.ts';
 
-/** The user that an image was built to run as; neither member means root. */
+/** User of the image; no member means root. */
 export interface ImageUser {
   readonly uid?: number;
-  /** Set where the image names its user instead of numbering it. */
+  /** Set where the image specifies its user by name. */
   readonly username?: string;
 }
 
 export interface SecuritySettings extends SeccompSettings {
   readonly vocabulary: SeccompSettings['vocabulary'] & Pick<Vocabulary, 'appArmorContainerPrefix'>;
-  /** Feature gate ProcMountType: `Unmasked` is honoured only with it. */
+  /** Feature gate ProcMountType, which `Unmasked` requires. */
   readonly procMountType: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface SecurityInput {
   readonly container: { readonly name: string; readonly securityContext?: SecurityContext };
   readonly imageUser: ImageUser;
   readonly settings: SecuritySettings;
-  /** The container whose processes an ephemeral container joins. */
+  /** Container whose process namespace an ephemeral container joins. */
   readonly targetContainerId?: string;
   readonly extraSupplementalGroups?: readonly number[];
 }
@@ -34,7 +34,7 @@ export type SecurityResult =
   | { readonly kind: 'ok'; readonly context: MessageInput<LinuxContainerSecurityContext> }
   | { readonly kind: 'error'; readonly message: string };
 
-/** What /proc and /sys must not show, and must not let write. Source: the runtime specification's defaults. */
+/** Masked and read-only paths of /proc and /sys. Source: defaults of the runtime specification. */
 const MASKED_PATHS: readonly string[] = [
   '/proc/asound',
   '/proc/acpi',
@@ -57,8 +57,8 @@ const READONLY_PATHS: readonly string[] = [
   '/proc/sysrq-trigger',
 ];
 
-/** Why the container may not run as its user; `undefined` when it may.
- *  A restarted container's image may have changed under its tag, so this is asked before every start. */
+/** Returns why the container may not run as its user; `undefined` when it may.
+ *  Checked before every start, since the image behind a tag may have changed. */
 export function nonRootFault(
   pod: Pod,
   container: SecurityInput['container'],
@@ -79,7 +79,7 @@ export function nonRootFault(
   return undefined;
 }
 
-/** The CRI security context, or why there can be none. */
+/** Returns the CRI security context, or the error. */
 export function containerSecurity(input: SecurityInput): SecurityResult {
   const { pod, container, settings } = input;
   const fault = nonRootFault(pod, container, input.imageUser);
@@ -112,7 +112,7 @@ export function containerSecurity(input: SecurityInput): SecurityResult {
 
 type ContextPart = MessageInput<LinuxContainerSecurityContext>;
 
-/** The image's user is named outright, because runtimes refuse a group without a user. */
+/** The user of the image is set explicitly, because runtimes reject a group without a user. */
 function userOf({ pod, container, imageUser }: SecurityInput): ContextPart {
   const wanted = container.securityContext?.runAsUser ?? pod.spec?.securityContext?.runAsUser;
   const { username = '' } = imageUser;

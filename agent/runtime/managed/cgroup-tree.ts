@@ -1,4 +1,4 @@
-/** Removes a tree of cgroups from every hierarchy of the machine. */
+/** Removal of a cgroup tree from every hierarchy of the machine. */
 import { readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -13,8 +13,8 @@ export class CgroupBusyError extends Error {
 const TRIES = 40;
 const TRY_AFTER_MS = 25;
 
-/** Removes the cgroup `path` (such as `/nodeagent-demo`) with all below it, where it exists.
- *  Their processes must have ended; the kernel may take a moment to notice.
+/** Removes the cgroup `path` (such as `/nodeagent-demo`) and its descendants, if it exists.
+ *  Its processes must have exited; the kernel may notice with a delay.
  *  @throws CgroupBusyError, RangeError for the root */
 export async function removeCgroupTree(path: string, mountRoot = '/sys/fs/cgroup'): Promise<void> {
   if (!/^(?:\/[^/]+)+$/.test(path) || path.split('/').includes('..')) {
@@ -44,7 +44,7 @@ async function listFolders(folder: string): Promise<readonly string[]> {
     const entries = await readdir(folder, { withFileTypes: true });
     return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   } catch {
-    // There is no such cgroup in this hierarchy.
+    // The cgroup does not exist in this hierarchy.
     return [];
   }
 }

@@ -31,7 +31,7 @@ describe('renderContainerdConfig', () => {
     ['a line break in a path', { runcPath: '/runc"\n[plugins]' }],
     ['a control character in the image', { sandboxImage: 'a\u0001' }],
     ['a socket path that the kernel cannot take', { socketPath: `/${'x'.repeat(106)}` }],
-  ])('refuses %s', (_, change) => {
+  ])('rejects %s', (_, change) => {
     expect(() => renderContainerdConfig({ ...BASE, ...change })).toThrow(ContainerdConfigError);
   });
 });

@@ -1,5 +1,5 @@
-/** The configuration file of the managed containerd: what a private instance needs, as text. Does no I/O.
- *  Written as version 2, which containerd 1.6 reads as it is and 1.7 and 2.x convert at start. */
+/** Configuration file of the managed containerd, as text. Does no I/O.
+ *  Written as version 2, which containerd 1.6 reads directly and 1.7 and 2.x convert at start. */
 
 export interface ContainerdConfig {
   /** Persistent data: images, snapshots, containers. */
@@ -10,17 +10,17 @@ export interface ContainerdConfig {
   /** Image of the pod sandbox, by a name that is never pulled. */
   readonly sandboxImage: string;
   readonly runcPath: string;
-  /** Folder with the CNI plugins `bridge`, `host-local`, `portmap` and `loopback`. */
+  /** Directory of the CNI plugins `bridge`, `host-local`, `portmap` and `loopback`. */
   readonly cniBinDir: string;
-  /** Folder with this instance's own network configuration. */
+  /** Directory of the network configuration of this instance. */
   readonly cniConfDir: string;
-  /** Never ask for a lower oom_score_adj than containerd's own; needed where CAP_SYS_RESOURCE is missing. */
+  /** Never requests a lower oom_score_adj than that of containerd; required without CAP_SYS_RESOURCE. */
   readonly restrictOomScoreAdj: boolean;
-  /** Cgroups are made by systemd (the agent's `--cgroup-driver=systemd`) rather than by runc itself. */
+  /** Cgroups are created by systemd (the agent's `--cgroup-driver=systemd`) rather than by runc itself. */
   readonly systemdCgroup: boolean;
 }
 
-/** A path or name that cannot stand in the file. */
+/** A path or name that the file cannot contain. */
 export class ContainerdConfigError extends Error {
   constructor(field: string, value: string, expected: string) {
     super(`containerd configuration: ${field} is ${JSON.stringify(value)}, expected ${expected}`);
@@ -28,11 +28,12 @@ export class ContainerdConfigError extends Error {
   }
 }
 
-/** containerd refuses longer ones, as sun_path has 108 bytes with the closing zero. */
+/** containerd rejects longer ones, as sun_path has 108 bytes including the terminating zero. */
 const LONGEST_SOCKET_PATH = 106;
 
-/** The whole file.
- *  @throws ContainerdConfigError when a path is relative, holds control characters or is too long for a socket */
+/** Returns the whole file.
+ *  @throws ContainerdConfigError when a path is relative, contains control characters or exceeds the socket
+ *  limit */
 export function renderContainerdConfig(config: ContainerdConfig): string {
   const path = (
     field: 'dataDir' | 'runDir' | 'socketPath' | 'runcPath' | 'cniBinDir' | 'cniConfDir',
@@ -79,7 +80,7 @@ function tomlPath(field: string, value: string): string {
   return tomlString(field, value);
 }
 
-/** A TOML basic string. JSON escapes the same characters, control characters are refused altogether. */
+/** Formats a TOML basic string. JSON escapes the same characters; control characters are rejected. */
 function tomlString(field: string, value: string): string {
   if (/\p{Cc}/u.test(value)) throw new ContainerdConfigError(field, value, 'no control characters');
   return JSON.stringify(value);

@@ -79,7 +79,7 @@ describe('startManagedContainerd', () => {
     await expect(access(layout.socketPath)).rejects.toThrow('ENOENT');
   });
 
-  test('refuses a socket that another process serves', async () => {
+  test('rejects a socket that another process serves', async () => {
     await using dir = await createTempDir();
     const socketPath = inject('criEndpoint').replace('unix://', '');
     const start = startManagedContainerd({
@@ -93,7 +93,7 @@ describe('startManagedContainerd', () => {
 });
 
 describe('importImages', () => {
-  test('leaves images of the same content alone', async () => {
+  test('skips images with unchanged content', async () => {
     const instance = await startOne();
     const images = await buildLocalImages();
     expect(await importImages(images, { socketPath: instance.socketPath, log: silentLogger })).toEqual([]);

@@ -1,6 +1,6 @@
-/** Runs a containerd of our own: adopts the one that already serves this configuration or starts it, and starts
- *  it again when it ends. It has its own session, so it and its pods outlive the process that started it.
- *  Never touches the machine's own containerd. */
+/** Supervisor of a managed containerd: adopts the one that serves this configuration or starts it, and
+ *  restarts it when it exits. It has its own session, so it and its pods outlive the process that started it.
+ *  Never touches the containerd of the machine. */
 
 import { spawn } from 'node:child_process';
 import { open, readFile, writeFile } from 'node:fs/promises';
@@ -18,18 +18,18 @@ import { isListening, isServing, untilClosed } from './socket-probe.ts';
 export interface ManagedContainerdOptions extends LayoutOptions {
   readonly log: Logger;
   readonly clock?: Clock;
-  /** Name of the pod network; `nodeagent` unless given. Two instances of a machine need different ones. */
+  /** Name of the pod network; `nodeagent` unless given. Two instances on a machine need different ones. */
   readonly networkName?: string;
   /** `local/pause:1` unless given. */
   readonly sandboxImage?: string;
   readonly systemdCgroup?: boolean;
-  /** How long it may take until CRI calls are answered, in ms; 60 s unless given. */
+  /** Timeout for the first successful CRI call, in ms; 60 s unless given. */
   readonly readyTimeoutMs?: number;
-  /** Whether to start it again when it ends; true unless given. */
+  /** Whether to restart it when it exits; true unless given. */
   readonly restart?: boolean;
 }
 
-/** How an instance ended. Nothing but the pid is known of one that was adopted. */
+/** Exit of an instance. Only the pid is known of an adopted one. */
 export interface ContainerdExit {
   readonly pid: number;
   readonly exitCode: number | null;
@@ -37,22 +37,22 @@ export interface ContainerdExit {
 }
 
 export interface ManagedContainerd extends AsyncDisposable {
-  /** `unix://…`, as `--container-runtime-endpoint` takes it. */
+  /** `unix://…`, in the form of `--container-runtime-endpoint`. */
   readonly endpoint: string;
   readonly layout: ContainerdLayout;
-  /** Of the instance that runs now; undefined between its end and its restart. */
+  /** Pid of the running instance; undefined between exit and restart. */
   readonly pid: number | undefined;
-  /** Whether it ran before and was taken over. */
+  /** Whether it was adopted. */
   readonly adopted: boolean;
-  /** Calls the listener at each end that was not asked for; returns how to stop that. */
+  /** Calls the listener at each unexpected exit; returns a function that unsubscribes. */
   onExit(listener: (exit: ContainerdExit) => void): () => void;
-  /** Stops watching and restarting; the containerd runs on. */
+  /** Stops the supervision; containerd keeps running. */
   release(): void;
-  /** Stops watching and ends the containerd. Containers run on in their shims. */
+  /** Stops supervision and containerd. Containers keep running in their shims. */
   stop(): Promise<void>;
 }
 
-/** The managed containerd did not start, or its socket belongs to another process. */
+/** The managed containerd failed to start, or its socket belongs to another process. */
 export class ContainerdStartError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -60,10 +60,10 @@ export class ContainerdStartError extends Error {
   }
 }
 
-/** The managed containerd runs on after SIGKILL: the kernel holds it. */
-export class ContainerdStopError extends Error {
+/** The managed containerd survived SIGKILL: the kernel blocks its exit. */
+class ContainerdStopError extends Error {
   constructor(pid: number) {
-    super(`the managed containerd (process ${pid}) did not end`);
+    super(`the managed containerd (process ${pid}) did not exit`);
     this.name = 'ContainerdStopError';
   }
 }
@@ -71,7 +71,7 @@ export class ContainerdStopError extends Error {
 interface Instance {
   readonly pid: number;
   readonly adopted: boolean;
-  /** Resolves at its end. */
+  /** Resolves at its exit. */
   readonly ended: Promise<ContainerdExit>;
 }
 
@@ -81,22 +81,22 @@ interface Context {
   readonly clock: Clock;
   readonly log: Logger;
   readonly readyTimeoutMs: number;
-  /** Fires when nobody watches any more. */
+  /** Fires when the supervision ends. */
   readonly released: AbortSignal;
 }
 
-/** First and longest wait between two looks at a socket that does not answer yet, in ms. */
-const FIRST_LOOK_MS = 10;
-const LONGEST_LOOK_MS = 200;
-/** How long containerd may take to end by itself, in ms. */
+/** First and longest interval between two probes of a socket that does not respond yet, in ms. */
+const FIRST_PROBE_MS = 10;
+const LONGEST_PROBE_MS = 200;
+/** Time that containerd may take to exit after SIGTERM, in ms. */
 const STOP_TIMEOUT_MS = 10_000;
-/** What containerd's children need of our environment: proxies for pulls, nothing else. */
+/** Environment passed to containerd: proxies for pulls, nothing else. */
 const PASSED_ENVIRONMENT = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'];
 const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** Resolves when the containerd answers CRI calls.
+/** Starts or adopts containerd. Resolves when it responds to CRI calls.
  *  @throws MissingProgramError, ContainerdConfigError, NoFreeSubnetError
- *  @throws ContainerdStartError when it ends or stays silent, with the end of its log */
+ *  @throws ContainerdStartError with the end of its log when it exits or does not respond */
 export async function startManagedContainerd(options: ManagedContainerdOptions): Promise<ManagedContainerd> {
   const programs = await findRuntimePrograms();
   const releasing = new AbortController();
@@ -119,7 +119,7 @@ export async function startManagedContainerd(options: ManagedContainerdOptions):
   return superviseContainerd(context, first, releasing, options.restart ?? true);
 }
 
-/** Adopts or starts; `replace` ends a running instance first, as its configuration is out of date. */
+/** Adopts or starts; `replace` stops a running instance first, as its configuration is outdated. */
 async function launch(context: Context, replace: boolean): Promise<Instance> {
   const { layout, log } = context;
   const running = await findContainerd(layout.configPath, layout.pidPath);
@@ -153,7 +153,7 @@ async function spawnContainerd(context: Context): Promise<Instance> {
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', (cause) =>
-        reject(new ContainerdStartError(`${context.containerdPath} was not started`, { cause })),
+        reject(new ContainerdStartError(`failed to start ${context.containerdPath}`, { cause })),
       );
     });
     child.unref();
@@ -171,13 +171,13 @@ function containerdEnvironment(own: NodeJS.ProcessEnv): Record<string, string> {
   return { PATH: SYSTEM_PATH, ...Object.fromEntries(passed) };
 }
 
-/** Watches a process that is not our child by a connection that ends with it. */
+/** Watches a process that is not a child of this one by a connection that closes with it. */
 function adopt(context: Context, pid: number): Instance {
   async function watch(): Promise<ContainerdExit> {
     while (!context.released.aborted && (await isRunning(context, pid))) {
       await untilClosed(context.layout.socketPath, context.released);
-      // The connection closes a moment before the process is gone.
-      await sleep(context.clock, LONGEST_LOOK_MS);
+      // The connection closes shortly before the process has exited.
+      await sleep(context.clock, LONGEST_PROBE_MS);
     }
     return { pid, exitCode: null, signalName: null };
   }
@@ -193,12 +193,12 @@ async function untilServing(context: Context, instance: Instance): Promise<void>
   const { clock, layout } = context;
   const deadlineMs = clock.monotonic() + context.readyTimeoutMs;
   let ended = false;
-  for (let waitMs = FIRST_LOOK_MS; !ended; waitMs = Math.min(waitMs * 1.5, LONGEST_LOOK_MS)) {
+  for (let waitMs = FIRST_PROBE_MS; !ended; waitMs = Math.min(waitMs * 1.5, LONGEST_PROBE_MS)) {
     if (await isServing(layout.socketPath)) return;
     if (clock.monotonic() > deadlineMs) break;
     ended = await Promise.race([sleep(clock, waitMs).then(() => false), instance.ended.then(() => true)]);
   }
-  const what = ended ? 'ended at once' : `did not answer within ${context.readyTimeoutMs} ms`;
+  const what = ended ? 'exited at once' : `did not respond within ${context.readyTimeoutMs} ms`;
   if (!ended) await endProcess(context, instance.pid);
   throw new ContainerdStartError(
     `the managed containerd ${what}; its log ends:\n${await logTail(layout.logPath)}`,
@@ -210,7 +210,7 @@ async function logTail(path: string): Promise<string> {
   return text.trimEnd().split('\n').slice(-8).join('\n').slice(-4000);
 }
 
-/** SIGTERM, and SIGKILL when that does not help in time. Returns when the process is gone. */
+/** Sends SIGTERM, then SIGKILL after a timeout. Returns when the process has exited. */
 async function endProcess(context: Context, pid: number): Promise<void> {
   const { clock } = context;
   for (const signalName of ['SIGTERM', 'SIGKILL'] as const) {
@@ -218,7 +218,7 @@ async function endProcess(context: Context, pid: number): Promise<void> {
     if (await isRunning(context, pid)) sendSignal(pid, signalName);
     while (clock.monotonic() < deadlineMs) {
       if (!(await isRunning(context, pid))) return;
-      await sleep(clock, FIRST_LOOK_MS);
+      await sleep(clock, FIRST_PROBE_MS);
     }
   }
   throw new ContainerdStopError(pid);
@@ -228,7 +228,7 @@ function sendSignal(pid: number, signalName: NodeJS.Signals): void {
   try {
     process.kill(pid, signalName);
   } catch (thrown) {
-    // It ended between the look and the signal.
+    // It exited between the check and the signal.
     if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH')) throw thrown;
   }
 }
@@ -262,21 +262,21 @@ function superviseContainerd(
       const exit = await current.ended;
       if (released.aborted) return;
       current = undefined;
-      log.warn({ ...exit }, 'Managed containerd ended');
+      log.warn({ ...exit }, 'Managed containerd exited');
       listeners.notify(exit);
       if (!restart) return;
     }
   }
 
   const supervision = supervise().catch((thrown: unknown) => {
-    if (!released.aborted) log.error({ err: asError(thrown) }, 'Managed containerd is no longer watched');
+    if (!released.aborted) log.error({ err: asError(thrown) }, 'Managed containerd supervision failed');
   });
 
   async function stop(): Promise<void> {
     releasing.abort();
     const pid = current?.pid ?? (await findContainerd(layout.configPath, layout.pidPath));
     if (pid !== undefined) await endProcess(context, pid);
-    // A launch that was under way when we came may have started one more.
+    // A launch in flight may have started another instance.
     if (current === undefined) await supervision;
     if (current !== undefined && current.pid !== pid) await endProcess(context, current.pid);
     current = undefined;

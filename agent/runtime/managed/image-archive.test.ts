@@ -17,7 +17,7 @@ async function unpack(archive: Buffer, folder: string): Promise<void> {
 }
 
 describe('createTar', () => {
-  test('writes what tar reads', async () => {
+  test('writes archives that tar reads', async () => {
     await using dir = await createTempDir();
     const archive = createTar([
       { kind: 'directory', path: 'a', mode: 0o1777 },
@@ -34,7 +34,7 @@ describe('createTar', () => {
     expect(await readlink(`${root}/link`)).toBe('/a/b');
   });
 
-  test('refuses a path that does not fit', () => {
+  test('rejects a path that does not fit', () => {
     expect(() => createTar([{ kind: 'symlink', path: 'x'.repeat(101), target: 'y' }])).toThrow(TarFieldError);
   });
 });

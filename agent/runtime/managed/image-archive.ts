@@ -1,5 +1,5 @@
-/** Builds container images as OCI image layouts in a tar archive, without a builder and without a registry.
- *  Pure and deterministic: the same description gives the same digests. */
+/** Builder of container images as OCI image layouts in a tar archive, without external tools or a registry.
+ *  Pure and deterministic: the same description yields the same digests. */
 import { createHash } from 'node:crypto';
 import { createTar, type TarEntry } from './tar.ts';
 
@@ -22,7 +22,7 @@ export interface ImageArchive {
   readonly name: string;
   /** `sha256:…` of the configuration: the id that CRI reports for the image. */
   readonly configDigest: string;
-  /** `sha256:…` of the manifest: what the image's name points at. */
+  /** `sha256:…` of the manifest: the target of the image name. */
   readonly manifestDigest: string;
   readonly tar: Buffer;
 }

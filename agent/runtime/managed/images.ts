@@ -1,4 +1,4 @@
-/** Loads the locally built images into a containerd, once: what is there with the same content is left alone. */
+/** Import of the locally built images into a containerd. Images with unchanged content are skipped. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,20 +11,20 @@ import { describeBusyboxImage, describePauseImage } from './local-images.ts';
 import { findProgram } from './programs.ts';
 
 const run = promisify(execFile);
-/** Longest time for one call of ctr, in ms. */
+/** Timeout of one ctr call, in ms. */
 const CTR_TIMEOUT_MS = 60_000;
 
 export interface ImageImportOptions {
-  /** Socket of the containerd that is to hold the images. */
+  /** Socket of the containerd that receives the images. */
   readonly socketPath: string;
   readonly log: Logger;
   readonly signal?: AbortSignal;
 }
 
-/** An image that could not be loaded. */
-export class ImageImportError extends Error {
+/** An image failed to import. */
+class ImageImportError extends Error {
   constructor(name: string, cause: unknown) {
-    super(`image ${name} was not imported`, { cause });
+    super(`failed to import image ${name}`, { cause });
     this.name = 'ImageImportError';
   }
 }
@@ -48,7 +48,7 @@ export async function buildLocalImages(): Promise<readonly ImageArchive[]> {
   ];
 }
 
-/** Imports those images that the containerd lacks or has with another content; returns the names it imported.
+/** Imports the images that containerd lacks or has with different content; returns their names.
  *  @throws ImageImportError */
 export async function importImages(
   images: readonly ImageArchive[],
@@ -65,7 +65,7 @@ export async function importImages(
   return imported;
 }
 
-/** Digest of the manifest that the name points at, or undefined when the containerd has no such image. */
+/** Returns the manifest digest of an image name, or undefined when containerd does not have it. */
 async function storedDigest(
   ctr: string,
   name: string,

@@ -1,4 +1,4 @@
-/** Where the managed containerd keeps what. */
+/** Directories and files of the managed containerd. */
 import { join } from 'node:path';
 
 export interface ContainerdLayout {
@@ -16,9 +16,9 @@ export interface ContainerdLayout {
 }
 
 export interface LayoutOptions {
-  /** Persistent folder: configuration, log, images, containers. */
+  /** Persistent directory: configuration, log, images, containers. */
   readonly rootDir: string;
-  /** Folder for this boot: pid file, mounts, network namespaces. */
+  /** Directory of this boot: pid file, mounts, network namespaces. */
   readonly stateDir: string;
   /** At most 106 bytes. */
   readonly socketPath: string;

@@ -1,18 +1,18 @@
-/** The two images that need no registry: the pod sandbox's, made of catatonit, and a small demo system,
- *  made of the machine's static busybox. Both are described here and built from files already installed. */
+/** The two images that need no registry: the sandbox image, built from catatonit, and a small demo system,
+ *  built from the machine's static busybox. Both are built from installed files. */
 import type { ImageDescription } from './image-archive.ts';
 import type { TarEntry } from './tar.ts';
 
-/** Names as manifests and the runtime's configuration write them. */
+/** Names as used in manifests and in the runtime's configuration. */
 export const PAUSE_IMAGE = 'local/pause:1';
-export const BUSYBOX_IMAGE = 'local/busybox:1';
+const BUSYBOX_IMAGE = 'local/busybox:1';
 
-/** The name under which the runtime stores an image that a manifest calls by a short name. */
-export function storedImageName(shortName: string): string {
+/** Returns the name under which the runtime stores an image with a short name. */
+function storedImageName(shortName: string): string {
   return `docker.io/${shortName}`;
 }
 
-/** Does nothing but reap orphans, as process 1 of a pod. `catatonit` is the program's content. */
+/** Only reaps orphans, as process 1 of a pod. `catatonit` is the content of the program. */
 export function describePauseImage(catatonit: Uint8Array): ImageDescription {
   return {
     name: storedImageName(PAUSE_IMAGE),
@@ -72,7 +72,7 @@ export function describeBusyboxImage(busybox: Uint8Array, applets: readonly stri
   };
 }
 
-/** Links for the applets in the image's four program folders, in a fixed order. */
+/** Links for the applets in the four program directories of the image, in a fixed order. */
 function appletLinks(applets: readonly string[]): readonly TarEntry[] {
   return [...new Set(applets)]
     .filter((path) => /^(?:usr\/)?s?bin\/[^/]+$/.test(path) && path !== 'bin/busybox')

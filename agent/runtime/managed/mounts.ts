@@ -1,6 +1,6 @@
-/** The mounts of this mount namespace below a folder. */
+/** Mount points of this mount namespace below a directory. */
 
-/** Mount points at or below the folder, deepest and latest first: the order in which to unmount.
+/** Returns mount points at or below the directory, deepest and latest first: the order in which to unmount.
  *  `mountinfo` is the text of `/proc/self/mountinfo`.
  *  @see https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html */
 export function mountPointsUnder(mountinfo: string, folder: string): readonly string[] {

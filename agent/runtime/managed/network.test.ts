@@ -32,11 +32,11 @@ describe('parseRoutes', () => {
 describe('chooseSubnet', () => {
   const free = chooseSubnet('a', 'br', []);
 
-  test('keeps its choice for a name, whatever unrelated routes there are', () => {
+  test('retains its choice for a name, whatever unrelated routes there are', () => {
     expect(chooseSubnet('a', 'br', parseRoutes(ROUTES))).toBe(free);
   });
 
-  test('takes another one when the first meets a route', () => {
+  test('takes another one when the first overlaps a route', () => {
     expect(chooseSubnet('a', 'br', [route(free)])).not.toBe(free);
   });
 
@@ -68,7 +68,7 @@ describe('chooseSubnet', () => {
   });
 });
 
-/** Routes may happen to cover every candidate. */
+/** Random routes may cover every candidate. */
 function chooseOrUndefined(name: string, routes: readonly Route[]): Route | undefined {
   try {
     return route(chooseSubnet(name, 'br', routes));

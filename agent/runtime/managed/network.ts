@@ -1,15 +1,15 @@
-/** The pod network of the managed containerd: a private bridge whose subnet meets no existing route.
+/** Pod network of the managed containerd: a private bridge whose subnet overlaps no existing route.
  *  Decides and renders only; the caller reads routes and writes the file. */
 import { createHash } from 'node:crypto';
 
 export interface PodNetwork {
-  /** Name of the network and of the file; keys the CNI plugins' own state. */
+  /** Name of the network and of the file; key of the state of the CNI plugins. */
   readonly name: string;
   /** Interface name of the bridge, at most 15 characters. */
   readonly bridge: string;
   /** `a.b.c.0/24`. */
   readonly subnet: string;
-  /** Folder in which host-local keeps its address leases. */
+  /** Directory of the address leases of host-local. */
   readonly leaseDir: string;
 }
 
@@ -28,12 +28,12 @@ export class NoFreeSubnetError extends Error {
   }
 }
 
-/** Candidates are the 2048 networks of 10.88.0.0/13, away from what home routers and VPNs usually take. */
+/** Candidates are the 2048 networks of 10.88.0.0/13, which home routers and VPNs rarely use. */
 const FIRST_CANDIDATE = (10 << 24) | (88 << 16);
 const CANDIDATES = 2048;
 const MASK_24 = 0xffffff00;
 
-/** Reads the text of `/proc/net/route`; lines that are not routes are left out. */
+/** Parses `/proc/net/route`; lines that are not routes are skipped. */
 export function parseRoutes(text: string): readonly Route[] {
   return text.split('\n').flatMap((line) => {
     const [device, destination, , , , , , mask] = line.split('\t');
@@ -51,8 +51,8 @@ function fromHostOrder(hex: string): number {
   return Buffer.from(hex, 'hex').readUInt32LE(0);
 }
 
-/** A /24 that overlaps no route but the default one and the bridge's own. Starts at a place that follows
- *  from the name, so that one name keeps its subnet and two names rarely meet.
+/** Returns a /24 that overlaps no route but the default one and the bridge's own. The search starts at a hash
+ *  of the name, so that a name retains its subnet and two names rarely collide.
  *  @throws NoFreeSubnetError */
 export function chooseSubnet(name: string, bridge: string, routes: readonly Route[]): string {
   const taken = routes.filter((route) => route.mask !== 0 && route.device !== bridge);
@@ -74,12 +74,12 @@ function formatSubnet(network: number): string {
   return `${bytes.join('.')}/24`;
 }
 
-/** The bridge's interface name for an agent of this name. */
+/** Returns the interface name of the bridge for an agent of this name. */
 export function bridgeName(name: string): string {
   return `na-${createHash('sha256').update(name).digest('hex').slice(0, 10)}`;
 }
 
-/** The network configuration list, as a CNI runtime reads it.
+/** Returns the CNI network configuration list.
  *  @see https://www.cni.dev/docs/spec/ section 1 */
 export function renderConflist(network: PodNetwork): string {
   const list = {
@@ -105,7 +105,7 @@ export function renderConflist(network: PodNetwork): string {
   return `${JSON.stringify(list, undefined, 2)}\n`;
 }
 
-/** The subnet that an earlier run wrote into its configuration list, or undefined when there is none to keep. */
+/** Returns the subnet of an existing configuration list, or undefined when there is none to retain. */
 export function subnetOfConflist(text: string): string | undefined {
   return /"subnet":\s*"(\d{1,3}(?:\.\d{1,3}){3}\/24)"/.exec(text)?.[1];
 }

@@ -1,4 +1,4 @@
-/** Writes what a managed containerd reads at start: its folders, configuration and pod network. */
+/** Writes directories, configuration and pod network of a managed containerd before its start. */
 import { mkdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { renderContainerdConfig } from './config.ts';
@@ -15,11 +15,11 @@ export interface PrepareOptions {
   readonly systemdCgroup: boolean;
 }
 
-/** A log larger than this is set aside at start, in bytes. */
+/** A larger log is rotated at start, in bytes. */
 const LARGE_LOG_BYTES = 8 * 1024 * 1024;
 
-/** Makes folders and files. Safe to repeat.
- *  @returns whether the configuration differs from the one that was there */
+/** Creates directories and files. Idempotent.
+ *  @returns whether the configuration has changed */
 export async function prepareContainerd(options: PrepareOptions): Promise<boolean> {
   const { layout } = options;
   for (const folder of [layout.rootDir, layout.stateDir, layout.cniConfDir, layout.leaseDir]) {
@@ -44,16 +44,16 @@ export async function prepareContainerd(options: PrepareOptions): Promise<boolea
   );
 }
 
-/** An earlier run's subnet is kept: pods that still run have addresses of it. */
+/** The subnet of an earlier run is retained: running pods have addresses in it. */
 async function writeNetwork(layout: ContainerdLayout, name: string): Promise<void> {
   const bridge = bridgeName(name);
-  const kept = subnetOfConflist((await readText(layout.conflistPath)) ?? '');
+  const existing = subnetOfConflist((await readText(layout.conflistPath)) ?? '');
   const routes = parseRoutes((await readText('/proc/net/route')) ?? '');
-  const subnet = kept ?? chooseSubnet(name, bridge, routes);
+  const subnet = existing ?? chooseSubnet(name, bridge, routes);
   await replaceFile(layout.conflistPath, renderConflist({ name, bridge, subnet, leaseDir: layout.leaseDir }));
 }
 
-/** Writes the file in one step unless it already has this text; returns whether it wrote. */
+/** Writes the file atomically unless it has this text already; returns whether it wrote. */
 async function replaceFile(path: string, text: string): Promise<boolean> {
   if ((await readText(path)) === text) return false;
   await writeFile(`${path}.new`, text, { mode: 0o644 });
@@ -78,7 +78,7 @@ async function setLargeLogAside(path: string): Promise<void> {
   }
 }
 
-/** Removes the file; one that is not there is fine. */
+/** Removes the file if it exists. */
 export async function removeFile(path: string): Promise<void> {
   try {
     await unlink(path);

@@ -44,7 +44,7 @@ describe('isShimOf', () => {
 });
 
 describe('withDescendants', () => {
-  test('finds children of children in any order', () => {
+  test('finds descendants in any order', () => {
     const all = [
       image({ pid: 4, parentPid: 3 }),
       image({ pid: 3, parentPid: 2 }),
@@ -75,7 +75,7 @@ describe('mountPointsUnder', () => {
 });
 
 describe('cgroupFolders', () => {
-  test('gives the folders of v1, named and unified hierarchies, but no root', () => {
+  test('returns the directories of v1, named and unified hierarchies, but no root', () => {
     expect(cgroupFolders('9:name=systemd:/x\n4:cpu,cpuacct:/y/z\n3:pids:/\n0::/u\n', '/c')).toEqual([
       '/c/systemd/x',
       '/c/cpu,cpuacct/y/z',

@@ -1,4 +1,4 @@
-/** Recognises the managed containerd among the machine's processes. Reads /proc, changes nothing. */
+/** Identifies the managed containerd among the processes of the machine. Reads /proc, changes nothing. */
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { basename } from 'node:path';
 
@@ -10,25 +10,25 @@ export interface ProcessImage {
   readonly args: readonly string[];
 }
 
-/** The pid in a pid file's text, or undefined when it holds none. */
+/** Returns the pid in the text of a pid file, or undefined when it contains none. */
 export function parsePidFile(text: string): number | undefined {
   const digits = /^\s*([1-9]\d{0,9})\s*$/.exec(text)?.[1];
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Whether the process is a containerd that was started with this configuration file. */
+/** Reports whether the process is a containerd that was started with this configuration file. */
 export function isContainerdOf(process: ProcessImage, configPath: string): boolean {
   const flag = process.args.indexOf('--config');
   return process.program === 'containerd' && flag > 0 && process.args[flag + 1] === configPath;
 }
 
-/** Whether the process is a shim that belongs to the containerd of this socket. */
+/** Reports whether the process is a shim of the containerd with this socket. */
 export function isShimOf(process: ProcessImage, socketPath: string): boolean {
   const flag = process.args.indexOf('-address');
   return process.program.startsWith('containerd-shim') && flag > 0 && process.args[flag + 1] === socketPath;
 }
 
-/** The processes and everything they started, as far as it is in the list. */
+/** Returns the processes and their descendants, as far as they are in the list. */
 export function withDescendants(
   roots: readonly ProcessImage[],
   all: readonly ProcessImage[],
@@ -43,7 +43,7 @@ export function withDescendants(
   return [...found.values()];
 }
 
-/** What runs under this pid, or undefined when nothing does (a zombie does not run). */
+/** Returns the process of this pid, or undefined when none runs (a zombie does not run). */
 export async function readProcess(pid: number): Promise<ProcessImage | undefined> {
   try {
     const [exe, cmdline, stat] = await Promise.all([
@@ -54,12 +54,13 @@ export async function readProcess(pid: number): Promise<ProcessImage | undefined
     const program = basename(exe.replace(/ \(deleted\)$/, ''));
     return { pid, parentPid: parentOf(stat), program, args: cmdline.split('\0').slice(0, -1) };
   } catch {
-    // It ended meanwhile, or is a kernel thread without a program: nothing runs there for us.
+    // It has exited meanwhile, or is a kernel thread without a program.
     return undefined;
   }
 }
 
-/** Parent pid in a `/proc/<pid>/stat` text; the command before it may hold spaces and brackets. */
+/** Returns the parent pid in a `/proc/<pid>/stat` text; the command before it may contain spaces and
+ *  brackets. */
 function parentOf(stat: string): number {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1] ?? 0);
 }
@@ -72,7 +73,8 @@ export async function listProcesses(): Promise<readonly ProcessImage[]> {
   return processes.filter((process) => process !== undefined);
 }
 
-/** Pid of the containerd that runs with this configuration: the pid file's if that is true, otherwise found by looking. */
+/** Returns the pid of the containerd with this configuration: that of the pid file if valid, otherwise by a
+ *  search of all processes. */
 export async function findContainerd(configPath: string, pidFile: string): Promise<number | undefined> {
   const written = await readPidFile(pidFile);
   if (written !== undefined) {
@@ -86,7 +88,7 @@ async function readPidFile(path: string): Promise<number | undefined> {
   try {
     return parsePidFile(await readFile(path, 'utf8'));
   } catch {
-    // No pid file, or one that cannot be read: the search decides.
+    // The pid file is missing or unreadable: search instead.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** Finds the programs that the managed containerd is made of, and what this process is allowed to do. */
+/** Location of the programs of the managed containerd, and capabilities of this process. */
 import { readFile } from 'node:fs/promises';
 import { findProgram as findIn, PROGRAM_FOLDERS } from '#volumes/programs/find-program.ts';
 
@@ -9,7 +9,7 @@ export interface RuntimePrograms {
   readonly cniBinDir: string;
 }
 
-/** A program or plugin that is not installed; the message names the Debian package that has it. */
+/** A program or plugin that is not installed; the message names its Debian package. */
 export class MissingProgramError extends Error {
   constructor(program: string, debianPackage: string, searched: readonly string[]) {
     super(
@@ -19,10 +19,10 @@ export class MissingProgramError extends Error {
   }
 }
 
-/** Debian's folder first, then that of upstream's archives. */
+/** Debian's directory first, then that of upstream's archives. */
 const CNI_BIN_DIRS: readonly string[] = ['/usr/lib/cni', '/opt/cni/bin'];
 
-/** Looks in the system's folders only, never in PATH: what is found runs as root.
+/** Searches system directories only, never PATH: the programs run as root.
  *  @throws MissingProgramError */
 export async function findProgram(name: string, debianPackage: string): Promise<string> {
   return requireIn(PROGRAM_FOLDERS, name, name, debianPackage);
@@ -53,13 +53,13 @@ async function requireIn(
 /** Bit of CAP_SYS_RESOURCE in a capability mask, see capabilities(7). */
 const CAP_SYS_RESOURCE = 24n;
 
-/** Whether a `/proc/<pid>/status` text shows CAP_SYS_RESOURCE in the effective set. */
+/** Reports whether a `/proc/<pid>/status` text has CAP_SYS_RESOURCE in the effective set. */
 export function hasSysResource(status: string): boolean {
   const mask = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1];
   return mask !== undefined && ((BigInt(`0x${mask}`) >> CAP_SYS_RESOURCE) & 1n) === 1n;
 }
 
-/** Whether this process may lower an oom_score_adj, as its children inherit it. */
+/** Reports whether this process may lower an oom_score_adj, as its children inherit it. */
 export async function mayLowerOomScore(): Promise<boolean> {
   return hasSysResource(await readFile('/proc/self/status', 'utf8'));
 }

@@ -26,7 +26,7 @@ async function runPod(instance: TestContainerd): Promise<RunningPod> {
     logDirectory: `${instance.folder}/logs`,
     linux: {},
   };
-  // Tells this container's process from those of tests that run beside.
+  // Distinguishes the process of this container from those of concurrent tests.
   const time = String(1_000_000 + Math.floor(Math.random() * 1_000_000_000));
   const { podSandboxId } = await runtime.runPodSandbox({ config });
   const { containerId } = await runtime.createContainer({
@@ -87,7 +87,7 @@ describe('purgeContainerd', () => {
     expect(await leftovers(instance, pod)).toEqual([]);
   });
 
-  test('is content with nothing to do', async () => {
+  test('succeeds with nothing to remove', async () => {
     const instance = await startTestContainerd();
     await instance.purge();
     const { layout } = instance.containerd;

@@ -1,5 +1,6 @@
-/** Removes a managed containerd with everything that it ran: pods, processes, cgroups, mounts, network, folders.
- *  Works from the machine's state alone, so it also cleans up after an instance that crashed. */
+/** Removes a managed containerd with everything that it ran: pods, processes, cgroups, mounts, network,
+ *  directories.
+ *  Works from the state of the machine alone, so it also cleans up after a crashed instance. */
 import { execFile } from 'node:child_process';
 import { readFile, rm, rmdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -18,7 +19,7 @@ export type SandboxRemover = Pick<RuntimeService, 'listPodSandbox' | 'stopPodSan
 
 export interface PurgeDeps {
   readonly log: Logger;
-  /** The running instance, asked first to remove its pods, so that the network plugins undo their rules. */
+  /** The running instance, which removes its pods first, so that the network plugins undo their rules. */
   readonly runtime?: SandboxRemover;
 }
 
@@ -27,13 +28,13 @@ export interface PurgeOptions {
   readonly networkName: string;
 }
 
-/** Pods removed at the same time. */
+/** Concurrent pod removals. */
 const REMOVALS_AT_ONCE = 4;
-/** How often to try a cgroup or a mount that is still busy with dying processes. */
+/** Attempts for a cgroup or a mount that is still busy with exiting processes. */
 const TRIES = 200;
 const TRY_AFTER_MS = 25;
 
-/** Safe to repeat. What could not be removed is logged, and named in the error at the end.
+/** Idempotent. Failures are logged, and collected in the error at the end.
  *  @throws AggregateError */
 export async function purgeContainerd(deps: PurgeDeps, options: PurgeOptions): Promise<void> {
   const { layout } = options;
@@ -42,17 +43,17 @@ export async function purgeContainerd(deps: PurgeDeps, options: PurgeOptions): P
     try {
       await step();
     } catch (thrown) {
-      deps.log.warn({ err: asError(thrown), what }, 'Clean-up step failed');
+      deps.log.warn({ err: asError(thrown), what }, 'Cleanup step failed');
       errors.push(new Error(`${what} failed`, { cause: thrown }));
     }
   };
   const { runtime } = deps;
   if (runtime !== undefined)
     await attempt('removing pods', async () => void (await removeSandboxes(runtime)));
-  await attempt('ending processes', () => endEverything(layout));
+  await attempt('stopping processes', () => endEverything(layout));
   await attempt('unmounting', () => unmountUnder([layout.stateDir, layout.rootDir]));
   await attempt('removing the bridge', () => removeBridge(bridgeName(options.networkName)));
-  await attempt('removing folders', async () => {
+  await attempt('removing directories', async () => {
     await rm(layout.stateDir, { recursive: true, force: true });
     await rm(layout.rootDir, { recursive: true, force: true });
     await rm(layout.socketPath, { force: true });
@@ -62,7 +63,8 @@ export async function purgeContainerd(deps: PurgeDeps, options: PurgeOptions): P
     throw new AggregateError(errors, 'the managed containerd was not removed completely');
 }
 
-/** Stops and removes the wanted pod sandboxes with their containers, all unless given; returns how many. */
+/** Stops and removes the selected pod sandboxes with their containers, all unless given; returns their
+ *  number. */
 export async function removeSandboxes(
   runtime: SandboxRemover,
   isWanted: (sandbox: PodSandbox) => boolean = () => true,
@@ -80,14 +82,14 @@ export async function removeSandboxes(
   return total;
 }
 
-/** Kills the containerd, its shims and their containers, and removes the containers' cgroups. */
+/** Kills containerd, its shims and their containers, and removes the cgroups of the containers. */
 async function endEverything(layout: ContainerdLayout): Promise<void> {
   const all = await listProcesses();
   const daemons = all.filter((process) => isContainerdOf(process, layout.configPath));
   const shims = all.filter((process) => isShimOf(process, layout.socketPath));
   const contained = withDescendants(shims, all).filter((process) => !shims.includes(process));
   const cgroups = new Set((await Promise.all(contained.map(cgroupsOf))).flat());
-  // The daemon first: it would start to tidy up after the others.
+  // The daemon first: it would clean up after the others otherwise.
   for (const process of [...daemons, ...contained, ...shims]) kill(process);
   for (const folder of cgroups) await removeCgroup(folder);
 }
@@ -103,10 +105,11 @@ function kill(target: ProcessImage): void {
 async function cgroupsOf(target: ProcessImage): Promise<readonly string[]> {
   try {
     const folders = cgroupFolders(await readFile(`/proc/${target.pid}/cgroup`, 'utf8'));
-    // A container without a cgroup of its own shares its shim's; only folders named by a container id are ours.
+    // A container without its own cgroup shares that of its shim; only directories named by a container ID
+    // belong to it.
     return folders.filter((folder) => /[0-9a-f]{64}(?:\.scope)?$/.test(folder));
   } catch {
-    // It ended meanwhile.
+    // It has exited meanwhile.
     return [];
   }
 }
@@ -121,7 +124,7 @@ async function removeCgroup(folder: string): Promise<void> {
   });
 }
 
-/** Unmounts everything below the folders, again and again until nothing is left of stacked mounts. */
+/** Unmounts everything below the directories, repeatedly until no stacked mount is left. */
 export async function unmountUnder(folders: readonly string[]): Promise<void> {
   for (const folder of folders) {
     const points = mountPointsUnder(await readFile('/proc/self/mountinfo', 'utf8'), folder);
@@ -133,7 +136,7 @@ async function unmount(point: string): Promise<void> {
   try {
     await run('umount', [point]);
   } catch (thrown) {
-    // Whoever else takes down what it mounted may have been faster.
+    // Another process may have unmounted it first.
     const left = mountPointsUnder(await readFile('/proc/self/mountinfo', 'utf8'), point);
     if (left.includes(point)) throw thrown;
   }

@@ -1,13 +1,13 @@
-/** Removes a managed containerd the clean way: one that runs removes its pods itself, so that the network plugins
- *  undo their rules; what is left after that is purged. */
+/** Clean removal of a managed containerd: a running instance removes its pods itself, so that the network
+ *  plugins undo their rules; the rest is purged. */
 import { asError } from '#api/kit/clock.ts';
 import { connectRuntime } from '#cri/client/connection.ts';
 import { type ManagedContainerdOptions, startManagedContainerd } from './containerd.ts';
 import { containerdLayout } from './layout.ts';
 import { purgeContainerd } from './purge.ts';
 
-/** Starts the instance if it does not run, as only it knows how to take pods down. When it cannot be started
- *  everything is still removed but the address translation rules of its pods.
+/** Starts the instance if it does not run, as only it can remove pods properly. When it fails to start,
+ *  everything is removed except the address translation rules of its pods.
  *  @throws AggregateError naming what could not be removed */
 export async function removeManagedContainerd(
   options: ManagedContainerdOptions & { readonly networkName: string },
@@ -31,7 +31,7 @@ async function startForRemoval(options: ManagedContainerdOptions): Promise<strin
     containerd.release();
     return containerd.endpoint;
   } catch (thrown) {
-    options.log.warn({ err: asError(thrown) }, 'Managed containerd did not start to be removed');
+    options.log.warn({ err: asError(thrown) }, 'Failed to start managed containerd for its removal');
     return undefined;
   }
 }

@@ -1,15 +1,15 @@
-/** Asks a CRI socket whether it serves, and notices when it stops, with nothing but HTTP/2:
- *  the clients of `cri-proto` are for whoever is sure that somebody answers. */
+/** Probe of a CRI socket: checks whether it serves, and detects when it stops. Uses plain HTTP/2, as the
+ *  clients of `cri-proto` require a responding server. */
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { createConnection } from 'node:net';
 
-/** A CRI call without fields that answers only when the CRI service has finished starting. */
+/** A CRI call without fields that succeeds only once the CRI service has started. */
 const STATUS_METHOD = '/runtime.v1.RuntimeService/Status';
 /** One gRPC message of length zero. */
 const EMPTY_MESSAGE = Buffer.alloc(5);
-const ANSWER_TIMEOUT_MS = 5_000;
+const RESPONSE_TIMEOUT_MS = 5_000;
 
-/** Whether something accepts connections on the socket. */
+/** Reports whether a server accepts connections on the socket. */
 export function isListening(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection(socketPath);
@@ -21,13 +21,13 @@ export function isListening(socketPath: string): Promise<boolean> {
   });
 }
 
-/** Whether the socket answers CRI calls with success. Never rejects. */
+/** Reports whether the socket responds to CRI calls with success. Never rejects. */
 export function isServing(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
     const session = openSession(socketPath);
-    const finish = (answer: boolean): void => {
+    const finish = (serves: boolean): void => {
       session.destroy();
-      resolve(answer);
+      resolve(serves);
     };
     session.once('error', () => finish(false));
     const stream = session.request({
@@ -36,10 +36,10 @@ export function isServing(socketPath: string): Promise<boolean> {
       'content-type': 'application/grpc',
       te: 'trailers',
     });
-    stream.setTimeout(ANSWER_TIMEOUT_MS, () => finish(false));
+    stream.setTimeout(RESPONSE_TIMEOUT_MS, () => finish(false));
     stream.once('error', () => finish(false));
     stream.once('trailers', (trailers) => finish(trailers['grpc-status'] === '0'));
-    // An error comes without a body, its status is then in the only header block.
+    // An error response has no body; its status is in the only header block.
     stream.once('response', (headers) => {
       if (headers['grpc-status'] !== undefined) finish(headers['grpc-status'] === '0');
     });
@@ -49,7 +49,7 @@ export function isServing(socketPath: string): Promise<boolean> {
   });
 }
 
-/** Resolves when the server on the socket closes the connection, refuses it, or `signal` fires. */
+/** Resolves when the server on the socket closes or refuses the connection, or `signal` fires. */
 export function untilClosed(socketPath: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const session = openSession(socketPath);

@@ -1,11 +1,11 @@
-/** Writes ustar archives in memory, the same bytes for the same entries: no times, no owners but root. */
+/** Writer of ustar archives in memory. Deterministic: no times, no owners but root. */
 
 export type TarEntry =
   | { readonly kind: 'file'; readonly path: string; readonly mode: number; readonly content: Uint8Array }
   | { readonly kind: 'directory'; readonly path: string; readonly mode: number; readonly uid?: number }
   | { readonly kind: 'symlink'; readonly path: string; readonly target: string };
 
-/** A path or link target that does not fit the format. */
+/** A path or link target that exceeds the format. */
 export class TarFieldError extends Error {
   constructor(field: string, value: string, limit: number) {
     super(`tar entry: ${field} ${JSON.stringify(value)} is longer than ${limit} bytes`);
@@ -17,7 +17,8 @@ const BLOCK = 512;
 const PATH_BYTES = 100;
 const TYPE_FLAGS: Readonly<Record<TarEntry['kind'], string>> = { file: '0', symlink: '2', directory: '5' };
 
-/** The whole archive, in the order of the entries. Paths are relative, directories come before what they hold.
+/** Returns the whole archive, in the order of the entries. Paths are relative, directories precede their
+ *  content.
  *  @throws TarFieldError for a path or target of more than 100 bytes
  *  @see https://pubs.opengroup.org/onlinepubs/9699919799/utilities/pax.html ustar interchange format */
 export function createTar(entries: readonly TarEntry[]): Buffer {
@@ -54,12 +55,12 @@ function writeText(block: Buffer, offset: number, field: string, text: string): 
   block.write(text, offset, 'utf8');
 }
 
-/** An octal number with a closing zero byte, filling `width` bytes. */
+/** Formats an octal number with a terminating zero byte, filling `width` bytes. */
 function writeOctal(block: Buffer, offset: number, width: number, value: number): void {
   block.write(`${value.toString(8).padStart(width - 1, '0')}\0`, offset, 'latin1');
 }
 
-/** Sum of the header's bytes, with the checksum field itself read as spaces. */
+/** Sums the bytes of the header, with the checksum field itself read as spaces. */
 function checksum(block: Buffer): number {
   return block.reduce((sum, byte) => sum + byte, 0);
 }

@@ -67,15 +67,15 @@ describe('createAdmit', () => {
       { status: 403, message: 'Forbidden (user=ada, verb=get, resource=nodes, subresource=proxy)' },
     ],
     [
-      'no answer',
+      'no response',
       '/logs/',
       { status: 500, message: 'Authorization error (user=ada, verb=get, resource=nodes, subresource=log)' },
     ],
-  ])('asks the API server: %s', async (_, path, expected) => {
+  ])('queries the API server: %s', async (_, path, expected) => {
     expect(await admit({ mode: 'Webhook' }, { certificate: good }, path)).toEqual(expected);
   });
 
-  test('lets nobody in where there is no API server to ask', async () => {
+  test('rejects everything without an API server', async () => {
     const check = createAdmit({ log: silentLogger, reviews: undefined }, { ...all, mode: 'Webhook' });
     await expect(check('GET', '/pods', { ...none, certificate: good })).rejects.toMatchObject({
       status: 403,

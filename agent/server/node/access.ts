@@ -1,4 +1,5 @@
-/** Who gets to the agent's server, and what he may do there. Source: document 3, 5. */
+/** Authentication and authorization of requests to the node server.
+ *  Source: node API access, document 3 §5. */
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { attributesOf, type NodeAttributes } from './attributes.ts';
@@ -6,18 +7,18 @@ import type { Reviews } from './reviews.ts';
 import { ANONYMOUS, asAuthenticated, type NodeUser } from './users.ts';
 
 export interface Credentials {
-  /** Of the client's certificate, if that was shown. */
+  /** Proof of a client certificate, if one was presented. */
   readonly certificate: CertificateProof | undefined;
   readonly bearerToken: string | undefined;
 }
 
 export interface CertificateProof {
-  /** By the authorities that are configured, and valid now. */
+  /** Signed by a configured CA, and valid now. */
   readonly isTrusted: boolean;
   readonly user: NodeUser | undefined;
 }
 
-/** A refusal, as it is answered. */
+/** A rejected request with the status of the response. */
 export class AccessError extends Error {
   override readonly name = 'AccessError';
   readonly status: 401 | 403 | 500;
@@ -28,9 +29,9 @@ export class AccessError extends Error {
 }
 
 export interface AccessOptions {
-  /** Certificates of clients count. */
+  /** Authenticate client certificates. */
   readonly certificates: boolean;
-  /** Tokens are shown to the API server. */
+  /** Authenticate bearer tokens with TokenReviews. */
   readonly tokens: boolean;
   readonly anonymous: boolean;
   readonly mode: 'AlwaysAllow' | 'Webhook';
@@ -38,23 +39,23 @@ export interface AccessOptions {
 
 export interface AccessDeps {
   readonly log: Pick<Logger, 'warn'>;
-  /** Absent: there is no API server to ask. */
+  /** Absent without an API server. */
   readonly reviews: Reviews | undefined;
 }
 
-/** Lets a request through. @throws AccessError */
+/** Authenticates and authorizes a request. @throws AccessError */
 export type Admit = (method: string, path: string, credentials: Credentials) => Promise<NodeUser>;
 
 const unauthorized = (cause?: unknown): AccessError => new AccessError(401, 'Unauthorized', cause);
 
 export function createAdmit({ reviews, log }: AccessDeps, options: AccessOptions): Admit {
   async function userOfToken(token: string): Promise<NodeUser> {
-    if (reviews === undefined) throw unauthorized(new Error('there is no API server to ask'));
+    if (reviews === undefined) throw unauthorized(new Error('no API server is configured'));
     let user: NodeUser | undefined;
     try {
       user = await reviews.userOfToken(token);
     } catch (thrown) {
-      log.warn({ err: asError(thrown) }, 'API server could not be asked about a token');
+      log.warn({ err: asError(thrown) }, 'Failed to authenticate token with the API server');
       throw unauthorized(thrown);
     }
     if (user === undefined) throw unauthorized();
@@ -63,7 +64,7 @@ export function createAdmit({ reviews, log }: AccessDeps, options: AccessOptions
 
   async function identify({ certificate, bearerToken }: Credentials): Promise<NodeUser> {
     if (options.certificates && certificate !== undefined) {
-      // A bad certificate is no reason to be taken for somebody else.
+      // A request with an untrusted certificate is rejected, not authenticated in another way.
       if (!certificate.isTrusted) throw unauthorized();
       if (certificate.user !== undefined) return asAuthenticated(certificate.user);
     }
@@ -77,7 +78,7 @@ export function createAdmit({ reviews, log }: AccessDeps, options: AccessOptions
     try {
       return (await reviews.mayUse(user, attributes)).allowed;
     } catch (thrown) {
-      log.warn({ err: asError(thrown) }, 'API server could not be asked about a permission');
+      log.warn({ err: asError(thrown) }, 'Failed to authorize request with the API server');
       throw new AccessError(500, `Authorization error ${describe(user, attributes)}`, thrown);
     }
   }

@@ -18,7 +18,7 @@ describe('attributesOf', () => {
     ['PATCH', '/x', 'patch', 'proxy'],
     ['DELETE', '/x', 'delete', 'proxy'],
     ['HEAD', '/healthz', '', 'proxy'],
-    // Not the way to what is below.
+    // Paths that match no subresource.
     ['GET', '//stats', 'get', 'proxy'],
     ['GET', '/Stats', 'get', 'proxy'],
   ])('%s %s', (method, path, verb, subresource) => {

@@ -1,5 +1,5 @@
-/** What a request to the agent's server means to whoever authorizes it: a verb on a part of the node. Pure.
- *  Source: document 3, 5; upstream's mapping of paths to subresources. */
+/** Authorization attributes of a request to the node server: a verb on a subresource of the node. Pure.
+ *  Source: node API authorization, document 3 §5; the upstream mapping of paths to subresources. */
 
 export interface NodeAttributes {
   readonly verb: string;
@@ -18,7 +18,7 @@ const PARTS = ['stats', 'metrics', 'spec'] as const;
 
 const isBelow = (path: string, root: string): boolean => path === root || path.startsWith(`${root}/`);
 
-/** @param path decoded, with a slash in front */
+/** @param path decoded, with a leading slash */
 export function attributesOf(method: string, path: string): NodeAttributes {
   const part = PARTS.find((name) => isBelow(path, `/${name}`));
   const subresource = part ?? (isBelow(path, '/logs') ? 'log' : 'proxy');

@@ -10,7 +10,7 @@ describe('opensslSuite', () => {
     ['TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305', 'ECDHE-ECDSA-CHACHA20-POLY1305'],
     ['TLS_RSA_WITH_AES_128_CBC_SHA', 'AES128-SHA'],
     ['TLS_AES_128_GCM_SHA256', 'TLS_AES_128_GCM_SHA256'],
-  ])('%s is one that there is', (name, expected) => {
+  ])('%s is a known suite', (name, expected) => {
     const suite = opensslSuite(name);
     expect(suite).toBe(expected);
     expect(getCiphers()).toContain(suite?.toLowerCase());

@@ -1,4 +1,4 @@
-/** Names of cipher suites as the configuration has them, in OpenSSL's spelling. Pure. */
+/** Maps configured cipher suite names to those of OpenSSL. Pure. */
 
 const BULK: Readonly<Record<string, string>> = {
   AES_128_GCM_SHA256: 'AES128-GCM-SHA256',
@@ -12,7 +12,7 @@ const BULK: Readonly<Record<string, string>> = {
   CHACHA20_POLY1305_SHA256: 'CHACHA20-POLY1305',
 };
 
-/** `undefined` for a suite that is not known. Those of TLS 1.3 are spelled alike. */
+/** Returns `undefined` for an unknown suite. Names of TLS 1.3 suites are identical. */
 export function opensslSuite(name: string): string | undefined {
   const [exchange = '', bulk] = name.replace(/^TLS_/, '').split('_WITH_');
   if (bulk === undefined) return /^TLS_(?:AES|CHACHA20)_/.test(name) ? name : undefined;

@@ -30,7 +30,7 @@ describe('portsOf', () => {
     expect(portsOf(query(text))).toEqual(expected);
   });
 
-  test.each(['port=', 'port=0', 'port=65536', 'port=http', 'port=80,'])('refuses %s', (text) => {
+  test.each(['port=', 'port=0', 'port=65536', 'port=http', 'port=80,'])('rejects %s', (text) => {
     expect(() => portsOf(query(text))).toThrow('is not a number from 1 to 65535');
   });
 });

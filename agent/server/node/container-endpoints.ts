@@ -1,13 +1,13 @@
-/** What can be done with the containers of a pod: read a log, run a command, attach, forward a port.
+/** Container endpoints: read a log, run a command, attach, forward a port.
  *  Source: upstream's debugging handlers. */
 import { StatusError } from '#api/meta/status-error.ts';
 import type { PodEntry } from '../../pods/pod-manager.ts';
 import { type LogQuery, parseLogQuery } from '../log-query.ts';
 import type { AttachQuery, ExecQuery } from '../stream-routes.ts';
-import { type NodeAnswer, type NodeEndpoint, type NodeRequest, text } from './endpoint.ts';
+import { type NodeEndpoint, type NodeRequest, type NodeResponse, text } from './endpoint.ts';
 import { podByName } from './pods.ts';
 
-/** Streams that a client asks for; the runtime waits for exactly those. */
+/** Streams requested by a client; the runtime waits for exactly these. */
 export interface Outputs {
   readonly stdout: boolean;
   readonly stderr: boolean;
@@ -20,7 +20,7 @@ export interface ContainerDeps {
     query: LogQuery,
     signal: AbortSignal,
   ) => Promise<AsyncIterable<Uint8Array>>;
-  /** Address of the streams. @throws StatusError */
+  /** Returns the streaming URL. @throws StatusError */
   readonly exec: (entry: PodEntry, query: ExecQuery & Outputs) => Promise<string>;
   readonly attach: (entry: PodEntry, query: AttachQuery & Outputs) => Promise<string>;
   readonly portForward: (entry: PodEntry, ports: readonly number[]) => Promise<string>;
@@ -59,11 +59,11 @@ function podOf(
   throw new StatusError('NotFound', `pod ${JSON.stringify(name)} does not exist`);
 }
 
-/** What lies under these names, in the two spellings that clients use. */
+/** Creates the endpoints under both names that clients use. */
 const isSet = (query: URLSearchParams, ...keys: readonly string[]): boolean =>
   keys.some((key) => query.get(key) === '1' || query.get(key) === 'true');
 
-/** @throws StatusError BadRequest if nothing is asked for */
+/** @throws StatusError BadRequest if no stream is requested */
 export function streamsOf(query: URLSearchParams): AttachQuery & Outputs {
   const tty = isSet(query, 'tty');
   const stdin = isSet(query, 'input', 'stdin');
@@ -92,7 +92,7 @@ export function portsOf(query: URLSearchParams): readonly number[] {
     });
 }
 
-async function containerLog(deps: ContainerDeps, request: NodeRequest): Promise<NodeAnswer> {
+async function containerLog(deps: ContainerDeps, request: NodeRequest): Promise<NodeResponse> {
   const { entry, container } = placeOf(deps, request.rest);
   const query = parseLogQuery(container, withoutEmpty(request.query));
   const chunks = await deps.logs(entry, query, request.signal);
@@ -103,30 +103,30 @@ function withoutEmpty(query: URLSearchParams): URLSearchParams {
   return new URLSearchParams([...query].filter(([, value]) => value !== ''));
 }
 
-async function exec(deps: ContainerDeps, request: NodeRequest): Promise<NodeAnswer> {
+async function exec(deps: ContainerDeps, request: NodeRequest): Promise<NodeResponse> {
   const { entry, container } = placeOf(deps, request.rest);
   needUpgrade(request);
   const streams = streamsOf(request.query);
   const command = request.query.getAll('command');
   if (command.length === 0) throw new StatusError('BadRequest', 'command: at least one word is needed');
-  return { kind: 'passage', url: await deps.exec(entry, { ...streams, container, command }) };
+  return { kind: 'upgrade', url: await deps.exec(entry, { ...streams, container, command }) };
 }
 
-async function attach(deps: ContainerDeps, request: NodeRequest): Promise<NodeAnswer> {
+async function attach(deps: ContainerDeps, request: NodeRequest): Promise<NodeResponse> {
   const { entry, container } = placeOf(deps, request.rest);
   needUpgrade(request);
-  return { kind: 'passage', url: await deps.attach(entry, { ...streamsOf(request.query), container }) };
+  return { kind: 'upgrade', url: await deps.attach(entry, { ...streamsOf(request.query), container }) };
 }
 
-async function portForward(deps: ContainerDeps, request: NodeRequest): Promise<NodeAnswer> {
+async function portForward(deps: ContainerDeps, request: NodeRequest): Promise<NodeResponse> {
   const [namespace = '', name = '', uid, ...more] = request.rest;
   if (more.length > 0) throw notFound();
   const entry = podOf(deps.find, namespace, name, uid);
   needUpgrade(request);
-  return { kind: 'passage', url: await deps.portForward(entry, portsOf(request.query)) };
+  return { kind: 'upgrade', url: await deps.portForward(entry, portsOf(request.query)) };
 }
 
-async function run(deps: ContainerDeps, request: NodeRequest): Promise<NodeAnswer> {
+async function run(deps: ContainerDeps, request: NodeRequest): Promise<NodeResponse> {
   const { entry, container } = placeOf(deps, request.rest);
   const command = (request.query.get('cmd') ?? '').split(' ').filter((word) => word !== '');
   if (command.length === 0) throw new StatusError('BadRequest', 'cmd: a command is needed');
@@ -139,7 +139,8 @@ const STREAMING: readonly string[] = ['GET', 'POST'];
 
 export function containerEndpoints(deps: ContainerDeps): readonly NodeEndpoint[] {
   const of =
-    (handle: (deps: ContainerDeps, request: NodeRequest) => Promise<NodeAnswer>) => (request: NodeRequest) =>
+    (handle: (deps: ContainerDeps, request: NodeRequest) => Promise<NodeResponse>) =>
+    (request: NodeRequest) =>
       handle(deps, request);
   return [
     { name: 'containerLogs', methods: ['GET'], handle: of(containerLog) },

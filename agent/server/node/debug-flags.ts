@@ -1,9 +1,9 @@
-/** `/debug/flags/v`: how much the agent logs, changed while it runs. */
+/** `/debug/flags/v`: changes the log verbosity at run time. */
 import { StatusError } from '#api/meta/status-error.ts';
 import { type NodeEndpoint, text } from './endpoint.ts';
 
 const INDEX = `flags:
-/debug/flags/v  PUT a number: how much is logged
+/debug/flags/v  PUT a number: the log verbosity
 `;
 
 export const debugFlagsEndpoint = (setVerbosity: (verbosity: number) => void): NodeEndpoint => ({
@@ -13,16 +13,16 @@ export const debugFlagsEndpoint = (setVerbosity: (verbosity: number) => void): N
     const path = rest.join('/');
     if (path === '' && method === 'GET') return text(INDEX);
     if (path !== 'v') throw new StatusError('NotFound', '404 page not found');
-    // In the words and with the number that its clients know.
+    // Text and status are those that upstream clients expect.
     if (method !== 'PUT') return text('unrecognized http method\n', 406);
-    const words = (await body()).trim();
-    if (!/^\d{1,3}$/.test(words)) {
+    const value = (await body()).trim();
+    if (!/^\d{1,3}$/.test(value)) {
       throw new StatusError(
         'BadRequest',
-        `failed set klog.logging.verbosity ${words.slice(0, 20)}: not a number`,
+        `failed set klog.logging.verbosity ${value.slice(0, 20)}: not a number`,
       );
     }
-    setVerbosity(Number(words));
-    return text(`successfully set klog.logging.verbosity to ${words}`);
+    setVerbosity(Number(value));
+    return text(`successfully set klog.logging.verbosity to ${value}`);
   },
 });

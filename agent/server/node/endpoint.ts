@@ -1,21 +1,21 @@
-/** What the agent's server answers with, and to what. */
+/** Endpoint and response types of the node server, and the lookup of an endpoint by path. */
 
 export interface NodeRequest {
   readonly method: string;
-  /** Decoded parts of the path behind the endpoint's own name. */
+  /** Decoded path segments after the name of the endpoint. */
   readonly rest: readonly string[];
   /** The path ends with a slash. */
   readonly endsInSlash: boolean;
   readonly query: URLSearchParams;
-  /** The client wants to change the protocol. */
+  /** The client requests a protocol upgrade. */
   readonly isUpgrade: boolean;
-  /** What the client sends, as text. @throws StatusError for more than a little */
+  /** Returns the request body as text. @throws StatusError when it exceeds the limit */
   readonly body: () => Promise<string>;
-  /** Fires when the client has gone. */
+  /** Fires when the client has disconnected. */
   readonly signal: AbortSignal;
 }
 
-export type NodeAnswer =
+export type NodeResponse =
   | { readonly kind: 'text'; readonly text: string; readonly contentType?: string; readonly status?: number }
   | { readonly kind: 'json'; readonly value: unknown }
   | {
@@ -23,20 +23,20 @@ export type NodeAnswer =
       readonly chunks: AsyncIterable<Uint8Array>;
       readonly contentType: string;
     }
-  /** The client's connection goes to this address of the runtime. */
-  | { readonly kind: 'passage'; readonly url: string };
+  /** Proxies the connection of the client to this streaming URL of the runtime. */
+  | { readonly kind: 'upgrade'; readonly url: string };
 
 export interface NodeEndpoint {
-  /** First part of the path; `/` parts it from what follows. */
+  /** First path segment, or several joined by `/`. */
   readonly name: string;
   readonly methods: readonly string[];
-  readonly handle: (request: NodeRequest) => Promise<NodeAnswer> | NodeAnswer;
+  readonly handle: (request: NodeRequest) => Promise<NodeResponse> | NodeResponse;
 }
 
-export const text = (value: string, status = 200): NodeAnswer => ({ kind: 'text', text: value, status });
+export const text = (value: string, status = 200): NodeResponse => ({ kind: 'text', text: value, status });
 
-/** The endpoint with the longest name that the path begins with, and the parts that follow.
- *  @param parts decoded parts of the path */
+/** Returns the endpoint with the longest matching name, and the remaining segments.
+ *  @param parts decoded segments of the path */
 export function findEndpoint(
   endpoints: readonly NodeEndpoint[],
   parts: readonly string[],

@@ -1,5 +1,5 @@
-/** `/healthz`, as a whole and by its checks. Who can answer at all is well, with one exception: pods are not worked on
- *  while the runtime is away, and after a while `syncloop` says so, as upstream does. */
+/** `/healthz` and its individual checks. The only check that can fail is `syncloop`: as upstream, it fails
+ *  after the runtime has been unavailable for a while. */
 import { StatusError } from '#api/meta/status-error.ts';
 import type { AgentHealth } from '../health.ts';
 import { type NodeEndpoint, text } from './endpoint.ts';
@@ -15,10 +15,10 @@ export const healthzEndpoint = (health: AgentHealth): NodeEndpoint => ({
       throw new StatusError('NotFound', '404 page not found');
     }
     const left = new Set(query.getAll('exclude'));
-    const fault = health.syncFault();
-    const fails = (name: string): boolean => name === 'syncloop' && fault !== undefined && !left.has(name);
+    const problem = health.syncProblem();
+    const fails = (name: string): boolean => name === 'syncloop' && problem !== undefined && !left.has(name);
     if (check !== undefined) {
-      return fails(check) ? text(`internal server error: ${fault}\n`, 500) : text('ok');
+      return fails(check) ? text(`internal server error: ${problem}\n`, 500) : text('ok');
     }
     const failed = CHECKS.some(fails);
     if (!failed && !query.has('verbose')) return text('ok');

@@ -1,4 +1,6 @@
-/** `/metrics`, `/metrics/resource`, `/metrics/cadvisor` and `/metrics/probes`, in the field's names. */
+/** `/metrics`, `/metrics/resource`, `/metrics/cadvisor` and `/metrics/probes` with upstream's metric names. */
+
+import type { Summary } from '#api/gen/stats-v1alpha1.ts';
 import {
   type CounterSeries,
   createMetricsRegistry,
@@ -6,12 +8,11 @@ import {
   type MetricsRegistry,
 } from '#api/kit/metrics.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { Summary } from '#api/schema/gen/stats-v1alpha1.ts';
 import type { CollectedImages } from '../../gc/image-remover.ts';
 import type { ObservedContainer, ObservedSandbox } from '../../observe/types.ts';
 import type { ProbeCount } from '../../probes/counts.ts';
 import type { ProbeKind } from '../../probes/probe-state.ts';
-import type { NodeAnswer, NodeEndpoint } from './endpoint.ts';
+import type { NodeEndpoint, NodeResponse } from './endpoint.ts';
 import { logMetrics } from './stats/log-metrics.ts';
 import { resourceMetrics } from './stats/resource-metrics.ts';
 import type { CollectSummary } from './stats/summary.ts';
@@ -19,26 +20,26 @@ import { volumeMetrics } from './stats/volume-metrics.ts';
 
 export interface MetricsDeps {
   readonly collect: CollectSummary;
-  /** The text for monitors of containers. */
+  /** Text of `/metrics/cadvisor`. */
   readonly cadvisor: () => Promise<string>;
   readonly sandboxes: () => readonly ObservedSandbox[];
   readonly containers: () => readonly ObservedContainer[];
   readonly probes: () => readonly ProbeCount[];
-  /** Images that were removed since the start. */
+  /** Images removed since the start of the agent. */
   readonly collectedImages: () => readonly CollectedImages[];
-  /** What the agent's other parts have counted, as text. */
+  /** Metrics of other parts of the agent, as text. */
   readonly counted: () => string;
 }
 
 export interface MetricsOptions {
   readonly nodeName: string;
-  /** First word of the agent's own metrics. */
+  /** Name prefix of the agent's own metrics. */
   readonly prefix: string;
 }
 
 const raise = (series: CounterSeries, total: number): void => series.inc(total - series.value);
 
-/** Open to whoever serves without asking too. */
+/** Registers the agent metrics, which the read-only port also serves. */
 function addAgentMetrics(
   registry: MetricsRegistry,
   { sandboxes, containers, collectedImages }: MetricsDeps,
@@ -64,7 +65,7 @@ function addAgentMetrics(
   });
   const freed = registry.counter({
     name: `${prefix}_image_garbage_collected_bytes_total`,
-    help: 'Total size of images garbage collected in bytes, as the runtime tells it',
+    help: 'Total size of images garbage collected in bytes, as reported by the runtime',
     labels: ['reason'],
   });
   registry.onCollect(() => {
@@ -107,8 +108,8 @@ const PROBE_TYPES: Readonly<Record<ProbeKind, string>> = {
   readiness: 'Readiness',
 };
 
-/** Made anew each time: what has ended is gone. */
-export function probeMetrics(counts: readonly ProbeCount[]): string {
+/** Builds a new registry for each scrape, so that ended containers disappear. */
+function probeMetrics(counts: readonly ProbeCount[]): string {
   const registry = createMetricsRegistry();
   const total = registry.counter({
     name: 'prober_probe_total',
@@ -126,7 +127,7 @@ async function summaryOf({ collect }: MetricsDeps): Promise<Summary | undefined>
   try {
     return await collect('totals');
   } catch {
-    return undefined; // the rest is still worth telling
+    return undefined; // the remaining metrics are still valid
   }
 }
 
@@ -134,7 +135,11 @@ export function metricsEndpoint(deps: MetricsDeps, options: MetricsOptions): Nod
   const registry = createMetricsRegistry();
   addProcessMetrics(registry);
   addAgentMetrics(registry, deps, options);
-  const answer = (text: string): NodeAnswer => ({ kind: 'text', text, contentType: METRICS_CONTENT_TYPE });
+  const metricsResponse = (text: string): NodeResponse => ({
+    kind: 'text',
+    text,
+    contentType: METRICS_CONTENT_TYPE,
+  });
   return {
     name: 'metrics',
     methods: ['GET'],
@@ -144,14 +149,14 @@ export function metricsEndpoint(deps: MetricsDeps, options: MetricsOptions): Nod
           const summary = await summaryOf(deps);
           const { prefix } = options;
           const ofNode = registry.text() + deps.counted();
-          return answer(ofNode + volumeMetrics(summary, prefix) + logMetrics(summary, prefix));
+          return metricsResponse(ofNode + volumeMetrics(summary, prefix) + logMetrics(summary, prefix));
         }
         case 'resource':
-          return answer(resourceMetrics(await summaryOf(deps)));
+          return metricsResponse(resourceMetrics(await summaryOf(deps)));
         case 'cadvisor':
-          return answer(await deps.cadvisor());
+          return metricsResponse(await deps.cadvisor());
         case 'probes':
-          return answer(probeMetrics(deps.probes()));
+          return metricsResponse(probeMetrics(deps.probes()));
         default:
           throw new StatusError('NotFound', '404 page not found');
       }

@@ -74,9 +74,9 @@ interface Started {
   readonly port: number;
   readonly execs: () => number;
   readonly verbosities: readonly number[];
-  /** Pods are not worked on from now on. */
+  /** Simulates a runtime outage that stops pod syncs. */
   readonly fail: (reason: string) => void;
-  /** Gives the server another certificate. */
+  /** Replaces the certificate of the server. */
   readonly renew: () => void;
 }
 
@@ -84,11 +84,11 @@ async function start(more: Partial<NodeServerOptions> = {}, reviews?: Reviews): 
   let current = serving();
   let execs = 0;
   const verbosities: number[] = [];
-  let fault: string | undefined;
+  let problem: string | undefined;
   const listeners = new Set<(pair: Identity) => void>();
   const deps: NodeServerDeps = {
     log: silentLogger,
-    health: { syncFault: () => fault, waitLines: () => ['waiting for a friend (7 s)\n'] },
+    health: { syncProblem: () => problem, waitLines: () => ['waiting for a friend (7 s)\n'] },
     tls: {
       current: () => current,
       onChange(listener) {
@@ -125,7 +125,7 @@ async function start(more: Partial<NodeServerOptions> = {}, reviews?: Reviews): 
     port: server.port,
     execs: () => execs,
     verbosities,
-    fail: (reason) => void (fault = reason),
+    fail: (reason) => void (problem = reason),
     renew() {
       current = serving();
       for (const listener of listeners) listener(current);
@@ -141,7 +141,7 @@ interface Ask {
   readonly body?: string;
 }
 
-/** Status and body. */
+/** Returns status and body. */
 function ask(port: number, path: string, { identity, headers = {}, agent, method = 'GET', body }: Ask = {}) {
   const proof = identity === undefined ? {} : { cert: identity.certificate, key: identity.key };
   const common = { host: '127.0.0.1', port, path, method, ca: authority.certificate, headers };
@@ -170,18 +170,18 @@ describe('startNodeServer', () => {
     ['of another with the same name', client(stranger), 401],
     ['that has run out', client(authority, new Date(Date.now() - 1000)), 401],
     ['that is for servers', serving(), 401],
-  ])('takes or refuses a certificate %s', async (_, identity, status) => {
+  ])('accepts or rejects a certificate %s', async (_, identity, status) => {
     const { port } = await start();
     expect((await ask(port, '/pods', { identity }))[0]).toBe(status);
   });
 
-  test('takes nobody with a bad certificate for anybody', async () => {
+  test('authenticates no client with an invalid certificate', async () => {
     const { port } = await start({ access: { ...options.access, anonymous: true } });
     expect((await ask(port, '/pods'))[0]).toBe(200);
     expect((await ask(port, '/pods', { identity: client(stranger) }))[0]).toBe(401);
   });
 
-  test('asks the runtime for no stream before it knows who wants it', async () => {
+  test('requests no stream before authorization', async () => {
     const { port, execs } = await start();
     const headers = { connection: 'Upgrade', upgrade: 'SPDY/3.1' };
     const path = '/exec/default/web/c?output=1&command=id';
@@ -192,7 +192,7 @@ describe('startNodeServer', () => {
     expect(execs()).toBe(1);
   });
 
-  test('shows another certificate to those who come after it, and keeps those who are there', async () => {
+  test('uses a new certificate for new connections, and keeps existing ones', async () => {
     const { port, renew } = await start();
     const identity = client(authority);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -213,7 +213,7 @@ describe('startNodeServer', () => {
     '/configz',
     '/debug/pprof/',
     '/run/a/b/c',
-  ])('has no %s where handlers for debugging are off', async (path) => {
+  ])('has no %s without debugging handlers', async (path) => {
     const { port } = await start({ debuggingHandlers: false });
     const identity = client(authority);
     expect(await ask(port, path, { identity })).toEqual([405, 'Debug endpoints are disabled.\n']);
@@ -223,13 +223,13 @@ describe('startNodeServer', () => {
     ['/logs/', { systemLogs: undefined }, 'logs'],
     ['/debug/pprof/', { profilingHandler: false }, 'profiling'],
     ['/debug/flags/v', { debugFlagsHandler: false }, 'flags'],
-  ])('has no %s where that is off', async (path, more, name) => {
+  ])('has no %s when disabled', async (path, more, name) => {
     const { port } = await start(more);
-    const answer = await ask(port, path, { identity: client(authority) });
-    expect(answer).toEqual([405, `${name} endpoint is disabled.\n`]);
+    const response = await ask(port, path, { identity: client(authority) });
+    expect(response).toEqual([405, `${name} endpoint is disabled.\n`]);
   });
 
-  test('changes how much is logged', async () => {
+  test('changes the log verbosity', async () => {
     const { port, verbosities } = await start();
     const identity = client(authority);
     const put = (body: string) => ask(port, '/debug/flags/v', { identity, method: 'PUT', body });
@@ -241,7 +241,7 @@ describe('startNodeServer', () => {
     expect(verbosities).toEqual([5]);
   });
 
-  test('tells its health, as a whole and in parts', async () => {
+  test('reports its health, as a whole and by check', async () => {
     const { port, fail } = await start();
     const identity = client(authority);
     for (const path of ['', '/ping', '/log', '/syncloop']) {
@@ -264,7 +264,7 @@ describe('startNodeServer', () => {
     expect((await ask(port, '/healthz/ping', { identity }))[0]).toBe(200);
   });
 
-  test('counts the images that it removed', async () => {
+  test('counts removed images', async () => {
     const { port } = await start();
     const [, text] = await ask(port, '/metrics', { identity: client(authority) });
     expect(text).toContain('agent_image_garbage_collected_total{reason="space"} 2\n');
@@ -272,13 +272,13 @@ describe('startNodeServer', () => {
     expect(text).toContain('held 1\n');
   });
 
-  test('speaks no older TLS than it may', async () => {
+  test('rejects older TLS versions', async () => {
     const { port } = await start({ minVersion: 'VersionTLS13' });
     const old = connect({ port, host: '127.0.0.1', ca: authority.certificate, maxVersion: 'TLSv1.2' });
     await expect(once(old, 'secureConnect')).rejects.toThrow(/version|closed|reset/i);
   });
 
-  test('keeps to its cipher suites', async () => {
+  test('uses only its cipher suites', async () => {
     const suite = 'TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384';
     const { port } = await start({ cipherSuites: [suite] });
     const options12 = { port, host: '127.0.0.1', ca: authority.certificate, maxVersion: 'TLSv1.2' } as const;
@@ -286,10 +286,10 @@ describe('startNodeServer', () => {
     await once(socket, 'secureConnect');
     expect(socket.getCipher().name).toBe('ECDHE-ECDSA-AES256-GCM-SHA384');
     socket.destroy();
-    await expect(start({ cipherSuites: ['TLS_NO_SUCH'] })).rejects.toThrow('TLS_NO_SUCH is not known');
+    await expect(start({ cipherSuites: ['TLS_NO_SUCH'] })).rejects.toThrow('TLS_NO_SUCH is unknown');
   });
 
-  test('encrypts with suites only that authenticate, whose keys are of no use afterwards', async () => {
+  test('uses only authenticated suites with forward secrecy', async () => {
     const { port } = await start();
     expect(await negotiatedSuites(port)).toEqual([
       'ECDHE-ECDSA-AES128-GCM-SHA256',
@@ -301,7 +301,7 @@ describe('startNodeServer', () => {
     ]);
   });
 
-  test('answers who shows who it is, however many others wait', async () => {
+  test('responds to authenticated clients despite many idle connections', async () => {
     const { port } = await start();
     const idle = ['127.0.0.1', '127.0.0.2'].flatMap((localAddress) =>
       Array.from({ length: 400 }, () => connectTcp({ port, host: '127.0.0.1', localAddress })),
@@ -314,7 +314,7 @@ describe('startNodeServer', () => {
     const more = Array.from({ length: 200 }, () => connectTcp(port, '127.0.0.1'));
     for (const socket of more) socket.on('error', () => undefined).resume();
     await eventually(() => [...idle, ...more].filter(({ closed }) => !closed).length < MOST_CONNECTIONS);
-    // On the connection of before.
+    // Reuse the previous connection.
     const [free] = Object.values(agent.freeSockets);
     expect([free?.length, free?.[0]?.destroyed]).toEqual([1, false]);
     expect((await ask(port, '/pods', { identity, agent }))[0]).toBe(200);
@@ -328,7 +328,7 @@ describe('startNodeServer', () => {
     ['https://127.0.0.1', 401],
     ['https://evil.example', 401],
     ['null', 401],
-  ])('counts the certificate of a WebSocket of a page at %s: %i', async (origin, status) => {
+  ])('handles the certificate of a WebSocket of a page at %s: %i', async (origin, status) => {
     const { port } = await start();
     const headers = {
       connection: 'Upgrade',
@@ -336,13 +336,13 @@ describe('startNodeServer', () => {
       ...(origin === undefined ? {} : { origin }),
     };
     const [code] = await ask(port, '/pods', { identity: client(authority), headers });
-    // What is there is no WebSocket.
+    // The endpoint does not serve WebSockets.
     expect(code).toBe(status === 200 ? 400 : status);
     const own = { ...headers, origin: `https://127.0.0.1:${port}` };
     expect((await ask(port, '/pods', { identity: client(authority), headers: own }))[0]).toBe(400);
   });
 
-  test('gives up both ports when one is taken', async () => {
+  test('releases both ports when one is in use', async () => {
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const address = taken.address();
@@ -352,7 +352,7 @@ describe('startNodeServer', () => {
   });
 });
 
-/** Parts of a node by the paths that lead to them, as upstream's document on the authorization of its node agent has it. */
+/** Subresources of the node by path, from upstream's documentation of node API authorization. */
 const PART_OF: Readonly<Record<string, string>> = {
   '/stats': 'stats',
   '/stats/': 'stats',
@@ -393,12 +393,12 @@ const VERB_OF: Readonly<Record<string, string>> = {
   PUT: 'update',
   PATCH: 'patch',
   DELETE: 'delete',
-  // No role can name what these ask for.
+  // No role can grant these subresources.
   HEAD: '',
   OPTIONS: '',
 };
 
-/** What roles give to each user: verbs and parts of nodes. */
+/** Permissions of each user: verbs and subresources of nodes. */
 const ROLES: Readonly<
   Record<string, { readonly verbs: readonly string[]; readonly parts: readonly string[] }>
 > = {
@@ -425,7 +425,7 @@ const roleReviews: Reviews = {
 };
 
 describe.each([true, false])(
-  'with anonymous=%s, everybody gets what roles give him and nothing else',
+  'with anonymous=%s, every client has exactly the permissions of its roles',
   (anonymous) => {
     const access = { tokens: true, anonymous, mode: 'Webhook' } as const;
     const users = [...Object.keys(ROLES), 'unknown', ''];
@@ -470,7 +470,7 @@ test.each([
   '/stats%2f..%2fpods',
   '//pods',
   '/stats/..;/pods',
-])('a path such as %s leads a scraper nowhere', async (path) => {
+])('a path such as %s gives a scraper no access', async (path) => {
   const access = { tokens: true, anonymous: false, mode: 'Webhook' } as const;
   const { port, execs } = await start({ access }, roleReviews);
   const [status] = await ask(port, path, { headers: { authorization: 'Bearer scraper' } });

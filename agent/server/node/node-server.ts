@@ -1,5 +1,6 @@
-/** The agent's server: TLS with authentication and authorization on one port, and a part of it, read-only and open, on
- *  another. Source: document 3, 4.3 and 5; upstream's node server. */
+/** Node server: TLS with authentication and authorization on one port, and an optional read-only port without
+ *  them.
+ *  Source: node API, document 3 §4.3 and §5; upstream's node server. */
 import { constants, type X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { SecureContextOptions } from 'node:tls';
@@ -22,6 +23,7 @@ import { profilesEndpoint } from './profiles.ts';
 import type { Reviews } from './reviews.ts';
 import { attach, LIMITS, type Listening, listen, type ServeDeps } from './serve.ts';
 import { cpuAndMemory } from './stats/cpu-and-memory.ts';
+import { withWholeSeconds } from './stats/sample-time.ts';
 import { systemLogsEndpoint } from './system-logs.ts';
 import { userOfCertificate } from './users.ts';
 
@@ -29,13 +31,13 @@ export interface NodeServerDeps extends PodsDeps, ContainerDeps, MetricsDeps {
   readonly log: Logger;
   readonly tls: TlsSource;
   readonly health: AgentHealth;
-  /** PEM of who signs the certificates of clients, and when that changes. Absent: none count. */
+  /** PEM of the client CAs, with change notifications. Absent: client certificates are ignored. */
   readonly clientAuthorities: (TextSource & { readonly text: () => string }) | undefined;
-  /** Absent: there is no API server to ask. */
+  /** Absent without an API server. */
   readonly reviews: Reviews | undefined;
-  /** The configuration in force. */
+  /** The effective configuration. */
   readonly configz: () => unknown;
-  /** Changes how much is logged. Absent where that is not to be changed. */
+  /** Changes the log verbosity. Absent if it cannot be changed. */
   readonly setVerbosity?: ((verbosity: number) => void) | undefined;
 }
 
@@ -46,27 +48,27 @@ interface TextSource {
 export interface NodeServerOptions {
   readonly address: string;
   readonly port: number;
-  /** 0: off. */
+  /** 0 disables the port. */
   readonly readOnlyPort: number;
   readonly nodeName: string;
-  /** First word of the agent's own metrics. */
+  /** Name prefix of the agent's own metrics. */
   readonly metricsPrefix: string;
   readonly access: Omit<AccessOptions, 'certificates'>;
-  /** As the configuration names them; none: the strong ones. */
+  /** Names as configured; empty selects the default suites. */
   readonly cipherSuites: readonly string[];
   readonly minVersion: TlsVersionName;
   readonly debuggingHandlers: boolean;
   readonly profilingHandler: boolean;
   readonly debugFlagsHandler: boolean;
-  /** Directory that `/logs/` shows; undefined: none. */
+  /** Directory served at `/logs/`; undefined disables the endpoint. */
   readonly systemLogs: string | undefined;
-  /** Idle time after which a streaming connection is closed, in ms; 0: never. */
+  /** Idle timeout of streaming connections, in ms; 0 disables it. */
   readonly streamIdleMs: number;
 }
 
 export interface NodeServer {
   readonly port: number;
-  /** 0 if it is off. */
+  /** 0 if the port is disabled. */
   readonly readOnlyPort: number;
   close(): Promise<void>;
 }
@@ -82,7 +84,7 @@ const DEBUG_NAMES = [
   'logs',
 ];
 
-/** What is there for everyone who gets in, on either port. */
+/** Endpoints of both ports. */
 function openEndpoints(deps: NodeServerDeps, options: NodeServerOptions): readonly NodeEndpoint[] {
   const { nodeName, metricsPrefix: prefix } = options;
   return [
@@ -94,17 +96,17 @@ function openEndpoints(deps: NodeServerDeps, options: NodeServerOptions): readon
       async handle({ query }) {
         const isShort = /^(?:1|t|true)$/i.test(query.get('only_cpu_and_memory') ?? '');
         const summary = await deps.collect('rates');
-        return { kind: 'json', value: isShort ? cpuAndMemory(summary) : summary };
+        return { kind: 'json', value: withWholeSeconds(isShort ? cpuAndMemory(summary) : summary) };
       },
     },
     metricsEndpoint(deps, { nodeName, prefix }),
   ];
 }
 
-const disabled = (name: string, words: string): NodeEndpoint => ({
+const disabled = (name: string, message: string): NodeEndpoint => ({
   name,
   methods: ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'],
-  handle: () => text(`${words}\n`, 405),
+  handle: () => text(`${message}\n`, 405),
 });
 
 function debugEndpoints(deps: NodeServerDeps, options: NodeServerOptions): readonly NodeEndpoint[] {
@@ -135,9 +137,9 @@ function bearerToken(authorization: string | undefined): string | undefined {
   return token === undefined || token === '' ? undefined : token;
 }
 
-/** What the client showed, once checked by TLS against the authorities. */
+/** Returns the credentials of a request; TLS has verified the certificate against the client CAs. */
 function credentialsOf({ socket, headers }: IncomingMessage): Credentials {
-  // A browser shows it for any page that opens a WebSocket.
+  // A browser sends its client certificate with a WebSocket of any page.
   const isMeant =
     headers.upgrade?.toLowerCase() !== 'websocket' || !isFromForeignPage(headers.origin, headers.host);
   const certificate = isMeant && socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
@@ -147,14 +149,14 @@ function credentialsOf({ socket, headers }: IncomingMessage): Credentials {
       certificate === undefined
         ? undefined
         : {
-            // A connection may outlive the certificate that it began with.
+            // A connection may outlive the validity of its certificate.
             isTrusted: socket instanceof TLSSocket && socket.authorized && isValidNow(certificate),
             user: userOfCertificate(certificate),
           },
   };
 }
 
-/** @throws Error that names a suite which is not known */
+/** @throws Error naming an unknown cipher suite */
 function contextOf(
   { tls, clientAuthorities }: NodeServerDeps,
   { cipherSuites, minVersion }: NodeServerOptions,
@@ -162,7 +164,7 @@ function contextOf(
   const { certificate, key } = tls.current();
   const ciphers = cipherSuites.map((name) => {
     const suite = opensslSuite(name);
-    if (suite === undefined) throw new Error(`cipher suite ${name} is not known`);
+    if (suite === undefined) throw new Error(`cipher suite ${name} is unknown`);
     return suite;
   });
   return {
@@ -171,7 +173,7 @@ function contextOf(
     minVersion: nodeTlsVersion(minVersion),
     ciphers: ciphers.length === 0 ? CIPHER_SUITES : ciphers.join(':'),
     ...(clientAuthorities === undefined ? {} : { ca: clientAuthorities.text() }),
-    // A resumed session has lost what its client proved.
+    // A resumed session has no client certificate.
     secureOptions: constants.SSL_OP_NO_TICKET,
   };
 }
@@ -183,7 +185,7 @@ async function serveSecurely(deps: NodeServerDeps, options: NodeServerOptions): 
   const server = createServer({
     ...LIMITS,
     ...contextOf(deps, options),
-    // Whom a certificate names decides, not whether there is one.
+    // The access check decides by certificate; a handshake without one succeeds.
     requestCert: certificates,
     rejectUnauthorized: false,
     handshakeTimeout: 10_000,
@@ -204,9 +206,9 @@ async function serveSecurely(deps: NodeServerDeps, options: NodeServerOptions): 
   const renew = (): void => {
     try {
       server.setSecureContext(contextOf(deps, options));
-      log.info({}, 'Certificates of the server were replaced');
+      log.info({}, 'Certificates of the server reloaded');
     } catch (err) {
-      log.warn({ err }, 'Certificates of the server were not replaced');
+      log.warn({ err }, 'Failed to reload certificates of the server');
     }
   };
   const closing = new AbortController();
@@ -222,7 +224,7 @@ async function serveSecurely(deps: NodeServerDeps, options: NodeServerOptions): 
   };
 }
 
-/** Open to everyone near, and shows no more than what runs. */
+/** Anyone on the network can connect; serves only read-only endpoints. */
 async function serveReadOnly(deps: NodeServerDeps, options: NodeServerOptions): Promise<Listening> {
   const { createServer } = await import('node:http');
   const server = createServer(LIMITS);
@@ -237,7 +239,7 @@ async function serveReadOnly(deps: NodeServerDeps, options: NodeServerOptions): 
   return listenAt(place, () => listen(server, address, port, deps.log));
 }
 
-/** @throws Error for settings that can't be, or an address that is taken */
+/** @throws Error for invalid settings, or an address in use */
 export async function startNodeServer(deps: NodeServerDeps, options: NodeServerOptions): Promise<NodeServer> {
   const secure = await serveSecurely(deps, options);
   let open: Listening | undefined;

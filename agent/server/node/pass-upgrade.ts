@@ -1,5 +1,5 @@
-/** Passes a connection that changes its protocol to the runtime's streaming server, byte by byte. Follows no redirect,
- *  and shows the runtime nothing of who the client is. */
+/** Proxies an upgraded connection to the streaming server of the runtime, byte by byte. Follows no redirects
+ *  and does not forward the identity of the client. */
 import { type ClientRequest, type IncomingMessage, request as requestHttp, STATUS_CODES } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { Socket } from 'node:net';
@@ -7,13 +7,13 @@ import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { StatusError } from '#api/meta/status-error.ts';
 
-export interface Passage {
-  /** What the runtime's Exec, Attach or PortForward call answered with. */
+export interface ProxiedUpgrade {
+  /** Streaming URL returned by Exec, Attach or PortForward of the runtime. */
   readonly url: string;
   readonly message: IncomingMessage;
   readonly socket: Duplex;
   readonly head: Buffer;
-  /** 0: never. */
+  /** 0 disables the timeout. */
   readonly idleMs: number;
 }
 
@@ -34,21 +34,21 @@ const NOT_PASSED: ReadonlySet<string> = new Set([
 ]);
 const LONGEST_REFUSAL = 4096;
 
-/** Pairs of a flat list of headers that may be passed on. */
+/** Filters a flat list of headers for those that may be forwarded. */
 function passedOn(raw: readonly string[]): string[] {
-  const kept: string[] = [];
+  const headers: string[] = [];
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const name = raw[index] ?? '';
-    if (!NOT_PASSED.has(name.toLowerCase())) kept.push(name, raw[index + 1] ?? '');
+    if (!NOT_PASSED.has(name.toLowerCase())) headers.push(name, raw[index + 1] ?? '');
   }
-  return kept;
+  return headers;
 }
 
-function openRequest({ url: text, message }: Passage, signal: AbortSignal): ClientRequest {
+function openRequest({ url: text, message }: ProxiedUpgrade, signal: AbortSignal): ClientRequest {
   const url = URL.parse(text);
-  // The address holds a token, and stays out of errors.
+  // The URL contains a token and must not appear in errors.
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new Error('the runtime answered with a streaming URL that is not HTTP');
+    throw new Error('the runtime returned a streaming URL that is not HTTP');
   }
   const upgrade = message.headers.upgrade ?? '';
   return (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
@@ -56,7 +56,7 @@ function openRequest({ url: text, message }: Passage, signal: AbortSignal): Clie
     agent: false,
     signal,
     setHost: false,
-    // A runtime's own certificate for its loopback server is self-signed and made anew at each start.
+    // The loopback server of a runtime has a self-signed certificate that changes at every start.
     rejectUnauthorized: !LOOPBACK.has(url.hostname),
     headers: passedOn(message.rawHeaders).concat(
       ['Host', url.host, 'Connection', 'Upgrade', 'Upgrade', upgrade],
@@ -72,12 +72,16 @@ async function refusal(response: IncomingMessage): Promise<StatusError> {
     if (text.length > LONGEST_REFUSAL) break;
   }
   const code = response.statusCode ?? 500;
-  const told = text.slice(0, LONGEST_REFUSAL).trim();
-  // A redirect leads nowhere.
+  const message = text.slice(0, LONGEST_REFUSAL).trim();
+  // Redirects are not followed.
   const isTheirs = code >= 400 && code < 500;
-  return new StatusError(isTheirs ? 'BadRequest' : 'InternalError', `the runtime refused: ${told}`, {
-    code: isTheirs ? code : 500,
-  });
+  return new StatusError(
+    isTheirs ? 'BadRequest' : 'InternalError',
+    `the runtime rejected the request: ${message}`,
+    {
+      code: isTheirs ? code : 500,
+    },
+  );
 }
 
 interface Switched {
@@ -86,9 +90,9 @@ interface Switched {
   readonly head: Buffer;
 }
 
-function switched(passage: Passage, signal: AbortSignal): Promise<Switched> {
+function switched(upgrade: ProxiedUpgrade, signal: AbortSignal): Promise<Switched> {
   return new Promise((resolve, reject) => {
-    const outgoing = openRequest(passage, signal);
+    const outgoing = openRequest(upgrade, signal);
     outgoing.on('upgrade', (response, socket, head) => resolve({ response, socket, head }));
     outgoing.on('response', (response) => void refusal(response).then(reject, reject));
     outgoing.on('error', (cause) => {
@@ -105,16 +109,16 @@ function formatHead({ rawHeaders, headers }: IncomingMessage): string {
   return `${head}\r\n`;
 }
 
-/** Resolves when the session is over.
- *  @throws StatusError with what the runtime says, Error when it can't be reached */
-export async function passUpgrade(passage: Passage, signal: AbortSignal): Promise<void> {
-  const { socket: client, idleMs } = passage;
-  const { response, socket: runtime, head } = await switched(passage, signal);
+/** Resolves when the session has ended.
+ *  @throws StatusError with the response of the runtime, Error when it is unreachable */
+export async function passUpgrade(upgrade: ProxiedUpgrade, signal: AbortSignal): Promise<void> {
+  const { socket: client, idleMs } = upgrade;
+  const { response, socket: runtime, head } = await switched(upgrade, signal);
   client.write(formatHead(response), 'latin1');
   if (head.length > 0) client.write(head);
-  if (passage.head.length > 0) runtime.write(passage.head);
+  if (upgrade.head.length > 0) runtime.write(upgrade.head);
   for (const socket of [client, runtime]) {
-    // The other direction may have something to say still.
+    // The other direction may still send data.
     socket.allowHalfOpen = true;
     socket.setMaxListeners(30);
   }
@@ -122,15 +126,15 @@ export async function passUpgrade(passage: Passage, signal: AbortSignal): Promis
   try {
     await Promise.all([pipeline(client, runtime), pipeline(runtime, client)]);
   } catch {
-    // One side broke off: the end of its connection tells the other.
+    // One peer broke the connection; destroying both sockets notifies the other.
   } finally {
     client.destroy();
     runtime.destroy();
   }
 }
 
-/** Answers a request for an upgrade as if it were none. */
-export function writeRefusal(socket: Duplex, status: number, text: string): void {
+/** Sends a plain HTTP response to an upgrade request. */
+export function writeRejection(socket: Duplex, status: number, text: string): void {
   const body = Buffer.from(text);
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}`,

@@ -1,19 +1,20 @@
-/** `/pods` and `/runningpods/`: what should run here, and what the runtime holds. */
+/** `/pods` and `/runningpods/`: desired pods, and pods in the runtime. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ObservedContainer, ObservedSandbox } from '../../observe/types.ts';
 import type { PodEntry } from '../../pods/pod-manager.ts';
 import { podObject } from '../pod-view.ts';
 import type { NodeEndpoint } from './endpoint.ts';
 
 export interface PodsDeps {
-  /** Pods that are here, and those that their server has not removed yet. */
+  /** Pods on this node, and those that the API server has not removed yet. */
   readonly entries: () => readonly PodEntry[];
   readonly sandboxes: () => readonly ObservedSandbox[];
   readonly containers: () => readonly ObservedContainer[];
 }
 
-/** @throws StatusError NotFound in the field's words */
+/** @throws StatusError NotFound with upstream's message */
 export function podByName(
   find: (namespace: string, name: string) => PodEntry | undefined,
   namespace: string,
@@ -24,8 +25,8 @@ export function podByName(
   return entry;
 }
 
-/** Pods with something running, as far as the runtime tells: no more than their names and images. */
-export function runningPods(
+/** Returns pods with running containers as the runtime reports them: only names and images. */
+function runningPods(
   sandboxes: readonly ObservedSandbox[],
   containers: readonly ObservedContainer[],
 ): readonly Pod[] {

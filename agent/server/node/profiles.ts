@@ -1,5 +1,5 @@
-/** `/debug/pprof/`: profiles of the agent, in the forms that the tools of its runtime read. One at a time: each holds
- *  the agent up. */
+/** `/debug/pprof/`: profiles of the agent in the formats of the Node.js tools. Collects one at a time, since
+ *  each blocks the agent. */
 import { StatusError } from '#api/meta/status-error.ts';
 import { type NodeEndpoint, text } from './endpoint.ts';
 
@@ -13,8 +13,8 @@ const INDEX = `profiles:
 `;
 
 function secondsOf(query: URLSearchParams): number {
-  const words = query.get('seconds') ?? String(DEFAULT_SECONDS);
-  const seconds = /^\d{1,4}$/.test(words) ? Number(words) : 0;
+  const value = query.get('seconds') ?? String(DEFAULT_SECONDS);
+  const seconds = /^\d{1,4}$/.test(value) ? Number(value) : 0;
   if (seconds >= 1 && seconds <= MOST_SECONDS) return seconds;
   throw new StatusError('BadRequest', `seconds must be a whole number from 1 to ${MOST_SECONDS}`);
 }
@@ -39,7 +39,7 @@ export function profilesEndpoint(argv: readonly string[]): NodeEndpoint {
   let busy = false;
 
   async function alone<T>(work: () => Promise<T>): Promise<T> {
-    if (busy) throw new StatusError('TooManyRequests', 'another profile is being made');
+    if (busy) throw new StatusError('TooManyRequests', 'another profile is being collected');
     busy = true;
     try {
       return await work();

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { answerOfReview, type CreateReview, createReviews, userOfReview } from './reviews.ts';
+import { type CreateReview, createReviews, decisionOfReview, userOfReview } from './reviews.ts';
 
 const NODE = { nodeName: 'n1', tokenTtlMs: 120_000, allowedTtlMs: 300_000, deniedTtlMs: 30_000 };
 const ADA = { name: 'ada', groups: ['g'], extra: {} };
 
-function setUp(answer: (object: Readonly<Record<string, unknown>>) => object) {
+function setUp(respond: (object: Readonly<Record<string, unknown>>) => object) {
   const clock = createFakeClock();
   const asked: (readonly [string, string, unknown])[] = [];
   const create: CreateReview = ({ apiVersion, resource }, object) => {
     asked.push([apiVersion, resource, object['spec']]);
-    return Promise.resolve({ ...object, ...answer(object) });
+    return Promise.resolve({ ...object, ...respond(object) });
   };
   const reviews = createReviews({ create, clock, vocabulary: VOCABULARIES.kubernetes }, NODE);
   return { clock, asked, reviews };
@@ -20,7 +20,7 @@ function setUp(answer: (object: Readonly<Record<string, unknown>>) => object) {
 describe('userOfToken', () => {
   const known = { status: { authenticated: true, user: { username: 'ada', uid: '7', groups: ['g'] } } };
 
-  test('asks once in a while', async () => {
+  test('queries once per TTL', async () => {
     const { clock, asked, reviews } = setUp(() => known);
     const both = await Promise.all([reviews.userOfToken('t'), reviews.userOfToken('t')]);
     expect(both[0]).toEqual({ ...ADA, uid: '7' });
@@ -37,7 +37,7 @@ describe('userOfToken', () => {
     ]);
   });
 
-  test('keeps that a token is nobody’s', async () => {
+  test('caches invalid tokens', async () => {
     const { asked, reviews } = setUp(() => ({ status: { authenticated: false } }));
     expect([await reviews.userOfToken('t'), await reviews.userOfToken('t')]).toEqual([undefined, undefined]);
     expect(asked).toHaveLength(1);
@@ -47,7 +47,7 @@ describe('userOfToken', () => {
 describe('mayUse', () => {
   const get = { verb: 'get', subresource: 'stats' } as const;
 
-  test('keeps leave longer than refusal', async () => {
+  test('caches allowed decisions longer than denied ones', async () => {
     const { clock, asked, reviews } = setUp(({ spec }) => ({
       status: { allowed: (spec as { user: string }).user === 'ada' },
     }));
@@ -59,7 +59,7 @@ describe('mayUse', () => {
     expect(asked.map(([, , spec]) => (spec as { user: string }).user)).toEqual(['ada', 'bob', 'bob']);
   });
 
-  test('names the node and all that is known of the user', async () => {
+  test('sends the node and all attributes of the user', async () => {
     const { asked, reviews } = setUp(() => ({ status: { allowed: true } }));
     await reviews.mayUse({ name: 'ada', uid: '7', groups: ['g'], extra: { k: ['v'] } }, get);
     const attributes = { verb: 'get', version: 'v1', resource: 'nodes', subresource: 'stats', name: 'n1' };
@@ -79,11 +79,11 @@ describe('userOfReview', () => {
     ['no leave', { status: { user: { username: 'ada' } } }],
     ['no name', { status: { authenticated: true, user: {} } }],
     ['what is no status', { status: 'yes' }],
-  ])('finds nobody in %s', (_, review) => {
+  ])('finds no user in %s', (_, review) => {
     expect(userOfReview(review)).toBeUndefined();
   });
 
-  test('takes texts only', () => {
+  test('accepts only strings', () => {
     const user = { username: 'ada', groups: ['a', 7], extra: { k: ['v', null], x: 'y' } };
     expect(userOfReview({ status: { authenticated: true, user } })).toEqual({
       name: 'ada',
@@ -93,13 +93,13 @@ describe('userOfReview', () => {
   });
 });
 
-describe('answerOfReview', () => {
+describe('decisionOfReview', () => {
   test.each([
     [{ allowed: true }, true],
     [{ allowed: true, denied: true }, false],
     [{ allowed: 'true' }, false],
     [{}, false],
   ])('%j', (status, allowed) => {
-    expect(answerOfReview({ status }).allowed).toBe(allowed);
+    expect(decisionOfReview({ status }).allowed).toBe(allowed);
   });
 });

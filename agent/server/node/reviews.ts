@@ -1,5 +1,6 @@
-/** Asks the API server who a token belongs to, and what a user may do with this node. Answers are kept for a time;
- *  tokens themselves are not kept. Source: document 3, 5; document 2, TokenReview and SubjectAccessReview. */
+/** Authenticates tokens with TokenReviews and authorizes users with SubjectAccessReviews. Caches responses
+ *  for a limited time, but never the tokens themselves.
+ *  Source: node API access, document 3 §5; document 2, TokenReview and SubjectAccessReview. */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Clock } from '#api/kit/clock.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
@@ -8,7 +9,7 @@ import type { NodeAttributes } from './attributes.ts';
 import { createTtlCache } from './ttl-cache.ts';
 import type { NodeUser } from './users.ts';
 
-/** Creates an object on the API server and gives what that made of it, as JSON. */
+/** Creates an object on the API server and returns the response as JSON. */
 export type CreateReview = (
   address: { readonly apiVersion: string; readonly resource: string },
   object: Readonly<Record<string, unknown>>,
@@ -28,21 +29,22 @@ export interface ReviewOptions {
   readonly deniedTtlMs: number;
 }
 
-export interface AccessAnswer {
+export interface AccessDecision {
   readonly allowed: boolean;
   readonly reason: string;
 }
 
 export interface Reviews {
-  /** Whose token it is; `undefined` if it is nobody's. Rejects when the API server can't be asked. */
+  /** Returns the user of the token; `undefined` for an invalid token. Rejects when the API server is
+   *  unavailable. */
   readonly userOfToken: (token: string) => Promise<NodeUser | undefined>;
-  /** Rejects when the API server can't be asked. */
-  readonly mayUse: (user: NodeUser, attributes: NodeAttributes) => Promise<AccessAnswer>;
+  /** Rejects when the API server is unavailable. */
+  readonly mayUse: (user: NodeUser, attributes: NodeAttributes) => Promise<AccessDecision>;
 }
 
-/** Longest wait for the API server. */
+/** Maximum wait for the API server. */
 const ASK_MS = 10_000;
-/** Requests that name more than this are not kept: who makes them up would fill the memory. */
+/** Longer keys are not cached: a client that invents them could exhaust the memory. */
 const LONGEST_KEPT_KEY = 10_000;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -58,7 +60,7 @@ const isObject = (value: unknown): value is Json =>
 const texts = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((text) => typeof text === 'string') : [];
 
-/** The user in an answered TokenReview. */
+/** Returns the user in the status of a TokenReview. */
 export function userOfReview(review: Json): NodeUser | undefined {
   const status = objectAt(review, 'status');
   const user = objectAt(status, 'user');
@@ -73,8 +75,8 @@ export function userOfReview(review: Json): NodeUser | undefined {
   };
 }
 
-/** What an answered SubjectAccessReview says. */
-export function answerOfReview(review: Json): AccessAnswer {
+/** Returns the decision in the status of a SubjectAccessReview. */
+export function decisionOfReview(review: Json): AccessDecision {
   const { allowed, denied, reason } = objectAt(review, 'status');
   return {
     allowed: allowed === true && denied !== true,
@@ -87,9 +89,9 @@ export function createReviews({ create, clock, vocabulary }: ReviewDeps, options
   const signal = (): AbortSignal => AbortSignal.timeout(ASK_MS);
   const secret = randomBytes(32);
   const tokens = createTtlCache<{ readonly user: NodeUser | undefined }>(clock);
-  const answers = createTtlCache<AccessAnswer>(clock);
+  const decisions = createTtlCache<AccessDecision>(clock);
   const tokenFlights = createSingleFlight<NodeUser | undefined>();
-  const accessFlights = createSingleFlight<AccessAnswer>();
+  const accessFlights = createSingleFlight<AccessDecision>();
 
   async function askToken(token: string, key: string): Promise<NodeUser | undefined> {
     const apiVersion = `authentication.${apiGroupDomain}/v1`;
@@ -103,17 +105,17 @@ export function createReviews({ create, clock, vocabulary }: ReviewDeps, options
     return user;
   }
 
-  async function askAccess(spec: Json, key: string): Promise<AccessAnswer> {
+  async function askAccess(spec: Json, key: string): Promise<AccessDecision> {
     const apiVersion = `authorization.${apiGroupDomain}/v1`;
     const review = await create(
       { apiVersion, resource: 'subjectaccessreviews' },
       { apiVersion, kind: 'SubjectAccessReview', metadata: {}, spec },
       signal(),
     );
-    const answer = answerOfReview(review);
-    const ttlMs = answer.allowed ? options.allowedTtlMs : options.deniedTtlMs;
-    if (key.length <= LONGEST_KEPT_KEY) answers.set(key, answer, ttlMs);
-    return answer;
+    const decision = decisionOfReview(review);
+    const ttlMs = decision.allowed ? options.allowedTtlMs : options.deniedTtlMs;
+    if (key.length <= LONGEST_KEPT_KEY) decisions.set(key, decision, ttlMs);
+    return decision;
   }
 
   return {
@@ -133,7 +135,7 @@ export function createReviews({ create, clock, vocabulary }: ReviewDeps, options
         ...(Object.keys(extra).length === 0 ? {} : { extra }),
       };
       const key = JSON.stringify(spec);
-      const known = answers.get(key);
+      const known = decisions.get(key);
       if (known !== undefined) return Promise.resolve(known);
       return accessFlights.run(key, () => askAccess(spec, key), signal());
     },

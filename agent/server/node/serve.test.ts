@@ -50,10 +50,10 @@ describe('runsNodeServer', () => {
 
   test.each([
     ['a member', true, nothing, true, true],
-    ['a member that was told not to', false, nothing, true, false],
-    ['a node of its own', true, nothing, false, false],
-    ['a node of its own that was given a port', true, given, false, true],
-    ['a node of its own that was told not to', false, given, false, false],
+    ['a joined node that disables it', false, nothing, true, false],
+    ['a standalone node', true, nothing, false, false],
+    ['a standalone node with a port', true, given, false, true],
+    ['a standalone node that disables it', false, given, false, false],
   ])('%s', (_, enableServer, origins, isJoined, expected) => {
     expect(runsNodeServer({ enableServer }, origins, isJoined)).toBe(expected);
   });

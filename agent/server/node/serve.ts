@@ -1,5 +1,5 @@
-/** The HTTP server behind the agent's ports: takes connections, lets requests through, finds the endpoint, answers.
- *  Errors are plain text, as the field's clients of this server expect. */
+/** HTTP server behind the ports of the node server: accepts connections, authorizes requests, finds the
+ *  endpoint and responds. Errors are plain text, as upstream clients expect. */
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -9,21 +9,21 @@ import { limitConnections } from '#api/kit/connection-limits.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { AccessError, type Admit, type Credentials } from './access.ts';
-import { findEndpoint, type NodeAnswer, type NodeEndpoint, type NodeRequest } from './endpoint.ts';
-import { passUpgrade, writeRefusal } from './pass-upgrade.ts';
+import { findEndpoint, type NodeEndpoint, type NodeRequest, type NodeResponse } from './endpoint.ts';
+import { passUpgrade, writeRejection } from './pass-upgrade.ts';
 import { ANONYMOUS } from './users.ts';
 
 export interface ServeDeps {
   readonly log: Logger;
   readonly endpoints: readonly NodeEndpoint[];
-  /** Absent: everyone may do everything that there is. */
+  /** Absent: every request is authorized. */
   readonly admit?: Admit;
   readonly credentials: (message: IncomingMessage) => Credentials;
-  /** Idle time after which a streaming connection is closed, in ms; 0: never. */
+  /** Idle timeout of streaming connections, in ms; 0 disables it. */
   readonly streamIdleMs: number;
 }
 
-/** A client that is slow to ask does not hold its connection for long; answers may take any time. */
+/** A slow client cannot hold its connection while sending a request; responses have no time limit. */
 export const LIMITS: ServerOptions = {
   headersTimeout: 10_000,
   requestTimeout: 60_000,
@@ -31,11 +31,11 @@ export const LIMITS: ServerOptions = {
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 32 * 1024,
 };
-/** Descriptors must be left for pods. No address has all of them, and clients that have not shown who they are make room
- *  for others. */
+/** Leaves file descriptors for pods. No address can use up all connections, and unauthenticated clients are
+ *  disconnected first. */
 export const MOST_CONNECTIONS = 512;
 
-/** Nothing that this server takes is longer, in characters. */
+/** Maximum size of a request body, in characters. */
 const LONGEST_BODY = 1024;
 
 const UPGRADES = /^(?:websocket|spdy\/3\.1)$/i;
@@ -50,7 +50,7 @@ function refusalOf(log: Logger, thrown: unknown, path: string): Refusal {
   if (thrown instanceof StatusError && thrown.code < 500) {
     return { status: thrown.code, message: thrown.message };
   }
-  log.warn({ err: asError(thrown), path }, 'Request to the agent’s server failed');
+  log.warn({ err: asError(thrown), path }, 'Node server request failed');
   return { status: 500, message: asError(thrown).message };
 }
 
@@ -60,7 +60,7 @@ interface Asked {
   readonly query: URLSearchParams;
 }
 
-/** What stands in the request line, decoded once. @throws StatusError BadRequest */
+/** Parses the request line; decodes the path once. @throws StatusError BadRequest */
 export function readTarget(target: string): Asked {
   const mark = target.indexOf('?');
   const encoded = mark < 0 ? target : target.slice(0, mark);
@@ -72,9 +72,9 @@ export function readTarget(target: string): Asked {
     path = decodeURIComponent(encoded);
     parts = encoded.slice(1).split('/').map(decodeURIComponent);
   } catch (cause) {
-    throw new StatusError('BadRequest', 'the request target has an escape that is no text', { cause });
+    throw new StatusError('BadRequest', 'the request target contains an invalid escape', { cause });
   }
-  // Read in one way only, whoever reads it: permissions go by the path.
+  // Reject ambiguous segments: permissions depend on the path, so every reader must see the same one.
   const isOdd = parts.some((part) => part === '.' || part === '..' || part.includes('/'));
   if (isOdd || path.includes('\0')) throw bad;
   return { path, parts, query: new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1)) };
@@ -85,13 +85,13 @@ async function readBody(message: IncomingMessage): Promise<string> {
   message.setEncoding('utf8');
   for await (const part of message) {
     text += String(part);
-    if (text.length > LONGEST_BODY) throw new StatusError('RequestEntityTooLarge', 'the body is too long');
+    if (text.length > LONGEST_BODY) throw new StatusError('RequestEntityTooLarge', 'the body is too large');
   }
   return text;
 }
 
 interface Serving extends ServeDeps {
-  /** The client on this connection has shown who it is. */
+  /** Marks the connection as authenticated. */
   readonly prove: (socket: Socket) => void;
 }
 
@@ -100,7 +100,7 @@ async function find(
   message: IncomingMessage,
   isUpgrade: boolean,
   signal: AbortSignal,
-): Promise<NodeAnswer> {
+): Promise<NodeResponse> {
   const method = message.method ?? 'GET';
   const { path, parts, query } = readTarget(message.url ?? '/');
   const user = await admit?.(method, path, credentials(message));
@@ -116,40 +116,40 @@ async function find(
   return endpoint.handle(request);
 }
 
-async function answerPlain(response: ServerResponse, answer: NodeAnswer): Promise<void> {
-  switch (answer.kind) {
+async function sendResponse(response: ServerResponse, result: NodeResponse): Promise<void> {
+  switch (result.kind) {
     case 'text': {
-      const { text, contentType = 'text/plain; charset=utf-8', status = 200 } = answer;
+      const { text, contentType = 'text/plain; charset=utf-8', status = 200 } = result;
       response.writeHead(status, { 'content-type': contentType, 'x-content-type-options': 'nosniff' });
       return void response.end(text);
     }
     case 'json':
       response.writeHead(200, { 'content-type': 'application/json' });
-      return void response.end(JSON.stringify(answer.value));
+      return void response.end(JSON.stringify(result.value));
     case 'stream':
-      response.writeHead(200, { 'content-type': answer.contentType });
+      response.writeHead(200, { 'content-type': result.contentType });
       response.flushHeaders();
-      return pipeline(answer.chunks, response);
-    case 'passage':
+      return pipeline(result.chunks, response);
+    case 'upgrade':
       throw new StatusError('BadRequest', 'Upgrade request required');
     default:
-      return answer satisfies never;
+      return result satisfies never;
   }
 }
 
 async function onRequest(deps: Serving, message: IncomingMessage, response: ServerResponse): Promise<void> {
   const gone = new AbortController();
-  response.once('close', () => gone.abort(new Error('client went away')));
-  // A client that breaks off is noticed by what waits for it.
+  response.once('close', () => gone.abort(new Error('client disconnected')));
+  // A disconnect is handled through the close event.
   response.on('error', () => undefined);
   try {
-    await answerPlain(response, await find(deps, message, false, gone.signal));
+    await sendResponse(response, await find(deps, message, false, gone.signal));
   } catch (thrown) {
     if (response.headersSent || response.destroyed) return void response.destroy();
-    const { status, message: told } = refusalOf(deps.log, thrown, message.url ?? '');
+    const { status, message: reason } = refusalOf(deps.log, thrown, message.url ?? '');
     const type = 'text/plain; charset=utf-8';
     response.writeHead(status, { 'content-type': type, 'x-content-type-options': 'nosniff' });
-    response.end(`${told}\n`);
+    response.end(`${reason}\n`);
   }
 }
 
@@ -160,22 +160,22 @@ async function onUpgrade(
   head: Buffer,
 ): Promise<void> {
   const gone = new AbortController();
-  socket.once('close', () => gone.abort(new Error('client went away')));
+  socket.once('close', () => gone.abort(new Error('client disconnected')));
   socket.on('error', () => undefined);
   try {
-    const answer = await find(deps, message, true, gone.signal);
-    if (answer.kind !== 'passage') {
-      throw new StatusError('BadRequest', 'this request offers no change of protocol to what was asked for');
+    const result = await find(deps, message, true, gone.signal);
+    if (result.kind !== 'upgrade') {
+      throw new StatusError('BadRequest', 'this request does not offer a supported protocol upgrade');
     }
-    await passUpgrade({ url: answer.url, message, socket, head, idleMs: deps.streamIdleMs }, gone.signal);
+    await passUpgrade({ url: result.url, message, socket, head, idleMs: deps.streamIdleMs }, gone.signal);
   } catch (thrown) {
     if (socket.destroyed) return;
-    const { status, message: told } = refusalOf(deps.log, thrown, message.url ?? '');
-    writeRefusal(socket, status, `${told}\n`);
+    const { status, message: reason } = refusalOf(deps.log, thrown, message.url ?? '');
+    writeRejection(socket, status, `${reason}\n`);
   }
 }
 
-/** Answers on a server that was made, which is not listening yet. */
+/** Handles requests of a server that is not listening yet. */
 export function attach(server: Server, deps: ServeDeps): void {
   const limits = limitConnections(server, { most: MOST_CONNECTIONS });
   const serving: Serving = { ...deps, prove: (socket) => limits.prove(socket) };
@@ -193,7 +193,7 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** @throws the system's error, for an address that is taken for example */
+/** @throws the system error, such as for an address in use */
 export async function listen(server: Server, address: string, port: number, log: Logger): Promise<Listening> {
   const upgraded = new Set<Duplex>();
   await new Promise<void>((resolve, reject) => {
@@ -203,7 +203,7 @@ export async function listen(server: Server, address: string, port: number, log:
       resolve();
     });
   });
-  server.on('error', (err) => log.warn({ err }, 'Connection was not accepted'));
+  server.on('error', (err) => log.warn({ err }, 'Failed to accept connection'));
   server.on('upgrade', (_message: IncomingMessage, socket: Socket) => {
     upgraded.add(socket);
     socket.once('close', () => upgraded.delete(socket));

@@ -1,7 +1,7 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTempDir, type TempDir } from '../../../testing/temp.ts';
-import type { NodeAnswer, NodeRequest } from './endpoint.ts';
+import type { NodeRequest, NodeResponse } from './endpoint.ts';
 import { listing, systemLogsEndpoint } from './system-logs.ts';
 
 let dir: TempDir;
@@ -33,16 +33,16 @@ async function ask(...rest: readonly string[]): Promise<string> {
   return textOf(await systemLogsEndpoint(root).handle(request));
 }
 
-async function textOf(answer: NodeAnswer): Promise<string> {
-  if (answer.kind === 'text') return answer.text;
-  if (answer.kind !== 'stream') throw new Error(`an answer of kind ${answer.kind}`);
+async function textOf(response: NodeResponse): Promise<string> {
+  if (response.kind === 'text') return response.text;
+  if (response.kind !== 'stream') throw new Error(`an response of kind ${response.kind}`);
   const parts: Uint8Array[] = [];
-  for await (const chunk of answer.chunks) parts.push(chunk);
+  for await (const chunk of response.chunks) parts.push(chunk);
   return Buffer.concat(parts).toString();
 }
 
 describe('systemLogsEndpoint', () => {
-  test('shows files and folders', async () => {
+  test('shows files and directories', async () => {
     expect(await ask('messages')).toBe('a message\n');
     expect(await ask('empty')).toBe('');
     expect(await ask()).toBe(
@@ -61,13 +61,13 @@ describe('systemLogsEndpoint', () => {
     [['pods', 'link']],
     [['no-such']],
     [['messages', 'below']],
-  ])('has nothing at %j', async (rest) => {
+  ])('returns NotFound for %j', async (rest) => {
     await expect(ask(...rest)).rejects.toMatchObject({ code: 404 });
   });
 });
 
 describe('listing', () => {
-  test('shows names as what they are', () => {
+  test('escapes names', () => {
     expect(listing([{ name: '<b>&"\'?#', isDirectory: () => false }])).toBe(
       '<pre>\n<a href="%3Cb%3E&%22\'%3F%23">&lt;b&gt;&amp;&#34;&#39;?#</a>\n</pre>\n',
     );

@@ -1,12 +1,12 @@
-/** `/logs/`: the node's own log files. Links are followed within the directory only: a pod that may write there must
- *  not show more of the node than its logs. */
+/** `/logs/`: log files of the node. Follows links only within the directory: a pod that can write there must
+ *  not expose other files of the node. */
 import { constants, type Dirent } from 'node:fs';
 import { open, readdir, readlink, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { LogFileError, openRegularFile } from '../../logs/open-log.ts';
-import type { NodeAnswer, NodeEndpoint } from './endpoint.ts';
+import type { NodeEndpoint, NodeResponse } from './endpoint.ts';
 
 const notFound = (cause?: unknown): StatusError =>
   new StatusError('NotFound', '404 page not found', { cause });
@@ -32,7 +32,7 @@ export function listing(entries: readonly Pick<Dirent, 'name' | 'isDirectory'>[]
   return `<pre>\n${lines.join('')}</pre>\n`;
 }
 
-/** @throws StatusError NotFound for what is not there, or not there */
+/** @throws StatusError NotFound for a missing path, or one outside of the directory */
 async function realPathBelow(root: string, parts: readonly string[]): Promise<string> {
   try {
     const [realRoot, real] = await Promise.all([realpath(root), realpath(join(root, ...parts))]);
@@ -58,15 +58,15 @@ async function list(path: string, root: string): Promise<string> {
 async function* bytesOf(path: string, root: string): AsyncGenerator<Uint8Array> {
   const opened = await openRegularFile(path, root);
   const { sizeBytes } = opened;
-  // Not what is written while it is read: that might never end.
+  // Stop at the current size: a file that grows while it is read might never end.
   if (sizeBytes > 0) yield* opened.file.createReadStream({ end: sizeBytes - 1 }) as AsyncIterable<Buffer>;
   else await opened.file.close();
 }
 
-async function answerFile(path: string, root: string): Promise<NodeAnswer> {
+async function fileResponse(path: string, root: string): Promise<NodeResponse> {
   const chunks = bytesOf(path, root);
   try {
-    // Read before the answer begins, so that what can't be read is an error.
+    // Read before the response begins, so that an unreadable file is an error.
     const first = await chunks.next();
     return { kind: 'stream', chunks: joined(first, chunks), contentType: 'text/plain; charset=utf-8' };
   } catch (thrown) {
@@ -93,7 +93,7 @@ export function systemLogsEndpoint(root: string): NodeEndpoint {
       const found = await stat(path).catch((thrown: unknown) => {
         throw notFound(asError(thrown));
       });
-      if (!found.isDirectory()) return answerFile(path, root);
+      if (!found.isDirectory()) return fileResponse(path, root);
       return { kind: 'text', text: await list(path, root), contentType: 'text/html; charset=utf-8' };
     },
   };

@@ -3,7 +3,7 @@ import { createFakeClock } from '#api/kit/clock.ts';
 import { createTtlCache } from './ttl-cache.ts';
 
 describe('createTtlCache', () => {
-  test('keeps for a time', async () => {
+  test('keeps values for the TTL', async () => {
     const clock = createFakeClock();
     const cache = createTtlCache<string>(clock);
     cache.set('a', '1', 100);
@@ -13,14 +13,14 @@ describe('createTtlCache', () => {
     expect(cache.get('a')).toBeUndefined();
   });
 
-  test('keeps nothing for no time', () => {
+  test('keeps nothing with a TTL of zero', () => {
     const cache = createTtlCache<string>(createFakeClock());
     cache.set('a', '1', 100);
     cache.set('a', '2', 0);
     expect(cache.get('a')).toBeUndefined();
   });
 
-  test('gives up the oldest when there are too many', () => {
+  test('evicts the oldest when full', () => {
     const cache = createTtlCache<string>(createFakeClock(), 2);
     for (const key of ['a', 'b', 'a', 'c']) cache.set(key, key, 100);
     expect(['a', 'b', 'c'].map((key) => cache.get(key))).toEqual(['a', undefined, 'c']);

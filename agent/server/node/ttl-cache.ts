@@ -1,4 +1,4 @@
-/** Answers that are good for a time. The oldest give way to new ones when there are too many. */
+/** Cache of values with a time to live. Evicts the oldest entries when it is full. */
 import type { Clock } from '#api/kit/clock.ts';
 
 export interface TtlCache<T> {

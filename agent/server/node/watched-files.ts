@@ -1,4 +1,4 @@
-/** The text of files that somebody else renews. */
+/** Text of files that another program renews, such as certificates. */
 
 import { readFile } from 'node:fs/promises';
 import { asError, type Clock } from '#api/kit/clock.ts';
@@ -6,12 +6,12 @@ import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 
 export interface WatchedFiles {
-  /** In the order of the paths, as they were last read together. */
+  /** Contents in the order of the paths, as they were last read together. */
   readonly texts: () => readonly string[];
   /** @returns a function that ends the subscription */
   readonly onChange: (listener: () => void) => () => void;
-  /** Looks at once. @throws Error that names the file which can't be read */
-  readonly look: () => Promise<void>;
+  /** Checks immediately. @throws Error naming the unreadable file */
+  readonly check: () => Promise<void>;
 }
 
 export interface WatchedFilesDeps {
@@ -19,18 +19,19 @@ export interface WatchedFilesDeps {
   readonly log: Pick<Logger, 'warn' | 'info'>;
 }
 
-/** Nothing tells of a file whose directory is exchanged behind a link, as volumes do it: it is looked at. */
-const LOOK_MS = 60_000;
+/** File events do not report a directory that is replaced behind a link, as in volumes, so files are also
+ *  polled. */
+const CHECK_MS = 60_000;
 
 async function readText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {
-    throw new Error(`${file} could not be read`, { cause });
+    throw new Error(`cannot read ${file}`, { cause });
   }
 }
 
-/** @throws Error that names the file which can't be read */
+/** @throws Error naming the unreadable file */
 export async function watchFiles(
   { clock, log }: WatchedFilesDeps,
   paths: readonly string[],
@@ -39,11 +40,11 @@ export async function watchFiles(
   const listeners = createListeners('watched files');
   let stopLooking: () => void = () => undefined;
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     const found = await Promise.all(paths.map(readText));
     if (found.every((text, index) => text === texts[index])) return;
     texts = found;
-    log.info({ files: paths }, 'Files changed and were read again');
+    log.info({ files: paths }, 'Changed files reloaded');
     listeners.notify();
   }
 
@@ -52,10 +53,10 @@ export async function watchFiles(
       if (listeners.size > 0) lookLater();
     };
     const timer = clock.setTimer(() => {
-      look()
-        .catch((thrown: unknown) => log.warn({ err: asError(thrown) }, 'Files were not read again'))
+      check()
+        .catch((thrown: unknown) => log.warn({ err: asError(thrown) }, 'Failed to reload files'))
         .finally(again);
-    }, LOOK_MS);
+    }, CHECK_MS);
     stopLooking = () => timer.cancel();
   }
 
@@ -69,6 +70,6 @@ export async function watchFiles(
         if (listeners.size === 0) stopLooking();
       };
     },
-    look,
+    check,
   };
 }

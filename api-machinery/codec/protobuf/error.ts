@@ -1,4 +1,4 @@
-/** The one error of the protobuf codec. */
+/** Error of the protobuf codec. */
 
 /** `Truncated`: the bytes end inside a value. `Malformed`: they are no protobuf, or not of this message.
  *  `LimitExceeded`: nested too deep, too long or too many messages. `InvalidValue`: a value to be encoded
@@ -10,11 +10,11 @@ export type ProtobufErrorReason =
   | 'InvalidValue'
   | 'UnknownType';
 
-/** Bytes or a value that the protobuf codec refuses. */
+/** Bytes or a value that the protobuf codec rejects. */
 export class ProtobufError extends Error {
   override readonly name = 'ProtobufError';
   readonly reason: ProtobufErrorReason;
-  /** The field at fault from the outermost message on: `config.mounts[2].hostPath`; empty if none is. */
+  /** Path of the invalid field from the outermost message on: `config.mounts[2].hostPath`; empty if none is. */
   readonly path: string;
   readonly #fault: string;
 
@@ -25,7 +25,7 @@ export class ProtobufError extends Error {
     this.#fault = fault;
   }
 
-  /** The same error seen from one message further out. */
+  /** Returns the same error with the path of the enclosing message. */
   within(field: string): ProtobufError {
     const joined =
       this.path === '' || this.path.startsWith('[') ? field + this.path : `${field}.${this.path}`;
@@ -33,7 +33,7 @@ export class ProtobufError extends Error {
   }
 }
 
-/** `thrown` with `field` put in front of its path; anything but a ProtobufError is returned as it is. */
+/** Returns `thrown` with `field` prepended to its path; anything but a ProtobufError is returned unchanged. */
 export function withinField(thrown: unknown, field: string): unknown {
   return thrown instanceof ProtobufError ? thrown.within(field) : thrown;
 }

@@ -1,4 +1,4 @@
-/** Reads and writes the fields of one message by its plan. */
+/** Field codec: reads and writes the fields of one message by its plan. */
 import { ProtobufError, withinField } from './error.ts';
 import type { Reader } from './reader.ts';
 import type { ValueCodec } from './scalar.ts';
@@ -8,14 +8,14 @@ export type DecodedMessage = Readonly<Record<string, unknown>>;
 
 export interface Field {
   readonly name: string;
-  /** Field number times 8 plus the wire type in which it goes out. */
+  /** Field number times 8 plus the wire type in which it is written. */
   readonly tag: number;
   readonly shape: 'single' | 'list' | 'map';
   readonly value: ValueCodec;
-  /** The numbers of a list go out as one value. */
+  /** The numbers of a list are written as one value. */
   readonly packed: boolean;
   readonly sortedKeys: boolean;
-  /** When a single value goes out. */
+  /** When a single value is written. */
   readonly presence: 'nonZero' | 'always' | 'whenSet';
   /** Names of the other members of its oneof. */
   readonly rivals: readonly string[];
@@ -37,7 +37,7 @@ const NO_ENTRIES: DecodedMessage = Object.freeze({});
 /** Field 1 with a length. Only maps keyed by text exist in the tables. */
 const MAP_KEY_TAG = 10;
 
-/** What a field decodes to when the bytes do not have it. */
+/** Returns the decoded value of a field that the bytes do not contain. */
 export function absentValue(field: Field): unknown {
   if (field.shape === 'list') return NO_ELEMENTS;
   if (field.shape === 'map') return NO_ENTRIES;
@@ -68,7 +68,7 @@ function readNested(plan: Plan, reader: Reader, earlier: DecodedMessage | undefi
   return message;
 }
 
-/** Reads to the end of the message; over `earlier`, when the same field came before. */
+/** Reads to the end of the message; merges into `earlier` if the field occurred before. */
 export function readFields(plan: Plan, reader: Reader, earlier: DecodedMessage | undefined): DecodedMessage {
   const message: Values = { ...(earlier ?? plan.blank) };
   while (reader.more()) {
@@ -124,7 +124,7 @@ function ownEntries(message: Values, name: string): Values {
   return own;
 }
 
-/** Lists of numbers come packed or one by one, whichever the table says. */
+/** Lists of numbers may be packed or not, whatever the table specifies. */
 function readElements(field: Field, wireType: number, reader: Reader, elements: unknown[]): void {
   const { value } = field;
   if (wireType !== 2 || value.wireType === 2) {
@@ -163,7 +163,7 @@ function setEntry(entries: Values, key: string, value: unknown): void {
   else Object.defineProperty(entries, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** @throws ProtobufError (`InvalidValue`) with the path of the field at fault. */
+/** @throws ProtobufError (`InvalidValue`) with the path of the invalid field. */
 export function writeFields(plan: Plan, writer: Writer, message: unknown): void {
   if (!isMessage(message)) throw new ProtobufError('InvalidValue', `expected object, got ${typeof message}`);
   for (const field of plan.fields) {
@@ -230,7 +230,7 @@ function writeEntry(codec: ValueCodec, writer: Writer, key: string, value: unkno
   codec.write(writer, value);
 }
 
-/** True for anything with members: a message or a map. */
+/** Reports whether a value has members: a message or a map. */
 function isMessage(value: unknown): value is Values {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

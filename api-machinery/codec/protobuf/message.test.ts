@@ -1,4 +1,5 @@
-/** The codec on hand-made bytes and tables; cri-proto runs it on the pinned tables against another implementation. */
+/** The codec with handwritten bytes and tables; cri-proto tests it with the pinned tables against another
+ *  implementation. */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ProtobufError } from './error.ts';

@@ -1,4 +1,4 @@
-/** Encodes and decodes the messages of one package from its table, without generated code.
+/** Message codec: encodes and decodes the messages of one package from its table, without generated code.
  *  A message is prepared when first used: most programs use a fraction of a package.
  *
  *  Decoded shape: camelCase names; 64-bit integers are bigint; enums are names (see `createEnumCodec`); an
@@ -14,7 +14,7 @@ import { Writer } from './writer.ts';
 
 export interface MessageType {
   readonly name: string;
-  /** @throws ProtobufError (`InvalidValue`) with the path of the field at fault. */
+  /** @throws ProtobufError (`InvalidValue`) with the path of the invalid field. */
   encode(message: object): Uint8Array;
   /** @throws ProtobufError if the bytes are not such a message or exceed the limits. */
   decode(bytes: Uint8Array): DecodedMessage;

@@ -1,4 +1,4 @@
-/** Prepares the messages of a table for reading and writing, each when it is first needed. */
+/** Message plans: prepares the messages of a table for reading and writing, each at its first use. */
 import { ProtobufError } from './error.ts';
 import { absentValue, createMessageCodec, type Field, type Plan } from './fields.ts';
 import { createEnumCodec, SCALARS, type ValueCodec } from './scalar.ts';
@@ -11,7 +11,7 @@ import {
   WELL_KNOWN_MESSAGES,
 } from './table.ts';
 
-/** Gives each message's plan, made at its first use, which also allows recursive messages. */
+/** Returns each message's plan, created at its first use, which also allows recursive messages. */
 export function createPlanner(table: ProtoTable): (name: string) => () => Plan {
   const api = table.syntax === 'proto2';
   const plans = new Map<string, Plan>();

@@ -1,6 +1,7 @@
-/** Reads protobuf wire values from one byte array, never past the end of the message being read.
- *  Knows no schema. Source: the protobuf encoding guide. */
+/** Reader of protobuf wire values from one byte array, never past the end of the message being read.
+ *  Independent of any schema. Source: the protobuf encoding guide. */
 import { Buffer } from 'node:buffer';
+import type { Int64 } from '../../kit/int64.ts';
 import { ProtobufError } from './error.ts';
 
 export interface ReaderLimits {
@@ -35,7 +36,7 @@ const NO_BYTES: Buffer = Buffer.alloc(0);
 export class Reader {
   private readonly limits: ReaderLimits;
   private readonly scratch = new DataView(new ArrayBuffer(8));
-  /** Made for the first key: most readers of envelopes never see one. */
+  /** Created for the first key: most readers of envelopes never see one. */
   private keys: (KeptKey | undefined)[] | undefined;
   private bytes: Buffer = NO_BYTES;
   private numbers: DataView = this.scratch;
@@ -44,12 +45,14 @@ export class Reader {
   private depth = 0;
   private messages = 0;
   private high = 0;
+  /** High 32 bits of the last 64-bit number. */
+  private low = 0;
 
   constructor(limits: ReaderLimits = DEFAULT_READER_LIMITS) {
     this.limits = limits;
   }
 
-  /** Starts on new input; the reader refers to it until `release`. */
+  /** Starts reading new input, which the reader references until `release`. */
   reset(bytes: Uint8Array): void {
     const { buffer, byteOffset, byteLength } = bytes;
     if (byteLength > this.limits.maxBytes) {
@@ -66,7 +69,7 @@ export class Reader {
     this.messages = 1;
   }
 
-  /** Lets go of the input. */
+  /** Releases the input. */
   release(): void {
     this.bytes = NO_BYTES;
     this.numbers = this.scratch;
@@ -160,10 +163,17 @@ export class Reader {
     return this.wide(low).getBigInt64(0, true);
   }
 
+  /** A signed 64-bit value in canonical form: a number where that is exact, else a bigint. */
+  exactInt64(): Int64 {
+    const near = this.safeInt64();
+    if (Number.isSafeInteger(near)) return near;
+    return this.wide(this.low).getBigInt64(0, true);
+  }
+
   /** A signed 64-bit value as a number: exact up to 2^53. */
   safeInt64(): number {
-    const low = this.uint32();
-    return this.high === 0 ? low : (this.high | 0) * 2 ** 32 + low;
+    this.low = this.uint32();
+    return this.high === 0 ? this.low : (this.high | 0) * 2 ** 32 + this.low;
   }
 
   double(): number {
@@ -193,7 +203,7 @@ export class Reader {
     return this.bytes.toString('utf8', start, start + length);
   }
 
-  /** Text that is likely to have come before, as a map's key. */
+  /** Text that probably occurred before, such as a map's key. */
   key(): string {
     const from = this.position;
     const length = this.length();
@@ -247,7 +257,7 @@ export class Reader {
     return this.bytes.subarray(start, start + length);
   }
 
-  /** Passes over the value of a field that nobody wants. */
+  /** Skips the value of an unknown field. */
   skip(tag: number): void {
     switch (tag & 7) {
       case 0:

@@ -1,4 +1,4 @@
-/** How each kind of field value is read, written and checked. One `ValueCodec` per scalar type or enum. */
+/** Value codecs: read, write and validate field values. One `ValueCodec` per scalar type or enum. */
 import { ProtobufError } from './error.ts';
 import type { Reader } from './reader.ts';
 import type { Writer } from './writer.ts';
@@ -6,15 +6,15 @@ import type { Writer } from './writer.ts';
 export interface ValueCodec {
   /** 0 varint, 1 eight bytes, 2 with a length, 5 four bytes. */
   readonly wireType: 0 | 1 | 2 | 5;
-  /** What an absent field decodes to; undefined for a message. */
+  /** Decoded value of an absent field; undefined for a message. */
   readonly zero: unknown;
   read(reader: Reader): unknown;
   /** @throws ProtobufError (`InvalidValue`) if `value` is not of the type. */
   write(writer: Writer, value: unknown): void;
   isZero(value: unknown): boolean;
-  /** Of a message: reads over what the same field gave before. */
+  /** For a message: merges into the earlier value of the same field. */
   merge?(reader: Reader, earlier: unknown): unknown;
-  /** Of a message: one with every field absent. */
+  /** For a message: the message with every field absent. */
   empty?(): unknown;
 }
 
@@ -147,8 +147,8 @@ export const SCALARS: Readonly<Record<string, ValueCodec>> = {
   float,
 };
 
-/** An enum is decoded to its value's name. A number that has none becomes that number in decimal
- *  (a newer peer may send it), and such text is encoded back to the number. */
+/** Creates the codec of an enum, which is decoded to its value's name. An unknown number, which a newer peer
+ *  may send, becomes its decimal text, and such text is encoded back to the number. */
 export function createEnumCodec(
   name: string,
   values: readonly (readonly [name: string, number: number])[],

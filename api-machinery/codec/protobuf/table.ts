@@ -1,7 +1,7 @@
-/** The description of a protobuf package as data, and how its names are resolved. */
+/** Description of a protobuf package as data, and name resolution in it. */
 import { ProtobufError } from './error.ts';
 
-/** A package as its fact table has it. Members that start with `$` are remarks.
+/** A package as in its fact table. Members that start with `$` are comments.
  *  Messages and enums that are nested in another message are named `Outer.Inner`. */
 export interface ProtoTable {
   readonly protoPackage: string;
@@ -27,7 +27,7 @@ export interface FieldFact {
   readonly oneof: string | undefined;
 }
 
-/** Messages of google.protobuf that a table may name without having them. */
+/** Messages of google.protobuf that a table may reference without defining them. */
 export const WELL_KNOWN_MESSAGES: Readonly<Record<string, unknown>> = {
   'google.protobuf.BoolValue': { value: { number: 1, type: 'bool' } },
   'google.protobuf.Timestamp': {
@@ -40,12 +40,12 @@ export const WELL_KNOWN_MESSAGES: Readonly<Record<string, unknown>> = {
   },
 };
 
-/** The name a field has in decoded objects: `pod_sandbox_id` is `podSandboxId`. */
-export function fieldName(protoName: string): string {
+/** Returns the name of a field in decoded objects: `pod_sandbox_id` is `podSandboxId`. */
+function fieldName(protoName: string): string {
   return protoName.replaceAll(/(?<!_)_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The entry that `type` means when a field of message `owner` names it: the innermost scope wins. */
+/** Returns the entry that `type` denotes in a field of message `owner`: the innermost scope wins. */
 export function resolveType(
   names: Readonly<Record<string, unknown>> | undefined,
   owner: string,

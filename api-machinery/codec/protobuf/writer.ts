@@ -1,8 +1,9 @@
-/** Writes protobuf wire values into one growing buffer. Knows no schema; callers have checked the ranges. */
+/** Writer of protobuf wire values into one growing buffer. Independent of any schema; callers validate
+ *  ranges. */
 import { Buffer } from 'node:buffer';
 
 const INITIAL_BYTES = 1024;
-/** A buffer that grew beyond this is given back after use. */
+/** A buffer that grew beyond this is released after use. */
 const KEPT_BYTES = 256 * 1024;
 /** Up to this many characters, ASCII text is written in place; a call into Node's encoder costs more. */
 const SHORT_STRING_CHARS = 40;
@@ -12,13 +13,13 @@ export class Writer {
   private bytes: Buffer = Buffer.alloc(INITIAL_BYTES);
   private position = 0;
 
-  /** Forgets what was written. Needed after an error only; `finish` does it too. */
+  /** Discards the written bytes. Needed only after an error; `finish` does it too. */
   reset(): void {
     this.position = 0;
     if (this.bytes.length > KEPT_BYTES) this.bytes = Buffer.alloc(INITIAL_BYTES);
   }
 
-  /** A copy of what was written; the writer is then empty. */
+  /** Returns a copy of the written bytes and empties the writer. */
   finish(): Uint8Array {
     const result = new Uint8Array(this.position);
     result.set(this.bytes.subarray(0, this.position));
@@ -32,7 +33,7 @@ export class Writer {
     this.raw32(value >>> 0);
   }
 
-  /** A signed 32-bit value; negative ones take 10 bytes, as the format wants. */
+  /** A signed 32-bit value; negative ones take 10 bytes, as the format requires. */
   int32(value: number): void {
     this.reserve(10);
     if (value >= 0) this.raw32(value);
@@ -93,7 +94,7 @@ export class Writer {
     return this.position;
   }
 
-  /** Ends it: one byte was kept for the length, a longer one moves the value up. */
+  /** Ends the value: one byte was reserved for the length, a longer length moves the value up. */
   endLength(start: number): void {
     const length = this.position - start;
     if (length < 0x80) {

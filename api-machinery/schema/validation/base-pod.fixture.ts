@@ -1,8 +1,9 @@
-/** One valid pod, which the rows of the validation tests change in one place each. */
+/** A valid pod; each row of the validation tests changes it in one place. */
+
+import type { Pod } from '../../gen/core-v1.ts';
 import { VOCABULARIES } from '../../vocabulary.ts';
 import { decode } from '../decode.ts';
 import { applyDefaults } from '../defaults.ts';
-import type { Pod } from '../gen/core-v1.ts';
 import { type PodValidationOptions, validatePod } from './pod.ts';
 
 export interface PodChanges {
@@ -12,7 +13,7 @@ export interface PodChanges {
   readonly container?: object;
 }
 
-/** The pod as a manifest would have it, with the changes in place. */
+/** Returns the pod as in a manifest, with the changes applied. */
 export function podWith(changes: PodChanges): Pod {
   const { value } = decode<Pod>('core/v1.Pod', {
     metadata: { name: 'web', namespace: 'default', ...changes.metadata },
@@ -25,7 +26,7 @@ export function podWith(changes: PodChanges): Pod {
   return applyDefaults('core/v1.Pod', value);
 }
 
-/** `FieldValueRequired spec.containers` for each fault of the changed pod. */
+/** Returns `FieldValueRequired spec.containers` for each validation error of the changed pod. */
 export function faultsOf(
   changes: PodChanges,
   options: Partial<PodValidationOptions> = {},

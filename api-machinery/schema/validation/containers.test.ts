@@ -3,7 +3,7 @@ import { faultsOf, type PodChanges } from './base-pod.fixture.ts';
 
 type Row = readonly [name: string, changes: PodChanges, faults?: readonly string[]];
 
-/** Rows whose faults are all of the first container: `FieldValueInvalid image`. */
+/** Rows whose errors are all of the first container: `FieldValueInvalid image`. */
 function rows(
   table: readonly (readonly [name: string, container: object, faults?: readonly string[]])[],
 ): void {

@@ -1,6 +1,7 @@
-/** Containers of all three kinds: their own members here, each larger subject in its own file. */
+/** Validation of containers of all three kinds: their own members here, each larger subject in its own file. */
+
+import type { Container, EphemeralContainer, PodSpec } from '../../gen/core-v1.ts';
 import { dns1123LabelFaults } from '../../meta/names.ts';
-import type { Container, EphemeralContainer, PodSpec } from '../gen/core-v1.ts';
 import { validateEnv, validateEnvFrom } from './env.ts';
 import type { Faults } from './faults.ts';
 import { type ProbeKind, validateLifecycle, validateProbe } from './handlers.ts';
@@ -13,10 +14,10 @@ const PROBES: readonly ProbeKind[] = ['livenessProbe', 'readinessProbe', 'startu
 
 type AnyContainer = Container | EphemeralContainer;
 
-/** What the containers of one list have in common while they are validated. */
+/** Shared state while the containers of one list are validated. */
 interface ListContext {
   readonly spec: PodSpec;
-  /** Names that other containers of the pod already have; grows. */
+  /** Names of the containers validated so far; grows. */
   readonly names: Set<string>;
   readonly ephemeral: boolean;
 }
@@ -44,7 +45,7 @@ function validateProcess(faults: Faults, container: AnyContainer, path: string):
   if ((container.terminationMessagePolicy ?? '') === '') faults.required(`${path}.terminationMessagePolicy`);
 }
 
-/** Every member except those that only some kinds of container may have. */
+/** Validates every member except those that only some kinds of container may have. */
 function validateContainer(
   faults: Faults,
   container: AnyContainer,
@@ -106,7 +107,7 @@ function validateAppContainers(faults: Faults, context: ListContext): void {
   }
 }
 
-/** An init container that runs beside the others (`restartPolicy: Always`) may have what they may have. */
+/** A sidecar (an init container with `restartPolicy: Always`) may have all members of an app container. */
 function validateInitContainers(faults: Faults, context: ListContext): void {
   const { initContainers = [] } = context.spec;
   for (const [index, container] of initContainers.entries()) {
@@ -136,7 +137,7 @@ function validateEphemeralContainers(faults: Faults, context: ListContext): void
     }
     const reason = 'ephemeral containers cannot have it';
     forbidMembers(faults, container, [...PROBES, 'lifecycle', 'ports'], reason, path);
-    // Typed clients write the structure itself whatever is in it.
+    // Typed clients always write the structure, even if it is empty.
     const { limits = {}, requests = {} } = container.resources ?? {};
     if (Object.keys({ ...limits, ...requests }).length > 0) faults.forbidden(`${path}.resources`, reason);
   }
@@ -157,7 +158,7 @@ function validateHostPorts(faults: Faults, spec: PodSpec): void {
     if (!isSidecar(container)) validateHostPortConflicts(faults, [owner]);
 }
 
-/** Every fault of the pod's containers. */
+/** Returns every validation error of the pod's containers. */
 export function validateContainers(faults: Faults, spec: PodSpec): void {
   const names = new Set<string>();
   validateAppContainers(faults, { spec, names, ephemeral: false });

@@ -1,8 +1,8 @@
-/** CSIDrivers. Source: storage/v1, release 1.24. */
+/** Validation of CSIDrivers. Source: storage/v1, release 1.24. */
 
+import type { CSIDriver, CSIDriverSpec } from '../../gen/storage-v1.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { dns1123SubdomainFaults } from '../../meta/names.ts';
-import type { CSIDriver, CSIDriverSpec } from '../gen/storage-v1.ts';
 import { createFaults, type Faults } from './faults.ts';
 
 const GROUP_POLICIES = ['ReadWriteOnceWithFSType', 'File', 'None'];
@@ -12,7 +12,8 @@ const LONGEST_TOKEN_SECONDS = 2 ** 32;
 const REQUIRED = ['attachRequired', 'podInfoOnMount', 'storageCapacity', 'fsGroupPolicy'] as const;
 const LONGEST_NAME = 63;
 
-/** Every fault of a driver's name: a DNS name in any case, shorter than most. Source: CSI, GetPluginInfo. */
+/** Returns every validation error of a driver's name: a DNS name in any case, shorter than most. Source: CSI,
+ *  GetPluginInfo. */
 export function validateDriverName(faults: Faults, name: string, path: string): void {
   if (name === '') return faults.required(path);
   if (name.length > LONGEST_NAME) {
@@ -38,7 +39,7 @@ function validateTokens(faults: Faults, { tokenRequests = [] }: CSIDriverSpec): 
   }
 }
 
-/** Everything but the metadata. */
+/** Validates everything but the metadata. */
 export function validateDriverSpec(faults: Faults, spec: CSIDriverSpec): void {
   for (const member of REQUIRED) if (spec[member] === undefined) faults.required(`spec.${member}`);
   const { fsGroupPolicy, volumeLifecycleModes = [] } = spec;
@@ -51,7 +52,7 @@ export function validateDriverSpec(faults: Faults, spec: CSIDriverSpec): void {
   validateTokens(faults, spec);
 }
 
-/** Faults of a driver that stands beside the pods. */
+/** Returns the validation errors of a driver in a manifest. */
 export function validateCSIDriver({ metadata, spec }: CSIDriver): readonly FieldError[] {
   const faults = createFaults();
   validateDriverName(faults, metadata?.name ?? '', 'metadata.name');

@@ -1,4 +1,6 @@
-/** Endpoints. Source: upstream's endpoints validation, release 1.24. */
+/** Validation of Endpoints. Source: upstream's endpoints validation, release 1.24. */
+
+import type { EndpointAddress, EndpointPort, Endpoints } from '../../gen/core-v1.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { nonSpecialIpFaults } from '../../meta/ip.ts';
 import {
@@ -7,7 +9,6 @@ import {
   portNumberFaults,
   qualifiedNameFaults,
 } from '../../meta/names.ts';
-import type { EndpointAddress, EndpointPort, Endpoints } from '../gen/core-v1.ts';
 import { createFaults, type Faults } from './faults.ts';
 import { validateMetadata } from './metadata.ts';
 
@@ -31,7 +32,7 @@ function validatePort(faults: Faults, endpointPort: EndpointPort, needsName: boo
   }
 }
 
-/** The rules of everything but the metadata. */
+/** Validates everything but the metadata. */
 export function validateEndpointsContent(endpoints: Endpoints): readonly FieldError[] {
   const faults = createFaults();
   for (const [index, subset] of (endpoints.subsets ?? []).entries()) {

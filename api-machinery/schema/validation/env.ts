@@ -1,6 +1,7 @@
-/** Environment variables and where their values come from. No value of a variable appears in an error. */
+/** Validation of environment variables and their sources. No value of a variable appears in an error. */
+
+import type { EnvFromSource, EnvVar, EnvVarSource } from '../../gen/core-v1.ts';
 import { configMapKeyFaults, dns1123SubdomainFaults, envVarNameFaults } from '../../meta/names.ts';
-import type { EnvFromSource, EnvVar, EnvVarSource } from '../gen/core-v1.ts';
 import type { Faults } from './faults.ts';
 import { ENV_FIELD_PATHS, validateFieldRef, validateResourceFieldRef } from './field-refs.ts';
 
@@ -25,7 +26,7 @@ function validateValueFrom(faults: Faults, source: EnvVarSource, path: string): 
   }
 }
 
-/** Every fault of a list of variables; a name may occur twice, the last one wins. */
+/** Returns every validation error of a list of variables; a name may occur twice, the last one wins. */
 export function validateEnv(faults: Faults, variables: readonly EnvVar[], path: string): void {
   for (const [index, variable] of variables.entries()) {
     const at = `${path}[${index}]`;
@@ -42,7 +43,7 @@ export function validateEnv(faults: Faults, variables: readonly EnvVar[], path: 
   }
 }
 
-/** Every fault of the sources of whole sets of variables. */
+/** Returns every validation error of `envFrom`. */
 export function validateEnvFrom(faults: Faults, sources: readonly EnvFromSource[], path: string): void {
   for (const [index, source] of sources.entries()) {
     const at = `${path}[${index}]`;

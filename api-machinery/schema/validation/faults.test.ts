@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createFaults, mergeFieldErrors } from './faults.ts';
+import { boundedFaults, createFaults, type Faults, MOST_FAULTS, mergeFieldErrors } from './faults.ts';
 
 const error = (field: string, kind: 'FieldValueInvalid' | 'FieldUnknown' = 'FieldValueInvalid') => ({
   kind,
@@ -39,5 +39,44 @@ describe('createFaults', () => {
       { kind: 'FieldValueInvalid', field: 'd', badValue: -1, detail: 'must be greater than or equal to 0' },
       { kind: 'FieldValueInvalid', field: 'e', badValue: 0, detail: 'must be greater than 0' },
     ]);
+  });
+});
+
+describe('boundedFaults', () => {
+  const check = (work: (faults: Faults) => void) => () => {
+    const faults = createFaults();
+    work(faults);
+    return faults.errors;
+  };
+  const few = check((faults) => faults.required('few'));
+
+  test('has all faults of all checks, in their order', () => {
+    const found = boundedFaults([few, check((faults) => faults.forbidden('other', 'why'))]);
+    expect(found.map(({ field }) => field)).toEqual(['few', 'other']);
+  });
+
+  test('ends a check that finds one after the other, and those after it', () => {
+    let looked = 0;
+    const many = check((faults) => {
+      for (; looked < 1_000_000; looked += 1) faults.required(`items[${looked}]`);
+    });
+    let isLast = false;
+    const last = check(() => {
+      isLast = true;
+    });
+    const found = boundedFaults([few, many, last]);
+    expect(found).toHaveLength(MOST_FAULTS);
+    expect(found.slice(0, 2).map(({ field }) => field)).toEqual(['few', 'items[0]']);
+    expect({ looked, isLast }).toEqual({ looked: MOST_FAULTS - 1, isLast: false });
+  });
+
+  test('passes on what a check throws, and bounds nothing afterwards', () => {
+    const broken = () => {
+      throw new RangeError('a mistake');
+    };
+    expect(() => boundedFaults([broken])).toThrow('a mistake');
+    const faults = createFaults();
+    for (let index = 0; index < 2 * MOST_FAULTS; index += 1) faults.required('');
+    expect(faults.errors).toHaveLength(2 * MOST_FAULTS);
   });
 });

@@ -1,4 +1,6 @@
-/** A collector of field errors: validators of one subject share it. Nothing here knows a kind. */
+/** Collector of field errors, shared by the validators of one subject. Independent of kinds. */
+
+import type { Int64 } from '../../kit/int64.ts';
 import type { FieldError, FieldErrorKind } from '../../meta/field-error.ts';
 
 export interface Faults {
@@ -12,10 +14,47 @@ export interface Faults {
   duplicate(field: string, badValue: unknown): void;
   forbidden(field: string, detail: string): void;
   notFound(field: string, badValue: unknown, detail: string): void;
-  /** Below zero is an error. */
-  nonNegative(field: string, value: number | undefined): void;
-  /** Above zero or an error; zero and absent are the caller's matter unless given. */
-  positive(field: string, value: number | undefined): void;
+  /** Reports an error for a negative value. */
+  nonNegative(field: string, value: Int64 | undefined): void;
+  /** Reports an error unless the value is positive; the caller handles zero and absent values unless they are
+   *  given. */
+  positive(field: string, value: Int64 | undefined): void;
+}
+
+/** A class, because every written object needs an instance, and most have no errors. */
+export const MOST_FAULTS = 200;
+
+/** A collector within `boundedFaults` has all that are reported: nothing else of the object needs a look. */
+class EnoughFaults extends Error {
+  override readonly name = 'EnoughFaults';
+  readonly errors: readonly FieldError[];
+  constructor(errors: readonly FieldError[]) {
+    super('more faults than are reported');
+    this.errors = errors;
+  }
+}
+
+// Only ever set within one call: validators take no turns.
+let isBounded = false;
+
+/** The faults that these checks find, one check after the other, until there are `MOST_FAULTS`: then the one that is
+ *  at work is ended as well. */
+export function boundedFaults(checks: readonly (() => readonly FieldError[])[]): readonly FieldError[] {
+  const found: FieldError[] = [];
+  const outer = isBounded;
+  isBounded = true;
+  try {
+    for (const check of checks) {
+      for (const fault of check()) found.push(fault);
+      if (found.length >= MOST_FAULTS) break;
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof EnoughFaults)) throw thrown;
+    found.push(...thrown.errors);
+  } finally {
+    isBounded = outer;
+  }
+  return found.length > MOST_FAULTS ? found.slice(0, MOST_FAULTS) : found;
 }
 
 /** A class, because every object that is written needs one, and most have no fault. */
@@ -24,6 +63,7 @@ class CollectedFaults implements Faults {
 
   add(kind: FieldErrorKind, field: string, detail: string, badValue?: unknown): void {
     this.errors.push({ kind, field, detail, ...(badValue === undefined ? {} : { badValue }) });
+    if (isBounded && this.errors.length >= MOST_FAULTS) throw new EnoughFaults(this.errors);
   }
 
   required(field: string, detail = ''): void {
@@ -55,11 +95,11 @@ class CollectedFaults implements Faults {
     this.add('FieldValueNotFound', field, detail, badValue);
   }
 
-  nonNegative(field: string, value: number | undefined): void {
+  nonNegative(field: string, value: Int64 | undefined): void {
     if (value !== undefined && value < 0) this.invalid(field, value, 'must be greater than or equal to 0');
   }
 
-  positive(field: string, value: number | undefined): void {
+  positive(field: string, value: Int64 | undefined): void {
     if (value !== undefined && value <= 0) this.invalid(field, value, 'must be greater than 0');
   }
 }
@@ -69,8 +109,8 @@ export const createFaults = (): Faults => new CollectedFaults();
 const isAtOrBelow = (field: string, ancestor: string): boolean =>
   field === ancestor || field.startsWith(`${ancestor}.`) || field.startsWith(`${ancestor}[`);
 
-/** Earlier errors, then those later ones that are not merely their consequence: nothing is said twice of a
- *  field, nor anything of what lies below a field that could not be read. */
+/** Returns the earlier errors, then those later ones that are not merely their consequence: no error is
+ *  repeated for a field, and none is reported below a field that could not be decoded. */
 export function mergeFieldErrors(
   earlier: readonly FieldError[],
   later: readonly FieldError[],

@@ -1,11 +1,11 @@
-/** References from env and volumes to fields of the pod and to container resources. */
+/** Validation of references from env and volumes to fields of the pod and to container resources. */
 
+import type { ObjectFieldSelector, ResourceFieldSelector } from '../../gen/core-v1.ts';
 import { qualifiedNameFaults } from '../../meta/names.ts';
 import { canonicalizeQuantity, isQuantity } from '../../meta/quantity.ts';
-import type { ObjectFieldSelector, ResourceFieldSelector } from '../gen/core-v1.ts';
 import type { Faults } from './faults.ts';
 
-/** Fields that an environment variable may take its value from. */
+/** Fields that an environment variable may refer to. */
 export const ENV_FIELD_PATHS: readonly string[] = [
   'metadata.name',
   'metadata.namespace',
@@ -16,7 +16,7 @@ export const ENV_FIELD_PATHS: readonly string[] = [
   'status.podIP',
   'status.podIPs',
 ];
-/** Fields that a file of a downward API volume may take its content from. */
+/** Fields that a file of a downward API volume may refer to. */
 export const VOLUME_FIELD_PATHS: readonly string[] = [
   'metadata.name',
   'metadata.namespace',
@@ -48,7 +48,7 @@ const BYTE_DIVISORS = [
 ];
 const SUBSCRIPT = /^(metadata\.(?:labels|annotations))\['([^']*)'\]$/;
 
-/** `fieldRef`: a supported field, or one label or annotation by key. */
+/** Validates a `fieldRef`: a supported field, or one label or annotation by key. */
 export function validateFieldRef(
   faults: Faults,
   ref: ObjectFieldSelector,
@@ -68,7 +68,7 @@ export function validateFieldRef(
   return faults.unsupported(`${path}.fieldPath`, fieldPath, [...new Set(words)]);
 }
 
-/** `resourceFieldRef`: a supported resource and a divisor that suits it. */
+/** Validates a `resourceFieldRef`: a supported resource and a divisor that fits it. */
 export function validateResourceFieldRef(faults: Faults, ref: ResourceFieldSelector, path: string): void {
   const { resource, divisor } = ref;
   if (resource === '') return faults.required(`${path}.resource`);

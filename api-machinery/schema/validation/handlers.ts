@@ -1,6 +1,7 @@
-/** Probes and lifecycle hooks. */
+/** Validation of probes and lifecycle hooks. */
+
+import type { Lifecycle, Probe, ProbeHandler } from '../../gen/core-v1.ts';
 import { httpHeaderNameFaults, portNameFaults, portNumberFaults } from '../../meta/names.ts';
-import type { Lifecycle, Probe, ProbeHandler } from '../gen/core-v1.ts';
 import type { Faults } from './faults.ts';
 
 const HANDLERS = ['exec', 'httpGet', 'tcpSocket', 'grpc'] as const;
@@ -27,7 +28,7 @@ function validateHandler(
     for (const [index, header] of (httpGet.httpHeaders ?? []).entries()) {
       const at = `${path}.httpGet.httpHeaders[${index}]`;
       faults.invalidAll(`${at}.name`, header.name, httpHeaderNameFaults(header.name));
-      // Line ends would let a value add headers of its own.
+      // Line ends would allow header injection.
       if (/[\r\n]/.test(header.value))
         faults.add('FieldValueInvalid', `${at}.value`, 'must be a single line');
     }
@@ -38,7 +39,7 @@ function validateHandler(
 
 export type ProbeKind = 'livenessProbe' | 'readinessProbe' | 'startupProbe';
 
-/** Every fault of a probe. A failed liveness or startup probe kills, so one success decides it. */
+/** Returns every validation error of a probe. Liveness and startup probes must have a success threshold of 1. */
 export function validateProbe(faults: Faults, kind: ProbeKind, probe: Probe, path: string): void {
   validateHandler(faults, probe, path, HANDLERS);
   faults.nonNegative(`${path}.initialDelaySeconds`, probe.initialDelaySeconds);
@@ -57,7 +58,7 @@ export function validateProbe(faults: Faults, kind: ProbeKind, probe: Probe, pat
   faults.positive(`${path}.terminationGracePeriodSeconds`, terminationGracePeriodSeconds);
 }
 
-/** Every fault of a container's hooks. */
+/** Returns every validation error of a container's hooks. */
 export function validateLifecycle(faults: Faults, lifecycle: Lifecycle, path: string): void {
   for (const hook of ['postStart', 'preStop'] as const) {
     const handler = lifecycle[hook];

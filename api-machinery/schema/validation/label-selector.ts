@@ -1,12 +1,13 @@
-/** Label selectors inside objects. */
+/** Validation of label selectors inside objects. */
+
+import type { LabelSelector } from '../../gen/meta-v1.ts';
 import { labelValueFaults, qualifiedNameFaults } from '../../meta/names.ts';
-import type { LabelSelector } from '../gen/meta-v1.ts';
 import type { Faults } from './faults.ts';
 
 const WITH_VALUES = ['In', 'NotIn'];
 const WITHOUT_VALUES = ['Exists', 'DoesNotExist'];
 
-/** Every fault of a selector. */
+/** Returns every validation error of a selector. */
 export function validateLabelSelector(faults: Faults, selector: LabelSelector, path: string): void {
   for (const [key, value] of Object.entries(selector.matchLabels ?? {})) {
     faults.invalidAll(`${path}.matchLabels`, key, qualifiedNameFaults(key));

@@ -1,17 +1,18 @@
-/** Object metadata: names, namespaces, labels, annotations, owners, finalizers. */
+/** Validation of object metadata: names, namespaces, labels, annotations, owners, finalizers. */
+
+import type { ObjectMeta, OwnerReference } from '../../gen/meta-v1.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { validateAnnotations, validateLabels } from '../../meta/labels.ts';
 import { dns1123LabelFaults, dns1123SubdomainFaults, qualifiedNameFaults } from '../../meta/names.ts';
-import type { ObjectMeta, OwnerReference } from '../gen/meta-v1.ts';
 import { createFaults, type Faults } from './faults.ts';
 
 export interface MetadataRules {
   readonly namespaced: boolean;
-  /** Reasons why a name is no name of this kind; default: DNS subdomain. */
+  /** Returns the reasons why a name is invalid for this kind; default: DNS subdomain. */
   readonly nameFaults?: (name: string) => readonly string[];
 }
 
-/** Every fault of an object's metadata. A name is needed: nothing here makes names. */
+/** Returns every validation error of an object's metadata. A name is required: it is not generated here. */
 export function validateMetadata(
   metadata: ObjectMeta | undefined,
   rules: MetadataRules,

@@ -1,12 +1,13 @@
-/** Where a container mounts the pod's volumes. */
+/** Validation of volume mounts and block devices of containers. */
+
+import type { Volume, VolumeDevice, VolumeMount } from '../../gen/core-v1.ts';
 import { parentElementFaults, relativePathFaults } from '../../meta/names.ts';
-import type { Volume, VolumeDevice, VolumeMount } from '../gen/core-v1.ts';
 import type { Faults } from './faults.ts';
 
 export interface MountContext {
   readonly volumes: readonly Volume[];
   readonly privileged: boolean;
-  /** Ephemeral containers cannot have them. */
+  /** False for ephemeral containers. */
   readonly allowSubPath: boolean;
 }
 
@@ -25,7 +26,7 @@ function validateSubPaths(faults: Faults, mount: VolumeMount, context: MountCont
   }
 }
 
-/** Every fault of a container's mounts. */
+/** Returns every validation error of a container's mounts. */
 export function validateVolumeMounts(
   faults: Faults,
   mounts: readonly VolumeMount[],
@@ -64,7 +65,7 @@ function validateVolumeName(faults: Faults, name: string, context: MountContext,
   }
 }
 
-/** Every fault of a container's block devices, which can come only from claims. */
+/** Returns every validation error of a container's block devices, which only claims can provide. */
 export function validateVolumeDevices(
   faults: Faults,
   devices: readonly VolumeDevice[],

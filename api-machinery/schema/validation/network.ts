@@ -1,17 +1,18 @@
-/** The pod's own names and name resolution: hostname, subdomain, DNS policy and config, host aliases. */
+/** Validation of the pod's names and name resolution: hostname, subdomain, DNS policy and config, host
+ *  aliases. */
 import { isIP } from 'node:net';
+import type { HostAlias, PodDNSConfig, PodSpec } from '../../gen/core-v1.ts';
 import { dns1123LabelFaults, dns1123SubdomainFaults } from '../../meta/names.ts';
-import type { HostAlias, PodDNSConfig, PodSpec } from '../gen/core-v1.ts';
 import type { Faults } from './faults.ts';
 
 export interface DnsLimits {
   readonly nameservers: number;
   readonly searches: number;
-  /** Characters of all search domains with the blanks between them. */
+  /** Total length of all search domains including the blanks between them. */
   readonly searchCharacters: number;
 }
 
-/** What every resolver takes. */
+/** Limits that every resolver supports. */
 export const DNS_LIMITS: DnsLimits = { nameservers: 3, searches: 6, searchCharacters: 256 };
 /** With the feature gate ExpandedDNSConfig. */
 export const EXPANDED_DNS_LIMITS: DnsLimits = { nameservers: 3, searches: 32, searchCharacters: 2048 };
@@ -41,7 +42,7 @@ function validateDnsConfig(faults: Faults, config: PodDNSConfig, limits: DnsLimi
   for (const [index, option] of options.entries()) {
     const at = `${path}.options[${index}]`;
     if ((option.name ?? '') === '') faults.required(`${at}.name`);
-    // Written into resolv.conf as they are.
+    // Written to resolv.conf verbatim.
     const text = `${option.name ?? ''}${option.value ?? ''}`;
     if (/\s/.test(text)) faults.invalid(at, text, 'must not contain white space');
   }
@@ -57,7 +58,7 @@ function validateHostAliases(faults: Faults, aliases: readonly HostAlias[], path
   }
 }
 
-/** Every fault of the pod's names and DNS settings. */
+/** Returns every validation error of the pod's names and DNS settings. */
 export function validateNetwork(faults: Faults, spec: PodSpec, limits: DnsLimits): void {
   const { hostname = '', subdomain = '', dnsConfig } = spec;
   if (hostname !== '') faults.invalidAll('spec.hostname', hostname, dns1123LabelFaults(hostname));

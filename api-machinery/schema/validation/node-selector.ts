@@ -1,6 +1,7 @@
-/** Node selectors, as pod affinity and PersistentVolumes have them. */
+/** Validation of node selectors of pod affinity and PersistentVolumes. */
+
+import type { NodeSelector, NodeSelectorRequirement, NodeSelectorTerm } from '../../gen/core-v1.ts';
 import { qualifiedNameFaults } from '../../meta/names.ts';
-import type { NodeSelector, NodeSelectorRequirement, NodeSelectorTerm } from '../gen/core-v1.ts';
 import type { Faults } from './faults.ts';
 
 function validateExpression(faults: Faults, requirement: NodeSelectorRequirement, path: string): void {
@@ -20,7 +21,7 @@ function validateExpression(faults: Faults, requirement: NodeSelectorRequirement
         faults.required(`${path}.values`, `operator ${operator} needs exactly one value`);
       break;
     default:
-      // The decoder reported an operator that does not exist.
+      // The decoder has reported the unknown operator.
       operator satisfies never;
   }
   faults.invalidAll(`${path}.key`, key, qualifiedNameFaults(key));
@@ -44,7 +45,7 @@ export function validateNodeSelectorTerm(faults: Faults, term: NodeSelectorTerm,
   }
 }
 
-/** Every fault of a node selector. */
+/** Returns every validation error of a node selector. */
 export function validateNodeSelector(faults: Faults, selector: NodeSelector, path: string): void {
   if (selector.nodeSelectorTerms.length === 0) {
     faults.required(`${path}.nodeSelectorTerms`, 'at least one term is needed');

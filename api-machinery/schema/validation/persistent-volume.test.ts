@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../gen/core-v1.ts';
 import { decode } from '../decode.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../gen/core-v1.ts';
 import { validatePersistentVolume, validatePersistentVolumeClaim } from './persistent-volume.ts';
 
 const list = (errors: readonly { readonly kind: string; readonly field: string }[]): readonly string[] =>

@@ -1,14 +1,15 @@
-/** PersistentVolumes and their claims. Source: document 3, sections 2.4 and 2.5. */
-import type { FieldError } from '../../meta/field-error.ts';
-import { dns1123SubdomainFaults } from '../../meta/names.ts';
-import { compareQuantities } from '../../meta/quantity.ts';
+/** Validation of PersistentVolumes and claims. Source: claims and volumes, document 3 §2.4 and §2.5. */
+
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
   PersistentVolumeClaimSpec,
   PersistentVolumeSource,
   PersistentVolumeSpec,
-} from '../gen/core-v1.ts';
+} from '../../gen/core-v1.ts';
+import type { FieldError } from '../../meta/field-error.ts';
+import { dns1123SubdomainFaults } from '../../meta/names.ts';
+import { compareQuantities } from '../../meta/quantity.ts';
 import { createFaults, type Faults } from './faults.ts';
 import { validateLabelSelector } from './label-selector.ts';
 import { validateMetadata } from './metadata.ts';
@@ -67,7 +68,7 @@ const RULES: SourceRules = {
 type SourceName = keyof PersistentVolumeSource;
 const isSourceName = (name: string): name is SourceName => Object.hasOwn(RULES, name);
 
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- ties the rule to the source it is for
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- binds the rule to its source
 function validateSource<K extends SourceName>(
   faults: Faults,
   spec: PersistentVolumeSpec,
@@ -120,7 +121,7 @@ function validateVolumeSpec(faults: Faults, spec: PersistentVolumeSpec): void {
   if (required !== undefined) validateNodeSelector(faults, required, 'spec.nodeAffinity.required');
 }
 
-/** Every fault of a PersistentVolume. */
+/** Returns every validation error of a PersistentVolume. */
 export function validatePersistentVolume(volume: PersistentVolume): readonly FieldError[] {
   return [
     ...validateMetadata(volume.metadata, { namespaced: false }),
@@ -128,7 +129,7 @@ export function validatePersistentVolume(volume: PersistentVolume): readonly Fie
   ];
 }
 
-/** Every fault of a PersistentVolume beside its metadata. */
+/** Returns every validation error of a PersistentVolume except those of its metadata. */
 export function validatePersistentVolumeContent(volume: PersistentVolume): readonly FieldError[] {
   const faults = createFaults();
   if (volume.spec === undefined) faults.required('spec');
@@ -136,12 +137,12 @@ export function validatePersistentVolumeContent(volume: PersistentVolume): reado
   return faults.errors;
 }
 
-/** The part of a PersistentVolume's spec that says where the storage is. */
+/** Returns the storage source in a PersistentVolume's spec. */
 export function persistentVolumeSource(spec: PersistentVolumeSpec): PersistentVolumeSource {
   return Object.fromEntries(Object.entries(spec).filter(([member]) => isSourceName(member)));
 }
 
-/** The spec of a claim, on its own or in the template of an ephemeral volume. */
+/** Validates the spec of a claim, which may be in the template of an ephemeral volume. */
 export function validateClaimSpec(faults: Faults, spec: PersistentVolumeClaimSpec, path: string): void {
   validateAccessModes(faults, spec.accessModes ?? [], `${path}.accessModes`);
   if (spec.selector !== undefined) validateLabelSelector(faults, spec.selector, `${path}.selector`);
@@ -166,13 +167,13 @@ export function validateClaimSpec(faults: Faults, spec: PersistentVolumeClaimSpe
   }
 }
 
-/** Every fault of a PersistentVolumeClaim. */
+/** Returns every validation error of a PersistentVolumeClaim. */
 export function validatePersistentVolumeClaim(claim: PersistentVolumeClaim): readonly FieldError[] {
   const content = validatePersistentVolumeClaimContent(claim);
   return [...validateMetadata(claim.metadata, { namespaced: true }), ...content];
 }
 
-/** Every fault of a PersistentVolumeClaim beside its metadata. */
+/** Returns every validation error of a PersistentVolumeClaim except those of its metadata. */
 export function validatePersistentVolumeClaimContent(claim: PersistentVolumeClaim): readonly FieldError[] {
   const faults = createFaults();
   if (claim.spec === undefined) faults.required('spec');

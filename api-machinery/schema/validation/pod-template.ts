@@ -1,14 +1,15 @@
-/** Templates of pods, on their own and in the objects that make pods of them. */
+/** Validation of pod templates, of kind PodTemplate and in workloads. */
+
+import type { PodTemplateSpec } from '../../gen/core-v1.ts';
 import { validateAnnotations, validateLabels } from '../../meta/labels.ts';
 import { matchesLabels, type Requirement } from '../../meta/selectors.ts';
-import type { PodTemplateSpec } from '../gen/core-v1.ts';
 import type { Faults } from './faults.ts';
 import { type PodValidationOptions, validatePodContent } from './pod.ts';
 
-/** Volume claims of ephemeral volumes get the pod's name, which is not known yet. */
+/** Placeholder of the pod's name, which is part of the names of ephemeral volume claims and not known yet. */
 const UNNAMED = { metadata: { name: 'pod' } };
 
-/** Every fault of a template that stands at `path`, such as `spec.template`. */
+/** Returns every validation error of a template at `path`, such as `spec.template`. */
 export function validatePodTemplate(
   faults: Faults,
   template: PodTemplateSpec,
@@ -33,14 +34,14 @@ export function validatePodTemplate(
 }
 
 export interface TemplateOwner extends PodValidationOptions {
-  /** Kind of the object that makes pods of the template. */
+  /** Kind of the workload that owns the template. */
   readonly kind: string;
-  /** Which pods the object takes for its own; must not be empty. */
+  /** Selector of the pods that the workload owns; must not be empty. */
   readonly selector: readonly Requirement[];
 }
 
-/** Every fault of a template whose pods run for ever and are known by a selector: of ReplicationControllers,
- *  ReplicaSets, Deployments, StatefulSets and DaemonSets. */
+/** Returns every validation error of a template whose pods run forever and are selected by labels: of
+ *  ReplicationControllers, ReplicaSets, Deployments, StatefulSets and DaemonSets. */
 export function validateServiceTemplate(
   faults: Faults,
   template: PodTemplateSpec | undefined,

@@ -1,9 +1,10 @@
-/** Every rule that a pod must fulfil before a node runs it. The pod is decoded and has its defaults.
- *  Pure; each subject has its own file beside this one. */
+/** Validation of pods, which are decoded and have their defaults.
+ *  Pure; each subject has its own file in this folder. */
+
+import type { Pod, PodSpec } from '../../gen/core-v1.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { dns1123SubdomainFaults } from '../../meta/names.ts';
 import type { Vocabulary } from '../../vocabulary.ts';
-import type { Pod, PodSpec } from '../gen/core-v1.ts';
 import { validateContainers } from './containers.ts';
 import { createFaults, type Faults } from './faults.ts';
 import { validateMetadata } from './metadata.ts';
@@ -16,11 +17,12 @@ import { validateVolumes } from './volumes.ts';
 
 export interface PodValidationOptions {
   readonly vocabulary: Vocabulary;
-  /** The feature gate of this name. Default false. */
+  /** Reports whether the feature gate of this name is on. Default false. */
   readonly expandedDNSConfig?: boolean;
-  /** What `spec.os.name` may be. Default: linux, which is all that the agent runs. */
+  /** Allowed values of `spec.os.name`. Default: linux, the only system that the agent supports. */
   readonly operatingSystems?: readonly string[];
-  /** Whether a negative grace period is taken, as the API server does, which counts it as one second. Default false. */
+  /** Whether a negative grace period is accepted, as by the API server, which treats it as one second.
+   *  Default false. */
   readonly negativeGracePeriod?: boolean;
 }
 
@@ -43,7 +45,7 @@ function validateTimes(faults: Faults, spec: PodSpec, options: PodValidationOpti
   }
 }
 
-/** Names of other objects. */
+/** Validates the names of referenced objects. */
 function validateReferences(faults: Faults, spec: PodSpec): void {
   for (const member of ['nodeName', 'serviceAccountName', 'priorityClassName', 'runtimeClassName'] as const) {
     const name = spec[member] ?? '';
@@ -73,12 +75,12 @@ function validateSpec(faults: Faults, podName: string, spec: PodSpec, options: P
   validateSystem(faults, spec, options);
 }
 
-/** Every fault of a pod beside its metadata; of the template of one, if it has no name yet. */
+/** Returns every validation error of a pod, or of a template without a name, except those of its metadata. */
 export function validatePodContent(pod: Pod, options: PodValidationOptions): readonly FieldError[] {
   const faults = createFaults();
   if (pod.spec === undefined) faults.required('spec.containers', NO_CONTAINERS);
   else {
-    // Defaults make a spec where there was none, without containers.
+    // Defaults create a missing spec, without containers.
     const spec = { ...pod.spec, containers: pod.spec.containers ?? [] };
     validateSpec(faults, pod.metadata?.name ?? '', spec, options);
   }
@@ -86,7 +88,7 @@ export function validatePodContent(pod: Pod, options: PodValidationOptions): rea
   return faults.errors;
 }
 
-/** Every fault of a pod; none if it can be run. */
+/** Returns every validation error of a pod. */
 export function validatePod(pod: Pod, options: PodValidationOptions): readonly FieldError[] {
   return [...validateMetadata(pod.metadata, { namespaced: true }), ...validatePodContent(pod, options)];
 }

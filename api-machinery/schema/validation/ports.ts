@@ -1,10 +1,10 @@
-/** Ports of containers, and host ports that collide within a pod. */
+/** Validation of container ports, and of host port conflicts within a pod. */
 import { isIP } from 'node:net';
+import type { ContainerPort } from '../../gen/core-v1.ts';
 import { portNameFaults, portNumberFaults } from '../../meta/names.ts';
-import type { ContainerPort } from '../gen/core-v1.ts';
 import type { Faults } from './faults.ts';
 
-/** Every fault of a container's ports. */
+/** Returns every validation error of a container's ports. */
 export function validatePorts(
   faults: Faults,
   ports: readonly ContainerPort[],
@@ -42,7 +42,7 @@ export interface PortOwner {
   readonly ports: readonly ContainerPort[] | undefined;
 }
 
-/** Host ports that two of these containers, which run at the same time, both want; or one container twice. */
+/** Reports host ports that these containers, which run at the same time, use more than once. */
 export function validateHostPortConflicts(faults: Faults, owners: readonly PortOwner[]): void {
   const seen = new Set<string>();
   for (const { path, ports = [] } of owners) {

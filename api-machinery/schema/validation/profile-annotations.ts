@@ -1,7 +1,8 @@
-/** Annotations that choose AppArmor and seccomp profiles. */
+/** Validation of annotations that select AppArmor and seccomp profiles. */
+
+import type { Pod } from '../../gen/core-v1.ts';
 import { parentElementFaults } from '../../meta/names.ts';
 import type { Vocabulary } from '../../vocabulary.ts';
-import type { Pod } from '../gen/core-v1.ts';
 import type { Faults } from './faults.ts';
 
 const LOCALHOST = 'localhost/';
@@ -22,7 +23,7 @@ function appArmorFaults(profile: string): readonly string[] {
     : ["must be 'runtime/default', 'unconfined' or 'localhost/<profile>'"];
 }
 
-/** Every fault of the profile annotations; those of containers must name one of the pod's. */
+/** Returns every validation error of the profile annotations; those of containers must name one of the pod's. */
 export function validateProfileAnnotations(faults: Faults, pod: Pod, vocabulary: Vocabulary): void {
   const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};
   const names = [...containers, ...initContainers, ...ephemeralContainers].map((container) => container.name);

@@ -1,6 +1,6 @@
-/** Volumes whose files come from configuration objects and the pod itself: configMap, secret, downwardAPI,
- *  projected. Keys, paths, modes, and paths that collide. */
-import { volumeFilePathFaults } from '../../meta/names.ts';
+/** Validation of volumes whose files come from configuration objects and the pod itself: configMap, secret,
+ *  downwardAPI, projected. Keys, paths, modes, and conflicting paths. */
+
 import type {
   ConfigMapVolumeSource,
   DownwardAPIVolumeFile,
@@ -10,7 +10,8 @@ import type {
   SecretVolumeSource,
   ServiceAccountTokenProjection,
   VolumeProjection,
-} from '../gen/core-v1.ts';
+} from '../../gen/core-v1.ts';
+import { volumeFilePathFaults } from '../../meta/names.ts';
 import type { Faults } from './faults.ts';
 import { VOLUME_FIELD_PATHS, validateFieldRef, validateResourceFieldRef } from './field-refs.ts';
 
@@ -18,7 +19,7 @@ const MIN_TOKEN_SECONDS = 600;
 const MAX_TOKEN_SECONDS = 2 ** 32;
 
 /** Permission bits of a file. */
-export function validateMode(faults: Faults, mode: number | undefined, path: string): void {
+function validateMode(faults: Faults, mode: number | undefined, path: string): void {
   if (mode !== undefined && (mode < 0 || mode > 0o777)) {
     faults.invalid(path, mode, 'must be between 0 and 0777 (octal), 0 and 511 (decimal), inclusive');
   }
@@ -91,7 +92,7 @@ function validateToken(faults: Faults, token: ServiceAccountTokenProjection, pat
 
 const PROJECTIONS = ['secret', 'configMap', 'downwardAPI', 'serviceAccountToken'] as const;
 
-/** File paths that a projection writes, as far as its items name them. */
+/** Returns the file paths that a projection writes, as far as its items name them. */
 function projectedPaths(source: VolumeProjection): readonly (readonly [path: string, member: string])[] {
   const listed = (['secret', 'configMap', 'downwardAPI'] as const).flatMap((kind) =>
     (source[kind]?.items ?? []).map((item, index) => [item.path, `${kind}.items[${index}].path`] as const),

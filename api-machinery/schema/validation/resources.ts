@@ -1,7 +1,8 @@
-/** Requests and limits of containers. */
+/** Validation of requests and limits of containers. */
+
+import type { ResourceRequirements } from '../../gen/core-v1.ts';
 import { qualifiedNameFaults } from '../../meta/names.ts';
 import { compareQuantities, parseQuantity } from '../../meta/quantity.ts';
-import type { ResourceRequirements } from '../gen/core-v1.ts';
 import type { Faults } from './faults.ts';
 
 type Amounts = Readonly<Record<string, string>>;
@@ -10,7 +11,7 @@ const STANDARD: readonly string[] = ['cpu', 'memory', 'ephemeral-storage'];
 const HUGE_PAGES = 'hugepages-';
 const NANOS = 1_000_000_000n;
 
-/** cpu, memory and ephemeral storage may be promised more often than they exist; all else is handed out whole. */
+/** Resources that can be overcommitted: cpu, memory and ephemeral storage. */
 const isOvercommittable = (name: string): boolean => STANDARD.includes(name);
 
 function validateName(faults: Faults, name: string, path: string): void {
@@ -44,7 +45,8 @@ function validateAmounts(faults: Faults, amounts: Amounts, path: string): void {
 const hasHugePages = (amounts: Amounts): boolean =>
   Object.keys(amounts).some((name) => name.startsWith(HUGE_PAGES));
 
-/** Every fault of a container's requests and limits. Amounts are canonical: the decoder saw to that. */
+/** Returns every validation error of a container's requests and limits. The decoder has made amounts
+ *  canonical. */
 export function validateResources(faults: Faults, resources: ResourceRequirements, path: string): void {
   const { limits = {}, requests = {} } = resources;
   validateAmounts(faults, limits, `${path}.limits`);
@@ -67,7 +69,7 @@ export function validateResources(faults: Faults, resources: ResourceRequirement
   }
 }
 
-/** Every fault of the overhead of a pod. */
+/** Returns every validation error of the overhead of a pod. */
 export function validateOverhead(faults: Faults, overhead: Amounts, path: string): void {
   validateAmounts(faults, overhead, path);
 }

@@ -1,7 +1,6 @@
-/** Where a pod may run: node selector, affinity, tolerations, topology spread, readiness gates. */
+/** Validation of scheduling constraints: node selector, affinity, tolerations, topology spread, readiness
+ *  gates. */
 
-import { validateLabels } from '../../meta/labels.ts';
-import { dns1123LabelFaults, labelValueFaults, qualifiedNameFaults } from '../../meta/names.ts';
 import type {
   NodeAffinity,
   PodAffinity,
@@ -9,7 +8,9 @@ import type {
   PodSpec,
   Toleration,
   TopologySpreadConstraint,
-} from '../gen/core-v1.ts';
+} from '../../gen/core-v1.ts';
+import { validateLabels } from '../../meta/labels.ts';
+import { dns1123LabelFaults, labelValueFaults, qualifiedNameFaults } from '../../meta/names.ts';
 import type { Faults } from './faults.ts';
 import { validateLabelSelector } from './label-selector.ts';
 import { validateNodeSelector, validateNodeSelectorTerm } from './node-selector.ts';
@@ -101,7 +102,7 @@ function validateSpread(
   }
 }
 
-/** Every fault of what the pod asks of its node. */
+/** Returns every validation error of a pod's scheduling constraints. */
 export function validateScheduling(faults: Faults, spec: PodSpec): void {
   for (const error of validateLabels(spec.nodeSelector ?? {}, 'spec.nodeSelector')) {
     faults.add(error.kind, error.field, error.detail, error.badValue);

@@ -1,5 +1,6 @@
-/** Security contexts of pods and containers. Windows options are not looked at: this is an agent for Linux. */
-import { parentElementFaults } from '../../meta/names.ts';
+/** Validation of security contexts of pods and containers. Windows options are ignored: this is an agent for
+ *  Linux. */
+
 import type {
   Capabilities,
   PodSecurityContext,
@@ -7,7 +8,9 @@ import type {
   SeccompProfile,
   SecurityContext,
   Sysctl,
-} from '../gen/core-v1.ts';
+} from '../../gen/core-v1.ts';
+import type { Int64 } from '../../kit/int64.ts';
+import { parentElementFaults } from '../../meta/names.ts';
 import type { Faults } from './faults.ts';
 
 const MAX_ID = 2 ** 31 - 1;
@@ -15,23 +18,23 @@ const SYSCTL = /^[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?(?:[./][a-z0-9](?:[-_a-z0-9]*[a
 const SYSCTL_MAX = 253;
 const IPC_SYSCTLS = ['kernel.shm', 'kernel.msg', 'kernel.sem', 'fs.mqueue.'];
 
-/** User and group numbers as the kernel and the runtime take them. */
-function validateId(faults: Faults, id: number | undefined, path: string): void {
+/** Validates a user or group ID by the range of the kernel and the runtime. */
+function validateId(faults: Faults, id: Int64 | undefined, path: string): void {
   if (id !== undefined && (id < 0 || id > MAX_ID)) {
     faults.invalid(path, id, `must be between 0 and ${MAX_ID}, inclusive`);
   }
 }
 
-/** A path below a directory of the node: relative, no `..`. */
+/** Validates a path below a directory of the node: relative, without `..`. */
 function localPathFaults(path: string): readonly string[] {
   return path.startsWith('/') ? ['must be a relative path'] : parentElementFaults(path);
 }
 
-export function validateSeccomp(faults: Faults, profile: SeccompProfile | undefined, path: string): void {
+function validateSeccomp(faults: Faults, profile: SeccompProfile | undefined, path: string): void {
   if (profile === undefined) return;
   const { localhostProfile } = profile;
   if (profile.type === 'Localhost') {
-    // An empty path would name the directory of all profiles.
+    // An empty path would be the directory of all profiles.
     if ((localhostProfile ?? '') === '')
       faults.required(`${path}.localhostProfile`, 'type Localhost needs it');
     else
@@ -75,15 +78,15 @@ function validateSysctls(faults: Faults, sysctls: readonly Sysctl[], spec: PodSp
   }
 }
 
-/** `net/ipv4/conf` and `net.ipv4.conf` are one parameter: the first separator decides which one is meant. */
-export function normalizeSysctl(name: string): string {
+/** `net/ipv4/conf` and `net.ipv4.conf` are the same parameter: the first separator decides the notation. */
+function normalizeSysctl(name: string): string {
   const slash = name.indexOf('/');
   const dot = name.indexOf('.');
   if (slash < 0 || (dot >= 0 && dot < slash)) return name;
   return name.replaceAll(/[./]/g, (separator) => (separator === '/' ? '.' : '/'));
 }
 
-/** Every fault of a pod's security context. */
+/** Returns every validation error of a pod's security context. */
 export function validatePodSecurity(
   faults: Faults,
   context: PodSecurityContext,
@@ -125,7 +128,7 @@ function validateCapabilities(faults: Faults, capabilities: Capabilities, path: 
   }
 }
 
-/** Every fault of a container's security context. */
+/** Returns every validation error of a container's security context. */
 export function validateContainerSecurity(faults: Faults, context: SecurityContext, path: string): void {
   validateId(faults, context.runAsUser, `${path}.runAsUser`);
   validateId(faults, context.runAsGroup, `${path}.runAsGroup`);

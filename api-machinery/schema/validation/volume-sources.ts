@@ -1,8 +1,6 @@
-/** One rule per volume source of a pod; sources that a PersistentVolume shares have their rules here too.
- *  Source: document 3, section 2.3. */
+/** Validation of volume sources of pods, one rule per source, and of those shared with PersistentVolumes.
+ *  Source: volume sources, document 3 §2.3. */
 
-import { dns1123LabelFaults, parentElementFaults, volumeFilePathFaults } from '../../meta/names.ts';
-import { compareQuantities } from '../../meta/quantity.ts';
 import type {
   AzureDiskVolumeSource,
   EmptyDirVolumeSource,
@@ -13,7 +11,9 @@ import type {
   NFSVolumeSource,
   QuobyteVolumeSource,
   VolumeSource,
-} from '../gen/core-v1.ts';
+} from '../../gen/core-v1.ts';
+import { dns1123LabelFaults, parentElementFaults, volumeFilePathFaults } from '../../meta/names.ts';
+import { compareQuantities } from '../../meta/quantity.ts';
 import type { Faults } from './faults.ts';
 import {
   validateConfigMapSource,
@@ -25,7 +25,7 @@ import {
 type Rule<T> = (faults: Faults, source: T, path: string) => void;
 type SourceRules = { readonly [K in keyof Required<VolumeSource>]: Rule<NonNullable<VolumeSource[K]>> };
 
-/** Members that must not be empty. An absent one was reported by the decoder and is reported once. */
+/** Members that must not be empty. The decoder has reported absent ones, which are not reported again. */
 export function requireMembers(
   faults: Faults,
   source: object,
@@ -52,7 +52,7 @@ function inRange(faults: Faults, path: string, value: number | undefined, min: n
   }
 }
 
-/** Disks that have numbered partitions. */
+/** Validates the partition number of a disk. */
 const partitioned =
   (idMember: string): Rule<{ readonly partition?: number }> =>
   (faults, source, path) => {
@@ -181,7 +181,7 @@ function validateCsi(faults: Faults, source: NonNullable<VolumeSource['csi']>, p
   }
 }
 
-/** A driver's name is part of file names: 63 characters of a domain name, in either case. */
+/** A driver's name is part of file names: a domain name of at most 63 characters, in either case. */
 export function csiDriverFaults(driver: string): readonly string[] {
   if (driver === '') return [];
   if (driver.length > 63) return ['must be at most 63 characters'];
@@ -210,7 +210,8 @@ export function validateStorageOs(
   validateSecretName(faults, source.secretRef, path);
 }
 
-/** What every pod volume source must fulfil. `ephemeral` is for the volume's own rules: it needs the pod's name. */
+/** The rule of every pod volume source. `ephemeral` is validated with the volume, because it needs the pod's
+ *  name. */
 export const VOLUME_SOURCE_RULES: SourceRules = {
   hostPath: validateHostPath,
   emptyDir: validateEmptyDir,

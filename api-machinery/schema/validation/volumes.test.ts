@@ -3,7 +3,7 @@ import { faultsOf } from './base-pod.fixture.ts';
 import { VOLUME_SOURCE_RULES } from './volume-sources.ts';
 
 const volumeFaults = (...volumes: readonly object[]): readonly string[] => faultsOf({ spec: { volumes } });
-/** Faults of one volume's source: `FieldValueRequired path`. */
+/** Returns the validation errors of one volume's source: `FieldValueRequired path`. */
 const sourceFaults = (source: object): readonly string[] =>
   volumeFaults({ name: 'v', ...source }).map((fault) =>
     fault.replace(' spec.volumes[0].', ' ').replace(` ${Object.keys(source)[0]}.`, ' '),
@@ -30,7 +30,7 @@ describe('volumes', () => {
   });
 });
 
-/** A source with all that it needs, and the members that it cannot do without. */
+/** A source with its required members, and the names of those. */
 const SOURCES: readonly (readonly [
   source: string,
   good: Readonly<Record<string, unknown>>,

@@ -1,6 +1,7 @@
-/** The volumes of a pod: names, exactly one source each, and the rules of that source. */
+/** Validation of the volumes of a pod: names, exactly one source each, and the rule of that source. */
+
+import type { Volume, VolumeSource } from '../../gen/core-v1.ts';
 import { dns1123LabelFaults, dns1123SubdomainFaults } from '../../meta/names.ts';
-import type { Volume, VolumeSource } from '../gen/core-v1.ts';
 import type { Faults } from './faults.ts';
 import { validateClaimSpec } from './persistent-volume.ts';
 import { VOLUME_SOURCE_RULES } from './volume-sources.ts';
@@ -9,14 +10,14 @@ type SourceName = keyof VolumeSource;
 
 const isSourceName = (name: string): name is SourceName => Object.hasOwn(VOLUME_SOURCE_RULES, name);
 
-/** Names of the sources that a volume has; one, if it is valid. */
-export function volumeSourceNames(volume: Volume): readonly SourceName[] {
+/** Returns the names of the sources that a volume has; one, if it is valid. */
+function volumeSourceNames(volume: Volume): readonly SourceName[] {
   return Object.keys(volume).filter(
     (name): name is SourceName => isSourceName(name) && volume[name] !== undefined,
   );
 }
 
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- ties the rule to the source it is for
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- binds the rule to its source
 function validateSource<K extends SourceName>(faults: Faults, volume: Volume, name: K, path: string): void {
   const source = volume[name];
   if (source !== undefined) VOLUME_SOURCE_RULES[name](faults, source, `${path}.${name}`);
@@ -40,7 +41,7 @@ function validateEphemeral(faults: Faults, volume: Volume, podName: string, path
   validateClaimSpec(faults, template.spec, `${path}.ephemeral.volumeClaimTemplate.spec`);
 }
 
-/** Every fault of a pod's volumes. */
+/** Returns every validation error of a pod's volumes. */
 export function validateVolumes(
   faults: Faults,
   volumes: readonly Volume[],

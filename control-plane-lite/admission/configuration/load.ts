@@ -1,5 +1,5 @@
-/** The file with the settings of admission plugins: for each plugin they stand in the file itself, or in one of their
- *  own. Source: document 2, 2.7 (`--admission-control-config-file`) and 9. */
+/** Loads the admission configuration file: the configuration of each plugin is inline or in a file of its
+ *  own. Source: `--admission-control-config-file`, document 2 §2.7 and §9. */
 import { dirname, resolve } from 'node:path';
 import type { Section } from '#api/client-config/fields.ts';
 import { parseDocuments } from '#api/codec/documents.ts';
@@ -67,7 +67,8 @@ function placesOf(section: Section, file: string): readonly Place[] {
   const seen = new Set<string>();
   return section.sections('plugins', ['name', 'path', 'configuration']).flatMap((each, index) => {
     const name = each.text('name');
-    if (seen.has(name)) each.report('FieldValueDuplicate', 'name', 'each plugin is named once', name);
+    if (seen.has(name))
+      each.report('FieldValueDuplicate', 'name', 'each plugin may be configured only once', name);
     seen.add(name);
     return placeOf(each, file, index) ?? [];
   });

@@ -1,4 +1,5 @@
-/** What the configuration file says to one plugin, and how its faults are told. */
+/** Configuration of one plugin from the admission configuration file, and the format of its validation
+ *  errors. */
 import { type Findings, openSection, type Section } from '#api/client-config/fields.ts';
 import { type FieldError, formatFault, formatFieldError } from '#api/meta/field-error.ts';
 import { canonicalApiVersion, VOCABULARIES } from '#api/vocabulary.ts';
@@ -29,8 +30,8 @@ export class PluginConfigError extends Error {
   }
 }
 
-/** Reads settings by `read`, which reports what is wrong to the section. Members that nobody knows are faults.
- *  @throws PluginConfigError with every fault */
+/** Parses a configuration with `read`, which reports validation errors to the section. Unknown fields are
+ *  errors. @throws PluginConfigError with every validation error */
 export function readPluginConfig<T>(
   { file, path, value }: PluginConfig,
   known: readonly string[],

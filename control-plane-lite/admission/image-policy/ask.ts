@@ -1,22 +1,27 @@
-/** Asks the service for images, again if it does not answer, and remembers what it said for a while. */
+/** Calls the image policy webhook, retries when it does not respond, and caches its decisions. */
+
+import type { ImageReviewSpec } from '#api/gen/imagepolicy-v1alpha1.ts';
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import type { ImageReviewSpec } from '#api/schema/gen/imagepolicy-v1alpha1.ts';
+import type { Waits } from '#api/kit/waits.ts';
+import { NO_RESPONSE } from '#api/kit/waits.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { type Backend, BackendError } from '../../webhooks/backend.ts';
 import type { ImagePolicyConfig } from './config.ts';
 import { ImageReviewError, type ImageVerdict, readVerdict, reviewText } from './review.ts';
 
 export interface ImageAskerDeps {
-  readonly backend: Pick<Backend, 'post'>;
+  readonly backend: Pick<Backend, 'post' | 'url'>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Shows a service that is long in answering. */
+  readonly waits?: Pick<Waits, 'during'> | undefined;
   readonly vocabulary: Vocabulary;
   /** 0 to 1. */
   readonly random: () => number;
 }
 
-/** @throws Error if the service can't be asked or its answer is none */
+/** @throws Error if the webhook is unavailable or its response is invalid */
 export type AskImages = (spec: ImageReviewSpec, signal: AbortSignal) => Promise<ImageVerdict>;
 
 const TRIES = 5;
@@ -34,7 +39,7 @@ function isPassing(thrown: unknown): boolean {
 }
 
 export function createImageAsker(deps: ImageAskerDeps, config: ImagePolicyConfig): AskImages {
-  const { backend, clock, log, vocabulary, random } = deps;
+  const { backend, clock, log, waits, vocabulary, random } = deps;
   const kept = new Map<string, { readonly verdict: ImageVerdict; readonly untilMs: number }>();
 
   function keep(key: string, verdict: ImageVerdict): void {
@@ -50,10 +55,12 @@ export function createImageAsker(deps: ImageAskerDeps, config: ImagePolicyConfig
     let delayMs = config.retryMs;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return readVerdict(await backend.post(text, signal), vocabulary);
+        const answer = backend.post(text, signal);
+        const what = `image policy webhook ${backend.url}`;
+        return readVerdict(await (waits?.during(what, answer, NO_RESPONSE) ?? answer), vocabulary);
       } catch (thrown) {
         if (signal.aborted || attempt === TRIES || !isPassing(thrown)) throw thrown;
-        log.debug({ err: thrown, attempt }, 'Images could not be asked for; it is tried again');
+        log.debug({ err: thrown, attempt }, 'Failed to call image policy webhook; retrying');
       }
       await sleep(clock, delayMs * (1 + JITTER * random()), signal);
       delayMs *= FACTOR;

@@ -1,17 +1,18 @@
-/** The settings of ImagePolicyWebhook. Source: document 2, 2.7; upstream's plugin, release 1.24. */
+/** Configuration of ImagePolicyWebhook. Source: ImagePolicyWebhook, document 2 §2.7; upstream's plugin,
+ *  release 1.24. */
 import { dirname, resolve } from 'node:path';
 import type { Section } from '#api/client-config/fields.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { integerIn, type PluginConfig, readPluginConfig } from '../configuration/plugin-config.ts';
 
 export interface ImagePolicyConfig {
-  /** How the service is reached and what this server shows it. */
+  /** Address of the service, and this server's credentials. */
   readonly clientConfigFile: string;
   /** How long a yes counts, and a no. 0: never twice. */
   readonly allowMs: number;
   readonly denyMs: number;
   readonly retryMs: number;
-  /** What holds when the service can't be asked. */
+  /** Decision when the service is unavailable. */
   readonly defaultAllow: boolean;
 }
 
@@ -19,7 +20,7 @@ const LONGEST_TTL_SECONDS = 1800;
 /** Switches keeping off. */
 const NEVER = -1;
 
-/** The words of either vocabulary will do. */
+/** Names of either vocabulary are accepted. */
 const FILE_MEMBERS: readonly string[] = Object.values(VOCABULARIES).map(
   ({ clientConfigFileMember }) => clientConfigFileMember,
 );

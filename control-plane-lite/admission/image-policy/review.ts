@@ -1,11 +1,12 @@
-/** What the service for images is asked, and what its answer says. Pure. Source: document 2, 2.3. */
+/** ImageReview request and response of the image policy webhook. Pure. Source: ImageReview, document 2
+ *  §2.3. */
 import { parseJsonText } from '#api/codec/json-text.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
-import type { ImageReviewSpec } from '#api/schema/gen/imagepolicy-v1alpha1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
+import type { ImageReviewSpec } from '#api/gen/imagepolicy-v1alpha1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { isMembers } from '../../resources/view.ts';
 
-/** The answer is none. */
+/** The response is invalid. */
 export class ImageReviewError extends Error {
   override readonly name = 'ImageReviewError';
 }
@@ -50,15 +51,15 @@ export function readVerdict(text: string, vocabulary: Vocabulary): ImageVerdict 
   try {
     answer = parseJsonText(text);
   } catch (cause) {
-    throw new ImageReviewError('the answer is no JSON', { cause });
+    throw new ImageReviewError('the response is not JSON', { cause });
   }
   const wanted = apiVersionOf(vocabulary);
   if (!isMembers(answer) || answer['kind'] !== KIND || answer['apiVersion'] !== wanted)
-    throw new ImageReviewError(`the answer must be ${KIND} of ${wanted}`);
+    throw new ImageReviewError(`the response must be ${KIND} of ${wanted}`);
   const { status } = answer;
   const { allowed, reason, auditAnnotations } = isMembers(status) ? status : {};
   if (allowed !== undefined && typeof allowed !== 'boolean')
-    throw new ImageReviewError('status.allowed of the answer must be true or false');
+    throw new ImageReviewError('status.allowed of the response must be true or false');
   return {
     allowed: allowed === true,
     reason: textOf(reason),

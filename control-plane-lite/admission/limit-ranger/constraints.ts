@@ -1,6 +1,7 @@
-/** What pods and claims break of the limits of their namespace. Pure. */
+/** Violations of LimitRange constraints by pods and claims. Pure. */
+
+import type { LimitRangeItem, PersistentVolumeClaim, Pod } from '#api/gen/core-v1.ts';
 import { addQuantities, compareQuantities, formatQuantity, quantityToNumber } from '#api/meta/quantity.ts';
-import type { LimitRangeItem, PersistentVolumeClaim, Pod } from '#api/schema/gen/core-v1.ts';
 
 type Amounts = Readonly<Record<string, string>>;
 

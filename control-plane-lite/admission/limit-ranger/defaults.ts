@@ -1,5 +1,5 @@
-/** What containers have that say nothing of it themselves. Changes the draft. */
-import type { Container, LimitRange, Pod } from '#api/schema/gen/core-v1.ts';
+/** Default requests and limits of containers that set none. Changes the draft. */
+import type { Container, LimitRange, Pod } from '#api/gen/core-v1.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { type PodSpec, setInSpec } from '../spec-draft.ts';
@@ -49,7 +49,7 @@ function completed(
   };
 }
 
-/** `annotation`: under which is told what was given. */
+/** `annotation`: records the applied defaults. */
 export function giveDefaults(draft: ApiObject, range: LimitRange, annotation: string): void {
   const defaults = defaultsOf(range);
   const { spec } = typed<Pod>(draft);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { LimitRangeItem, Pod } from '#api/schema/gen/core-v1.ts';
+import type { LimitRangeItem, Pod } from '#api/gen/core-v1.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import { claimFaults, podFaults } from './constraints.ts';
 import { giveDefaults } from './defaults.ts';

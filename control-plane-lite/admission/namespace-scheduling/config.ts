@@ -1,6 +1,7 @@
-/** The settings of PodNodeSelector and PodTolerationRestriction: what holds for namespaces that say nothing, and what
- *  they may say. Source: document 2, 2.7; upstream's plugins, release 1.24. */
-import type { Toleration } from '#api/schema/gen/core-v1.ts';
+/** Configuration of PodNodeSelector and PodTolerationRestriction: defaults for namespaces without
+ *  annotations, and limits for those with annotations. Source: document 2 §2.7; upstream's plugins, release
+ *  1.24. */
+import type { Toleration } from '#api/gen/core-v1.ts';
 import { isMembers } from '../../resources/view.ts';
 import { checkKind, type PluginConfig, readPluginConfig } from '../configuration/plugin-config.ts';
 import { isToleration, parseNodeSelector } from './rules.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Toleration } from '#api/schema/gen/core-v1.ts';
+import type { Toleration } from '#api/gen/core-v1.ts';
 import { mergeTolerations, parseNodeSelector, parseTolerations, tolerates } from './rules.ts';
 
 const gpu: Toleration = { key: 'gpu', operator: 'Equal', value: 'a', effect: 'NoSchedule' };

@@ -1,7 +1,9 @@
-/** Selectors and tolerations in annotations, and which toleration covers which. Pure. */
+/** Parses selectors and tolerations in annotations, and decides which toleration covers which. Pure. */
+
 import { isDeepStrictEqual } from 'node:util';
 import { parseJsonText } from '#api/codec/json-text.ts';
-import type { Toleration } from '#api/schema/gen/core-v1.ts';
+import type { Toleration } from '#api/gen/core-v1.ts';
+import { isWhole } from '#api/kit/int64.ts';
 import { isMembers } from '../../resources/view.ts';
 
 /** `a=b,c=d`; `undefined`: it is none. */
@@ -19,7 +21,7 @@ export function isToleration(value: unknown): value is Toleration {
   const { key, operator, value: wanted, effect, tolerationSeconds } = value;
   return (
     [key, operator, wanted, effect].every(isText) &&
-    (tolerationSeconds === undefined || Number.isInteger(tolerationSeconds))
+    (tolerationSeconds === undefined || isWhole(tolerationSeconds))
   );
 }
 

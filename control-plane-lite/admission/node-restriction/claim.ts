@@ -1,6 +1,7 @@
-/** What a node may tell of a claim: how large its file system has become and, with a feature, how far that is. */
+/** Fields of a claim's status that a node may update: the capacity of the file system and, behind a gate, the
+ *  progress of its expansion. */
 import { isDeepStrictEqual } from 'node:util';
-import type { PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
+import type { PersistentVolumeClaim } from '#api/gen/core-v1.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import type { AdmissionRequest } from '../contract.ts';

@@ -1,12 +1,12 @@
-/** What a node may do with Nodes: register itself and keep itself up to date. An allow list names the fields that a node
- *  agent writes; labels and taints have rules of their own, and everything else is for administrators and controllers.
- *  Through an owner reference a node would have itself deleted and could register anew without its taints and labels;
- *  with a finalizer it could stay although it was deleted.
- *  Source: document 2, 2.7 (NodeRestriction); upstream's plugin, with its fix for CVE-2025-5187. */
+/** Permissions of a node on Nodes: register itself and update itself. An allow list names the fields that a
+ *  node agent writes; labels and taints have rules of their own, and all other fields are for administrators
+ *  and controllers. With an owner reference a node could have itself deleted and register anew without its
+ *  taints and labels; with a finalizer it could survive its deletion. Source: NodeRestriction, document 2
+ *  §2.7; upstream's plugin, with its fix for CVE-2025-5187. */
 import { isDeepStrictEqual } from 'node:util';
+import type { Node, NodeSpec } from '#api/gen/core-v1.ts';
+import type { ObjectMeta } from '#api/gen/meta-v1.ts';
 import { isNodesOwnLabel, isRestrictedLabel } from '#api/meta/node-labels.ts';
-import type { Node, NodeSpec } from '#api/schema/gen/core-v1.ts';
-import type { ObjectMeta } from '#api/schema/gen/meta-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
@@ -15,7 +15,7 @@ import { refusal } from '../refusal.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** What the server sets or checks itself, for every client. */
+/** Fields that the server itself sets or validates for every client. */
 const SERVERS_OWN: readonly (keyof ObjectMeta)[] = [
   'name',
   'namespace',
@@ -31,7 +31,7 @@ const SERVERS_OWN: readonly (keyof ObjectMeta)[] = [
 
 /** Fields of metadata that a node may change; labels have a rule beside. */
 const METADATA: ReadonlySet<string> = new Set([...SERVERS_OWN, 'labels', 'annotations']);
-/** Fields of the spec that a node may change; taints have a rule beside. */
+/** Mutable spec fields; taints have a rule of their own. */
 const SPEC: ReadonlySet<string> = new Set<keyof NodeSpec>(['providerID', 'unschedulable', 'taints']);
 
 /** Keys of labels that were added, removed or changed. */
@@ -70,7 +70,7 @@ function specOf(object: ApiObject | undefined): object {
 /** Fields that a node changed, or set in a new Node, although they are not on the list. */
 function forbiddenFields({ object, old, subresource }: AdmissionRequest): readonly string[] {
   const metadata = changedBeyond(object?.metadata ?? {}, old?.metadata ?? {}, METADATA);
-  // Through the status the spec stays what it was.
+  // A status update does not change the spec.
   const spec = subresource === 'status' ? [] : changedBeyond(specOf(object), specOf(old), SPEC);
   return [...metadata.map((field) => `metadata.${field}`), ...spec.map((field) => `spec.${field}`)];
 }

@@ -1,7 +1,7 @@
-/** What a node may do with pods: show those that it runs from files, and tell how those bound to it are. */
+/** Permissions of a node on pods: create its mirror pods, and update the status of the pods bound to it. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
-import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
+import type { OwnerReference } from '#api/gen/meta-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { CachedObject } from '../../cache/contract.ts';
 import { podReferences } from '../../resources/core/pod-references.ts';
@@ -9,7 +9,7 @@ import { typed } from '../../resources/view.ts';
 import type { AdmissionRequest } from '../contract.ts';
 import { refusal } from '../refusal.ts';
 
-/** Why an owner is not the node itself; `undefined`: it is. */
+/** Reason why an owner reference is not to the node itself; `undefined`: it is. */
 function ownerFault(owners: readonly OwnerReference[], node: string): string | undefined {
   const [owner, another] = owners;
   if (another !== undefined) return 'pods with a single owner reference set to itself';
@@ -18,7 +18,7 @@ function ownerFault(owners: readonly OwnerReference[], node: string): string | u
   return owner.controller === true ? undefined : 'pods with a controller owner reference set to itself';
 }
 
-/** What of the API a mirror pod names, which it may not; `undefined`: nothing. */
+/** The API object that a mirror pod refers to, which is forbidden; `undefined`: none. */
 function referenceFault({ metadata, spec }: Pod): string | undefined {
   if (spec === undefined) return undefined;
   if ((spec.serviceAccountName ?? '') !== '') return 'a service account';

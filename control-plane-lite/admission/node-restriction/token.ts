@@ -1,5 +1,5 @@
-/** Tokens that a node may ask for: bound to a pod that is bound to it. */
-import type { TokenRequest } from '#api/schema/gen/authentication-v1.ts';
+/** Token requests of a node: only for tokens bound to a pod that is bound to the node. */
+import type { TokenRequest } from '#api/gen/authentication-v1.ts';
 import type { CachedObject } from '../../cache/contract.ts';
 import { typed } from '../../resources/view.ts';
 import type { AdmissionRequest } from '../contract.ts';

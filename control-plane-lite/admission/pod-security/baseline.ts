@@ -1,5 +1,5 @@
-/** What pods may not have at the level `baseline`. Pure. Source: upstream's pod security standards, release 1.24. */
-import type { Container, EphemeralContainer, Pod, SELinuxOptions } from '#api/schema/gen/core-v1.ts';
+/** Checks of the level `baseline`. Pure. Source: upstream's pod security standards, release 1.24. */
+import type { Container, EphemeralContainer, Pod, SELinuxOptions } from '#api/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 
 export type PodSpec = NonNullable<Pod['spec']>;
@@ -14,7 +14,7 @@ export interface Look {
   readonly minor: number;
 }
 
-/** Why the pod is refused: what is wrong in short, and where. */
+/** Reason of the rejection: the violation in short, and its place. */
 export interface Violation {
   readonly what: string;
   readonly where: string;

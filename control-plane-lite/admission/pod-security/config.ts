@@ -1,5 +1,5 @@
-/** The settings of PodSecurity: the levels of namespaces that name none, and who is left alone.
- *  Source: document 2, 2.7; upstream's plugin, release 1.24. */
+/** Configuration of PodSecurity: default levels of namespaces, and exemptions. Source: PodSecurity, document
+ *  2 §2.7; upstream's plugin, release 1.24. */
 import type { Section } from '#api/client-config/fields.ts';
 import { checkKind, type PluginConfig, readPluginConfig } from '../configuration/plugin-config.ts';
 import { MODES, type Mode, NO_POLICY, type Policy, parseLevel } from './levels.ts';

@@ -1,5 +1,5 @@
-/** Whether a pod is as a level wants it. Pure. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+/** Evaluates a pod against a level. Pure. */
+import type { Pod } from '#api/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { BASELINE, type Look } from './baseline.ts';
 import type { LevelVersion } from './levels.ts';

@@ -1,4 +1,4 @@
-/** The levels to which a namespace holds its pods, as its labels say. Pure. Source: document 2, 2.7 (PodSecurity);
+/** Pod security levels of a namespace, from its labels. Pure. Source: PodSecurity, document 2 §2.7;
  *  upstream's pod security admission, release 1.24. */
 import type { FieldError } from '#api/meta/field-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
@@ -37,7 +37,7 @@ export function parseLevel(level: string, version: string): LevelVersion | undef
 }
 
 const ANYTHING: LevelVersion = { level: 'privileged', minor: LATEST };
-/** Where nobody says anything. */
+/** Levels without any configuration. */
 export const NO_POLICY: Policy = { enforce: ANYTHING, audit: ANYTHING, warn: ANYTHING };
 
 /** What the labels say; what can't be read holds pods to the most. `general`: for what they don't say. */
@@ -47,7 +47,7 @@ export function policyOf(labels: Labels, vocabulary: Vocabulary, general: Policy
     const level = labels[label] ?? general[mode].level;
     const version = labels[`${label}-version`];
     const minor = version === undefined ? general[mode].minor : (minorOf(version) ?? LATEST);
-    // A level that nobody knows refuses more rather than less, but warnings of it would tell nothing.
+    // An unknown level enforces the most restrictive one, but warnings about it would be useless.
     if (!isLevel(level)) return { level: mode === 'enforce' ? 'restricted' : 'privileged', minor: LATEST };
     return { level, minor };
   };
@@ -57,7 +57,7 @@ export function policyOf(labels: Labels, vocabulary: Vocabulary, general: Policy
 export const isPrivileged = ({ enforce, audit, warn }: Policy): boolean =>
   [enforce, audit, warn].every(({ level }) => level === 'privileged');
 
-/** Faults of the labels of a namespace. */
+/** Validation errors of a namespace's labels. */
 export function labelFaults(labels: Labels, vocabulary: Vocabulary): readonly FieldError[] {
   const faultOf = (label: string, value: string, detail: string): FieldError => ({
     kind: 'FieldValueInvalid',

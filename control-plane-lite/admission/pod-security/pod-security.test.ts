@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { violationsOf } from './evaluate.ts';
 import { formatLevel, isPrivileged, LATEST, type Level, labelFaults, policyOf } from './levels.ts';

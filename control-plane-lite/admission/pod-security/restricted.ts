@@ -1,6 +1,6 @@
-/** What pods may not have, and what they must have, at the level `restricted`, beside what `baseline` says. Pure.
- *  Source: upstream's pod security standards, release 1.24. */
-import type { Volume } from '#api/schema/gen/core-v1.ts';
+/** Additional checks of the level `restricted` beyond `baseline`. Pure. Source: upstream's pod security
+ *  standards, release 1.24. */
+import type { Volume } from '#api/gen/core-v1.ts';
 import { type AnyContainer, type Check, inContainers } from './baseline.ts';
 
 const VOLUMES: ReadonlySet<keyof Volume> = new Set<keyof Volume>([

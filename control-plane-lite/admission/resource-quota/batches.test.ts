@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createBatches } from './batches.ts';
 
-/** A hand on the rounds: each waits until it is let go. */
+/** Controls the batches: each waits until it is released. */
 function createRounds(): {
   readonly rounds: string[];
   readonly work: (key: string, items: readonly string[]) => Promise<readonly (Error | undefined)[]>;

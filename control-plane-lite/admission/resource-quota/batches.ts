@@ -1,7 +1,8 @@
-/** Gathers what is asked for while something like it is under way, and has it done together: whoever comes next waits
- *  for one round, not for all who came before. */
+/** Batches requests that arrive while a batch of the same kind is in flight: each request waits for at most
+ *  one batch, not for all earlier requests. */
 
-/** Answers for each item, in order: why it was refused, or `undefined`. Throws what is everybody's fault. */
+/** Results per item, in order: the reason of its rejection, or `undefined`. Throws if the whole batch
+ *  fails. */
 export type BatchWork<T> = (key: string, items: readonly T[]) => Promise<readonly (Error | undefined)[]>;
 
 interface Waiting<T> {
@@ -9,8 +10,8 @@ interface Waiting<T> {
   readonly done: (fault: Error | undefined) => void;
 }
 
-/** One round at a time for each key. Resolves when the item is done.
- *  @throws Error with which the item was refused, or that the whole round met */
+/** Runs one batch at a time per key. Resolves when the item is processed. @throws Error of the item's
+ *  rejection, or of the whole batch */
 export function createBatches<T>(
   work: BatchWork<T>,
   { most }: { readonly most: number },
@@ -25,12 +26,12 @@ export function createBatches<T>(
       );
       round.forEach(({ done }, index) => done(faults[index]));
     } catch (thrown) {
-      const fault = thrown instanceof Error ? thrown : new Error('the round failed', { cause: thrown });
+      const fault = thrown instanceof Error ? thrown : new Error('the batch failed', { cause: thrown });
       for (const { done } of round) done(fault);
     }
   }
 
-  /** Until nobody waits; whoever comes meanwhile finds the key in `waiting`. */
+  /** Runs until no item waits; an item that arrives meanwhile finds the key in `waiting`. */
   async function runRounds(key: string, queue: Waiting<T>[]): Promise<void> {
     while (queue.length > 0) await runRound(key, queue.splice(0, most));
     waiting.delete(key);
@@ -43,7 +44,7 @@ export function createBatches<T>(
     if (queue === undefined) {
       const begun = [one];
       waiting.set(key, begun);
-      // Never rejects: each of the round is told.
+      // Never rejects: every item of the batch is notified.
       void runRounds(key, begun);
     } else queue.push(one);
     return promise;

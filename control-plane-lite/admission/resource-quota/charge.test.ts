@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { ResourceQuota } from '#api/gen/core-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { ResourceQuota } from '#api/schema/gen/core-v1.ts';
 import { readAmounts } from '../../quota/amounts.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
@@ -105,7 +105,7 @@ describe('chargeAll', () => {
     expect(told(await chargeAll(failing, 'ns', [charge([gone], { pods: '1' })]))).toEqual(['disk']);
   });
 
-  test('never spends more than there is, whoever asks for what of which quotas', async () => {
+  test('never charges more than the quota, for any requests and quotas', async () => {
     const amounts = fc.record({ pods: fc.nat(3), cpu: fc.nat(3) });
     await fc.assert(
       fc.asyncProperty(

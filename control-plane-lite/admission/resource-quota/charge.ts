@@ -1,5 +1,5 @@
-/** Charges quotas with many requests at once: the newest state of each quota is read, every request is counted one
- *  after the other, and the sum is written if nobody else was faster. */
+/** Charges quotas for a batch of requests: reads the latest state of each quota, counts the requests one by
+ *  one, and writes the sum by compare-and-set. */
 import { StatusError } from '#api/meta/status-error.ts';
 import { type Amounts, writeAmounts } from '../../quota/amounts.ts';
 import type { PendingEntry } from '../../quota/pending.ts';
@@ -76,10 +76,10 @@ async function chargeOne(
   try {
     await write(change);
   } catch (thrown) {
-    // A quota that is gone by now holds nobody.
+    // A quota that was deleted meanwhile imposes no limit.
     if (thrown instanceof StatusError && thrown.reason === 'NotFound') return;
     const fault =
-      thrown instanceof Error ? thrown : new Error('the quota was not written', { cause: thrown });
+      thrown instanceof Error ? thrown : new Error('failed to write the quota', { cause: thrown });
     for (const index of mine) faults[index] = fault;
     return;
   }

@@ -1,6 +1,7 @@
-/** What is left of quotas when one request after the other spends of them. Pure. */
+/** Remaining quota as requests are charged one by one. Pure. */
+
+import type { ResourceQuota } from '#api/gen/core-v1.ts';
 import { compareQuantities } from '#api/meta/quantity.ts';
-import type { ResourceQuota } from '#api/schema/gen/core-v1.ts';
 import {
   type Amounts,
   addAmounts,

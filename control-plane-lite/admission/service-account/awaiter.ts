@@ -1,4 +1,4 @@
-/** Waits for objects that somebody is about to make. */
+/** Waits for objects that are about to be created. */
 import type { Clock } from '#api/kit/clock.ts';
 import { createListeners, type Listeners } from '#api/kit/listeners.ts';
 import type { CachedObject } from '../../cache/contract.ts';

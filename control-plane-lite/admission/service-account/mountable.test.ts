@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { secretFault } from './mountable.ts';
 
 const account = {

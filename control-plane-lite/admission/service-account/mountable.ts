@@ -1,5 +1,5 @@
-/** Accounts that limit their pods to the secrets that they list. Pure. */
-import type { Container, EphemeralContainer, Pod, ServiceAccount } from '#api/schema/gen/core-v1.ts';
+/** Service accounts that restrict their pods to the listed secrets. Pure. */
+import type { Container, EphemeralContainer, Pod, ServiceAccount } from '#api/gen/core-v1.ts';
 
 /** Why a container may not have its secrets. */
 function containerFault(

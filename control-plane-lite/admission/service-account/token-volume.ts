@@ -1,19 +1,18 @@
-/** The volume with which containers reach the API as their account: a token that is renewed, the authority of the
- *  server, and the namespace. */
-import type { Container, Pod, Volume, VolumeMount } from '#api/schema/gen/core-v1.ts';
+/** Volume with which containers reach the API as their service account: a rotated token, the server's CA, and
+ *  the namespace. */
+
+import type { Container, Pod, Volume, VolumeMount } from '#api/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../../resources/contract.ts';
+import { rootCaName } from '../../resources/core/root-ca-name.ts';
+import { generateName } from '../../resources/generate-name.ts';
 import { draftSpec, typed } from '../../resources/view.ts';
-import { generateName } from '../../verbs/names.ts';
 
-/** An hour, and a little by which such tokens are told from those that somebody asked for. */
+/** An hour and a few seconds, which distinguishes these tokens from those requested by users. */
 const TOKEN_SECONDS = 3607;
 const FILE_MODE = 0o644;
 
-/** ConfigMap of each namespace that holds the server's authority. */
-export const rootCaName = ({ componentPrefix }: Vocabulary): string => `${componentPrefix}-root-ca.crt`;
-
-export const tokenMountPath = ({ domain }: Vocabulary): string => `/var/run/secrets/${domain}/serviceaccount`;
+const tokenMountPath = ({ domain }: Vocabulary): string => `/var/run/secrets/${domain}/serviceaccount`;
 
 function tokenVolume(name: string, vocabulary: Vocabulary): Volume {
   return {

@@ -1,4 +1,4 @@
-/** Asks one webhook of one request. Source: document 2, 2.2, 2.6, 4.1 and 7. */
+/** Calls one webhook for one request. Source: webhook calls, document 2 §2.2, §2.6, §4.1 and §7. */
 
 import { randomUUID } from 'node:crypto';
 import type { Agent } from 'node:https';
@@ -79,7 +79,13 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
     const target = webhookTarget(hook.client, deps);
     const own = deps.credentials?.(target.name, target.port);
     const agent = agentOf(hook, own);
-    const answer = await callWebhook(target, body, agent, hook.timeoutMs, own?.authorization);
+    const answer = await callWebhook(deps, target, {
+      what: `admission webhook ${JSON.stringify(hook.name)}`,
+      body,
+      agent,
+      timeoutMs: hook.timeoutMs,
+      authorization: own?.authorization,
+    });
     return readReview(parse(answer), asked, vocabulary);
   }
 
@@ -95,7 +101,7 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
         answer = await call(hook, request, seen);
       } catch (thrown) {
         if (hook.ignoresFailure) {
-          log.warn({ err: thrown, webhook: hook.name }, 'Webhook could not be asked; the request goes on');
+          log.warn({ err: thrown, webhook: hook.name }, 'Failed to call webhook; failing open');
           return undefined;
         }
         const why = `failed calling webhook ${JSON.stringify(hook.name)}: failed to call webhook: ${messageOf(thrown)}`;
@@ -114,7 +120,7 @@ function parse(bytes: Buffer): unknown {
   try {
     return parseJsonText(bytes.toString('utf8'));
   } catch (cause) {
-    throw new AdmissionReviewError('the answer is no JSON', { cause });
+    throw new AdmissionReviewError('the response is not JSON', { cause });
   }
 }
 

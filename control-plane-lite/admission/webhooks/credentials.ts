@@ -1,5 +1,5 @@
-/** What the server shows webhooks to prove who it is: users of a client configuration file, named after the hosts that
- *  they are for. Source: document 2, 2.7 and 9 (WebhookAdmissionConfiguration); upstream's resolver, release 1.24. */
+/** Client credentials for webhooks: users of a client configuration file, named after the hosts that they are
+ *  for. Source: WebhookAdmissionConfiguration, document 2 §2.7 and §9; upstream's resolver, release 1.24. */
 import { dirname, resolve } from 'node:path';
 import { ClientConfigError } from '#api/client-config/error.ts';
 import type { ClientConfig } from '#api/client-config/model.ts';
@@ -87,8 +87,8 @@ function namesOf(host: string, port: number): readonly string[] {
   return [...wild(`${host}:${port}`), ...(port === HTTPS ? wild(host) : []), EVERY_HOST];
 }
 
-/** No settings: nobody is shown anything.
- *  @throws PluginConfigError, ClientConfigError, or Error if a file can't be read */
+/** Without a configuration, no credentials are presented. @throws PluginConfigError, ClientConfigError, or
+ *  Error if a file can't be read */
 export async function loadHookCredentials(
   config: PluginConfig | undefined,
   deps: CredentialsDeps,

@@ -1,12 +1,12 @@
-/** The webhooks of all configurations, in the order in which they are called. */
+/** Webhooks of all configurations in call order. */
 
-import type { Requirement } from '#api/meta/selectors.ts';
-import { selectorRequirements } from '#api/meta/selectors.ts';
 import type {
   MutatingWebhook,
   MutatingWebhookConfiguration,
   RuleWithOperations,
-} from '#api/schema/gen/admissionregistration-v1.ts';
+} from '#api/gen/admissionregistration-v1.ts';
+import type { Requirement } from '#api/meta/selectors.ts';
+import { selectorRequirements } from '#api/meta/selectors.ts';
 import { typed } from '../../resources/view.ts';
 import type { WebhookClient } from '../../webhooks/call.ts';
 import type { ObjectSource } from '../deps.ts';

@@ -1,6 +1,7 @@
-/** Which webhooks a request concerns. Pure. Source: document 2, 2.6. */
+/** Matches requests against webhook rules and selectors. Pure. Source: webhook matching, document 2 §2.6. */
+
+import type { RuleWithOperations } from '#api/gen/admissionregistration-v1.ts';
 import { matchesLabels } from '#api/meta/selectors.ts';
-import type { RuleWithOperations } from '#api/schema/gen/admissionregistration-v1.ts';
 import type { Resource } from '../../resources/contract.ts';
 import type { AdmissionRequest } from '../contract.ts';
 import type { Hook } from './hook.ts';

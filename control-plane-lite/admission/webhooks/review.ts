@@ -1,4 +1,5 @@
-/** What a webhook is asked, and what its answer says. Pure. Source: document 2, 2.2. */
+/** AdmissionReview request and response. Pure. Source: AdmissionReview, document 2 §2.2. */
+import { parseJsonText } from '#api/codec/json-text.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, ResourceInfo } from '../../resources/contract.ts';
 import { isMembers } from '../../resources/view.ts';
@@ -12,7 +13,7 @@ export class AdmissionReviewError extends Error {
 
 export interface ReviewAnswer {
   readonly allowed: boolean;
-  /** What the user is told of a refusal. */
+  /** Message of a rejection for the user. */
   readonly code: number | undefined;
   readonly message: string;
   readonly reason: string;
@@ -103,9 +104,9 @@ function patchOf(response: Readonly<Record<string, unknown>>): unknown {
   if (patchType !== 'JSONPatch')
     throw new AdmissionReviewError(`the patch is of type ${JSON.stringify(patchType)}, not JSONPatch`);
   try {
-    return JSON.parse(Buffer.from(textOf(patch), 'base64').toString('utf8'));
+    return parseJsonText(Buffer.from(textOf(patch), 'base64').toString('utf8'));
   } catch (cause) {
-    throw new AdmissionReviewError('the patch is no JSON in base64', { cause });
+    throw new AdmissionReviewError('the patch is not base64-encoded JSON', { cause });
   }
 }
 
@@ -119,10 +120,11 @@ export function readReview(
   if (!isMembers(answer) || answer['kind'] !== KIND || answer['apiVersion'] !== wanted)
     throw new AdmissionReviewError(`expected a webhook response of ${wanted}, Kind=${KIND}`);
   const { response } = answer;
-  if (!isMembers(response)) throw new AdmissionReviewError('the webhook response has no response');
+  if (!isMembers(response))
+    throw new AdmissionReviewError('the webhook returned an AdmissionReview without a response');
   if (response['uid'] !== uid) throw new AdmissionReviewError(`expected response.uid=${JSON.stringify(uid)}`);
   if (typeof response['allowed'] !== 'boolean')
-    throw new AdmissionReviewError('the webhook response does not say whether it is allowed');
+    throw new AdmissionReviewError('the webhook response lacks the boolean field allowed');
   const status = isMembers(response['status']) ? response['status'] : {};
   const { warnings, auditAnnotations } = response;
   return {

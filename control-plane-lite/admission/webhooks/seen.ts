@@ -1,10 +1,10 @@
-/** A request as a webhook sees it: in a version of the resource that its rules name, which may be another than that of
- *  the request. Source: document 2, 2.2 and 2.6 (matchPolicy). */
+/** A request as a webhook receives it: converted to the resource version that the webhook's rules name.
+ *  Source: matchPolicy, document 2 §2.2 and §2.6. */
 import { copyJson } from '#api/codec/copy-json.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { apiVersionOf } from '../../resources/facts.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
-import { fromStorageVersion, toStorageVersion } from '../../verbs/versions.ts';
+import { fromStorageVersion, toStorageVersion } from '../../resources/storage-versions.ts';
 import type { AdmissionRequest } from '../contract.ts';
 
 /** The versions in which a resource is served, itself among them. */

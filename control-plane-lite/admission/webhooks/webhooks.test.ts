@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { RuleWithOperations } from '#api/gen/admissionregistration-v1.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { RuleWithOperations } from '#api/schema/gen/admissionregistration-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { createHookCaller } from './call.ts';
 import { matchesRule } from './match.ts';
@@ -46,7 +46,8 @@ describe('readReview', () => {
     response,
     ...change,
   });
-  const patch = Buffer.from('[]').toString('base64');
+  const operations = '[{"op":"add","path":"/a","value":9007199254740993}]';
+  const patch = Buffer.from(operations).toString('base64');
 
   test('reads what is answered', () => {
     const response = {
@@ -62,7 +63,7 @@ describe('readReview', () => {
       code: undefined,
       message: '',
       reason: '',
-      patch: [],
+      patch: [{ op: 'add', path: '/a', value: 2n ** 53n + 1n }],
       warnings: ['w'],
       annotations: { a: 'b' },
     });

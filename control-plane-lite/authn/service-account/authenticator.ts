@@ -1,9 +1,9 @@
-/** Lets service accounts in by their tokens, for as long as the account and what the token is bound to are there.
- *  Source: document 2, 5.2. */
+/** Authenticates service account tokens while the account and the object that the token is bound to exist.
+ *  Source: service account tokens, document 2 §5.2. */
 import { createHash } from 'node:crypto';
+import type { Secret } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import { parseTime } from '#api/meta/time.ts';
-import type { Secret } from '#api/schema/gen/core-v1.ts';
 import type { ApiObject, UserInfo } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import type { AuthenticationResult, Authenticator } from '../contract.ts';
@@ -27,7 +27,7 @@ export interface AccountTokenDeps {
   readonly keptIssuer: string;
   /** What this server is called as the receiver of tokens. */
   readonly audiences: readonly string[];
-  /** Domain of the platform's claims and of the keys under which more is told of the user. */
+  /** Domain of the platform's claims and of the keys of the user's extra fields. */
   readonly domain: string;
   readonly find: (
     kind: BoundObject['kind'] | 'ServiceAccount',
@@ -59,11 +59,12 @@ export function createAccountTokenAuthenticator(deps: AccountTokenDeps): Authent
     const issuer = issuerOf(token.claims);
     const kept = issuer === deps.keptIssuer;
     if (!kept && !deps.issuers.includes(issuer)) return NOT_OURS;
-    if (!token.verify(deps.keys)) return rejected('the signature of the service account token is not ours');
+    if (!token.verify(deps.keys))
+      return rejected('the service account token is not signed with a key of this server');
     const terms = kept
       ? parseKeptClaims(token.claims, deps.domain, deps.audiences)
       : parseClaims(token.claims, deps.domain);
-    if (terms === undefined) return rejected('the token is none of a service account');
+    if (terms === undefined) return rejected('the token is not a service account token');
     remembered.set(digest, terms);
     const [oldest] = remembered.keys();
     if (remembered.size > MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
@@ -103,10 +104,10 @@ function existenceFault(
   const isThere = (object: ApiObject | undefined, uid: string): boolean =>
     object !== undefined && object.metadata.uid === uid && !isLongGone(object, clock.now());
   if (!isThere(find('ServiceAccount', namespace, account.name), account.uid)) {
-    return `the service account ${namespace}/${account.name} of the token is gone`;
+    return `the service account ${namespace}/${account.name} of the token no longer exists`;
   }
   if (bound !== undefined && !isThere(find(bound.kind, namespace, bound.name), bound.uid)) {
-    return `the ${bound.kind.toLowerCase()} ${namespace}/${bound.name} that the token is bound to is gone`;
+    return `the ${bound.kind.toLowerCase()} ${namespace}/${bound.name} that the token is bound to no longer exists`;
   }
   return undefined;
 }

@@ -1,4 +1,5 @@
-/** What a service account's token says. Pure. Source: document 2, 5.2; upstream's bound tokens, release 1.24. */
+/** Claims of a service account token. Pure. Source: service account tokens, document 2 §5.2; upstream's bound
+ *  tokens, release 1.24. */
 
 export interface NamedObject {
   readonly name: string;

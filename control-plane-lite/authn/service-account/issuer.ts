@@ -1,4 +1,4 @@
-/** Makes tokens for service accounts. */
+/** Issues service account tokens. */
 import type { KeyObject } from 'node:crypto';
 import { claimsOf, type KeptSubject, keptClaimsOf, type TokenSubject } from './claims.ts';
 import { signToken, type TokenKey } from './jwt.ts';

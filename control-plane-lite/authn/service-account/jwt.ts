@@ -1,5 +1,5 @@
-/** Signed JSON Web Tokens with ES256 or RS256. The key says which algorithm is right; what a token's header says is
- *  compared with that and never followed. Source: RFC 7515, 7518 and 7519. */
+/** Signed JSON Web Tokens with ES256 or RS256. The key determines the algorithm; the token's header is
+ *  compared with it and never followed. Source: RFC 7515, 7518 and 7519. */
 
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { parseJsonText } from '#api/codec/json-text.ts';
@@ -40,7 +40,7 @@ function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): Al
   if (asymmetricKeyType === 'ec' && asymmetricKeyDetails?.namedCurve === 'prime256v1') return 'ES256';
   if (asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) >= 2048) return 'RS256';
   throw new JwtError(
-    `a key of type ${asymmetricKeyType ?? 'secret'} does not sign tokens; right are RSA from 2048 bits and ECDSA P-256`,
+    `a key of type ${asymmetricKeyType ?? 'secret'} cannot sign tokens; supported are RSA with at least 2048 bits and ECDSA P-256`,
   );
 }
 

@@ -1,11 +1,13 @@
-/** What takes minutes: attachers that don't answer, nodes that don't let go, volumes that are gone. On a store in
- *  memory, with a clock that the test moves. */
+/** Time-dependent cases of attaching: attachers that do not respond, nodes that do not release a volume,
+ *  deleted volumes. On a store in memory, with a clock that the test advances. */
+
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import type { Event } from '#api/gen/core-v1.ts';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
+import type { Steps } from '#api/kit/steps.ts';
 import { attachmentName, csiVolumeName } from '#api/meta/volume-names.ts';
-import type { Event } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { createCache } from '../../cache/cache.ts';
 import { builtinResources } from '../../resources/builtin.ts';
@@ -14,10 +16,10 @@ import { coreKinds } from '../../resources/core/table.ts';
 import { groupKinds } from '../../resources/groups/table.ts';
 import { createResourceRegistry } from '../../resources/registry.ts';
 import { typed } from '../../resources/view.ts';
-import { createMemoryStore } from '../../testing/memory-store.ts';
+import { createMemoryStore } from '../../store/memory-store.fixture.ts';
 import { createAdmissionChain } from '../../verbs/admit.ts';
+import { controllerCaller } from '../../verbs/controller-caller.ts';
 import { createVerbs } from '../../verbs/verbs.ts';
-import { controllerCaller } from '../caller.ts';
 import { runAttachDetach } from './controller.ts';
 
 const vocabulary = VOCABULARIES.plat;
@@ -66,7 +68,7 @@ async function begin(): Promise<World> {
   const stop = new AbortController();
   await cache.start(stop.signal);
   const admission = createAdmissionChain([]);
-  const track = (): void => undefined;
+  function* track(): Steps<void> {}
   const verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track });
   const deps = { registry, cache, verbs, clock, vocabulary, gates, log: silentLogger };
   const running = runAttachDetach(deps, stop.signal);
@@ -145,7 +147,7 @@ async function begin(): Promise<World> {
   return world;
 }
 
-/** A node with a pod whose volume is asked for. */
+/** A node with a pod whose volume has an attachment request. */
 async function beginWithPod(): Promise<World> {
   const world = await begin();
   const annotations = { [`volumes.${domain}/controller-managed-attach-detach`]: 'true' };
@@ -174,7 +176,7 @@ async function beginWithPod(): Promise<World> {
   return world;
 }
 
-/** The same, attached, in use, and told of. */
+/** The same, attached, in use, and reported to the node. */
 async function beginAttached(): Promise<World> {
   const world = await beginWithPod();
   await world.put('volumeattachments', NAME, { status: { attached: true } }, 'status');

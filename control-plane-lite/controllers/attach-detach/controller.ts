@@ -1,17 +1,23 @@
-/** Has volumes attached to the nodes whose pods want them, and detached where none does any more. One worker a volume,
- *  so that no two nodes get one that may only be on one of them. */
+/** Attach/detach controller: requests attachment of volumes to the nodes whose pods use them, and detachment
+ *  where no pod does any more. One worker per volume, so that a single-attach volume never gets two nodes. */
 import type { Resource } from '../../resources/contract.ts';
+import { createControllerClient } from '../workloads-kit/controller-base.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { createHands } from '../workloads-kit/family.ts';
 import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { type AttachAction, decideAttachments, FORCE_DETACH_MS, type Place } from './decide.ts';
-import { type AttachHands, executeAttach, executeDetach, executeReport, executeUnreport } from './execute.ts';
+import {
+  type AttachClient,
+  executeAttach,
+  executeDetach,
+  executeReport,
+  executeUnreport,
+} from './execute.ts';
 import type { SeenPlace } from './known.ts';
 import type { Telling } from './messages.ts';
-import { type Attachable, attachWords, type UsingPod } from './model.ts';
+import { type Attachable, attachNames, type UsingPod } from './model.ts';
 import { type AttachState, followAttachments } from './state.ts';
 
-interface Parts extends AttachHands {
+interface Parts extends AttachClient {
   readonly deps: WorkloadDeps;
   readonly pods: Resource;
   readonly volumes: Resource;
@@ -19,7 +25,7 @@ interface Parts extends AttachHands {
   readonly loop: KeyLoop;
   /** By volume. */
   readonly memories: Map<string, Memories>;
-  /** Since when the volume of an attachment is gone, in monotonic ms. */
+  /** Since when the volume of an attachment has been missing, in monotonic ms. */
   readonly lostSince: Map<string, number>;
 }
 
@@ -27,11 +33,11 @@ interface Parts extends AttachHands {
 const LOST = 'lost ';
 const VOLUME = 'volume ';
 
-/** What is remembered of a volume at a place between two looks. */
+/** State of a volume on a node between two reconciliations. */
 interface Memory {
-  /** Since when nobody wants it there, in monotonic ms; absent: somebody does. */
+  /** Since when no pod has wanted it there, in monotonic ms; absent: a pod does. */
   readonly unwantedSinceMs?: number;
-  /** What was told last. */
+  /** The last reported mark. */
   readonly told?: string;
 }
 
@@ -58,7 +64,7 @@ function placeOf({ unique }: Attachable, seen: SeenPlace, unwantedSinceMs: numbe
   };
 }
 
-/** What is still worth remembering of the places that there are now. */
+/** Drops the memories that the current places no longer need. */
 function remember(places: readonly SeenPlace[], before: Memories, nowMs: number): Memories {
   return new Map(
     places.map(({ nodeName, node, pods }): [string, Memory] => {
@@ -69,21 +75,21 @@ function remember(places: readonly SeenPlace[], before: Memories, nowMs: number)
 }
 
 function tell(
-  { deps, hands, pods }: Parts,
+  { deps, client, pods }: Parts,
   type: 'Normal' | 'Warning',
   reason: string,
   tellings: readonly Telling[],
 ): void {
   for (const { pod, message } of tellings) {
     const object = deps.cache.resource(pods.storage).get(pod.key)?.object();
-    if (object?.metadata.uid === pod.uid) hands.events.record(object, type, reason, message);
+    if (object?.metadata.uid === pod.uid) client.events.record(object, type, reason, message);
   }
 }
 
 const attachedTellings = ({ label }: Attachable, pods: readonly UsingPod[]): readonly Telling[] =>
   pods.map((pod) => ({ pod, message: `AttachVolume.Attach succeeded for volume "${label}"` }));
 
-/** Whether it was told last, which it is from now on. */
+/** Reports whether this was the last reported mark, and records it. */
 function isTold(
   memories: Memories,
   { nodeName, mark }: { readonly nodeName: string; readonly mark: string },
@@ -94,9 +100,9 @@ function isTold(
   return false;
 }
 
-/** Of the node and of the volume: there may be no pod any more that could be told. */
+/** Events about the node and the volume: there may be no pod left to report on. */
 function tellOfNode(
-  { deps, hands, nodes, volumes }: Parts,
+  { deps, client, nodes, volumes }: Parts,
   { attacher }: Attachable,
   { nodeName, message }: AttachAction & { readonly kind: 'tellNode' },
 ): void {
@@ -106,9 +112,9 @@ function tellOfNode(
     deps.cache.resource(volumes.storage).get(persistentVolumeName)?.object(),
   ];
   for (const object of about) {
-    if (object !== undefined) hands.events.record(object, 'Warning', 'FailedDetachVolume', message);
+    if (object !== undefined) client.events.record(object, 'Warning', 'FailedDetachVolume', message);
   }
-  deps.log.warn({ node: nodeName, eventMessage: message }, 'Volume was not detached');
+  deps.log.warn({ node: nodeName, eventMessage: message }, 'Failed to detach volume');
 }
 
 async function execute(
@@ -122,7 +128,7 @@ async function execute(
   switch (action.kind) {
     case 'attach':
       await executeAttach(parts, volume, nodeName);
-      parts.deps.log.info({ volume: volume.label, node: nodeName }, 'Attachment was asked for');
+      parts.deps.log.info({ volume: volume.label, node: nodeName }, 'Volume attachment requested');
       return;
     case 'report':
       if (!(await executeReport(parts, unique, nodeName))) return;
@@ -137,7 +143,7 @@ async function execute(
       await executeDetach(parts, action.attachment);
       parts.deps.log.info(
         { volume: volume.label, node: nodeName, forced: action.forced },
-        'Volume is to be detached',
+        'Volume detachment requested',
       );
       return;
     case 'tell':
@@ -176,10 +182,11 @@ async function visitVolume(parts: Parts, unique: string): Promise<number | undef
   return recheckMs;
 }
 
-/** Attachments that this controller may have made bear names that are made of hashes. */
+/** Attachments that this controller may have created have generated names made of hashes. */
 const OWN_NAME = /^csi-[0-9a-f]{64}$/;
 
-/** The volume of an attachment is gone: nobody can want it, and nobody can say any more whether it is in use. */
+/** The volume of an attachment no longer exists: no pod can want it, and its use can no longer be
+ *  determined. */
 async function visitLost(parts: Parts, name: string): Promise<number | undefined> {
   const { state, deps, lostSince } = parts;
   const attachment = state.lost(name);
@@ -201,7 +208,7 @@ async function visitLost(parts: Parts, name: string): Promise<number | undefined
   return undefined;
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runAttachDetach(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
   const { cache, vocabulary } = deps;
   const storage = `storage.${vocabulary.apiGroupDomain}/v1`;
@@ -213,8 +220,8 @@ export async function runAttachDetach(deps: WorkloadDeps, signal: AbortSignal): 
   const drivers = findResource(deps, storage, 'csidrivers');
   const csiNodes = findResource(deps, storage, 'csinodes');
   if (!pods || !claims || !volumes || !nodes || !attachments || !drivers || !csiNodes) return;
-  const words = attachWords(vocabulary, deps.gates);
-  const hands = createHands(deps, 'attachdetach-controller', signal);
+  const words = attachNames(vocabulary, deps.gates);
+  const client = createControllerClient(deps, 'attachdetach-controller', signal);
   const loop = createKeyLoop(deps, (key) =>
     key.startsWith(LOST)
       ? visitLost(parts, key.slice(LOST.length))
@@ -240,7 +247,7 @@ export async function runAttachDetach(deps: WorkloadDeps, signal: AbortSignal): 
     deps,
     pods,
     volumes,
-    hands,
+    client,
     nodes,
     attachments,
     state,

@@ -1,4 +1,4 @@
-/** Where a volume is attached, told to a node, and detached. Pure. Never reads the clock.
+/** Decisions about a volume: attach, report to the node, detach. Pure. Never reads the clock.
  *
  *    wanted ─▶ attach ─▶ (the attacher attaches) ─▶ report ─▶ the node mounts
  *    unwanted ─▶ (the node unmounts) ─▶ unreport ─▶ detach ─▶ (the attacher detaches)
@@ -7,23 +7,23 @@
 import { attachFailed, detachFailed, multiAttach, type Telling } from './messages.ts';
 import type { Attachable, Attachment, AttachNode, UsingPod } from './model.ts';
 
-/** How long a node may go on saying that it uses a volume which no pod wants there. */
+/** How long a node may keep reporting a volume in use that no pod wants there. */
 export const FORCE_DETACH_MS = 360_000;
-/** How long an attacher may take without a word. */
+/** How long an attacher may take without reporting anything. */
 export const ATTACH_MS = 120_000;
 
 /** A volume on a node. */
 export interface Place {
   readonly nodeName: string;
-  /** Absent: the node is not there. */
+  /** Absent: the node does not exist. */
   readonly node?: Pick<AttachNode, 'managed' | 'outOfService'> & {
     readonly inUse: boolean;
     readonly reported: boolean;
   };
   readonly attachment?: Attachment;
-  /** Those that want it there. */
+  /** Pods that want it there. */
   readonly pods: readonly UsingPod[];
-  /** Since when nobody does, in ms of any clock. */
+  /** Since when no pod has wanted it, in ms of any clock. */
   readonly unwantedSinceMs: number;
 }
 
@@ -38,27 +38,27 @@ export interface AttachInput {
 }
 
 export type AttachAction =
-  /** Ask the attacher. */
+  /** Request the attachment. */
   | { readonly kind: 'attach'; readonly nodeName: string }
-  /** Tell the node that it is attached. */
+  /** Report to the node that it is attached. */
   | { readonly kind: 'report'; readonly nodeName: string; readonly pods: readonly UsingPod[] }
-  /** Tell the node that it is attached no longer; `forced`: also if it says that it uses it. */
+  /** Report to the node that it is no longer attached; `forced`: even if the node reports it in use. */
   | { readonly kind: 'unreport'; readonly nodeName: string; readonly forced: boolean }
-  /** The same, and then ask the attacher to detach it. */
+  /** The same, then request the detachment. */
   | {
       readonly kind: 'detach';
       readonly nodeName: string;
       readonly attachment: Attachment;
       readonly forced: boolean;
     }
-  /** `mark`: told once for each of them. */
+  /** `mark`: reported once per mark. */
   | {
       readonly kind: 'tell';
       readonly nodeName: string;
       readonly mark: string;
       readonly tellings: readonly Telling[];
     }
-  /** Say of the node and of the volume that it is not detached; `mark`: once for each of them. */
+  /** Report on the node and the volume that it is not detached; once per `mark`. */
   | {
       readonly kind: 'tellNode';
       readonly nodeName: string;
@@ -68,20 +68,20 @@ export type AttachAction =
 
 export interface AttachPlan {
   readonly actions: readonly AttachAction[];
-  /** Time after which to look again, in ms, even if nothing happens. */
+  /** Time until the next reconciliation without any change, in ms. */
   readonly recheckMs?: number;
 }
 
 const NOTHING: AttachPlan = { actions: [] };
 const plan = (...actions: readonly AttachAction[]): AttachPlan => ({ actions });
 
-/** Somebody has it there, or may. */
+/** A node has the volume, or may have it. */
 const isHeld = ({ attacher }: Attachable, { attachment, node }: Place): boolean =>
   attachment !== undefined || (attacher === undefined && node?.reported === true);
 
 const isWanted = ({ node, pods }: Place): boolean => node?.managed === true && pods.length > 0;
 
-/** What there is to say while an attacher is at work. */
+/** Reports due while an attachment is pending. */
 function decideWaiting(input: AttachInput, { nodeName, pods }: Place, attachment: Attachment): AttachPlan {
   const { label } = input.volume;
   const { error, createdMs } = attachment;
@@ -101,7 +101,7 @@ function decideWaiting(input: AttachInput, { nodeName, pods }: Place, attachment
   };
 }
 
-/** What there is to say while an attacher is to detach it. */
+/** Reports due while a detachment is pending. */
 function decideDetaching({ label }: Attachable, { nodeName, attachment }: Place): AttachPlan {
   const { deleting = false, detachError } = attachment ?? {};
   if (!deleting || detachError === undefined) return NOTHING;
@@ -110,7 +110,7 @@ function decideDetaching({ label }: Attachable, { nodeName, attachment }: Place)
   return plan({ kind: 'tellNode', nodeName, mark, message: detachFailed(label, nodeName, message) });
 }
 
-/** `holders`: the other places where it is, or is about to be. */
+/** `holders`: the other nodes where it is, or is about to be, attached. */
 function decideWanted(input: AttachInput, place: Place, holders: readonly Place[]): AttachPlan {
   const { volume } = input;
   const { nodeName, attachment, pods, node } = place;
@@ -144,14 +144,14 @@ function decideUnwanted(input: AttachInput, place: Place): AttachPlan {
   }
   const leftMs = FORCE_DETACH_MS - (input.monotonicMs - place.unwantedSinceMs);
   const forced = leftMs <= 0 || (input.trustOutOfService && node?.outOfService === true);
-  // Of a node that is not there nobody can say that it has let go.
+  // A missing node can never confirm that it has released the volume.
   if (!forced && node?.inUse !== false) return { actions: [], recheckMs: leftMs };
   return attachment === undefined
     ? plan({ kind: 'unreport', nodeName, forced })
     : plan({ kind: 'detach', nodeName, attachment, forced });
 }
 
-/** Who has waited for longest comes first. */
+/** The longest waiting comes first. */
 const firstMs = ({ pods }: Place): number => Math.min(...pods.map(({ createdMs }) => createdMs));
 const inOrder = (places: readonly Place[]): readonly Place[] =>
   places.toSorted((a, b) => firstMs(a) - firstMs(b) || (a.nodeName < b.nodeName ? -1 : 1));
@@ -176,7 +176,7 @@ export function decideAttachments(input: AttachInput): AttachPlan {
     add(decided);
   }
   for (const place of places) {
-    // What a node attaches by itself is its own matter.
+    // Volumes that a node attaches by itself are not managed here.
     if (!isWanted(place) && place.node?.managed !== false) add(decideUnwanted(input, place));
   }
   return { actions, ...(times.length === 0 ? {} : { recheckMs: Math.min(...times) }) };

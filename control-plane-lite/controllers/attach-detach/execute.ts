@@ -1,45 +1,45 @@
-/** Writes what was decided: attachments, and what nodes are told of them. */
+/** Executes attach/detach decisions: writes VolumeAttachments and the attached volumes in node status. */
 
+import type { AttachedVolume, Node } from '#api/gen/core-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { attachmentName } from '#api/meta/volume-names.ts';
-import type { AttachedVolume, Node } from '#api/schema/gen/core-v1.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { apiVersionOf } from '../../resources/facts.ts';
 import { membersOf, typed } from '../../resources/view.ts';
-import { unlessGone } from '../unless-gone.ts';
-import type { Hands } from '../workloads-kit/family.ts';
+import { unlessGone } from '../../verbs/unless-gone.ts';
+import type { ControllerClient } from '../workloads-kit/controller-base.ts';
 import type { Attachable } from './model.ts';
 
-export interface AttachHands {
-  readonly hands: Hands;
+export interface AttachClient {
+  readonly client: ControllerClient;
   readonly nodes: Resource;
   readonly attachments: Resource;
 }
 
-/** A node says that it uses the volume. */
+/** Reports whether the node reports the volume in use. */
 class InUseError extends Error {
   override readonly name = 'InUseError';
 }
 
-/** Whether the node is there. @throws StatusError, and whatever `edit` throws */
+/** Reports whether the node exists. @throws StatusError, and errors of `edit` */
 async function changeReport(
-  { hands, nodes }: AttachHands,
+  { client, nodes }: AttachClient,
   nodeName: string,
   edit: (node: Node) => readonly AttachedVolume[],
 ): Promise<boolean> {
   let found = true;
   const change = (live: ApiObject | undefined): ApiObject => {
-    if (live === undefined) throw new StatusError('NotFound', `node ${nodeName} is gone`);
+    if (live === undefined) throw new StatusError('NotFound', `node ${nodeName} no longer exists`);
     const status = membersOf(live, 'status');
     const next = edit(typed<Node>(live));
     if (next.length > 0) status['volumesAttached'] = next;
     else delete status['volumesAttached'];
     return live;
   };
-  const options = { dryRun: false, fieldManager: hands.fieldManager, allowCreate: false };
+  const options = { dryRun: false, fieldManager: client.fieldManager, allowCreate: false };
   const ref = { resource: nodes, namespace: '', name: nodeName };
-  await hands.verbs
-    .update(ref, change, { ...options, subresource: 'status' }, hands.caller)
+  await client.verbs
+    .update(ref, change, { ...options, subresource: 'status' }, client.caller)
     .catch((thrown: unknown) => {
       if (!(thrown instanceof StatusError && thrown.reason === 'NotFound')) throw thrown;
       found = false;
@@ -47,18 +47,19 @@ async function changeReport(
   return found;
 }
 
-/** Tells the node that the volume is attached. Whether the node is there. */
-export const executeReport = (parts: AttachHands, unique: string, nodeName: string): Promise<boolean> =>
+/** Reports to the node that the volume is attached. Returns whether the node exists. */
+export const executeReport = (parts: AttachClient, unique: string, nodeName: string): Promise<boolean> =>
   changeReport(parts, nodeName, ({ status }) => {
     const known = status?.volumesAttached ?? [];
     if (known.some(({ name }) => name === unique)) return known;
     return [...known, { name: unique, devicePath: '' }];
   });
 
-/** Tells the node that the volume is attached no longer. Whether the volume may be detached: unless forced, not while
- *  the node says that it uses it; it looks before it mounts, so that nothing happens in between. */
+/** Reports to the node that the volume is no longer attached. Returns whether the volume may be detached:
+ *  unless forced, not while the node reports it in use. A node checks the attachment before it mounts, so
+ *  that no mount can happen in between. */
 export async function executeUnreport(
-  parts: AttachHands,
+  parts: AttachClient,
   unique: string,
   nodeName: string,
   forced: boolean,
@@ -75,9 +76,9 @@ export async function executeUnreport(
   }
 }
 
-/** Asks the attacher for it. What is asked for already is left as it is. */
+/** Requests the attachment. An existing request stays as it is. */
 export async function executeAttach(
-  { hands, attachments }: AttachHands,
+  { client, attachments }: AttachClient,
   { attacher }: Attachable,
   nodeName: string,
 ): Promise<void> {
@@ -94,26 +95,26 @@ export async function executeAttach(
     },
   };
   try {
-    await hands.verbs.create(
+    await client.verbs.create(
       { resource: attachments, namespace: '', name },
       object,
-      { dryRun: false, fieldManager: hands.fieldManager },
-      hands.caller,
+      { dryRun: false, fieldManager: client.fieldManager },
+      client.caller,
     );
   } catch (thrown) {
     if (!(thrown instanceof StatusError && thrown.reason === 'AlreadyExists')) throw thrown;
   }
 }
 
-/** Gives the attachment back; its finalizers keep it until the attacher is done. */
+/** Deletes the attachment; its finalizers delay that until the attacher is done. */
 export const executeDetach = (
-  { hands, attachments }: AttachHands,
+  { client, attachments }: AttachClient,
   { name, uid }: { readonly name: string; readonly uid: string },
 ): Promise<void> =>
   unlessGone(() =>
-    hands.verbs.delete(
+    client.verbs.delete(
       { resource: attachments, namespace: '', name },
       { dryRun: false, preconditions: { uid } },
-      hands.caller,
+      client.caller,
     ),
   );

@@ -1,14 +1,16 @@
-/** What is known of volumes and of those who want them, found by the name that nodes know a volume by. Pure. */
+/** Index of volumes and of the pods that use them, by the unique name under which nodes know a volume.
+ *  Pure. */
+
+import type { PersistentVolume } from '#api/gen/core-v1.ts';
 import { attachmentName, parseCsiVolumeName } from '#api/meta/volume-names.ts';
-import type { PersistentVolume } from '#api/schema/gen/core-v1.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { createIndex, type Indexed } from '../workloads-kit/indexed.ts';
 import {
   type Attachable,
   type Attachment,
+  type AttachNames,
   type AttachNode,
-  type AttachWords,
   attachableOfVolume,
   type BoundClaim,
   type MigratedNode,
@@ -16,12 +18,12 @@ import {
   type UsingPod,
 } from './model.ts';
 
-/** A volume on a node, as far as it is seen. */
+/** Observed state of a volume on a node. */
 export interface SeenPlace {
   readonly nodeName: string;
   readonly node?: AttachNode;
   readonly attachment?: Attachment;
-  /** Those that want it there. */
+  /** Pods that want it there. */
   readonly pods: readonly UsingPod[];
 }
 
@@ -38,7 +40,7 @@ export interface Known {
   readonly nodes: Indexed<AttachNode>;
   readonly attachments: Indexed<Attachment>;
   readonly migrated: Indexed<MigratedNode>;
-  /** Names of drivers whose volumes are not attached. */
+  /** Names of drivers that do not require attaching. */
   readonly unattached: Set<string>;
 }
 
@@ -63,7 +65,7 @@ export const createKnown = (): Known => ({
   unattached: new Set(),
 });
 
-/** The volume that a pod's claim stands for. */
+/** The volume that a pod's claim is bound to. */
 function volumeOfClaim(
   { claims, volumes }: Known,
   use: Use & { readonly kind: 'claim' },
@@ -82,11 +84,11 @@ function isAttached({ unattached }: Known, { attacher }: Attachable): boolean {
   return attacher === undefined || !unattached.has(attacher.driver);
 }
 
-/** Whether the node has left the volume's kind to its CSI driver, if it is of an older kind. */
+/** Whether the node has migrated the volume's in-tree plugin to its CSI driver. */
 const isServed = ({ migrated }: Known, { migratedFrom }: Attachable, nodeName: string): boolean =>
   migratedFrom === undefined || migrated.get(nodeName)?.plugins.includes(migratedFrom) === true;
 
-/** Pods that have the volume among theirs, whether they want it or not. */
+/** Pods whose spec contains the volume, whether or not they still want it. */
 function* podsOf(known: Known, unique: string): Generator<UsingPod> {
   yield* known.pods.of(named(unique)).values();
   for (const volume of known.volumes.of(named(unique)).values()) {
@@ -125,7 +127,7 @@ export function placesOf(known: Known, volume: Attachable): readonly SeenPlace[]
 
 export function attachableNamed(
   known: Known,
-  { domain }: AttachWords,
+  { domain }: AttachNames,
   unique: string,
 ): Attachable | undefined {
   const [volume] = known.volumes.of(named(unique)).values();
@@ -140,7 +142,7 @@ export function attachableNamed(
   return isOwn ? { unique, label: unique, exclusive: false } : undefined;
 }
 
-export function readVolume(object: ApiObject, words: AttachWords): KnownVolume | undefined {
+export function readVolume(object: ApiObject, words: AttachNames): KnownVolume | undefined {
   const volume = typed<PersistentVolume>(object);
   const attachable = attachableOfVolume(volume, words);
   if (attachable === undefined) return undefined;

@@ -1,13 +1,14 @@
-/** What pods are told whose volume can't be attached. Pure. Source: upstream's attach/detach reconciler, release 1.24. */
+/** Event messages for pods whose volume cannot be attached. Pure. Source: upstream's attach/detach
+ *  reconciler, release 1.24. */
 import type { UsingPod } from './model.ts';
 
-/** What one pod is told. */
+/** Event message for one pod. */
 export interface Telling {
   readonly pod: UsingPod;
   readonly message: string;
 }
 
-/** Nobody is told names of pods in other namespaces. */
+/** Messages do not reveal names of pods in other namespaces. */
 function usersFor(pod: UsingPod, others: readonly UsingPod[]): string {
   const near = others.filter(({ namespace }) => namespace === pod.namespace);
   const far = others.length - near.length;
@@ -30,7 +31,7 @@ export const multiAttach = (
     return { pod, message: `Multi-Attach error for volume "${label}" ${why}` };
   });
 
-/** What is told of the node and of the volume. */
+/** Event messages for the node and the volume. */
 export const detachFailed = (label: string, nodeName: string, reason: string): string =>
   `DetachVolume.Detach failed for volume "${label}" on node "${nodeName}" : ${reason}`;
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { PersistentVolumeSpec, Pod, Volume } from '#api/gen/core-v1.ts';
 import { gatesOn } from '#api/schema/feature-gates.ts';
-import type { PersistentVolumeSpec, Pod, Volume } from '#api/schema/gen/core-v1.ts';
-import { attachableOfVolume, attachWords, usingPod } from './model.ts';
+import { attachableOfVolume, attachNames, usingPod } from './model.ts';
 
-const WORDS = attachWords({ domain: 'x.io' }, gatesOn({}));
+const WORDS = attachNames({ domain: 'x.io' }, gatesOn({}));
 
 const attachable = (spec: PersistentVolumeSpec): ReturnType<typeof attachableOfVolume> =>
   attachableOfVolume({ metadata: { name: 'pv' }, spec }, WORDS);

@@ -1,8 +1,5 @@
-/** Volumes, pods and nodes as attaching sees them. Pure. */
+/** Volumes, pods and nodes reduced to the fields that attach/detach decisions read. Pure. */
 
-import { type MigratedSource, migratedPluginsAnnotation, migrateSource } from '#api/meta/csi-migration.ts';
-import { parseTime } from '#api/meta/time.ts';
-import { type AttachableSource, attachableVolumeName, csiVolumeName } from '#api/meta/volume-names.ts';
 import type {
   ContainerStatus,
   Node,
@@ -10,31 +7,29 @@ import type {
   PersistentVolumeClaim,
   Pod,
   Volume,
-} from '#api/schema/gen/core-v1.ts';
-import type {
-  CSINode,
-  VolumeAttachment,
-  VolumeAttachmentSource,
-  VolumeError,
-} from '#api/schema/gen/storage-v1.ts';
+} from '#api/gen/core-v1.ts';
+import type { CSINode, VolumeAttachment, VolumeAttachmentSource, VolumeError } from '#api/gen/storage-v1.ts';
+import { type MigratedSource, migratedPluginsAnnotation, migrateSource } from '#api/meta/csi-migration.ts';
+import { parseTime } from '#api/meta/time.ts';
+import { type AttachableSource, attachableVolumeName, csiVolumeName } from '#api/meta/volume-names.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 
 /** Annotations and taints of nodes. */
-export interface AttachWords {
+export interface AttachNames {
   readonly domain: string;
   readonly managed: string;
   readonly keepsVolumes: string;
   readonly outOfService: string;
   /** Annotation of CSINodes. */
   readonly migrated: string;
-  /** Feature gates that are on. */
+  /** Enabled feature gates. */
   readonly gates: ReadonlySet<string>;
 }
 
-export const attachWords = (
+export const attachNames = (
   { domain }: Pick<Vocabulary, 'domain'>,
   gates: ReadonlySet<string>,
-): AttachWords => ({
+): AttachNames => ({
   domain,
   gates,
   migrated: migratedPluginsAnnotation(domain),
@@ -45,29 +40,29 @@ export const attachWords = (
 
 /** A volume that is attached to a node before a pod there can mount it. */
 export interface Attachable {
-  /** The name that nodes know it by. */
+  /** Unique name under which nodes report it. */
   readonly unique: string;
-  /** The name that people know it by. */
+  /** Display name. */
   readonly label: string;
   /** On one node at a time. */
   readonly exclusive: boolean;
-  /** Who attaches it; absent: the node itself, which only has to be told that it may. */
+  /** Its attacher; absent: the node itself, which only needs the report that it may attach. */
   readonly attacher?: {
     readonly driver: string;
     readonly handle: string;
-    /** What to ask for; absent: nothing is left that could be asked for. */
+    /** Source for the attachment request; absent: the volume no longer exists. */
     readonly source?: VolumeAttachmentSource;
   };
-  /** The older plugin that the volume is of: a CSI volume on nodes that have left that plugin to its driver. */
+  /** In-tree plugin of the volume: a CSI volume on nodes that have migrated the plugin to its driver. */
   readonly migratedFrom?: string;
 }
 
 const SHARED_MODES: ReadonlySet<string> = new Set(['ReadWriteMany', 'ReadOnlyMany']);
 
-/** `undefined`: it is not attached. */
+/** `undefined`: it does not require attaching. */
 export function attachableOfVolume(
   { metadata = {}, spec = {} }: PersistentVolume,
-  { domain, gates }: AttachWords,
+  { domain, gates }: AttachNames,
 ): Attachable | undefined {
   const { accessModes = [] } = spec;
   const { labels = {}, name: label = '' } = metadata;
@@ -88,7 +83,7 @@ export function attachableOfVolume(
   };
 }
 
-/** A volume that a pod itself has, of a kind that a CSI driver attaches now. */
+/** An inline volume of a pod whose in-tree plugin is migrated to a CSI driver. */
 function migratedInline(label: string, migrated: MigratedSource, domain: string): Attachable {
   const { plugin, ...csi } = migrated;
   const { driver, volumeHandle: handle, readOnly = false } = csi;
@@ -102,8 +97,8 @@ function migratedInline(label: string, migrated: MigratedSource, domain: string)
   };
 }
 
-/** `undefined`: it is not attached, or not a volume that the pod itself has. */
-function attachableInline(volume: Volume, { domain, gates }: AttachWords): Attachable | undefined {
+/** `undefined`: it does not require attaching, or is not an inline volume. */
+function attachableInline(volume: Volume, { domain, gates }: AttachNames): Attachable | undefined {
   const { iscsi, fc, rbd, name: label } = volume;
   const migrated = migrateSource(volume, { domain, gates });
   if (migrated !== undefined) return migratedInline(label, migrated, domain);
@@ -112,12 +107,12 @@ function attachableInline(volume: Volume, { domain, gates }: AttachWords): Attac
   return unique === undefined ? undefined : { unique, label, exclusive: false };
 }
 
-/** A volume that a pod uses: by a claim, or by what the pod itself says. */
+/** A volume that a pod uses: by a claim, or inline. */
 export type Use =
   | {
       readonly kind: 'claim';
       readonly key: string;
-      /** It counts only if the claim was made for this pod. */
+      /** It counts only if the claim was created for this pod. */
       readonly madeFor?: string;
     }
   | { readonly kind: 'inline'; readonly volume: Attachable };
@@ -129,7 +124,7 @@ export interface UsingPod {
   readonly uid: string;
   readonly nodeName: string;
   readonly createdMs: number;
-  /** None of its containers runs any more, for good. */
+  /** All of its containers have terminated for good. */
   readonly ended: boolean;
   readonly uses: readonly Use[];
 }
@@ -142,7 +137,7 @@ function hasEnded({ metadata, status = {} }: Pod): boolean {
   return metadata?.deletionTimestamp !== undefined && !(status.containerStatuses ?? []).some(runs);
 }
 
-function usesOf({ metadata = {}, spec }: Pod, words: AttachWords): readonly Use[] {
+function usesOf({ metadata = {}, spec }: Pod, words: AttachNames): readonly Use[] {
   const { namespace = '', name = '', uid = '' } = metadata;
   return (spec?.volumes ?? []).flatMap((volume): readonly Use[] => {
     const { persistentVolumeClaim, ephemeral } = volume;
@@ -157,8 +152,8 @@ function usesOf({ metadata = {}, spec }: Pod, words: AttachWords): readonly Use[
   });
 }
 
-/** `undefined`: it has no node, or nothing that may have to be attached. */
-export function usingPod(pod: Pod, words: AttachWords): UsingPod | undefined {
+/** `undefined`: the pod has no node, or no volume that may require attaching. */
+export function usingPod(pod: Pod, words: AttachNames): UsingPod | undefined {
   const nodeName = pod.spec?.nodeName ?? '';
   if (nodeName === '') return undefined;
   const uses = usesOf(pod, words);
@@ -180,7 +175,7 @@ export interface BoundClaim {
   readonly key: string;
   readonly uid: string;
   readonly volumeName: string;
-  /** Uid of the object that it was made for; empty: of none. */
+  /** Uid of the owner that it was created for; empty: none. */
   readonly controller: string;
 }
 
@@ -200,7 +195,7 @@ export interface AttachNode {
   readonly name: string;
   /** Its agent leaves attaching to this controller. */
   readonly managed: boolean;
-  /** Volumes of pods that have ended stay. */
+  /** Volumes of terminated pods stay attached. */
   readonly keepsVolumes: boolean;
   readonly outOfService: boolean;
   /** Names of volumes. */
@@ -208,7 +203,7 @@ export interface AttachNode {
   readonly reported: readonly string[];
 }
 
-export function attachNode({ metadata = {}, spec = {}, status = {} }: Node, words: AttachWords): AttachNode {
+export function attachNode({ metadata = {}, spec = {}, status = {} }: Node, words: AttachNames): AttachNode {
   const { annotations = {} } = metadata;
   return {
     name: metadata.name ?? '',
@@ -226,14 +221,14 @@ export interface Attachment {
   readonly nodeName: string;
   /** Empty: it has none. */
   readonly volumeName: string;
-  /** The name that nodes know a volume by that a pod itself has; empty: it is none. */
+  /** Unique name of an inline volume; empty: it is not inline. */
   readonly inline: string;
   readonly attached: boolean;
   readonly deleting: boolean;
   readonly createdMs: number;
-  /** What kept the attacher from attaching it. */
+  /** Error of the attacher when attaching. */
   readonly error?: AttachmentError;
-  /** What kept the attacher from detaching it. */
+  /** Error of the attacher when detaching. */
   readonly detachError?: AttachmentError;
 }
 
@@ -246,7 +241,7 @@ const errorOf = ({ time = '', message = '' }: VolumeError): AttachmentError => (
 
 export function attachmentFacts(
   { metadata = {}, spec, status }: VolumeAttachment,
-  { domain }: AttachWords,
+  { domain }: AttachNames,
 ): Attachment {
   const { attachError, detachError } = status ?? {};
   const { persistentVolumeName: volumeName = '', inlineVolumeSpec } = spec.source;
@@ -265,14 +260,14 @@ export function attachmentFacts(
   };
 }
 
-/** What a node has left to CSI drivers. */
+/** In-tree plugins that a node has migrated to CSI drivers. */
 export interface MigratedNode {
   readonly name: string;
-  /** Names of older plugins. */
+  /** Names of in-tree plugins. */
   readonly plugins: readonly string[];
 }
 
-export const migratedNode = ({ metadata }: CSINode, { migrated }: AttachWords): MigratedNode => ({
+export const migratedNode = ({ metadata }: CSINode, { migrated }: AttachNames): MigratedNode => ({
   name: metadata?.name ?? '',
   plugins: (metadata?.annotations?.[migrated] ?? '').split(',').filter((plugin) => plugin !== ''),
 });

@@ -1,5 +1,5 @@
-/** The protocol of attaching as a whole: controller, attacher and nodes, each taking steps in any order. What is mounted
- *  must be attached, one disk is on one node, and all comes to rest where the pods are. */
+/** The attach protocol as a whole: controller, attacher and nodes take steps in any order. A mounted volume
+ *  must be attached, a disk is on one node only, and the final state follows the pods. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type AttachAction, decideAttachments, type Place } from './decide.ts';
@@ -53,7 +53,7 @@ type Write = AttachAction | { readonly kind: 'delete'; readonly nodeName: string
 
 interface Sim {
   readonly nodes: Readonly<Record<NodeName, SimNode>>;
-  /** What the controller has decided and not yet done. */
+  /** Decided but not yet executed. */
   readonly pending: Write[];
 }
 
@@ -117,13 +117,14 @@ function control(sim: Sim, volume: Attachable): void {
   sim.pending.push(...actions.filter(({ kind }) => kind !== 'tell'));
 }
 
-/** The attacher does what it was asked for. */
+/** The attacher executes the pending requests. */
 function serve(node: SimNode): void {
   if (node.attachment === 'asked') node.attachment = 'attached';
   else if (node.attachment === 'deleting') node.attachment = 'none';
 }
 
-/** The agent: says that it uses the volume before it looks whether it may, unmounts before it says that it doesn't. */
+/** The agent reports the volume in use before it checks the attachment, and unmounts before it withdraws the
+ *  report. */
 function run(node: SimNode): void {
   if (node.pods === 0) {
     if (node.mounted) node.mounted = false;
@@ -162,7 +163,7 @@ test.each([true, false])('whatever the order of steps, of a volume for one node:
         take(sim, each, volume);
         check(sim, exclusive);
       }
-      // From now on pods are on one node only, and everybody does his work.
+      // From now on pods are on one node only, and all participants make progress.
       for (const name of NODES) sim.nodes[name].pods = name === last ? 1 : 0;
       for (let round = 0; round < 40; round += 1) {
         for (let writes = 0; writes < 8; writes += 1) control(sim, volume);

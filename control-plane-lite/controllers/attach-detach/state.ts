@@ -1,7 +1,7 @@
-/** Pods, claims, volumes, nodes and attachments as the cache has them; tells which volumes a change concerns. */
+/** Cached pods, claims, volumes, nodes and attachments; reports which volumes a change affects. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Node, PersistentVolumeClaim, Pod } from '#api/schema/gen/core-v1.ts';
-import type { CSIDriver, CSINode, VolumeAttachment } from '#api/schema/gen/storage-v1.ts';
+import type { Node, PersistentVolumeClaim, Pod } from '#api/gen/core-v1.ts';
+import type { CSIDriver, CSINode, VolumeAttachment } from '#api/gen/storage-v1.ts';
 import type { ResourceCache, WatchHandle } from '../../cache/contract.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
@@ -20,8 +20,8 @@ import {
 import {
   type Attachable,
   type Attachment,
+  type AttachNames,
   type AttachNode,
-  type AttachWords,
   attachmentFacts,
   attachNode,
   boundClaim,
@@ -40,24 +40,24 @@ export interface AttachSources {
   readonly csiNodes: Pick<ResourceCache, 'follow'>;
 }
 
-/** What has to be looked at. */
+/** Key to reconcile. */
 export interface AttachListener {
-  /** The volume with this name on nodes. */
+  /** The volume with this unique name. */
   readonly onVolume: (unique: string) => void;
-  /** An attachment of a volume that is not known. */
+  /** An attachment of an unknown volume. */
   readonly onLost: (attachment: string) => void;
 }
 
 export interface AttachState extends WatchHandle {
-  /** What the name stands for; also if nothing is left but a node that tells of it. */
+  /** The volume of the name, even if only a node still reports it. */
   attachable(unique: string): Attachable | undefined;
   places(volume: Attachable): readonly SeenPlace[];
   node(name: string): AttachNode | undefined;
-  /** An attachment of a volume that is not known. */
+  /** An attachment of an unknown volume. */
   lost(name: string): Attachment | undefined;
 }
 
-/** Keeps what is known of an object and tells what was known before; what says nothing new is told to nobody. */
+/** Stores the facts of an object and reports the previous ones; unchanged facts are not reported. */
 function keep<T>(
   source: Pick<ResourceCache, 'follow'>,
   index: Indexed<T>,
@@ -77,7 +77,7 @@ interface Due {
   uses(pod: UsingPod | undefined): void;
   volume(name: string | undefined): void;
   attachment(attachment: Attachment | undefined): void;
-  /** All that is on a node, or wanted there. */
+  /** Volumes that are on a node, or wanted there. */
   node(name: string): void;
 }
 
@@ -127,11 +127,11 @@ function followDrivers(
   });
 }
 
-/** Claims and volumes: which names stand for which. */
+/** Claims and volumes: maps names to volumes. */
 function followNames(
   sources: AttachSources,
   { claims, volumes, attachments }: Known,
-  words: AttachWords,
+  words: AttachNames,
   { due, onVolume }: { readonly due: Due } & Pick<AttachListener, 'onVolume'>,
 ): readonly WatchHandle[] {
   return [
@@ -156,11 +156,11 @@ function followNames(
   ];
 }
 
-/** Nodes, attachments and pods: where volumes are, and where they are wanted. */
+/** Nodes, attachments and pods: the nodes where volumes are, and where they are wanted. */
 function followPlaces(
   sources: AttachSources,
   { nodes, pods, attachments, migrated }: Known,
-  words: AttachWords,
+  words: AttachNames,
   { due, onVolume }: { readonly due: Due } & Pick<AttachListener, 'onVolume'>,
 ): readonly WatchHandle[] {
   return [
@@ -200,7 +200,7 @@ function followPlaces(
 
 export function followAttachments(
   sources: AttachSources,
-  words: AttachWords,
+  words: AttachNames,
   listener: AttachListener,
 ): AttachState {
   const known = createKnown();

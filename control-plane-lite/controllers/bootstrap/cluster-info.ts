@@ -1,5 +1,6 @@
-/** What a machine must know of the cluster before it can trust it, signed with every token that is for that. Pure.
- *  Source: document 2, 5.9 (5); RFC 7515, appendix F. */
+/** Content of the cluster-info ConfigMap: the data by which a joining machine verifies the cluster, signed
+ *  with every bootstrap token that allows signing. Pure. Source: cluster-info, document 2 §5.9 (5); RFC 7515,
+ *  appendix F. */
 import { createHmac } from 'node:crypto';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { BootstrapToken } from '../../authn/bootstrap-secret.ts';
@@ -37,7 +38,7 @@ const encode = (text: string): string => Buffer.from(text).toString('base64url')
 /** A JWS (HS256) of the content without the content. Deviation: upstream's clients have only the secret part of the
  *  token as the key, which the upstream vocabulary follows; ours has the whole token, as document 2 says.
  *  docs/decisions/0024-bootstrap-tokens.md. */
-export function signDetached(
+function signDetached(
   content: string,
   { id, secret }: Pick<BootstrapToken, 'id' | 'secret'>,
   vocabulary: Pick<Vocabulary, 'name'>,
@@ -50,7 +51,7 @@ export function signDetached(
   return `${header}..${signature}`;
 }
 
-/** The data with a signature for each of the tokens and for no other; `undefined`: there is nothing to sign. */
+/** The data with a signature for exactly these tokens; `undefined`: there is nothing to sign. */
 export function withSignatures(
   data: Readonly<Record<string, string>>,
   tokens: readonly BootstrapToken[],

@@ -1,4 +1,4 @@
-/** What the controllers of bootstrap tokens work with. */
+/** Dependencies of the bootstrap token controllers. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
@@ -16,7 +16,7 @@ export interface BootstrapControllerDeps {
   readonly vocabulary: Vocabulary;
 }
 
-/** Whether a Secret is named as one with a bootstrap token. */
+/** Reports whether a Secret has the name of a bootstrap token Secret. */
 export const isNamedAsToken = (
   { namespace, name }: Pick<CachedObject, 'namespace' | 'name'>,
   { systemNamespace }: Vocabulary,

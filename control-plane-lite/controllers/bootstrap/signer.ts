@@ -1,27 +1,28 @@
-/** Keeps the ConfigMap that tells machines of the cluster, and its signatures: one for each token that is for that.
- *  Source: document 2, 5.9 (5). */
+/** Bootstrap signer: maintains the cluster-info ConfigMap and its signatures, one per token that allows
+ *  signing. Source: cluster-info, document 2 §5.9 (5). */
 import { isDeepStrictEqual } from 'node:util';
+import type { ConfigMap } from '#api/gen/core-v1.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
-import type { ConfigMap } from '#api/schema/gen/core-v1.ts';
 import { type BootstrapToken, readBootstrapSecret } from '../../authn/bootstrap-secret.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
-import { controllerCaller } from '../caller.ts';
+import { controllerCaller } from '../../verbs/controller-caller.ts';
 import { CLUSTER_INFO, CLUSTER_KEY, withSignatures } from './cluster-info.ts';
 import { type BootstrapControllerDeps, isNamedAsToken } from './deps.ts';
 
 export interface BootstrapSignerOptions {
-  /** What the ConfigMap says where nobody has said otherwise. */
+  /** Default content of the ConfigMap. */
   readonly content: string;
-  /** The content of a ConfigMap that this server made is kept as given; not where several servers share a store. */
+  /** Reset the content of a ConfigMap that this server created to the default; not where several servers
+   *  share a store. */
   readonly keep: boolean;
 }
 
 const MANAGER = 'bootstrap-signer';
-/** Value of the label of a ConfigMap that a server made. */
+/** Value of the label of a ConfigMap that a server created. */
 const MADE = 'cluster-info';
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runBootstrapSigner(
   deps: BootstrapControllerDeps,
   { content, keep }: BootstrapSignerOptions,
@@ -44,7 +45,8 @@ export async function runBootstrapSigner(
       .filter(({ signing, expiresMs }) => signing && expiresMs > clock.now());
   }
 
-  /** The data as they should be; `undefined`: the ConfigMap is somebody's who has not yet written what to sign. */
+  /** The desired data; `undefined`: the ConfigMap has another owner, who has not yet written anything to
+   *  sign. */
   function wanted(
     map: ApiObject | undefined,
     tokens: readonly BootstrapToken[],
@@ -84,7 +86,7 @@ export async function runBootstrapSigner(
     clock,
     work,
     concurrency: 1,
-    onError: (_, err) => log.warn({ err }, 'cluster-info could not be signed; it is tried again'),
+    onError: (_, err) => log.warn({ err }, 'Failed to sign cluster-info; retrying'),
   });
   queue.add(CLUSTER_INFO);
   const following = [

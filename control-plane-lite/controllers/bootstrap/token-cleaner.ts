@@ -1,11 +1,11 @@
-/** Removes bootstrap tokens whose time is over. Source: document 2, 3. */
+/** Deletes expired bootstrap tokens. Source: token cleaner, document 2 §3. */
 import { createWorkQueue } from '#api/kit/work-queue.ts';
 import { readBootstrapSecret } from '../../authn/bootstrap-secret.ts';
-import { controllerCaller } from '../caller.ts';
-import { unlessGone } from '../unless-gone.ts';
+import { controllerCaller } from '../../verbs/controller-caller.ts';
+import { unlessGone } from '../../verbs/unless-gone.ts';
 import { type BootstrapControllerDeps, isNamedAsToken } from './deps.ts';
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runTokenCleaner(deps: BootstrapControllerDeps, signal: AbortSignal): Promise<void> {
   const { clock, log, vocabulary } = deps;
   const resource = deps.registry.find('', 'v1', 'secrets');
@@ -22,7 +22,7 @@ export async function runTokenCleaner(deps: BootstrapControllerDeps, signal: Abo
     if (leftMs > 0) return Number.isFinite(leftMs) ? leftMs : undefined;
     const { namespace, name } = entry;
     const { uid, resourceVersion } = object.metadata;
-    // Whoever has just given it more time keeps it.
+    // A client may just have extended the token.
     const preconditions = {
       ...(uid === undefined ? {} : { uid }),
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
@@ -30,15 +30,14 @@ export async function runTokenCleaner(deps: BootstrapControllerDeps, signal: Abo
     await unlessGone(() =>
       deps.verbs.delete({ resource, namespace, name }, { dryRun: false, preconditions }, caller),
     );
-    log.info({ token: token.id }, 'Bootstrap token was removed: its time is over');
+    log.info({ token: token.id }, 'Expired bootstrap token deleted');
     return undefined;
   };
 
   const queue = createWorkQueue({
     clock,
     work,
-    onError: (secret, err) =>
-      log.warn({ err, secret }, 'Bootstrap token could not be removed; it is tried again'),
+    onError: (secret, err) => log.warn({ err, secret }, 'Failed to delete expired bootstrap token; retrying'),
   });
   const following = secrets.follow(({ type, current }) => {
     if (type !== 'DELETED' && isNamedAsToken(current, vocabulary)) queue.add(current.key);

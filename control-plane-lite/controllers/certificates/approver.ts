@@ -1,13 +1,13 @@
-/** Approves the requests of node agents: for client certificates, where the requestor may have one, and for serving
- *  certificates, where a node asks for its own addresses.
- *  Source: document 2, 2.5 and 3; upstream's approver by SubjectAccessReview. */
-import type { CertificateSigningRequest } from '#api/schema/gen/certificates-v1.ts';
-import type { Node } from '#api/schema/gen/core-v1.ts';
+/** Approves certificate signing requests of node agents: client certificates that the requestor is authorized
+ *  for, and serving certificates for a node's own addresses. Source: node certificates, document 2 §2.5 and
+ *  §3; upstream's approver by SubjectAccessReview. */
+import type { CertificateSigningRequest } from '#api/gen/certificates-v1.ts';
+import type { Node } from '#api/gen/core-v1.ts';
 import type { Authorizer } from '../../authz/contract.ts';
+import { signerKind } from '../../resources/groups/certificates/signers.ts';
 import { type ApprovalRight, approvalRights } from './decide.ts';
 import { decideServing } from './decide-serving.ts';
 import { addCondition, followRequests, type RequestControllerDeps } from './follow-requests.ts';
-import { signerKind } from './signers.ts';
 
 export interface ApproverDeps extends RequestControllerDeps {
   readonly authorizer: Pick<Authorizer, 'authorize'>;
@@ -23,12 +23,12 @@ const MESSAGES: Readonly<Record<ApprovalRight, string>> = {
 
 const SERVING_MESSAGE = 'approved unasked: the node asks for a serving certificate for its own addresses';
 
-/** The right is missing so far: a role may yet be bound, an address registered. */
+/** Not yet approvable: a role may still be bound, or an address registered. */
 class NotAllowedYetError extends Error {
   override readonly name = 'NotAllowedYetError';
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export function runApprover(deps: ApproverDeps, signal: AbortSignal): Promise<void> {
   const { log, vocabulary } = deps;
 
@@ -63,7 +63,7 @@ export function runApprover(deps: ApproverDeps, signal: AbortSignal): Promise<vo
             if (decideServing(draft, nodes, vocabulary).kind !== 'approve') return;
             addCondition(draft, { type: 'Approved', reason: 'AutoApproved', message: SERVING_MESSAGE });
           });
-          log.info({ request: name, user: object.spec.username }, 'Certificate request was approved');
+          log.info({ request: name, user: object.spec.username }, 'Certificate signing request approved');
           return undefined;
         }
         const rights = approvalRights(object, vocabulary);
@@ -73,20 +73,25 @@ export function runApprover(deps: ApproverDeps, signal: AbortSignal): Promise<vo
             if (!approvalRights(draft, vocabulary).includes(right)) return;
             addCondition(draft, { type: 'Approved', reason: 'AutoApproved', message: MESSAGES[right] });
           });
-          log.info({ request: name, user: object.spec.username, right }, 'Certificate request was approved');
+          log.info(
+            { request: name, user: object.spec.username, right },
+            'Certificate signing request approved',
+          );
           return undefined;
         }
-        if (rights.length > 0) throw new NotAllowedYetError(`${object.spec.username ?? ''} may not have it`);
+        if (rights.length > 0)
+          throw new NotAllowedYetError(
+            `${object.spec.username ?? ''} is not authorized to request this certificate`,
+          );
         return undefined;
       },
       onError(name, err) {
         if (err instanceof NotAllowedYetError) {
           log.debug(
             { request: name, why: err.message },
-            'Certificate request is not approved unasked so far',
+            'Certificate signing request not approved automatically yet',
           );
-        } else
-          log.warn({ err, request: name }, 'Certificate request could not be approved; it is tried again');
+        } else log.warn({ err, request: name }, 'Failed to approve certificate signing request; retrying');
       },
     },
     signal,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { CertificateSigningRequest } from '#api/schema/gen/certificates-v1.ts';
-import type { Node } from '#api/schema/gen/core-v1.ts';
+import type { CertificateSigningRequest } from '#api/gen/certificates-v1.ts';
+import type { Node } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { type RequestTraits, requestData } from '#plane/testing/certificate-requests.ts';
+import { type RequestTraits, requestData } from '#plane/resources/groups/certificates/requests.fixture.ts';
 import { decideServing } from './decide-serving.ts';
 
 const { plat } = VOCABULARIES;
@@ -71,14 +71,16 @@ test.each<[string, RequestTraits, string]>([
 test('a node gets none for an address that a node on another machine has too', () => {
   const asked = request({ ...A, ipAddresses: ['10.0.0.1'] });
   expect(decide(asked, [node('a', ['10.0.0.1']), node('b', ['10.0.0.1'])])).toBe(
-    '10.0.0.1 is an address of node b too',
+    'address 10.0.0.1 also belongs to node b',
   );
   expect(decide(asked, [node('a', ['10.0.0.1'], 'm'), node('b', ['10.0.0.1'], 'm')])).toBe('approve');
-  expect(decide(asked, [node('a', ['10.0.0.1'], ''), node('b', ['10.0.0.1'], '')])).toContain('too');
+  expect(decide(asked, [node('a', ['10.0.0.1'], ''), node('b', ['10.0.0.1'], '')])).toContain(
+    'also belongs to',
+  );
 });
 
 test('a node that is not there yet waits', () => {
-  expect(decide(request({ ...A, ipAddresses: ['10.0.0.1'] }), [])).toBe('there is no node a so far');
+  expect(decide(request({ ...A, ipAddresses: ['10.0.0.1'] }), [])).toBe('node a does not exist yet');
 });
 
 const OWN = { ...A, ipAddresses: ['10.0.0.1'] };

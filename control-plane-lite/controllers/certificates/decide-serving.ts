@@ -1,24 +1,30 @@
-/** Whether a node agent gets the serving certificate that it asks for without an administrator: as the node itself, for
- *  the names that the node has. Pure. */
+/** Decides whether a node agent's request for a serving certificate is approved automatically: the requestor
+ *  must be the node itself, and the names must be the node's own. Pure. */
+
+import type { CertificateSigningRequest } from '#api/gen/certificates-v1.ts';
+import type { Node } from '#api/gen/core-v1.ts';
 import { parseIp } from '#api/meta/ip.ts';
-import type { CertificateSigningRequest } from '#api/schema/gen/certificates-v1.ts';
-import type { Node } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { CertificateRequestError } from '../../resources/groups/certificates/certificate-request.ts';
+import {
+  NODE_USER_PREFIX,
+  NODES_GROUP,
+  signerFault,
+  signerKind,
+} from '../../resources/groups/certificates/signers.ts';
 import { hasCondition, isIssued, readRequest } from './decide.ts';
-import { NODE_USER_PREFIX, NODES_GROUP, signerFault, signerKind } from './signers.ts';
 
 export type ServingDecision =
   | { readonly kind: 'approve' }
-  /** Somebody else decides, or it is decided. */
+  /** Another approver is responsible, or the decision has been made. */
   | { readonly kind: 'leave' }
-  /** Not now: the node may yet register its addresses. */
+  /** Not yet: the node may still register its addresses. */
   | { readonly kind: 'wait'; readonly why: string };
 
 const wait = (why: string): ServingDecision => ({ kind: 'wait', why });
 const LEAVE: ServingDecision = { kind: 'leave' };
 
-/** One form for each name and each address. */
+/** Canonical form of each name and address. */
 function canonical(name: string): string {
   const ip = parseIp(name);
   return ip === undefined ? name.toLowerCase() : `${ip.family} ${ip.number}`;
@@ -54,10 +60,10 @@ export function decideServing(
   }
 }
 
-/** The names are the node's, and of no node on another machine. */
+/** Checks that the names belong to the node, and to no node on another machine. */
 function decideNames(nodeName: string, asked: readonly string[], nodes: readonly Node[]): ServingDecision {
   const node = nodes.find(({ metadata }) => metadata?.name === nodeName);
-  if (node === undefined) return wait(`there is no node ${nodeName} so far`);
+  if (node === undefined) return wait(`node ${nodeName} does not exist yet`);
   const own = namesOf(node);
   const foreign = asked.find((name) => !own.has(canonical(name)));
   if (foreign !== undefined) return wait(`${foreign} is not an address of node ${nodeName}`);
@@ -65,7 +71,8 @@ function decideNames(nodeName: string, asked: readonly string[], nodes: readonly
     if (other.metadata?.name === nodeName || isSameMachine(node, other)) continue;
     const names = namesOf(other);
     const taken = asked.find((name) => names.has(canonical(name)));
-    if (taken !== undefined) return wait(`${taken} is an address of node ${other.metadata?.name ?? ''} too`);
+    if (taken !== undefined)
+      return wait(`address ${taken} also belongs to node ${other.metadata?.name ?? ''}`);
   }
   return { kind: 'approve' };
 }

@@ -1,14 +1,18 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import type { CertificateSigningRequest } from '#api/gen/certificates-v1.ts';
 import { createAuthority, createKey } from '#api/pki/certificate.ts';
-import type { CertificateSigningRequest } from '#api/schema/gen/certificates-v1.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import { parseCertificateRequest } from '#plane/resources/groups/certificates/certificate-request.ts';
 import { readRequestContent } from '#plane/resources/groups/certificates/request-content.ts';
-import { makeRequest, type RequestTraits, requestData } from '#plane/testing/certificate-requests.ts';
+import {
+  makeRequest,
+  type RequestTraits,
+  requestData,
+} from '#plane/resources/groups/certificates/requests.fixture.ts';
+import { type SignerKind, signerFault, signerKind } from '../../resources/groups/certificates/signers.ts';
 import { approvalRights, decideSigning, decideTerm, removalTime } from './decide.ts';
 import { signRequest } from './signer.ts';
-import { type SignerKind, signerFault, signerKind } from './signers.ts';
 
 const { plat } = VOCABULARIES;
 const NODE: RequestTraits = { commonName: 'system:node:a', organizations: ['system:nodes'] };
@@ -265,7 +269,7 @@ describe('signRequest', () => {
       'decipher only',
       'any',
     ]);
-    // Node has no text for a subject that is empty.
+    // Node returns no text for an empty subject.
     expect(certificate.subject ?? '').toBe('');
     expect(certificate.subjectAltName).toBe('email:a@b, URI:a:b');
     expect(certificate.keyUsage).toEqual(['2.5.29.37.0']);
@@ -274,6 +278,6 @@ describe('signRequest', () => {
   test('signs nothing when the authority has run out', async () => {
     const request = parseCertificateRequest(makeRequest(NODE));
     const order = { request, content: readRequestContent(request), usages: [], expirationSeconds: undefined };
-    await expect(signRequest(options, order, NOW + 1000 * HOUR)).rejects.toThrow('has run out');
+    await expect(signRequest(options, order, NOW + 1000 * HOUR)).rejects.toThrow('has expired');
   });
 });

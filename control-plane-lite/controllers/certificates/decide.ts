@@ -1,8 +1,8 @@
-/** What becomes of a request for a certificate: signed, refused, approved, removed. Pure.
- *  Source: document 2, 2.5 and 3; upstream's certificate controllers. */
+/** Decisions about certificate signing requests: sign, reject, approve, delete. Pure. Source: certificates,
+ *  document 2 §2.5 and §3; upstream's certificate controllers. */
 import { X509Certificate } from 'node:crypto';
+import type { CertificateSigningRequest } from '#api/gen/certificates-v1.ts';
 import { parsePem } from '#api/pki/pem.ts';
-import type { CertificateSigningRequest } from '#api/schema/gen/certificates-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import {
   type CertificateRequest,
@@ -13,7 +13,7 @@ import {
   type RequestContent,
   readRequestContent,
 } from '../../resources/groups/certificates/request-content.ts';
-import { signerFault, signerKind } from './signers.ts';
+import { signerFault, signerKind } from '../../resources/groups/certificates/signers.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -21,7 +21,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const SHORTEST_MS = 10 * MINUTE_MS;
 /** Clocks of clients may be behind ours. */
 const BACKDATE_MS = 5 * MINUTE_MS;
-/** Certificates for less than this lose nothing of their time to the backdating. */
+/** Certificates with a shorter lifetime are not backdated. */
 const SHORT_MS = 8 * HOUR_MS;
 
 const DECIDED_MS = HOUR_MS;
@@ -35,7 +35,7 @@ export const hasCondition = ({ status }: CertificateSigningRequest, type: string
 export const isIssued = ({ status }: CertificateSigningRequest): boolean =>
   (status?.certificate ?? '') !== '';
 
-/** A request as it can be signed. */
+/** A parsed request that can be signed. */
 export interface ReadRequest {
   readonly request: CertificateRequest;
   readonly content: RequestContent;
@@ -50,7 +50,7 @@ export function readRequest({ spec }: CertificateSigningRequest): ReadRequest {
 export type SigningDecision =
   | ({ readonly kind: 'sign' } & ReadRequest)
   | { readonly kind: 'refuse'; readonly message: string }
-  /** Not approved, done already, or for another signer. */
+  /** Not approved, already signed, or for another signer. */
   | { readonly kind: 'leave' };
 
 export function decideSigning(object: CertificateSigningRequest, vocabulary: Vocabulary): SigningDecision {
@@ -70,13 +70,13 @@ export function decideSigning(object: CertificateSigningRequest, vocabulary: Voc
   }
 }
 
-/** From when to when a certificate is valid: never longer than the signer or its authority may say. */
+/** Validity of a certificate: limited by the signer and by the end of its CA. */
 export function decideTerm(options: {
   readonly nowMs: number;
-  /** What is asked for; at least 10 minutes are given. */
+  /** The requested duration; at least 10 minutes are granted. */
   readonly expirationSeconds: number | undefined;
   readonly longestMs: number;
-  /** End of the authority. */
+  /** End of the CA's validity. */
   readonly authorityEndMs: number;
 }): { readonly notBefore: Date; readonly notAfter: Date } {
   const { nowMs, expirationSeconds, longestMs, authorityEndMs } = options;
@@ -89,10 +89,10 @@ export function decideTerm(options: {
   };
 }
 
-/** Permissions by which a node agent's request is approved: as the node itself, or for whichever node. */
+/** Permissions with which a node agent's request is approved: as the node itself, or for any node. */
 export type ApprovalRight = 'selfnodeclient' | 'nodeclient';
 
-/** Any of these rights will do; none: nobody approves the request unasked. */
+/** Any of these rights suffices; none: the request is not approved automatically. */
 export function approvalRights(
   object: CertificateSigningRequest,
   vocabulary: Vocabulary,
@@ -110,19 +110,19 @@ export function approvalRights(
   }
 }
 
-/** End of the first certificate, which is the one that was asked for. */
+/** End of the first certificate, which is the issued one. */
 function certificateEnd({ status }: CertificateSigningRequest): number {
   const [block] = parsePem(decode64(status?.certificate ?? ''));
   if (block === undefined) return Number.POSITIVE_INFINITY;
   try {
     return Date.parse(new X509Certificate(block.der).validTo);
   } catch {
-    // What is no certificate does not run out.
+    // Content that is not a certificate does not expire.
     return Number.POSITIVE_INFINITY;
   }
 }
 
-/** When a request is removed, in ms since the epoch. */
+/** Time of deletion of a request, in ms since the epoch. */
 export function removalTime(object: CertificateSigningRequest): number {
   const conditions = object.status?.conditions ?? [];
   const decided = conditions

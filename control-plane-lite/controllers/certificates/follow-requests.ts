@@ -1,20 +1,21 @@
-/** How every controller of requests for certificates works: it looks at each one that is new or has changed. */
+/** Shared loop of the certificate controllers: runs a function for every new or changed signing request. */
+
+import type {
+  CertificateSigningRequest,
+  CertificateSigningRequestCondition,
+} from '#api/gen/certificates-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
 import { notFound } from '#api/meta/status-errors.ts';
-import type {
-  CertificateSigningRequest,
-  CertificateSigningRequestCondition,
-} from '#api/schema/gen/certificates-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cache } from '../../cache/contract.ts';
 import type { Mutable } from '../../resources/groups/kind.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
 import { typed } from '../../resources/view.ts';
 import type { Verbs } from '../../verbs/contract.ts';
-import { controllerCaller } from '../caller.ts';
-import { unlessGone } from '../unless-gone.ts';
+import { controllerCaller } from '../../verbs/controller-caller.ts';
+import { unlessGone } from '../../verbs/unless-gone.ts';
 
 export interface RequestControllerDeps {
   readonly registry: Pick<ResourceRegistry, 'find'>;
@@ -26,7 +27,8 @@ export interface RequestControllerDeps {
 }
 
 export interface RequestTools {
-  /** Changes a part of the newest state of a request, or leaves it; that it is gone is no failure. */
+  /** Updates a subresource of the latest state of a request, or leaves it; a missing request is not a
+   *  failure. */
   readonly change: (
     name: string,
     part: 'status' | 'approval',
@@ -35,7 +37,7 @@ export interface RequestTools {
   readonly remove: (name: string) => Promise<void>;
 }
 
-/** Looks at a request; may ask for another look by returning a delay in ms. */
+/** Processes a request; may request another run by returning a delay in ms. */
 export type RequestWork = (
   name: string,
   request: CertificateSigningRequest,
@@ -43,13 +45,13 @@ export type RequestWork = (
 ) => Promise<number | undefined>;
 
 export interface RequestController {
-  /** Who writes, as managedFields have it. */
+  /** Manager name for managedFields. */
   readonly manager: string;
   readonly work: RequestWork;
   readonly onError: (name: string, error: Error) => void;
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function followRequests(
   deps: RequestControllerDeps,
   { manager, work, onError }: RequestController,
@@ -92,7 +94,7 @@ export async function followRequests(
   following.close();
 }
 
-/** Adds a condition that is true. */
+/** Adds a condition with status True. */
 export function addCondition(
   draft: Mutable<CertificateSigningRequest>,
   condition: Omit<CertificateSigningRequestCondition, 'status'>,

@@ -1,21 +1,21 @@
-/** Signs approved requests for the built-in signers with the server's authorities, or says why it does not.
- *  Source: document 2, 2.5 and 3. */
+/** Signs approved requests of the built-in signers with the server's CAs, or records why a request is
+ *  rejected. Source: built-in signers, document 2 §2.5 and §3. */
 import { X509Certificate } from 'node:crypto';
 import type { Identity } from '#api/pki/certificate.ts';
+import { certificateUsages, signerKind } from '../../resources/groups/certificates/signers.ts';
 import { decideSigning, decideTerm, type ReadRequest } from './decide.ts';
 import { addCondition, followRequests, type RequestControllerDeps } from './follow-requests.ts';
-import { certificateUsages, signerKind } from './signers.ts';
 
 export interface SignerOptions {
   readonly authority: Identity;
   /** For the serving certificates of node agents. */
   readonly nodeServingAuthority: Identity;
-  /** The longest term, in ms. */
+  /** Maximum duration, in ms. */
   readonly longestMs: number;
 }
 
 const MANAGER = 'certificate-signer';
-/** Reason of the condition of a request that the signer refuses. */
+/** Condition reason of a request that the signer rejects. */
 const REFUSED = 'SignerValidationFailure';
 
 interface Order extends ReadRequest {
@@ -23,14 +23,14 @@ interface Order extends ReadRequest {
   readonly expirationSeconds: number | undefined;
 }
 
-/** The certificate as PEM. @throws Error if the authority itself has run out */
+/** Returns the certificate as PEM. @throws Error if the CA itself has expired */
 export async function signRequest(
   { authority, longestMs }: { readonly authority: Identity; readonly longestMs: number },
   { request, content, usages, expirationSeconds }: Order,
   nowMs: number,
 ): Promise<string> {
   const authorityEndMs = Date.parse(new X509Certificate(authority.certificate).validTo);
-  if (authorityEndMs <= nowMs) throw new Error('the authority that signs certificates has run out');
+  if (authorityEndMs <= nowMs) throw new Error('the certificate of the signing CA has expired');
   const { issueCertificate } = await import('#api/pki/certificate.ts');
   const { commonName, organizations, others, dnsNames, ipAddresses, emailAddresses, uris } = content;
   return issueCertificate(authority, {
@@ -45,7 +45,7 @@ export async function signRequest(
   });
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export function runSigner(
   deps: RequestControllerDeps,
   options: SignerOptions,
@@ -60,7 +60,10 @@ export function runSigner(
         const decision = decideSigning(object, vocabulary);
         if (decision.kind === 'leave') return undefined;
         if (decision.kind === 'refuse') {
-          log.info({ request: name, why: decision.message }, 'Certificate request was refused by its signer');
+          log.info(
+            { request: name, why: decision.message },
+            'Certificate signing request rejected by its signer',
+          );
           await change(name, 'status', (draft) => {
             if (decideSigning(draft, vocabulary).kind !== 'refuse') return;
             addCondition(draft, { type: 'Failed', reason: REFUSED, message: decision.message });
@@ -80,11 +83,11 @@ export function runSigner(
           if (decideSigning(draft, vocabulary).kind !== 'sign') return;
           draft.status = { ...draft.status, certificate: Buffer.from(pem).toString('base64') };
         });
-        log.info({ request: name, signer: signerName }, 'Certificate was signed');
+        log.info({ request: name, signer: signerName }, 'Certificate signed');
         return undefined;
       },
       onError: (name, err) =>
-        log.warn({ err, request: name }, 'Certificate request could not be signed; it is tried again'),
+        log.warn({ err, request: name }, 'Failed to sign certificate signing request; retrying'),
     },
     signal,
   );

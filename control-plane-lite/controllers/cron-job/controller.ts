@@ -1,31 +1,31 @@
-/** Starts jobs when they are due. */
+/** CronJob controller: creates jobs when they are due. */
 import { copyJson } from '#api/codec/copy-json.ts';
+import type { CronJob, CronJobStatus, Job } from '#api/gen/batch-v1.ts';
+import type { ObjectReference } from '#api/gen/core-v1.ts';
 import { asError } from '#api/kit/clock.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { formatTime } from '#api/meta/time.ts';
-import type { CronJob, CronJobStatus, Job } from '#api/schema/gen/batch-v1.ts';
-import type { ObjectReference } from '#api/schema/gen/core-v1.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
-import { unlessGone } from '../unless-gone.ts';
+import { unlessGone } from '../../verbs/unless-gone.ts';
 import { type Child, type Children, childFacts, createChildren } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
+import { type ControllerBase, createControllerBase, refOf } from '../workloads-kit/controller-base.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { createFamily, type Family, refOf } from '../workloads-kit/family.ts';
+import { isNamespaceEnding } from '../workloads-kit/namespace-ending.ts';
 import type { Owner } from '../workloads-kit/owners.ts';
-import { isNamespaceEnding } from '../workloads-kit/pod-writer.ts';
 import { sameStatus } from '../workloads-kit/same-status.ts';
 import { writeStatus } from '../workloads-kit/write-status.ts';
 import { type CronPlan, cronFacts, decideCronJob, type StartedJob, startedJob } from './decide.ts';
 
-interface Parts extends Family {
+interface Parts extends ControllerBase {
   readonly jobResource: Resource;
   readonly jobs: Children<Child>;
 }
 
 type Start = NonNullable<CronPlan['start']>;
 
-/** The job of a time. The time is told by an annotation of its own in later releases only. */
+/** The job of a scheduled time. Only later releases record that time in an annotation. */
 function jobOf({ resource }: Parts, cron: ApiObject, { name }: Start): ApiObject {
   const template = typed<CronJob>(cron).spec?.jobTemplate;
   const { labels, annotations } = template?.metadata ?? {};
@@ -52,11 +52,11 @@ const referenceTo = ({ metadata }: ApiObject): ObjectReference => ({
   resourceVersion: metadata.resourceVersion ?? '',
 });
 
-/** The job, made now or, before an interruption, by us; `undefined`: the name is somebody else's.
+/** Returns the job, created now or before an interruption; `undefined`: the name belongs to another owner.
  *  @throws StatusError */
 async function createJob(parts: Parts, cron: ApiObject, start: Start): Promise<ApiObject | undefined> {
-  const { hands, jobResource } = parts;
-  const { verbs, caller, fieldManager, events } = hands;
+  const { client, jobResource } = parts;
+  const { verbs, caller, fieldManager, events } = client;
   const job = jobOf(parts, cron, start);
   jobResource.schema.applyDefaults(job);
   const ref = { resource: jobResource, namespace: cron.metadata.namespace ?? '', name: start.name };
@@ -79,28 +79,29 @@ async function createJob(parts: Parts, cron: ApiObject, start: Start): Promise<A
 }
 
 async function removeJob(
-  { hands, jobResource }: Parts,
+  { client, jobResource }: Parts,
   cron: ApiObject,
   { name, uid }: StartedJob,
 ): Promise<void> {
   const ref = { resource: jobResource, namespace: cron.metadata.namespace ?? '', name };
   await unlessGone(async () => {
     const request = { dryRun: false, preconditions: { uid }, propagationPolicy: 'Background' as const };
-    await hands.verbs.delete(ref, request, hands.caller);
-    hands.events.record(cron, 'Normal', 'SuccessfulDelete', `Deleted job ${name}`);
+    await client.verbs.delete(ref, request, client.caller);
+    client.events.record(cron, 'Normal', 'SuccessfulDelete', `Deleted job ${name}`);
   });
 }
 
 async function writeCronStatus(parts: Parts, owner: Owner, status: CronJobStatus): Promise<void> {
   if (sameStatus('batch/v1.CronJobStatus', status, typed<CronJob>(owner.cached.object()).status)) return;
   parts.loop.expect(owner.key);
-  await writeStatus(parts.hands, refOf(parts.resource, owner.cached), owner.uid, status);
+  await writeStatus(parts.client, refOf(parts.resource, owner.cached), owner.uid, status);
 }
 
 async function execute(parts: Parts, owner: Owner, plan: CronPlan): Promise<void> {
   const cron = owner.cached.object();
   const { start, status } = plan;
-  for (const { type, reason, message } of plan.events) parts.hands.events.record(cron, type, reason, message);
+  for (const { type, reason, message } of plan.events)
+    parts.client.events.record(cron, type, reason, message);
   if (start !== undefined || plan.remove.length > 0) parts.loop.expect(owner.key);
   for (const job of plan.remove) await removeJob(parts, cron, job);
   if (start === undefined) return writeCronStatus(parts, owner, status);
@@ -129,14 +130,14 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   return plan.recheckMs;
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runCronJobs(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
   const resource = findResource(deps, 'batch/v1', 'cronjobs');
   const jobResource = findResource(deps, 'batch/v1', 'jobs');
   if (resource === undefined || jobResource === undefined) return;
   const options = { resource, component: 'cronjob-controller' };
-  const family = createFamily(deps, options, (key) => visit(parts, key), signal);
+  const base = createControllerBase(deps, options, (key) => visit(parts, key), signal);
   const jobs = createChildren(deps.cache.resource(jobResource.storage), childFacts);
-  const parts: Parts = { ...family, jobResource, jobs };
-  await family.run([jobs], jobs);
+  const parts: Parts = { ...base, jobResource, jobs };
+  await base.run([jobs], jobs);
 }

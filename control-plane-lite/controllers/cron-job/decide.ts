@@ -1,9 +1,11 @@
-/** Which job a cron job starts, which it deletes, and what it says of itself. Pure.
- *  Source: upstream's CronJob controller, release 1.24. */
+/** Decisions of the CronJob controller: which job to create, which to delete, and the status. Pure. Source:
+ *  upstream's CronJob controller, release 1.24. */
+
+import type { CronJob, CronJobStatus, Job } from '#api/gen/batch-v1.ts';
+import type { ObjectReference } from '#api/gen/core-v1.ts';
+import { secondsInMs } from '#api/kit/int64.ts';
 import { CronError, type CronSchedule, parseCron } from '#api/meta/cron.ts';
 import { formatTime, parseTime } from '#api/meta/time.ts';
-import type { CronJob, CronJobStatus, Job } from '#api/schema/gen/batch-v1.ts';
-import type { ObjectReference } from '#api/schema/gen/core-v1.ts';
 import { dueTimes } from './schedule.ts';
 
 export interface CronFacts {
@@ -12,11 +14,11 @@ export interface CronFacts {
   readonly deleting: boolean;
   readonly suspended: boolean;
   readonly schedule: string;
-  /** Absent: UTC, or what the schedule itself says. */
+  /** Absent: UTC, or the zone in the schedule. */
   readonly zone?: string;
   readonly policy: 'Allow' | 'Forbid' | 'Replace';
   readonly startingDeadlineMs?: number;
-  /** Absent: all are kept. */
+  /** Absent: all are retained. */
   readonly keepSucceeded?: number;
   readonly keepFailed?: number;
   readonly status: CronJobStatus;
@@ -40,7 +42,7 @@ export interface CronEvent {
 export interface CronPlan {
   readonly start?: { readonly name: string; readonly timeMs: number };
   readonly remove: readonly StartedJob[];
-  /** Without what is started. */
+  /** Without the new jobs. */
   readonly status: CronJobStatus;
   readonly events: readonly CronEvent[];
   /** Time until the next start, in ms. */
@@ -58,7 +60,9 @@ export function cronFacts({ metadata = {}, spec, status = {} }: CronJob, zones: 
     schedule: spec?.schedule ?? '',
     ...(zones && timeZone !== undefined ? { zone: timeZone } : {}),
     policy: spec?.concurrencyPolicy ?? 'Allow',
-    ...(startingDeadlineSeconds === undefined ? {} : { startingDeadlineMs: startingDeadlineSeconds * 1000 }),
+    ...(startingDeadlineSeconds === undefined
+      ? {}
+      : { startingDeadlineMs: secondsInMs(startingDeadlineSeconds) }),
     ...(successfulJobsHistoryLimit === undefined ? {} : { keepSucceeded: successfulJobsHistoryLimit }),
     ...(failedJobsHistoryLimit === undefined ? {} : { keepFailed: failedJobsHistoryLimit }),
     status,
@@ -78,7 +82,7 @@ export function startedJob({ metadata = {}, status = {} }: Job): StartedJob {
   };
 }
 
-/** The name tells the minute, so that no time is served twice. */
+/** The name contains the minute, so that no time is started twice. */
 export const jobNameAt = (name: string, timeMs: number): string => `${name}-${Math.floor(timeMs / 60_000)}`;
 
 interface Running {
@@ -87,7 +91,7 @@ interface Running {
   readonly lastSuccessMs: number;
 }
 
-/** Which of the jobs that were started are still under way. */
+/** Returns the started jobs that are still active. */
 function lookAtJobs({ status }: CronFacts, jobs: readonly StartedJob[]): Running {
   const byUid = new Map(jobs.map((job) => [job.uid, job]));
   const events: CronEvent[] = [];
@@ -114,7 +118,7 @@ function lookAtJobs({ status }: CronFacts, jobs: readonly StartedJob[]): Running
   return { active, events, lastSuccessMs: Math.max(0, ...successes) };
 }
 
-/** The oldest of those that have ended, beyond the limits. */
+/** The oldest finished jobs beyond the limits. */
 export function outdatedJobs(
   { keepSucceeded, keepFailed }: Pick<CronFacts, 'keepSucceeded' | 'keepFailed'>,
   jobs: readonly StartedJob[],
@@ -147,14 +151,14 @@ function readSchedule(text: string): CronSchedule | CronEvent {
   }
 }
 
-/** The time that is to be served now, if there is one. */
+/** The scheduled time to start now, if any. */
 function decideStart(cron: CronFacts, active: readonly ObjectReference[], nowMs: number): Start {
   const { status, startingDeadlineMs: deadlineMs } = cron;
   const schedule = readSchedule(cron.schedule);
   if ('reason' in schedule) return { events: [schedule] };
   const lastMs = status.lastScheduleTime === undefined ? cron.createdMs : parseTime(status.lastScheduleTime);
   const isInterval = schedule.kind === 'interval';
-  // Where times are counted from the last one, that one must stay what it is.
+  // `@every` schedules count from the last time, which must not change.
   const earliestMs = deadlineMs === undefined || isInterval ? lastMs : Math.max(lastMs, nowMs - deadlineMs);
   const due = dueTimes(schedule, earliestMs, nowMs, cron.zone);
   const next = due.nextMs === undefined ? {} : { nextMs: due.nextMs };

@@ -1,12 +1,12 @@
-/** When a cron job was last due, and when it is due next. Pure. Source: upstream's CronJob controller, release 1.24. */
+/** Last and next start times of a cron job. Pure. Source: upstream's CronJob controller, release 1.24. */
 import { type CronSchedule, nextCronTime } from '#api/meta/cron.ts';
 
 export interface DueTimes {
-  /** The last time up to now at which a job was due and none was started; absent: there is none. */
+  /** The last time up to now at which a job was due and none was started; absent: none. */
   readonly lastMs?: number;
   /** Absent: never again. */
   readonly nextMs?: number;
-  /** So many starts were missed that something must be wrong. */
+  /** Too many starts were missed: most likely an error. */
   readonly tooMany: boolean;
 }
 
@@ -43,7 +43,7 @@ function lastOfFields(
   return found;
 }
 
-/** `fromMs`: the last time that is settled; of an `@every` schedule the time from which to count. */
+/** `fromMs`: the last settled time; for an `@every` schedule the start of counting. */
 export function dueTimes(schedule: CronSchedule, fromMs: number, nowMs: number, zone?: string): DueTimes {
   if (schedule.kind === 'interval') {
     const { periodMs } = schedule;

@@ -1,24 +1,26 @@
-/** Keeps a pod of each DaemonSet on every node where it belongs. The scheduler binds them. */
+/** DaemonSet controller: runs one pod on every eligible node. The scheduler binds them. */
+
+import type { DaemonSet, DaemonSetStatus } from '#api/gen/apps-v1.ts';
+import type { PodTemplateSpec } from '#api/gen/core-v1.ts';
 import { createBackoff } from '#api/kit/backoff.ts';
 import { asError } from '#api/kit/clock.ts';
-import type { DaemonSet, DaemonSetStatus } from '#api/schema/gen/apps-v1.ts';
-import type { PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { membersOf, typed } from '../../resources/view.ts';
 import { type Children, createChildren } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
+import {
+  type ControllerBase,
+  claimChildren,
+  createControllerBase,
+  refOf,
+} from '../workloads-kit/controller-base.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { claimChildren, createFamily, type Family, refOf } from '../workloads-kit/family.ts';
 import { NameTakenError } from '../workloads-kit/name-taken.ts';
+import { isNamespaceEnding } from '../workloads-kit/namespace-ending.ts';
 import { createNodes, type Nodes } from '../workloads-kit/nodes.ts';
 import type { Owner } from '../workloads-kit/owners.ts';
 import type { PodFacts } from '../workloads-kit/pod-facts.ts';
-import {
-  createPodWriter,
-  isNamespaceEnding,
-  type PodWriter,
-  podFromTemplate,
-} from '../workloads-kit/pod-writer.ts';
+import { createPodWriter, type PodWriter, podFromTemplate } from '../workloads-kit/pod-writer.ts';
 import {
   createRevisionWriter,
   decideRevision,
@@ -35,7 +37,7 @@ import { writeStatus } from '../workloads-kit/write-status.ts';
 import { type DaemonFacts, type DaemonNode, type DaemonPlan, decideDaemons } from './decide.ts';
 import { affinityFor, daemonTolerations, decideEligibility, targetNode } from './pods.ts';
 
-interface Parts extends Family {
+interface Parts extends ControllerBase {
   readonly podResource: Resource;
   readonly revisionResource: Resource;
   readonly pods: Children<PodFacts>;
@@ -46,10 +48,10 @@ interface Parts extends Family {
   readonly failures: ReturnType<typeof createBackoff>;
 }
 
-/** Pods that are made or deleted in one go; the rest follows. */
+/** Pods created or deleted per reconciliation; the rest follows. */
 const BURST = 250;
 const DEFAULT_HISTORY = 10;
-/** Of a pod that fails again and again on its node. */
+/** Backoff of a pod that fails repeatedly on its node. */
 const FAILURES = { initialMs: 1000, maxMs: 15 * 60_000 };
 
 const templateOf = (object: ApiObject): PodTemplateSpec => typed<DaemonSet>(object).spec?.template ?? {};
@@ -66,7 +68,7 @@ function factsOf(object: ApiObject): DaemonFacts {
   };
 }
 
-/** The nodes with their pods, and the pods that are meant for nodes that are not there. */
+/** The nodes with their pods, and the pods for missing nodes. */
 function groupByNode(
   { nodes, deps }: Parts,
   object: ApiObject,
@@ -95,13 +97,13 @@ function podFor({ deps, resource }: Parts, object: ApiObject, hash: string, node
 
 /** @throws the first failure */
 async function execute(parts: Parts, owner: Owner, hash: string, plan: DaemonPlan): Promise<void> {
-  const { writer, hands, failures, deps, loop } = parts;
+  const { writer, client, failures, deps, loop } = parts;
   const object = owner.cached.object();
   for (const { key, namespace, name, nodeName } of plan.failed) {
     failures.fail(`${owner.uid}/${nodeName}`, deps.clock.now());
     const message = `Found failed daemon pod ${key} on node ${nodeName}, will try to kill it`;
-    hands.events.record(object, 'Warning', 'FailedDaemonPod', message);
-    deps.log.info({ namespace, pod: name, node: nodeName }, 'Failed pod of a DaemonSet is replaced');
+    client.events.record(object, 'Warning', 'FailedDaemonPod', message);
+    deps.log.info({ namespace, pod: name, node: nodeName }, 'Replacing failed DaemonSet pod');
   }
   const create = plan.create.slice(0, BURST);
   const remove = plan.remove.slice(0, BURST);
@@ -118,19 +120,19 @@ async function execute(parts: Parts, owner: Owner, hash: string, plan: DaemonPla
 async function writeDaemonStatus(parts: Parts, owner: Owner, status: DaemonSetStatus): Promise<void> {
   if (sameStatus('apps/v1.DaemonSetStatus', status, typed<DaemonSet>(owner.cached.object()).status)) return;
   parts.loop.expect(owner.key);
-  await writeStatus(parts.hands, refOf(parts.resource, owner.cached), owner.uid, status);
+  await writeStatus(parts.client, refOf(parts.resource, owner.cached), owner.uid, status);
 }
 
-/** The label of the current version, and the versions that there were.
- *  @throws StatusError, NameTakenError */
+/** Returns the label of the current revision, and the existing revisions. @throws StatusError,
+ *  NameTakenError */
 async function syncRevisions(
   parts: Parts,
   owner: Owner,
 ): Promise<{ readonly hash: string; readonly old: readonly RevisionFacts[] }> {
-  const { hands, resource, revisionResource, revisions: children, revisionWriter, loop } = parts;
+  const { client, resource, revisionResource, revisions: children, revisionWriter, loop } = parts;
   const object = owner.cached.object();
   const expect = (): void => loop.expect(owner.key);
-  const context = { hands, owners: resource, resource: revisionResource, children, expect };
+  const context = { client, owners: resource, resource: revisionResource, children, expect };
   const revisions = await claimChildren(context, owner, object);
   const { status } = typed<DaemonSet>(object);
   const step = decideRevision(templateOf(object), revisions, status?.collisionCount);
@@ -147,7 +149,7 @@ async function syncRevisions(
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { owners, deps, resource, podResource, pods: children, hands, loop, failures } = parts;
+  const { owners, deps, resource, podResource, pods: children, client, loop, failures } = parts;
   const owner = owners.get(key);
   const object = owner?.cached.object();
   if (owner === undefined || object === undefined) return undefined;
@@ -155,7 +157,7 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   const { hash, old } = await syncRevisions(parts, owner);
   const expect = (): void => loop.expect(key);
   const pods = await claimChildren(
-    { hands, owners: resource, resource: podResource, children, expect },
+    { client, owners: resource, resource: podResource, children, expect },
     owner,
     object,
   );
@@ -178,7 +180,7 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   return plan.recheckMs;
 }
 
-/** `pods`: the index that controllers share. Works until the signal fires. */
+/** `pods`: the index that all controllers share. Runs until the signal is aborted. */
 export async function runDaemonSets(
   deps: WorkloadDeps,
   signal: AbortSignal,
@@ -194,22 +196,22 @@ export async function runDaemonSets(
     component: 'daemonset-controller',
     selectorOf: (object: ApiObject) => typed<DaemonSet>(object).spec?.selector,
   };
-  const family = createFamily(deps, options, (key) => visit(parts, key), signal);
-  const { hands, owners, loop } = family;
+  const base = createControllerBase(deps, options, (key) => visit(parts, key), signal);
+  const { client, owners, loop } = base;
   const nodes = createNodes(deps.cache.resource(nodeResource.storage), () => {
     for (const { key } of owners.all()) loop.dueSoon(key);
   });
   const revisions = createChildren(deps.cache.resource(revisionResource.storage), revisionFacts);
   const parts: Parts = {
-    ...family,
+    ...base,
     podResource,
     revisionResource,
     pods,
     revisions,
     nodes,
-    writer: createPodWriter({ ...hands, pods: podResource }),
-    revisionWriter: createRevisionWriter({ ...hands, owners: resource, resource: revisionResource }),
+    writer: createPodWriter({ ...client, pods: podResource }),
+    revisionWriter: createRevisionWriter({ ...client, owners: resource, resource: revisionResource }),
     failures: createBackoff(FAILURES),
   };
-  await family.run([pods, revisions], nodes, revisions);
+  await base.run([pods, revisions], nodes, revisions);
 }

@@ -1,12 +1,14 @@
-/** Which pods a DaemonSet makes and deletes, and what it says of itself. Pure.
- *  Source: upstream's DaemonSet controller, release 1.24. */
+/** Decisions of the DaemonSet controller: which pods to create and delete, and the status. Pure. Source:
+ *  upstream's DaemonSet controller, release 1.24. */
+
+import type { DaemonSetStatus } from '#api/gen/apps-v1.ts';
+import type { Int64 } from '#api/kit/int64.ts';
 import { resolveAmount } from '#api/meta/int-or-string.ts';
-import type { DaemonSetStatus } from '#api/schema/gen/apps-v1.ts';
 import { isAvailable, type PodFacts, untilAvailableMs } from '../workloads-kit/pod-facts.ts';
 import { REVISION_LABEL } from '../workloads-kit/revisions.ts';
 
 export interface DaemonFacts {
-  readonly generation: number;
+  readonly generation: Int64;
   readonly minReadySeconds: number;
   readonly onDelete: boolean;
   readonly maxUnavailable: number | string | undefined;
@@ -14,7 +16,7 @@ export interface DaemonFacts {
   readonly collisionCount: number | undefined;
 }
 
-/** A node with the pods that are there, or are meant for it. */
+/** A node with the pods that run there or are assigned to it. */
 export interface DaemonNode {
   readonly name: string;
   readonly starts: boolean;
@@ -25,9 +27,9 @@ export interface DaemonNode {
 export interface DaemonInput {
   readonly daemon: DaemonFacts;
   readonly nodes: readonly DaemonNode[];
-  /** Not on a node, and meant for one that isn't there. */
+  /** Unscheduled pods for a node that does not exist. */
   readonly lost: readonly PodFacts[];
-  /** Label of pods of the current version. */
+  /** Label of pods of the current revision. */
   readonly hash: string;
   /** Time until a failed pod on the node is replaced, in ms. */
   readonly failureDelayMs: (nodeName: string) => number;
@@ -38,10 +40,10 @@ export interface DaemonPlan {
   /** Names of the nodes that get a pod. */
   readonly create: readonly string[];
   readonly remove: readonly PodFacts[];
-  /** Of those to be removed, the ones that failed. */
+  /** Failed pods among those to delete. */
   readonly failed: readonly PodFacts[];
   readonly status: DaemonSetStatus;
-  /** Time after which to look again, in ms, even if nothing happens. */
+  /** Time until the next reconciliation without any change, in ms. */
   readonly recheckMs?: number;
 }
 
@@ -55,7 +57,7 @@ interface Limits {
   readonly maxUnavailable: number;
 }
 
-/** What the limits come to; where both would be 0, one pod may be missing. */
+/** Resolved limits; if both are 0, one pod may be unavailable. */
 export function daemonLimits({ maxSurge, maxUnavailable }: DaemonFacts, desired: number): Limits {
   const surge = resolveAmount(maxSurge ?? 0, desired, 'up') ?? 0;
   const unavailable = resolveAmount(maxUnavailable ?? 1, desired, 'up') ?? 1;
@@ -69,7 +71,8 @@ interface Changes {
   readonly delayMs?: number;
 }
 
-/** Of an old and a new pod on a node the old one goes once it is of no use, or the new one is available. */
+/** Of an old and a new pod on a node, the old one is deleted once it is unavailable or the new one is
+ *  available. */
 function surplusOfSurge(pods: readonly PodFacts[], input: DaemonInput): readonly PodFacts[] {
   const { hash, daemon, nowMs } = input;
   const sorted = pods.toSorted(byAge);
@@ -81,7 +84,7 @@ function surplusOfSurge(pods: readonly PodFacts[], input: DaemonInput): readonly
   return replaced ? [...others, oldPod] : others;
 }
 
-/** What one node needs, whatever the version of its pods. */
+/** Changes that one node needs, whatever the revision of its pods. */
 function manageNode(node: DaemonNode, input: DaemonInput, surge: boolean): Changes {
   const alive = node.pods.filter(({ deleting }) => !deleting);
   if (!node.stays) return { create: [], remove: alive, failed: [] };
@@ -99,7 +102,7 @@ function manageNode(node: DaemonNode, input: DaemonInput, surge: boolean): Chang
   };
 }
 
-/** The one new and the one old pod of a node; `undefined` if there are more of a kind. */
+/** The new and the old pod of a node; `undefined` if there are several of a kind. */
 function pairOf(
   { pods }: DaemonNode,
   hash: string,
@@ -110,7 +113,7 @@ function pairOf(
   return moreNew.length > 0 || moreOld.length > 0 ? undefined : { newPod, oldPod };
 }
 
-/** Old pods that may go. Deviation: upstream does not count old pods that are unavailable already. */
+/** Old pods that may be deleted. Deviation: upstream does not count old pods that are already unavailable. */
 function rollByDeleting(
   nodes: readonly DaemonNode[],
   { hash, daemon, nowMs }: DaemonInput,
@@ -132,7 +135,7 @@ function rollByDeleting(
   return [...useless, ...candidates.slice(0, Math.max(0, maxUnavailable - unavailable))];
 }
 
-/** Nodes that may have a new pod beside the old one, and old pods that have been replaced. */
+/** Nodes that may get a new pod beside the old one, and old pods that have been replaced. */
 function rollBySurge(
   nodes: readonly DaemonNode[],
   { hash, daemon, nowMs }: DaemonInput,
@@ -176,7 +179,7 @@ function statusOf({ daemon, nodes, hash, nowMs }: DaemonInput): DaemonSetStatus 
   };
 }
 
-/** First every node has what it needs; only then what is old is replaced. */
+/** First every node gets what it needs; only then are old pods replaced. */
 function changesOf(input: DaemonInput): Changes {
   const { daemon, nodes, lost } = input;
   const limits = daemonLimits(daemon, nodes.filter(({ starts }) => starts).length);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PodSpec, Taint } from '#api/schema/gen/core-v1.ts';
+import type { PodSpec, Taint } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { cachedOf, podOf } from '../workloads-kit/kit.fixture.ts';
 import { affinityFor, daemonTolerations, decideEligibility, targetNode } from './pods.ts';

@@ -1,16 +1,16 @@
-/** The pod of a DaemonSet for a node: what it puts up with, and how it gets there. Pure.
- *  Source: upstream's DaemonSet controller, release 1.24. */
-import type { Affinity, NodeSelectorTerm, Pod, PodSpec, Toleration } from '#api/schema/gen/core-v1.ts';
+/** Pod of a DaemonSet for a node: its tolerations and its node affinity. Pure. Source: upstream's DaemonSet
+ *  controller, release 1.24. */
+import type { Affinity, NodeSelectorTerm, Pod, PodSpec, Toleration } from '#api/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { typed } from '../../resources/view.ts';
-import { matchesNodeTerm, readNodeTerm } from '../../scheduler/node-terms.ts';
-import { tolerates } from '../../scheduler/tolerations.ts';
+import { matchesNodeTerm, readNodeTerm } from '../../scheduler/fleet/node-terms.ts';
+import { tolerates } from '../../scheduler/fleet/tolerations.ts';
 import type { NodeFacts } from '../workloads-kit/nodes.ts';
 import type { PodFacts } from '../workloads-kit/pod-facts.ts';
 
 const NAME_FIELD = 'metadata.name';
 
-/** Tolerations that the pods of DaemonSets get, in their order. */
+/** Default tolerations of DaemonSet pods in order. */
 const ADDED: readonly (readonly [string, 'NoExecute' | 'NoSchedule'])[] = [
   ['not-ready', 'NoExecute'],
   ['unreachable', 'NoExecute'],
@@ -20,7 +20,7 @@ const ADDED: readonly (readonly [string, 'NoExecute' | 'NoSchedule'])[] = [
   ['unschedulable', 'NoSchedule'],
 ];
 
-/** The tolerations of the template with those that every daemon has. */
+/** The tolerations of the template plus the defaults. */
 export function daemonTolerations(
   { tolerations = [], hostNetwork }: Pick<PodSpec, 'tolerations' | 'hostNetwork'>,
   { domain }: Pick<Vocabulary, 'domain'>,
@@ -51,7 +51,7 @@ export function affinityFor(affinity: Affinity | undefined, nodeName: string): A
   };
 }
 
-/** The node that a pod is on, or is meant for. */
+/** The node that a pod runs on or is assigned to. */
 export function targetNode({ nodeName, cached }: Pick<PodFacts, 'nodeName' | 'cached'>): string {
   if (nodeName !== '') return nodeName;
   const required = typed<Pod>(cached.object()).spec?.affinity?.nodeAffinity
@@ -63,13 +63,13 @@ export function targetNode({ nodeName, cached }: Pick<PodFacts, 'nodeName' | 'ca
 }
 
 export interface Eligibility {
-  /** A pod is to be made there if there is none. */
+  /** A missing pod is to be created there. */
   readonly starts: boolean;
-  /** A pod that is there stays. */
+  /** An existing pod may stay. */
   readonly stays: boolean;
 }
 
-/** Whether the pods of a template belong on a node. `tolerations`: all that they have. */
+/** Whether the pods of a template belong on a node. `tolerations`: the complete list. */
 export function decideEligibility(
   spec: PodSpec,
   tolerations: readonly Toleration[],

@@ -1,15 +1,21 @@
-/** Brings the ReplicaSets of Deployments to their current template. */
+/** Deployment controller: moves the ReplicaSets of Deployments to the current template. */
+
+import type { Deployment, DeploymentStatus, ReplicaSet } from '#api/gen/apps-v1.ts';
 import { asError } from '#api/kit/clock.ts';
-import type { Deployment, DeploymentStatus, ReplicaSet } from '#api/schema/gen/apps-v1.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { type Child, type Children, childFacts, createChildren } from '../workloads-kit/children.ts';
+import {
+  type ControllerBase,
+  claimChildren,
+  createControllerBase,
+  refOf,
+} from '../workloads-kit/controller-base.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { claimChildren, createFamily, type Family, refOf } from '../workloads-kit/family.ts';
 import { NameTakenError } from '../workloads-kit/name-taken.ts';
+import { isNamespaceEnding } from '../workloads-kit/namespace-ending.ts';
 import type { Owner } from '../workloads-kit/owners.ts';
 import { isFinished, type PodFacts } from '../workloads-kit/pod-facts.ts';
-import { isNamespaceEnding } from '../workloads-kit/pod-writer.ts';
 import { sameStatus } from '../workloads-kit/same-status.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { type DeploymentPlan, decideDeployment } from './decide.ts';
@@ -17,14 +23,14 @@ import { createSetWriter, type SetWriter } from './execute.ts';
 import {
   type DeploymentFacts,
   deploymentFacts,
-  deploymentWords,
+  deploymentNames,
   replicaSetFacts,
   type Words,
 } from './model.ts';
 import { failedConditions } from './progress.ts';
 import { allOf } from './revisions.ts';
 
-interface Parts extends Family {
+interface Parts extends ControllerBase {
   readonly setResource: Resource;
   readonly sets: Children<Child>;
   readonly pods: Children<PodFacts>;
@@ -33,7 +39,7 @@ interface Parts extends Family {
 }
 
 async function writeStatus(
-  { hands, resource, words, loop }: Parts,
+  { client, resource, words, loop }: Parts,
   { cached, uid, key }: Owner,
   status: DeploymentStatus,
   revision?: string,
@@ -44,10 +50,10 @@ async function writeStatus(
     if (revision === undefined) return;
     draft.metadata.annotations = { ...draft.metadata.annotations, [words.revision]: revision };
   };
-  await changeObject(hands, refOf(resource, cached), uid, change, 'status');
+  await changeObject(client, refOf(resource, cached), uid, change, 'status');
 }
 
-/** What is said of a ReplicaSet that could not be made. */
+/** Event message for a ReplicaSet that could not be created. */
 async function tellFailure(
   parts: Parts,
   owner: Owner,
@@ -61,13 +67,13 @@ async function tellFailure(
     return;
   }
   const message = `Failed to create new replica set ${JSON.stringify(name)}: ${failure.message}`;
-  parts.hands.events.record(owner.cached.object(), 'Warning', 'ReplicaSetCreateError', message);
+  parts.client.events.record(owner.cached.object(), 'Warning', 'ReplicaSetCreateError', message);
   const nowMs = parts.deps.clock.now();
   const conditions = failedConditions(deployment, status.conditions ?? [], message, nowMs);
   await writeStatus(parts, owner, { ...status, conditions });
 }
 
-/** Whether the ReplicaSets are as planned now. @throws StatusError, NameTakenError */
+/** Returns whether the ReplicaSets match the plan now. @throws StatusError, NameTakenError */
 async function executePlan(
   parts: Parts,
   owner: Owner,
@@ -102,12 +108,12 @@ async function executePlan(
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { owners, deps, resource, setResource, sets: children, hands, loop, words, pods } = parts;
+  const { owners, deps, resource, setResource, sets: children, client, loop, words, pods } = parts;
   const owner = owners.get(key);
   if (owner === undefined) return undefined;
   const object = owner.cached.object();
   const expect = (): void => loop.expect(key);
-  const context = { hands, owners: resource, resource: setResource, children, expect };
+  const context = { client, owners: resource, resource: setResource, children, expect };
   const claimed = await claimChildren(context, owner, object);
   const deployment = deploymentFacts(typed<Deployment>(object));
   const plan = decideDeployment({
@@ -127,7 +133,7 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   return plan.recheckMs;
 }
 
-/** Recreating Deployments wait for the last of the old pods. */
+/** Deployments with strategy Recreate wait for the last of the old pods. */
 function followPods({ pods, sets, owners, loop }: Parts): ReturnType<Children<PodFacts>['onChange']> {
   return pods.onChange(({ previous, current }) => {
     const ended = current === undefined || isFinished(current);
@@ -139,7 +145,7 @@ function followPods({ pods, sets, owners, loop }: Parts): ReturnType<Children<Po
   });
 }
 
-/** `pods`: the index that controllers share. Works until the signal fires. */
+/** `pods`: the index that all controllers share. Runs until the signal is aborted. */
 export async function runDeployments(
   deps: WorkloadDeps,
   signal: AbortSignal,
@@ -153,10 +159,10 @@ export async function runDeployments(
     component: 'deployment-controller',
     selectorOf: (object: ApiObject) => typed<Deployment>(object).spec?.selector,
   };
-  const family = createFamily(deps, options, (key) => visit(parts, key), signal);
+  const base = createControllerBase(deps, options, (key) => visit(parts, key), signal);
   const sets = createChildren(deps.cache.resource(setResource.storage), childFacts);
-  const writer = createSetWriter({ ...family.hands, owners: resource, resource: setResource });
-  const words = deploymentWords(deps.vocabulary);
-  const parts: Parts = { ...family, setResource, sets, pods, writer, words };
-  await family.run([sets], sets, followPods(parts));
+  const writer = createSetWriter({ ...base.client, owners: resource, resource: setResource });
+  const words = deploymentNames(deps.vocabulary);
+  const parts: Parts = { ...base, setResource, sets, pods, writer, words };
+  await base.run([sets], sets, followPods(parts));
 }

@@ -1,10 +1,10 @@
-/** What is to be done for a Deployment: one step, from what there is now. Pure.
- *  Source: upstream's Deployment controller, release 1.24.
+/** Decisions of the Deployment controller: one step from the current state. Pure. Source: upstream's
+ *  Deployment controller, release 1.24.
  *
  *    paused, or the number of pods was changed ── decideScale ─┐
  *    Recreate ── decideRecreate ───────────────────────────────┼── status, and old ReplicaSets that may go
  *    RollingUpdate ── decideRolling ───────────────────────────┘ */
-import type { DeploymentStatus } from '#api/schema/gen/apps-v1.ts';
+import type { DeploymentStatus } from '#api/gen/apps-v1.ts';
 import type { DeploymentFacts, ReplicaSetFacts, Words } from './model.ts';
 import {
   currentConditions,
@@ -18,27 +18,27 @@ import { decideRecreate, decideRolling } from './rolling.ts';
 import { decideScale, isScaling } from './scale.ts';
 
 export interface DeploymentPlan {
-  /** As they are to be; one without a uid is to be made. */
+  /** Desired ReplicaSets; one without a uid is to be created. */
   readonly sets: Sets;
   readonly remove: readonly ReplicaSetFacts[];
-  /** For the Deployment's annotation; absent: it stays as it is. */
+  /** Value of the Deployment's annotation; absent: unchanged. */
   readonly revision?: string;
   readonly status: DeploymentStatus;
-  /** Time after which to look again, in ms, even if nothing happens. */
+  /** Time until the next reconciliation without any change, in ms. */
   readonly recheckMs?: number;
 }
 
 export interface DeploymentInput {
   readonly deployment: DeploymentFacts;
-  /** Those that the Deployment controls. */
+  /** ReplicaSets that the Deployment controls. */
   readonly sets: readonly ReplicaSetFacts[];
-  /** Whether the ReplicaSets of these uids have pods that have not come to their end. */
+  /** Whether the ReplicaSets of these uids have pods that have not finished. */
   readonly havePods: (uids: readonly string[]) => boolean;
   readonly words: Words;
   readonly nowMs: number;
 }
 
-/** Whether the ReplicaSets only follow the number of pods. */
+/** Whether this reconciliation only scales the ReplicaSets. */
 function followsNumber({ deployment, words }: DeploymentInput, sets: Sets): boolean {
   return deployment.paused || isScaling(deployment, sets, words);
 }

@@ -2,13 +2,13 @@
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import {
   type DeploymentFacts,
-  deploymentWords,
+  deploymentNames,
   HASH_LABEL,
   type ReplicaSetFacts,
   type Words,
 } from './model.ts';
 
-export const WORDS: Words = deploymentWords(VOCABULARIES.plat);
+export const WORDS: Words = deploymentNames(VOCABULARIES.plat);
 
 type Template = DeploymentFacts['template'];
 

@@ -1,13 +1,13 @@
-/** Makes, changes and deletes ReplicaSets for a Deployment. */
+/** Creates, updates and deletes ReplicaSets for a Deployment. */
 import { copyJson } from '#api/codec/copy-json.ts';
+import type { ReplicaSet } from '#api/gen/apps-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { ReplicaSet } from '#api/schema/gen/apps-v1.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { membersOf, typed } from '../../resources/view.ts';
 import type { ObjectRef } from '../../verbs/contract.ts';
-import { unlessGone } from '../unless-gone.ts';
+import { unlessGone } from '../../verbs/unless-gone.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
-import type { Hands } from '../workloads-kit/family.ts';
+import type { ControllerClient } from '../workloads-kit/controller-base.ts';
 import { NameTakenError } from '../workloads-kit/name-taken.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { type ReplicaSetFacts, sameTemplate } from './model.ts';
@@ -15,7 +15,7 @@ import { type ReplicaSetFacts, sameTemplate } from './model.ts';
 export interface SetWriter {
   /** @throws StatusError, NameTakenError */
   create(deployment: ApiObject, set: ReplicaSetFacts): Promise<void>;
-  /** Makes of the one the other, as far as they differ. @throws StatusError */
+  /** Updates `from` to `to` where they differ. @throws StatusError */
   change(
     deployment: ApiObject,
     before: ReplicaSetFacts,
@@ -26,7 +26,7 @@ export interface SetWriter {
   remove(namespace: string, set: ReplicaSetFacts): Promise<void>;
 }
 
-export interface SetWriterDeps extends Hands {
+export interface SetWriterDeps extends ControllerClient {
   /** Resource of Deployments. */
   readonly owners: Resource;
   /** Resource of ReplicaSets. */
@@ -56,7 +56,7 @@ function newSet({ owners, resource }: SetWriterDeps, deployment: ApiObject, set:
 }
 
 const tellScaled = (
-  { events }: Hands,
+  { events }: ControllerClient,
   deployment: ApiObject,
   from: number,
   { name, replicas }: ReplicaSetFacts,
@@ -68,7 +68,8 @@ const tellScaled = (
     `Scaled ${replicas > from ? 'up' : 'down'} replica set ${name} to ${replicas}`,
   );
 
-/** Whether what has the name is what was to be made: made before by us, but not seen yet. */
+/** Reports whether the existing object is the one to create: created earlier by this controller, but not yet
+ *  in the cache. */
 async function isOurs(
   { verbs }: SetWriterDeps,
   ref: ObjectRef,

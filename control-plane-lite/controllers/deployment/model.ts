@@ -1,50 +1,47 @@
-/** A Deployment and its ReplicaSets as decisions see them. Pure. */
+/** A Deployment and its ReplicaSets reduced to the fields that decisions read. Pure. */
+
+import type { Deployment, DeploymentStatus, ReplicaSet, ReplicaSetCondition } from '#api/gen/apps-v1.ts';
+import type { PodTemplateSpec } from '#api/gen/core-v1.ts';
+import type { LabelSelector } from '#api/gen/meta-v1.ts';
+import type { Int64 } from '#api/kit/int64.ts';
 import { resolveAmount } from '#api/meta/int-or-string.ts';
 import { parseTime } from '#api/meta/time.ts';
-import type {
-  Deployment,
-  DeploymentStatus,
-  ReplicaSet,
-  ReplicaSetCondition,
-} from '#api/schema/gen/apps-v1.ts';
-import type { PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
-import type { LabelSelector } from '#api/schema/gen/meta-v1.ts';
 import { CLIENT_SIDE_APPLY, type Vocabulary } from '#api/vocabulary.ts';
 import { sameTemplate as sameForm } from '../workloads-kit/template-form.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Label by which the pods of one version of the template are told from those of another. */
+/** Label that distinguishes the pods of the template's revisions. */
 export const HASH_LABEL = 'pod-template-hash';
 
-/** Limits that are not meant as such. */
+/** Value that means "no limit". */
 const NO_LIMIT = 2 ** 31 - 1;
 
 export interface DeploymentFacts {
   readonly name: string;
   readonly namespace: string;
-  readonly generation: number;
+  readonly generation: Int64;
   readonly annotations: Texts;
   readonly deleting: boolean;
   readonly replicas: number;
   readonly recreate: boolean;
-  /** Pods beyond and below the number wanted that an update may cause; of them never both are 0. */
+  /** Pods above and below the desired number that an update may cause; never both are 0. */
   readonly maxSurge: number;
   readonly maxUnavailable: number;
   readonly selector: LabelSelector;
   readonly template: PodTemplateSpec;
   readonly minReadySeconds: number;
   readonly paused: boolean;
-  /** Absent: nothing is said of progress. */
+  /** Absent: progress is not reported. */
   readonly progressDeadlineMs?: number;
-  /** Absent: all old ReplicaSets are kept. */
+  /** Absent: all old ReplicaSets are retained. */
   readonly revisionHistoryLimit?: number;
   readonly status: DeploymentStatus;
 }
 
 export interface ReplicaSetFacts {
   readonly name: string;
-  /** Empty: it is still to be made. */
+  /** Empty: not yet created. */
   readonly uid: string;
   readonly createdMs: number;
   readonly deleting: boolean;
@@ -53,7 +50,7 @@ export interface ReplicaSetFacts {
   readonly minReadySeconds: number;
   readonly template: PodTemplateSpec;
   readonly selector: LabelSelector;
-  /** The controller has seen its last change. */
+  /** The controller has observed its last change. */
   readonly observed: boolean;
   /** Pods that there are. */
   readonly actual: number;
@@ -62,19 +59,19 @@ export interface ReplicaSetFacts {
   readonly failure?: ReplicaSetCondition;
 }
 
-/** Annotations that the controller keeps. */
+/** Annotations that the controller maintains. */
 export interface Words {
   readonly revision: string;
   readonly revisionHistory: string;
-  /** On a ReplicaSet: pods that the Deployment wanted when the ReplicaSet was last scaled. */
+  /** On a ReplicaSet: desired pods of the Deployment when the ReplicaSet was last scaled. */
   readonly desired: string;
-  /** On a ReplicaSet: pods that the Deployment might have had at most then. */
+  /** On a ReplicaSet: maximum pods of the Deployment at that time. */
   readonly max: string;
-  /** Of a Deployment's annotations those that its ReplicaSets don't get. */
+  /** Annotations of a Deployment that are not copied to its ReplicaSets. */
   readonly notCopied: ReadonlySet<string>;
 }
 
-export function deploymentWords({ domain }: Pick<Vocabulary, 'domain'>): Words {
+export function deploymentNames({ domain }: Pick<Vocabulary, 'domain'>): Words {
   const [revision, revisionHistory, desired, max] = [
     `deployment.${domain}/revision`,
     `deployment.${domain}/revision-history`,
@@ -92,7 +89,7 @@ export function deploymentWords({ domain }: Pick<Vocabulary, 'domain'>): Words {
   };
 }
 
-/** What the two limits of a rolling update come to. Where both would be 0, one pod may be missing. */
+/** Resolved limits of a rolling update. If both are 0, one pod may be unavailable. */
 export function resolveLimits(
   maxSurge: number | string | undefined,
   maxUnavailable: number | string | undefined,
@@ -160,7 +157,7 @@ function withoutHash({ metadata, ...rest }: PodTemplateSpec): PodTemplateSpec {
   return { ...rest, metadata: { ...others, labels: left } };
 }
 
-/** Whether two templates are the same, apart from the label that tells versions apart. */
+/** Whether two templates are equal except for the revision label. */
 export const sameTemplate = (left: PodTemplateSpec, right: PodTemplateSpec): boolean =>
   sameForm(withoutHash(left), withoutHash(right));
 
@@ -175,7 +172,7 @@ export const byAge = (left: ReplicaSetFacts, right: ReplicaSetFacts): number =>
 
 export const isActiveSet = ({ replicas }: ReplicaSetFacts): boolean => replicas > 0;
 
-/** A ReplicaSet scaled by its Deployment, which notes by what it went. */
+/** A scaled ReplicaSet, annotated with the sizes that it was scaled by. */
 export function scaledTo(
   set: ReplicaSetFacts,
   replicas: number,

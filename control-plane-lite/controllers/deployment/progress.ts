@@ -1,7 +1,9 @@
-/** What a Deployment says of itself: counts, whether enough pods are available, and whether its update gets on. Pure.
- *  Source: upstream's Deployment controller, release 1.24. */
+/** Status of a Deployment: counts, the Available condition, and the Progressing condition. Pure. Source:
+ *  upstream's Deployment controller, release 1.24. */
+
+import type { DeploymentCondition, DeploymentStatus } from '#api/gen/apps-v1.ts';
+import type { Int64 } from '#api/kit/int64.ts';
 import { formatTime, parseTime } from '#api/meta/time.ts';
-import type { DeploymentCondition, DeploymentStatus } from '#api/schema/gen/apps-v1.ts';
 import { findCondition, withCondition, withoutCondition } from '../workloads-kit/conditions.ts';
 import { type DeploymentFacts, type ReplicaSetFacts, sum } from './model.ts';
 import { allOf, type Sets } from './revisions.ts';
@@ -31,7 +33,7 @@ function condition({ type = PROGRESSING, ...verdict }: Verdict, nowMs: number): 
   return { type, ...verdict, lastUpdateTime: now, lastTransitionTime: now };
 }
 
-/** The conditions after a look at whether the Deployment is paused. */
+/** The conditions after a check of whether the Deployment is paused. */
 export function pausedConditions(
   deployment: DeploymentFacts,
   conditions: Conditions,
@@ -48,7 +50,7 @@ export function pausedConditions(
   return withCondition(conditions, condition(verdict, nowMs));
 }
 
-/** The conditions once the current ReplicaSet was made or found. */
+/** The conditions once the current ReplicaSet was created or found. */
 export function currentConditions(
   deployment: DeploymentFacts,
   conditions: Conditions,
@@ -72,7 +74,7 @@ export function currentConditions(
   return withCondition(conditions, condition(verdict, nowMs));
 }
 
-/** The conditions when the current ReplicaSet could not be made. */
+/** The conditions when the current ReplicaSet could not be created. */
 export const failedConditions = (
   deployment: DeploymentFacts,
   conditions: Conditions,
@@ -86,7 +88,7 @@ export const failedConditions = (
         condition({ status: 'False', reason: 'ReplicaSetCreateError', message }, nowMs),
       );
 
-const counted = (counts: Readonly<Record<string, number>>): Readonly<Record<string, number>> =>
+const counted = <T extends Int64>(counts: Readonly<Record<string, T>>): Readonly<Record<string, T>> =>
   Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
 
 function availability({ replicas, maxUnavailable }: DeploymentFacts, available: number): Verdict {
@@ -146,7 +148,7 @@ function hasProgressed(before: DeploymentStatus, after: DeploymentStatus): boole
   );
 }
 
-/** When the update has taken too long, in Unix ms; `undefined`: never, as things are. */
+/** Deadline of the update, in Unix ms; `undefined`: none in the current state. */
 function deadlineMs(
   { progressDeadlineMs }: DeploymentFacts,
   current: DeploymentCondition | undefined,
@@ -157,7 +159,7 @@ function deadlineMs(
     : parseTime(current.lastUpdateTime) + progressDeadlineMs;
 }
 
-/** The verdict on the update, if there is a new one. `subject`: what it is about. */
+/** The new Progressing condition of the update, if it changes. `subject`: the object that it is about. */
 function judge(
   deployment: DeploymentFacts,
   next: DeploymentStatus,
@@ -197,7 +199,7 @@ function withFailure(conditions: Conditions, sets: Sets): Conditions {
   return withCondition<DeploymentCondition>(conditions, { ...failure, ...since });
 }
 
-/** The status with a verdict on the update. `conditions`: as they are by now. */
+/** The status with the Progressing condition of the update. `conditions`: the current ones. */
 export function decideProgress(
   deployment: DeploymentFacts,
   sets: Sets,

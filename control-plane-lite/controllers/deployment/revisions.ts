@@ -1,7 +1,7 @@
-/** Which ReplicaSet has the current template, which are older, and how revisions are counted. Pure.
- *  Source: upstream's Deployment controller, release 1.24. */
+/** Revisions of a Deployment: the ReplicaSet of the current template, the older ones, and the revision
+ *  numbers. Pure. Source: upstream's Deployment controller, release 1.24. */
 
-import { MAX_INT64, parseInt64 } from '#api/meta/int64.ts';
+import { MAX_INT64, parseInt64 } from '#api/kit/int64.ts';
 import { canonicalTemplate } from '../workloads-kit/template-form.ts';
 import { hashWord } from '../workloads-kit/template-hash.ts';
 import {
@@ -27,7 +27,7 @@ export const allOf = ({ current, old }: Sets): readonly ReplicaSetFacts[] =>
 
 const HISTORY_CHARS = 2000;
 
-/** Text that does not hold a number of 64 bits counts as nothing. */
+/** Text that is not a 64-bit number counts as 0. */
 const revisionOf = ({ annotations }: ReplicaSetFacts, { revision }: Words): bigint =>
   parseInt64(annotations[revision] ?? '') ?? 0n;
 
@@ -47,14 +47,14 @@ export function sortSets(deployment: DeploymentFacts, sets: readonly ReplicaSetF
   return current === undefined ? { old } : { current, old };
 }
 
-/** The history with one more revision; the oldest are forgotten when it gets long. */
+/** The history with one more revision; the oldest are dropped when it gets long. */
 function withRevision(history: string, revision: string): string {
   const known = [...(history === '' ? [] : history.split(',')), revision];
   while (known.join(',').length > HISTORY_CHARS) known.shift();
   return known.join(',');
 }
 
-/** One more than the highest of the others; at the end of the numbers it stays there. */
+/** One more than the highest of the others, saturating at the maximum. */
 function nextRevision({ old }: Sets, words: Words): bigint {
   const highest = old.reduce((max, set) => {
     const revision = revisionOf(set, words);
@@ -81,7 +81,7 @@ function currentAnnotations(
   return next;
 }
 
-/** The sets with what the current one has to be told brought up to date. */
+/** The sets with the annotations of the current one updated. */
 export function refreshCurrent(deployment: DeploymentFacts, sets: Sets, words: Words): Sets {
   const { current, old } = sets;
   if (current === undefined) return sets;
@@ -89,7 +89,7 @@ export function refreshCurrent(deployment: DeploymentFacts, sets: Sets, words: W
   return { old, current: { ...current, annotations, minReadySeconds: deployment.minReadySeconds } };
 }
 
-/** How many pods the current ReplicaSet may have by now. */
+/** Maximum size of the current ReplicaSet for now. */
 export function currentReplicas(deployment: DeploymentFacts, sets: Sets): number {
   const { replicas, recreate, maxSurge } = deployment;
   if (recreate) return replicas;
@@ -98,7 +98,7 @@ export function currentReplicas(deployment: DeploymentFacts, sets: Sets): number
   return room <= 0 ? own : own + Math.min(room, replicas - own);
 }
 
-/** A ReplicaSet for the current template, which is still to be made. */
+/** A new ReplicaSet for the current template, not yet created. */
 export function newCurrent(deployment: DeploymentFacts, sets: Sets, words: Words): ReplicaSetFacts {
   const { name, template, selector, minReadySeconds, status } = deployment;
   const hash = hashWord(canonicalTemplate(template), status.collisionCount);
@@ -125,7 +125,7 @@ export function newCurrent(deployment: DeploymentFacts, sets: Sets, words: Words
   return scaledTo({ ...bare, annotations }, currentReplicas(deployment, sets), deployment, words);
 }
 
-/** Old ReplicaSets that nobody needs any more: beyond the limit, without pods, those of the lowest revisions. */
+/** Old ReplicaSets to delete: beyond the history limit, without pods, lowest revisions first. */
 export function outdatedSets(
   { revisionHistoryLimit }: DeploymentFacts,
   { old }: Sets,

@@ -1,9 +1,9 @@
-/** One step of a rolling update: the current ReplicaSet grows as far as the surge allows; else old ones shrink as far
- *  as what must stay available allows. Pure. Source: upstream's Deployment controller, release 1.24. */
+/** One step of a rolling update: scales up the current ReplicaSet within maxSurge; otherwise scales down old
+ *  ones within maxUnavailable. Pure. Source: upstream's Deployment controller, release 1.24. */
 import { byAge, type DeploymentFacts, type ReplicaSetFacts, resized, sum, type Words } from './model.ts';
 import { allOf, currentReplicas, type Sets } from './revisions.ts';
 
-/** Takes up to `most` pods away; `removable` tells how many a ReplicaSet can give. */
+/** Removes up to `most` pods; `removable` returns how many a ReplicaSet can lose. */
 function shrink(
   old: readonly ReplicaSetFacts[],
   most: number,
@@ -31,8 +31,8 @@ interface Step {
   readonly words: Words;
 }
 
-/** Pods that are available and stay. A ReplicaSet that was scaled down a moment ago may still count those that go.
- *  Deviation: upstream counts them, and so may take away too many. */
+/** Available pods that stay. A ReplicaSet that was scaled down a moment ago may still count pods that are
+ *  being deleted. Deviation: upstream counts them, and so may remove too many. */
 const availableOf = (sets: readonly ReplicaSetFacts[]): number =>
   sets.reduce((total, { available, replicas }) => total + Math.min(available, replicas), 0);
 
@@ -43,7 +43,7 @@ function shrinkOld(sets: Sets, step: Step): Sets {
   const notYet = current === undefined ? 0 : current.replicas - current.available;
   const most = sum(allOf(sets), 'replicas') - minAvailable - notYet;
   if (most <= 0) return sets;
-  // Pods that are of no use go first, whatever their age.
+  // Unavailable pods are removed first, whatever their age.
   const unhealthy = shrink(sets.old, most, ({ replicas: size, available }) => Math.max(0, size - available));
   const healthy = resizeOld(sets, unhealthy, step);
   const left = most - (sum(sets.old, 'replicas') - sum(healthy.old, 'replicas'));
@@ -68,8 +68,8 @@ export function decideRolling(deployment: DeploymentFacts, sets: Sets, words: Wo
   return sum(sets.old, 'replicas') === 0 ? sets : shrinkOld(sets, step);
 }
 
-/** The sets after one step of an update in which the old pods are gone before there are new ones. `oldPods`: pods of
- *  old ReplicaSets that have not come to their end. */
+/** The sets after one step of a Recreate update, in which the old pods terminate before new ones are created.
+ *  `oldPods`: unfinished pods of old ReplicaSets. */
 export function decideRecreate(
   deployment: DeploymentFacts,
   sets: Sets,

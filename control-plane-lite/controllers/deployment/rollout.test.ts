@@ -1,5 +1,5 @@
-/** A whole update, step by step, with ReplicaSets whose status is late and pods that take their time: what was
- *  promised holds at every step, and the end is reached. */
+/** A whole update, step by step, with delayed ReplicaSet status and slow pods: the limits hold at every step,
+ *  and the update completes. */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decideDeployment } from './decide.ts';
@@ -7,7 +7,7 @@ import { deploymentOf, setOf, WORDS } from './deployment.fixture.ts';
 import type { DeploymentFacts, ReplicaSetFacts } from './model.ts';
 import { allOf } from './revisions.ts';
 
-/** What there really is of a ReplicaSet. */
+/** Actual state of a ReplicaSet. */
 interface Actual {
   pods: number;
   available: number;
@@ -72,7 +72,7 @@ function assertBounds({ deployment, sets, actual }: World): void {
   const { replicas, maxSurge, maxUnavailable } = deployment;
   const wanted = sets.reduce((total, set) => total + set.replicas, 0);
   expect(wanted).toBeLessThanOrEqual(replicas + maxSurge);
-  // Those that stay: what is scaled down is as good as gone.
+  // Pods that stay: those scaled down count as deleted.
   const available = sets.reduce(
     (total, { name, replicas: size }) => total + Math.min(size, actual.get(name)?.available ?? 0),
     0,

@@ -1,6 +1,6 @@
-/** Scaling apart from updates: while a Deployment is paused, or when its number of pods changes in the midst of an
- *  update, its ReplicaSets grow and shrink in proportion. Pure.
- *  Source: upstream's Deployment controller, release 1.24. */
+/** Scaling apart from updates: scales the ReplicaSets of a Deployment proportionally while it is paused, or
+ *  when its replicas change during an update. Pure. Source: upstream's Deployment controller, release
+ *  1.24. */
 import {
   byAge,
   type DeploymentFacts,
@@ -25,7 +25,7 @@ export const isScaling = (deployment: DeploymentFacts, sets: Sets, words: Words)
       return desired !== undefined && desired !== deployment.replicas;
     });
 
-/** The only one with pods; where none has any, the one that comes next. */
+/** The only set with pods; if none has any, the current or newest one. */
 function onlyActive(sets: Sets): ReplicaSetFacts | undefined {
   const active = allOf(sets).filter(isActiveSet);
   if (active.length > 1) return undefined;
@@ -69,7 +69,7 @@ function proportional(deployment: DeploymentFacts, sets: Sets, words: Words): Re
     left -= taken;
   }
   const [largest] = sorted;
-  // What rounding has left over goes to the largest.
+  // The rounding remainder goes to the largest.
   if (largest !== undefined) {
     sizes.set(largest.name, Math.max(0, (sizes.get(largest.name) ?? 0) + left));
   }
@@ -84,7 +84,7 @@ const mapSets = (
   ...(current === undefined ? {} : { current: change(current, true) }),
 });
 
-/** The sets with the sizes that they get when nothing but the number of pods has changed. */
+/** The sets with their proportional sizes when only the number of pods has changed. */
 export function decideScale(deployment: DeploymentFacts, sets: Sets, words: Words): Sets {
   const { replicas } = deployment;
   const only = onlyActive(sets);

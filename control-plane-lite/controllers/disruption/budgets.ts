@@ -1,6 +1,7 @@
-/** The disruption budgets and the pods that each of them covers. */
+/** Index of the disruption budgets and the pods that each of them covers. */
+
+import type { PodDisruptionBudget } from '#api/gen/policy-v1.ts';
 import { matchesLabels, type Requirement, selectorRequirements } from '#api/meta/selectors.ts';
-import type { PodDisruptionBudget } from '#api/schema/gen/policy-v1.ts';
 import type { CachedObject, ResourceCache, WatchHandle } from '../../cache/contract.ts';
 import { typed } from '../../resources/view.ts';
 import type { Children } from '../workloads-kit/children.ts';
@@ -19,7 +20,7 @@ export interface Budgets extends WatchHandle {
 
 export interface BudgetsOptions {
   readonly onBudget: (key: string) => void;
-  /** A pod that the budget covers, or did cover, changed. */
+  /** A pod that the budget covers, or covered before, has changed. */
   readonly onPod: (key: string) => void;
 }
 

@@ -1,12 +1,13 @@
-/** Keeps the status of disruption budgets, on which evictions rely. */
+/** Disruption controller: maintains the status of PodDisruptionBudgets, on which evictions rely. */
+
+import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/gen/policy-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/schema/gen/policy-v1.ts';
 import type { Resource } from '../../resources/contract.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
 import { typed } from '../../resources/view.ts';
 import type { Children } from '../workloads-kit/children.ts';
+import { type ControllerClient, createControllerClient, refOf } from '../workloads-kit/controller-base.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { createHands, type Hands, refOf } from '../workloads-kit/family.ts';
 import type { PodFacts } from '../workloads-kit/pod-facts.ts';
 import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { sameStatus } from '../workloads-kit/same-status.ts';
@@ -32,7 +33,7 @@ interface Parts {
   readonly deps: WorkloadDeps;
   readonly shared: DisruptionShared;
   readonly resource: Resource;
-  readonly hands: Hands;
+  readonly client: ControllerClient;
   readonly budgets: Budgets;
   readonly loop: KeyLoop;
 }
@@ -46,18 +47,18 @@ const UNMANAGED =
   'Pods that this budget selects have no controller. They are not counted, so that its status may be wrong. To have them counted set ".spec.minAvailable" to a whole number.';
 
 /** @throws ScaleError */
-function compute({ shared, deps, hands, budgets }: Parts, budget: Budget, observed: Observed): Computed {
+function compute({ shared, deps, client, budgets }: Parts, budget: Budget, observed: Observed): Computed {
   const object = budget.cached.object();
   const { spec = {} } = typed<PodDisruptionBudget>(object);
   const pods = budgets.podsOf(budget);
-  if (pods.length === 0) hands.events.record(object, 'Normal', 'NoPods', 'No matching pods found');
+  if (pods.length === 0) client.events.record(object, 'Normal', 'NoPods', 'No matching pods found');
   const scalers = { registry: shared.registry, cache: deps.cache };
   const expectation = expectPods(spec, pods, (pod) => findScaler(scalers, pod));
-  if (expectation.unmanaged.length > 0) hands.events.record(object, 'Warning', 'UnmanagedPods', UNMANAGED);
+  if (expectation.unmanaged.length > 0) client.events.record(object, 'Warning', 'UnmanagedPods', UNMANAGED);
   const disruptions = decideDisruptions(observed.before?.disruptedPods, pods, observed.nowMs);
   for (const pod of disruptions.undeleted) {
     const message = `Pod was expected by PDB ${budget.cached.key} to be deleted but it wasn't`;
-    hands.events.record(pod.cached.object(), 'Warning', 'NotDeleted', message);
+    client.events.record(pod.cached.object(), 'Warning', 'NotDeleted', message);
   }
   const status = budgetStatus(expectation, countHealthy(pods, disruptions), disruptions, observed);
   const { recheckMs } = disruptions;
@@ -70,13 +71,13 @@ function computeOrFail(parts: Parts, budget: Budget, observed: Observed): Comput
   } catch (thrown) {
     if (!(thrown instanceof ScaleError)) throw thrown;
     const message = `Failed to calculate the number of expected pods: ${thrown.message}`;
-    parts.hands.events.record(budget.cached.object(), 'Warning', 'CalculateExpectedPodCountFailed', message);
+    parts.client.events.record(budget.cached.object(), 'Warning', 'CalculateExpectedPodCountFailed', message);
     return { status: failedStatus(observed, thrown.message) };
   }
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { budgets, deps, hands, resource, loop } = parts;
+  const { budgets, deps, client, resource, loop } = parts;
   const budget = budgets.get(key);
   if (budget === undefined) return undefined;
   const { metadata, status: before } = typed<PodDisruptionBudget>(budget.cached.object());
@@ -87,11 +88,11 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   const seen = String(budget.cached.revision);
   try {
     await changeObject(
-      hands,
+      client,
       refOf(resource, budget.cached),
       metadata?.uid ?? '',
       (draft) => {
-        // An eviction has spent of it meanwhile: what was counted is no longer so.
+        // An eviction has used the budget meanwhile: the computed status is stale.
         if (draft.metadata.resourceVersion !== seen) throw new StatusError('Conflict', `${key} changed`);
         draft['status'] = status;
       },
@@ -104,7 +105,7 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   return recheckMs;
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runDisruption(
   deps: WorkloadDeps,
   signal: AbortSignal,
@@ -112,12 +113,12 @@ export async function runDisruption(
 ): Promise<void> {
   const resource = findResource(deps, 'policy/v1', 'poddisruptionbudgets');
   if (resource === undefined) return;
-  const hands = createHands(deps, 'controllermanager', signal);
+  const client = createControllerClient(deps, 'controllermanager', signal);
   const loop = createKeyLoop(deps, (key) => visit(parts, key));
   const budgets = followBudgets(deps.cache.resource(resource.storage), shared.pods, {
     onBudget: (key) => loop.due(key),
     onPod: (key) => loop.dueSoon(key),
   });
-  const parts: Parts = { deps, shared, resource, hands, budgets, loop };
+  const parts: Parts = { deps, shared, resource, client, budgets, loop };
   await loop.run(signal, budgets);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PodDisruptionBudgetStatus } from '#api/schema/gen/policy-v1.ts';
+import type { PodDisruptionBudgetStatus } from '#api/gen/policy-v1.ts';
 import { podOf } from '../workloads-kit/kit.fixture.ts';
 import type { PodFacts } from '../workloads-kit/pod-facts.ts';
 import {

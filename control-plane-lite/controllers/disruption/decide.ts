@@ -1,25 +1,28 @@
-/** What a disruption budget allows. Pure. Source: policy/v1 PodDisruptionBudget; upstream's disruption controller,
- *  release 1.24. */
+/** Number of disruptions that a PodDisruptionBudget allows. Pure. Source: policy/v1 PodDisruptionBudget;
+ *  upstream's disruption controller, release 1.24. */
+
+import type { Condition } from '#api/gen/meta-v1.ts';
+import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/gen/policy-v1.ts';
+import type { Int64 } from '#api/kit/int64.ts';
 import { resolveAmount } from '#api/meta/int-or-string.ts';
 import { formatTime, parseTime } from '#api/meta/time.ts';
-import type { Condition } from '#api/schema/gen/meta-v1.ts';
-import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/schema/gen/policy-v1.ts';
 import type { PodFacts } from '../workloads-kit/pod-facts.ts';
 
-/** How long an evicted pod counts as gone, in ms: if it is still there then, the eviction came to nothing. */
+/** How long an evicted pod counts as disrupted, in ms: a pod that is still there afterwards was not
+ *  evicted. */
 export const DISRUPTION_MS = 120_000;
 
 const CONDITION = 'DisruptionAllowed';
 
-/** How many pods a budget counts on. */
+/** Pods that a budget expects. */
 export interface Expectation {
   readonly expectedPods: number;
   readonly desiredHealthy: number;
-  /** Pods that nobody scales: they are not counted where the budget is a share. */
+  /** Pods without a controller: they are not counted if the budget is a percentage. */
   readonly unmanaged: readonly string[];
 }
 
-/** A controller of pods, by its uid, and how many it shall have. */
+/** A controller of pods, by its uid, and its desired number of pods. */
 export interface Scaler {
   readonly uid: string;
   readonly replicas: number;
@@ -27,8 +30,8 @@ export interface Scaler {
 
 type Amounts = NonNullable<PodDisruptionBudget['spec']>;
 
-/** `scalerOf`: of a pod that has a controller. Asked only where the budget depends on it.
- *  @throws what `scalerOf` throws, for controllers that are not scaled */
+/** `scalerOf`: scaler of a pod with a controller. Called only if the budget depends on it. @throws errors of
+ *  `scalerOf`, for controllers that cannot be scaled */
 export function expectPods(
   { minAvailable, maxUnavailable }: Amounts,
   pods: readonly PodFacts[],
@@ -72,15 +75,15 @@ function sumOfScales(
 }
 
 export interface Disruptions {
-  /** Pods that were evicted and are not yet on their way out, with the time of that. */
+  /** Evicted pods that are not terminating yet, with the time of the eviction. */
   readonly disrupted: Readonly<Record<string, string>>;
-  /** Pods that should have been on their way out by now. */
+  /** Evicted pods that should be terminating by now. */
   readonly undeleted: readonly PodFacts[];
-  /** When the next of them has had its time, in ms from now. */
+  /** Time until the next eviction expires, in ms. */
   readonly recheckMs?: number;
 }
 
-/** Of the evictions that the budget remembers, those that are still to be seen. */
+/** Recorded evictions that are still pending. */
 export function decideDisruptions(
   remembered: Readonly<Record<string, string>> | undefined,
   pods: readonly PodFacts[],
@@ -103,13 +106,13 @@ export function decideDisruptions(
   return { disrupted, undeleted, ...(Number.isFinite(recheckMs) ? { recheckMs } : {}) };
 }
 
-/** Pods that are ready, and of which nobody has been told to go. */
+/** Pods that are ready and neither evicted nor terminating. */
 export const countHealthy = (pods: readonly PodFacts[], { disrupted }: Disruptions): number =>
   pods.filter(({ ready, deleting, name }) => ready && !deleting && disrupted[name] === undefined).length;
 
-/** What a status is made for. */
+/** Inputs of the status. */
 export interface Observed {
-  readonly generation: number;
+  readonly generation: Int64;
   readonly before: PodDisruptionBudgetStatus | undefined;
   readonly nowMs: number;
 }
@@ -120,7 +123,7 @@ export function budgetStatus(
   { disrupted }: Disruptions,
   observed: Observed,
 ): PodDisruptionBudgetStatus {
-  // A budget that covers nothing allows nothing: its first pods may come before anybody counts again.
+  // A budget that covers nothing allows nothing: its first pods may be created before the next recalculation.
   const disruptionsAllowed = expectedPods <= 0 ? 0 : Math.max(0, currentHealthy - desiredHealthy);
   const reason = disruptionsAllowed > 0 ? 'SufficientPods' : 'InsufficientPods';
   return {
@@ -134,7 +137,7 @@ export function budgetStatus(
   };
 }
 
-/** Nothing may be disrupted as long as it is not known how much there is. */
+/** No disruption is allowed while the expected number of pods is unknown. */
 export function failedStatus(observed: Observed, message: string): PodDisruptionBudgetStatus {
   const { before } = observed;
   const generation = before?.observedGeneration ?? 0;
@@ -150,7 +153,7 @@ export function failedStatus(observed: Observed, message: string): PodDisruption
 
 function conditionsOf(
   { before, nowMs }: Observed,
-  observedGeneration: number,
+  observedGeneration: Int64,
   allowed: boolean,
   reason: string,
   message: string,

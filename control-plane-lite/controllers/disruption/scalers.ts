@@ -1,5 +1,5 @@
-/** How many pods the controller of a pod shall have. A ReplicaSet of a Deployment is not asked, but the Deployment. */
-import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
+/** Desired number of pods of a pod's controller. For a ReplicaSet of a Deployment, the Deployment decides. */
+import type { OwnerReference } from '#api/gen/meta-v1.ts';
 import type { Cache, CachedObject } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
@@ -13,7 +13,7 @@ export interface ScalersDeps {
   readonly cache: Pick<Cache, 'resource'>;
 }
 
-/** Nobody knows how many pods a controller shall have. */
+/** The desired number of pods of a controller cannot be determined. */
 export class ScaleError extends Error {
   override readonly name = 'ScaleError';
 }
@@ -23,7 +23,7 @@ interface Found {
   readonly object: ApiObject;
 }
 
-/** The object that a reference means, in the version that is stored. */
+/** The object of a reference in the stored version. */
 function findOwner(
   { registry, cache }: ScalersDeps,
   namespace: string,
@@ -56,7 +56,8 @@ const controllerOf = ({ metadata }: ApiObject): OwnerReference | undefined =>
 const isDeployed = ({ resource }: Found, { kind, apiVersion }: OwnerReference): boolean =>
   resource.info.kind === 'ReplicaSet' && kind === 'Deployment' && apiVersion.startsWith('apps/');
 
-/** Of the controller of a pod. @throws ScaleError if it is gone or is not scaled */
+/** Returns the scaler of a pod's controller. @throws ScaleError if the controller is missing or cannot be
+ *  scaled */
 export function findScaler(deps: ScalersDeps, { namespace, name, owner }: PodFacts): Scaler {
   const found = owner && findOwner(deps, namespace, owner);
   if (owner === undefined || found === undefined) {

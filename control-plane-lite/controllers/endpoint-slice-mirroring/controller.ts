@@ -1,19 +1,19 @@
-/** Mirrors Endpoints that users maintain to EndpointSlices, which is where service proxies look.
- *  Source: upstream's EndpointSlice mirroring controller, release 1.24. */
+/** Mirrors user-managed Endpoints to EndpointSlices, which service proxies read. Source: upstream's
+ *  EndpointSlice mirroring controller, release 1.24. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Endpoints, Service } from '#api/schema/gen/core-v1.ts';
-import type { EndpointSlice } from '#api/schema/gen/discovery-v1.ts';
+import type { Endpoints, Service } from '#api/gen/core-v1.ts';
+import type { EndpointSlice } from '#api/gen/discovery-v1.ts';
 import { CLIENT_SIDE_APPLY } from '#api/vocabulary.ts';
 import type { CachedObject } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import type { ObjectRef } from '../../verbs/contract.ts';
+import { unlessGone } from '../../verbs/unless-gone.ts';
 import { packSlices } from '../service-backends/pack-slices.ts';
-import { unlessGone } from '../unless-gone.ts';
 import { type Child, type Children, childFacts, createChildren } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
+import { type ControllerClient, createControllerClient } from '../workloads-kit/controller-base.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { createHands, type Hands } from '../workloads-kit/family.ts';
 import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { isMirrored, type MirrorNames, mirroredGroups, mirroredMetadata } from './mirror.ts';
@@ -25,7 +25,7 @@ interface Parts {
   readonly slices: Resource;
   readonly known: Children<Child>;
   readonly names: MirrorNames;
-  readonly hands: Hands;
+  readonly client: ControllerClient;
   readonly loop: KeyLoop;
 }
 
@@ -50,12 +50,12 @@ const refOf = ({ slices }: Parts, namespace: string, name: string): ObjectRef =>
 async function remove(parts: Parts, slice: Child): Promise<void> {
   const request = { dryRun: false, preconditions: { uid: slice.uid } };
   const ref = refOf(parts, slice.namespace, slice.name);
-  await unlessGone(() => parts.deps.verbs.delete(ref, request, parts.hands.caller));
+  await unlessGone(() => parts.deps.verbs.delete(ref, request, parts.client.caller));
 }
 
-/** Writes the changes that lead from the slices there are to those that mirror the object. */
+/** Writes the changes that lead from the current slices to those that mirror the object. */
 async function mirror(parts: Parts, cached: CachedObject, own: readonly Child[]): Promise<void> {
-  const { deps, endpoints: resource, names, hands, loop } = parts;
+  const { deps, endpoints: resource, names, client, loop } = parts;
   const endpoints = typed<Endpoints>(cached.object());
   const sliceOf = ({ cached: slice }: Child): EndpointSlice => typed<EndpointSlice>(slice.object());
   const changes = packSlices(
@@ -88,13 +88,13 @@ async function mirror(parts: Parts, cached: CachedObject, own: readonly Child[])
       },
       ...content,
     };
-    const options = { dryRun: false, fieldManager: hands.fieldManager };
-    await deps.verbs.create(refOf(parts, namespace, ''), slice, options, hands.caller);
+    const options = { dryRun: false, fieldManager: client.fieldManager };
+    await deps.verbs.create(refOf(parts, namespace, ''), slice, options, client.caller);
   }
   for (const child of own) {
     const content = changes.update.find((update) => update.name === child.name)?.content;
     if (changes.remove.includes(child.name) || (content === undefined && !stale.includes(child))) continue;
-    await changeObject(hands, refOf(parts, namespace, child.name), child.uid, (draft) => {
+    await changeObject(client, refOf(parts, namespace, child.name), child.uid, (draft) => {
       if (content !== undefined) draft['endpoints'] = content.endpoints;
       draft.metadata.labels = { ...labels };
       draft.metadata.annotations = { ...annotations };
@@ -106,7 +106,7 @@ async function mirror(parts: Parts, cached: CachedObject, own: readonly Child[])
 async function visit(parts: Parts, key: string): Promise<void> {
   const { deps, services, endpoints, known, names } = parts;
   const cached = deps.cache.resource(endpoints.storage).get(key);
-  // Slices of deleted Endpoints are the garbage collector's.
+  // The garbage collector deletes slices of deleted Endpoints.
   if (cached === undefined) return;
   const { metadata } = cached.object();
   const own = known
@@ -119,7 +119,7 @@ async function visit(parts: Parts, key: string): Promise<void> {
   for (const slice of own) await remove(parts, slice);
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runEndpointSliceMirroring(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
   const services = findResource(deps, 'v1', 'services');
   const endpoints = findResource(deps, 'v1', 'endpoints');
@@ -134,10 +134,10 @@ export async function runEndpointSliceMirroring(deps: WorkloadDeps, signal: Abor
     slices,
     known,
     names: namesOf(deps),
-    hands: createHands(deps, 'endpoint-slice-mirroring-controller', signal),
+    client: createControllerClient(deps, 'endpoint-slice-mirroring-controller', signal),
     loop,
   };
-  // A slice that somebody else changed or removed is restored.
+  // A slice that another client changed or deleted is restored.
   known.onChange(({ previous, current }) => {
     for (const slice of [previous, current]) {
       if (slice?.owner?.kind === 'Endpoints') loop.dueSoon(`${slice.namespace}/${slice.owner.name}`);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Endpoints, Service } from '#api/schema/gen/core-v1.ts';
+import type { Endpoints, Service } from '#api/gen/core-v1.ts';
 import { isMirrored, type MirrorNames, MOST_MIRRORED, mirroredGroups, mirroredMetadata } from './mirror.ts';
 
 const names: MirrorNames = {

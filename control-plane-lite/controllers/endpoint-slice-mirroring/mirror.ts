@@ -1,8 +1,8 @@
-/** EndpointSlices that mirror an Endpoints object which a user maintains: whether it is mirrored, and what the slices
- *  hold. Pure. Source: upstream's EndpointSlice mirroring controller, release 1.24. */
+/** EndpointSlices that mirror a user-managed Endpoints object: whether it is mirrored, and the content of the
+ *  slices. Pure. Source: upstream's EndpointSlice mirroring controller, release 1.24. */
 import { isIP } from 'node:net';
-import type { EndpointAddress, EndpointPort, Endpoints, Service } from '#api/schema/gen/core-v1.ts';
-import type { Endpoint } from '#api/schema/gen/discovery-v1.ts';
+import type { EndpointAddress, EndpointPort, Endpoints, Service } from '#api/gen/core-v1.ts';
+import type { Endpoint } from '#api/gen/discovery-v1.ts';
 import { groupKey, type SliceGroup } from '../service-backends/pack-slices.ts';
 
 /** Addresses of one subset that are mirrored; the others are left out. */

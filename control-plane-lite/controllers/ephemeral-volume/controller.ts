@@ -1,21 +1,21 @@
-/** Makes the claims of pods' ephemeral volumes. They go with their pods: those own them. */
+/** Creates the claims of pods' ephemeral volumes. Claims are owned by their pods and deleted with them. */
 import { copyJson } from '#api/codec/copy-json.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { asError } from '#api/kit/clock.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ResourceCache, WatchHandle } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
+import { type ControllerClient, createControllerClient } from '../workloads-kit/controller-base.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { createHands, type Hands } from '../workloads-kit/family.ts';
-import { isNamespaceEnding } from '../workloads-kit/pod-writer.ts';
+import { isNamespaceEnding } from '../workloads-kit/namespace-ending.ts';
 import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { decideEphemeral, type EphemeralVolume, ephemeralVolumes } from './decide.ts';
 
 interface Parts {
   readonly deps: WorkloadDeps;
-  readonly hands: Hands;
+  readonly client: ControllerClient;
   readonly pods: Resource;
   readonly claims: Resource;
   readonly loop: KeyLoop;
@@ -41,15 +41,15 @@ function claimFor({ pods, claims }: Parts, pod: ApiObject, volume: EphemeralVolu
 
 /** @throws StatusError */
 async function createClaim(parts: Parts, pod: ApiObject, volume: EphemeralVolume): Promise<void> {
-  const { hands, claims } = parts;
+  const { client, claims } = parts;
   const claim = claimFor(parts, pod, volume);
   const { name = '', namespace = '' } = claim.metadata;
-  const options = { dryRun: false, fieldManager: hands.fieldManager };
-  await hands.verbs.create({ resource: claims, namespace, name }, claim, options, hands.caller);
+  const options = { dryRun: false, fieldManager: client.fieldManager };
+  await client.verbs.create({ resource: claims, namespace, name }, claim, options, client.caller);
 }
 
-function tell({ hands }: Parts, pod: ApiObject, { name }: EphemeralVolume, message: string): void {
-  hands.events.record(pod, 'Warning', 'FailedBinding', `ephemeral volume ${name}: ${message}`);
+function tell({ client }: Parts, pod: ApiObject, { name }: EphemeralVolume, message: string): void {
+  client.events.record(pod, 'Warning', 'FailedBinding', `ephemeral volume ${name}: ${message}`);
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
@@ -72,7 +72,7 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
       await createClaim(parts, pod, action.volume);
     } catch (thrown) {
       if (isNamespaceEnding(thrown)) return undefined;
-      // Somebody was faster: the next look tells whose it is.
+      // Another client was faster: the next reconciliation checks the owner.
       if (thrown instanceof StatusError && thrown.reason === 'AlreadyExists') return 0;
       tell(parts, pod, action.volume, `create PVC ${action.volume.claimName}: ${asError(thrown).message}`);
       throw thrown;
@@ -81,7 +81,7 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   return undefined;
 }
 
-/** Pods with such volumes are due when they come, and when one of their claims goes. */
+/** Queues pods with such volumes when they are created, and when one of their claims is deleted. */
 function follow(
   pods: Pick<ResourceCache, 'follow'>,
   claims: Pick<ResourceCache, 'follow'>,
@@ -105,14 +105,14 @@ function follow(
   ];
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runEphemeralVolumes(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
   const pods = findResource(deps, 'v1', 'pods');
   const claims = findResource(deps, 'v1', 'persistentvolumeclaims');
   if (pods === undefined || claims === undefined) return;
-  const hands = createHands(deps, 'ephemeral_volume', signal);
+  const client = createControllerClient(deps, 'ephemeral_volume', signal);
   const loop = createKeyLoop(deps, (key) => visit(parts, key));
-  const parts: Parts = { deps, hands, pods, claims, loop };
+  const parts: Parts = { deps, client, pods, claims, loop };
   const { cache } = deps;
   await loop.run(
     signal,

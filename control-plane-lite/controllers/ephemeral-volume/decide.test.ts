@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
-import type { ObjectMeta } from '#api/schema/gen/meta-v1.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
+import type { ObjectMeta } from '#api/gen/meta-v1.ts';
 import { decideEphemeral } from './decide.ts';
 
 const volumeClaimTemplate = { spec: { accessModes: ['ReadWriteOnce'] } } as const;

@@ -1,8 +1,9 @@
-/** The claims of a pod's ephemeral volumes. Pure. Source: upstream's ephemeral volume controller, release 1.24. */
-import type { PersistentVolumeClaimTemplate, Pod } from '#api/schema/gen/core-v1.ts';
-import type { ObjectMeta } from '#api/schema/gen/meta-v1.ts';
+/** Claims of a pod's ephemeral volumes. Pure. Source: upstream's ephemeral volume controller, release
+ *  1.24. */
+import type { PersistentVolumeClaimTemplate, Pod } from '#api/gen/core-v1.ts';
+import type { ObjectMeta } from '#api/gen/meta-v1.ts';
 
-/** A volume whose claim is made for the pod. */
+/** A volume whose claim is created for the pod. */
 export interface EphemeralVolume {
   readonly name: string;
   readonly claimName: string;
@@ -17,13 +18,13 @@ export const ephemeralVolumes = ({ metadata, spec }: Pod): readonly EphemeralVol
 
 export type EphemeralAction =
   | { readonly kind: 'create'; readonly volume: EphemeralVolume }
-  /** A claim has the name that was not made for this pod. */
+  /** An existing claim of that name was not created for this pod. */
   | { readonly kind: 'blocked'; readonly volume: EphemeralVolume; readonly message: string };
 
 const isFor = ({ ownerReferences = [] }: ObjectMeta, uid: string | undefined): boolean =>
   ownerReferences.some(({ controller, uid: owner }) => controller === true && owner === uid);
 
-/** `claimOf`: metadata of the claim that has the name, if there is one. */
+/** `claimOf`: metadata of the claim of that name, if it exists. */
 export function decideEphemeral(
   pod: Pod,
   claimOf: (name: string) => ObjectMeta | undefined,

@@ -1,14 +1,15 @@
-/** The garbage collector: deletes what nobody owns any more, and completes orphaning and foreground deletion.
- *  Level-triggered: every look starts from the graph as it is. */
+/** Garbage collector: deletes objects whose owners no longer exist, and completes orphaning and foreground
+ *  deletion. Level-triggered: every run starts from the current graph. */
+
+import type { OwnerReference } from '#api/gen/meta-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
-import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
 import type { Cache } from '../../cache/contract.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
 import type { Verbs } from '../../verbs/contract.ts';
+import { controllerCaller } from '../../verbs/controller-caller.ts';
 import { FOREGROUND_FINALIZER, ORPHAN_FINALIZER } from '../../verbs/decide-deletion.ts';
-import { controllerCaller } from '../caller.ts';
 import { type FollowAll, followAll, isCollectable } from '../follow-all.ts';
 import { decideCollection, type OwnerState } from './decide.ts';
 import { executeAction } from './execute.ts';
@@ -41,7 +42,7 @@ function ownerState(
 ): OwnerState {
   const known = graph.get(owner.uid);
   if (known !== undefined) {
-    // An owner in another namespace is none.
+    // An owner in another namespace does not count.
     if (known.resource.info.namespaced && known.namespace !== node.namespace) return 'gone';
     const waits = known.deleting && known.finalizers.includes(FOREGROUND_FINALIZER);
     return waits && owner.blockOwnerDeletion === true ? 'waiting' : 'there';
@@ -50,7 +51,7 @@ function ownerState(
   return resource !== undefined && following.follows(resource.storage.prefix) ? 'gone' : 'unknown';
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runGarbageCollector(deps: CollectorDeps, signal: AbortSignal): Promise<void> {
   const graph = createOwnerGraph();
   const caller = controllerCaller('garbage-collector', signal);
@@ -58,7 +59,7 @@ export async function runGarbageCollector(deps: CollectorDeps, signal: AbortSign
     clock: deps.clock,
     concurrency: CONCURRENCY,
     work: visit,
-    onError: (uid, err) => deps.log.warn({ err, uid }, 'Object could not be collected; it is tried again'),
+    onError: (uid, err) => deps.log.warn({ err, uid }, 'Failed to garbage-collect object; retrying'),
   });
   const following = followAll({
     registry: deps.registry,

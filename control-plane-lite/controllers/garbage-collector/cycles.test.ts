@@ -1,7 +1,7 @@
 /** Foreground deletion over any graph of owners: everything that should go does go, whatever cycles there are. */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
+import type { OwnerReference } from '#api/gen/meta-v1.ts';
 import type { Resource } from '../../resources/contract.ts';
 import { type CollectorAction, decideCollection, type OwnerState } from './decide.ts';
 import type { Node } from './graph.ts';

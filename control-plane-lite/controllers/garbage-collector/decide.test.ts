@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
+import type { OwnerReference } from '#api/gen/meta-v1.ts';
 import type { Resource } from '../../resources/contract.ts';
 import { decideCollection, type OwnerState } from './decide.ts';
 import type { Node } from './graph.ts';

@@ -1,6 +1,6 @@
-/** What is to be done about an object because of its owners, or of those that it owns. Pure.
- *  Source: upstream's garbage collector; document 1, 3. */
-import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
+/** Decisions of the garbage collector about an object, from its owners and its dependents. Pure. Source:
+ *  upstream's garbage collector; garbage collection, document 1 §3. */
+import type { OwnerReference } from '#api/gen/meta-v1.ts';
 import { FOREGROUND_FINALIZER, ORPHAN_FINALIZER } from '../../verbs/decide-deletion.ts';
 import type { Node } from './graph.ts';
 
@@ -9,7 +9,7 @@ export type CollectorAction =
   /** The object no longer names these owners. */
   | { readonly kind: 'dropOwners'; readonly uids: readonly string[] }
   | { readonly kind: 'removeFinalizer'; readonly finalizer: string }
-  /** Look at these again: what they wait for has changed. */
+  /** Queue these again: what they wait for has changed. */
   | { readonly kind: 'revisit'; readonly uids: readonly string[] };
 
 /** What is known of an owner that an object names. */
@@ -18,7 +18,7 @@ export type OwnerState =
   /** Being deleted in the foreground: it waits for the object. */
   | 'waiting'
   | 'gone'
-  /** Of a kind that is not served: nothing can be said. */
+  /** Of a kind that is not served: existence is unknown. */
   | 'unknown';
 
 export interface Surroundings {
@@ -62,7 +62,7 @@ function decideDeleting(node: Node, { dependents, dependentsOf }: Surroundings):
   return [{ kind: 'revisit', uids: dependents.filter(({ deleting }) => !deleting).map(({ uid }) => uid) }];
 }
 
-/** How an object goes that was never asked: as its own finalizers say. */
+/** Propagation policy of an object without a client's request: derived from its own finalizers. */
 function ownPropagation(
   node: Node,
   waiting: boolean,

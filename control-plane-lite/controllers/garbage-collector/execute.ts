@@ -1,8 +1,8 @@
-/** Carries out what the collector decided about one object. */
+/** Executes the garbage collector's decision about one object. */
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import type { Caller, ObjectRef, Verbs } from '../../verbs/contract.ts';
-import { unlessGone } from '../unless-gone.ts';
+import { unlessGone } from '../../verbs/unless-gone.ts';
 import type { CollectorAction } from './decide.ts';
 import type { Node } from './graph.ts';
 
@@ -11,13 +11,13 @@ const MANAGER = 'garbage-collector';
 export interface ExecuteDeps {
   readonly verbs: Verbs;
   readonly caller: Caller;
-  /** Makes an object due again. */
+  /** Queues an object again. */
   readonly revisit: (uid: string) => void;
 }
 
 const refOf = ({ resource, namespace, name }: Node): ObjectRef => ({ resource, namespace, name });
 
-/** @throws StatusError; an object that is gone is no failure */
+/** Ignores missing objects. @throws StatusError */
 export async function executeAction(deps: ExecuteDeps, node: Node, action: CollectorAction): Promise<void> {
   switch (action.kind) {
     case 'revisit':
@@ -48,7 +48,7 @@ export async function executeAction(deps: ExecuteDeps, node: Node, action: Colle
 async function edit(deps: ExecuteDeps, node: Node, change: (draft: ApiObject) => void): Promise<void> {
   const changeLive = (live: ApiObject | undefined): ApiObject => {
     if (live === undefined || live.metadata.uid !== node.uid)
-      throw new StatusError('NotFound', 'object is gone');
+      throw new StatusError('NotFound', 'object no longer exists');
     change(live);
     return live;
   };

@@ -3,7 +3,7 @@ import type { CacheChange, CachedObject } from '../../cache/contract.ts';
 import type { Resource } from '../../resources/contract.ts';
 import { createOwnerGraph } from './graph.ts';
 
-// The graph hands it on, and looks at its prefix alone.
+// The graph stores the resource and reads only its prefix.
 const PODS = { storage: { prefix: 'pods' } } as unknown as Resource;
 
 interface Facts {

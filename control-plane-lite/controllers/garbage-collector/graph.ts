@@ -1,10 +1,10 @@
-/** Which object owns which, kept from every change of every resource. Effects: none; state: its own. */
+/** Ownership graph, updated with every change of every resource. Has no effects besides its own state. */
 import { isDeepStrictEqual } from 'node:util';
-import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
+import type { OwnerReference } from '#api/gen/meta-v1.ts';
 import type { CacheChange, CachedObject } from '../../cache/contract.ts';
 import type { Resource } from '../../resources/contract.ts';
 
-/** What the collector needs to know of an object. */
+/** Facts about an object that the collector reads. */
 export interface Node {
   readonly uid: string;
   /** In the stored version. */
@@ -17,7 +17,7 @@ export interface Node {
 }
 
 export interface OwnerGraph {
-  /** Takes a change in and tells the UIDs of objects that must be looked at again. */
+  /** Applies a change and returns the UIDs of objects to process again. */
   apply(resource: Resource, change: CacheChange): readonly string[];
   get(uid: string): Node | undefined;
   dependentsOf(uid: string): readonly Node[];
@@ -38,7 +38,7 @@ function nodeOf(resource: Resource, entry: CachedObject): Node {
   };
 }
 
-/** What nobody owns stays until somebody deletes it, and most objects are of that kind. */
+/** Most objects have no owner and stay until a client deletes them. */
 const mayBeCollected = ({ deleting, owners }: Node): boolean => deleting || owners.length > 0;
 
 export function createOwnerGraph(): OwnerGraph {
@@ -68,7 +68,7 @@ export function createOwnerGraph(): OwnerGraph {
     unlink(node);
   }
 
-  /** Most changes are of a status or a lease: nothing that is collected by. */
+  /** Most changes affect a status or a lease, which are irrelevant for collection. */
   const isSettled = (node: Node, before: Node): boolean =>
     !node.deleting &&
     !before.deleting &&
@@ -91,7 +91,7 @@ export function createOwnerGraph(): OwnerGraph {
       nodes.set(node.uid, node);
       link(node);
       if (before !== undefined && isSettled(node, before)) return [];
-      // Owners wait for dependents that go, or that no longer name them.
+      // Owners wait for dependents that are deleted or no longer refer to them.
       const left =
         before === undefined ? [] : before.owners.map(({ uid }) => uid).filter((uid) => nodes.has(uid));
       const waits = node.deleting && (node.finalizers.length > 0 || before?.deleting !== true);

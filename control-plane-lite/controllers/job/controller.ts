@@ -1,38 +1,45 @@
-/** Runs jobs: makes their pods, counts how they end, and tells when a job is done. */
+/** Job controller: creates pods, counts finished ones, and reports when a job is complete. */
+
+import type { Job, JobStatus } from '#api/gen/batch-v1.ts';
 import { asError } from '#api/kit/clock.ts';
-import type { Job, JobStatus } from '#api/schema/gen/batch-v1.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import type { Children } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
+import {
+  type ControllerBase,
+  claimChildren,
+  createControllerBase,
+  refOf,
+} from '../workloads-kit/controller-base.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { claimChildren, createFamily, type Family, refOf } from '../workloads-kit/family.ts';
+import { isNamespaceEnding } from '../workloads-kit/namespace-ending.ts';
 import type { Owner } from '../workloads-kit/owners.ts';
 import type { PodFacts } from '../workloads-kit/pod-facts.ts';
-import { createPodWriter, isNamespaceEnding, type PodWriter } from '../workloads-kit/pod-writer.ts';
+import { createPodWriter, type PodWriter } from '../workloads-kit/pod-writer.ts';
 import { sameStatus } from '../workloads-kit/same-status.ts';
 import { slowStart } from '../workloads-kit/slow-start.ts';
 import { changeObject, writeStatus } from '../workloads-kit/write-status.ts';
 import { decideJob, type JobPlan } from './decide.ts';
-import { isDone, type JobFacts, type JobPod, type JobWords, jobFacts, jobPod, jobWords } from './model.ts';
+import { isDone, type JobFacts, type JobNames, type JobPod, jobFacts, jobNames, jobPod } from './model.ts';
 import { createOrphanRelease } from './orphans.ts';
 import { podOfJob } from './pods.ts';
 
-interface Parts extends Family {
+interface Parts extends ControllerBase {
   readonly podResource: Resource;
   readonly pods: Children<PodFacts>;
   readonly writer: PodWriter;
-  readonly words: JobWords;
-  /** Facts of a pod; the same for the same revision of it. */
+  readonly words: JobNames;
+  /** Facts of a pod, cached per revision. */
   readonly read: (pod: PodFacts) => JobPod;
 }
 
-/** Takes the finalizer off a pod that was counted. */
-export async function releasePod(
-  { hands, podResource, words }: Pick<Parts, 'hands' | 'podResource' | 'words'>,
+/** Removes the finalizer of a counted pod. */
+async function releasePod(
+  { client, podResource, words }: Pick<Parts, 'client' | 'podResource' | 'words'>,
   pod: PodFacts,
 ): Promise<void> {
-  await changeObject(hands, refOf(podResource, pod), pod.uid, ({ metadata }) => {
+  await changeObject(client, refOf(podResource, pod), pod.uid, ({ metadata }) => {
     const left = (metadata.finalizers ?? []).filter((finalizer) => finalizer !== words.tracking);
     if (left.length > 0) metadata.finalizers = left;
     else delete metadata.finalizers;
@@ -73,15 +80,15 @@ async function writeJobStatus(
 ): Promise<void> {
   if (sameStatus('batch/v1.JobStatus', status, before)) return;
   parts.loop.expect(owner.key);
-  await writeStatus(parts.hands, refOf(parts.resource, owner.cached), owner.uid, status);
+  await writeStatus(parts.client, refOf(parts.resource, owner.cached), owner.uid, status);
 }
 
-/** What is deleted goes before it is counted, what is counted is noted before it is let go. */
+/** Pods are deleted before they are counted, and recorded in the status before their finalizer is removed. */
 async function execute(parts: Parts, owner: Owner, job: JobFacts, plan: JobPlan): Promise<void> {
   await removePods(parts, owner, plan.remove);
   await writeJobStatus(parts, owner, job.status, plan.status);
   for (const { type, reason, message } of plan.events) {
-    parts.hands.events.record(owner.cached.object(), type, reason, message);
+    parts.client.events.record(owner.cached.object(), type, reason, message);
   }
   if (plan.release.length > 0) parts.loop.expect(owner.key);
   for (const pod of plan.release) await releasePod(parts, pod);
@@ -89,14 +96,14 @@ async function execute(parts: Parts, owner: Owner, job: JobFacts, plan: JobPlan)
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { owners, deps, resource, podResource, pods: children, hands, loop, words } = parts;
+  const { owners, deps, resource, podResource, pods: children, client, loop, words } = parts;
   const owner = owners.get(key);
   if (owner === undefined) return undefined;
   const object: ApiObject = owner.cached.object();
   const job = jobFacts(typed<Job>(object), words);
   const expect = (): void => loop.expect(key);
   const claimed = await claimChildren(
-    { hands, owners: resource, resource: podResource, children, expect },
+    { client, owners: resource, resource: podResource, children, expect },
     owner,
     object,
   );
@@ -115,8 +122,8 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   return plan.recheckMs;
 }
 
-/** Facts of pods that are read once for each of their revisions. */
-function createReader(words: JobWords): (pod: PodFacts) => JobPod {
+/** Facts of pods, parsed once per revision. */
+function createReader(words: JobNames): (pod: PodFacts) => JobPod {
   const known = new WeakMap<PodFacts, JobPod>();
   return (pod) => {
     const found = known.get(pod) ?? jobPod(pod, words);
@@ -125,7 +132,7 @@ function createReader(words: JobWords): (pod: PodFacts) => JobPod {
   };
 }
 
-/** `pods`: the index that controllers share. Works until the signal fires. */
+/** `pods`: the index that all controllers share. Runs until the signal is aborted. */
 export async function runJobs(
   deps: WorkloadDeps,
   signal: AbortSignal,
@@ -139,17 +146,17 @@ export async function runJobs(
     component: 'job-controller',
     selectorOf: (object: ApiObject) => typed<Job>(object).spec?.selector,
   };
-  const family = createFamily(deps, options, (key) => visit(parts, key), signal);
-  const words = jobWords(deps.vocabulary);
-  const writer = createPodWriter({ ...family.hands, pods: podResource });
+  const base = createControllerBase(deps, options, (key) => visit(parts, key), signal);
+  const words = jobNames(deps.vocabulary);
+  const writer = createPodWriter({ ...base.client, pods: podResource });
   const read = createReader(words);
-  const parts: Parts = { ...family, podResource, pods, writer, words, read };
+  const parts: Parts = { ...base, podResource, pods, writer, words, read };
   const orphans = createOrphanRelease({
     ...deps,
     pods,
-    owners: family.owners,
+    owners: base.owners,
     isHeld: (pod) => read(pod).held,
     release: (pod) => releasePod(parts, pod),
   });
-  await Promise.all([family.run([pods]), orphans.run(signal)]);
+  await Promise.all([base.run([pods]), orphans.run(signal)]);
 }

@@ -29,7 +29,7 @@ describe('indexes', () => {
   });
 });
 
-/** What happens to one pod: it ends, it is deleted; or the controller is interrupted at some point. */
+/** Events of one pod: it finishes, or is deleted; or the controller is interrupted at some point. */
 type Step =
   | { readonly kind: 'end' | 'delete'; readonly pod: number }
   | { readonly kind: 'count'; readonly until: number };

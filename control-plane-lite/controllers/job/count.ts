@@ -1,30 +1,30 @@
-/** How many pods of a job have succeeded and failed. Pure. Source: upstream's Job controller, release 1.24.
+/** Counts the succeeded and failed pods of a job. Pure. Source: upstream's Job controller, release 1.24.
  *
- *  Without tracking, that is what the pods say that there are. With tracking, each pod is kept by a finalizer until it
- *  was counted, in three steps that may be interrupted anywhere: its uid is noted in the status; the finalizer is
- *  taken off; with no such pod held any more, the uid becomes a count. */
-import type { JobStatus } from '#api/schema/gen/batch-v1.ts';
+ *  Without tracking, the pods that exist are counted. With tracking, a finalizer protects each pod until it is
+ *  counted, in three steps that may be interrupted anywhere: its uid is recorded in the status; the finalizer is
+ *  removed; once no such pod is protected any more, the uid becomes a count. */
+import type { JobStatus } from '#api/gen/batch-v1.ts';
 import { parseIndexes } from './indexes.ts';
 import type { JobFacts, JobPod } from './model.ts';
 
 export interface Counts {
-  /** Those that are only noted included. */
+  /** Includes uncounted pods in the status. */
   readonly succeeded: number;
   readonly failed: number;
   /** Of an indexed job. */
   readonly indexes: ReadonlySet<number>;
-  /** Members of the status that hold the counts. */
+  /** Status fields that hold the counts. */
   readonly status: Pick<JobStatus, 'succeeded' | 'failed' | 'uncountedTerminatedPods'>;
-  /** Noted in this status; once it is written, they may go. */
+  /** Recorded in this status; their finalizers may be removed once it is written. */
   readonly release: readonly JobPod[];
-  /** No pod is noted or held that has still to be counted. */
+  /** No recorded or finalizer-protected pod is still uncounted. */
   readonly settled: boolean;
 }
 
 const counted = (name: 'succeeded' | 'failed', count: number): object =>
   count === 0 ? {} : { [name]: count };
 
-/** Whether a pod with a finalizer counts as failed: it never ends well once it is on its way out. */
+/** Reports whether a pod with a finalizer counts as failed: a terminating pod cannot succeed. */
 const hasFailed = ({ phase, deleting }: JobPod): boolean =>
   phase === 'Failed' || (deleting && phase !== 'Succeeded');
 

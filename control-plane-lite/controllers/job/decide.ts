@@ -1,6 +1,8 @@
-/** Which pods a job makes and deletes, and when it is done. Pure. Source: upstream's Job controller, release 1.24. */
+/** Decisions of the Job controller: which pods to create and delete, and when a job is finished. Pure.
+ *  Source: upstream's Job controller, release 1.24. */
+
+import type { JobCondition, JobStatus } from '#api/gen/batch-v1.ts';
 import { formatTime, parseTime } from '#api/meta/time.ts';
-import type { JobCondition, JobStatus } from '#api/schema/gen/batch-v1.ts';
 import { findCondition, withCondition } from '../workloads-kit/conditions.ts';
 import { isActive, type PodFacts } from '../workloads-kit/pod-facts.ts';
 import { rankForDeletion } from '../workloads-kit/ranking.ts';
@@ -8,7 +10,7 @@ import { type Counts, countPods } from './count.ts';
 import { formatIndexes } from './indexes.ts';
 import type { JobFacts, JobPod } from './model.ts';
 
-/** Made or deleted in one go; the rest follows. */
+/** Pods created or deleted per reconciliation; the rest follows. */
 export const BURST = 500;
 const FIRST_DELAY_MS = 10_000;
 const LONGEST_DELAY_MS = 360_000;
@@ -17,7 +19,7 @@ export interface JobInput {
   readonly job: JobFacts;
   readonly pods: readonly JobPod[];
   readonly nowMs: number;
-  /** The number of ready pods is told. */
+  /** Report the number of ready pods in the status. */
   readonly tellReady: boolean;
 }
 
@@ -29,13 +31,13 @@ export interface JobEvent {
 
 export interface JobPlan {
   readonly remove: readonly JobPod[];
-  /** One for each pod to make: its index, or nothing in a job that has no indexes. */
+  /** One per pod to create: its index, or `undefined` in a job without indexes. */
   readonly create: readonly (number | undefined)[];
   readonly status: JobStatus;
-  /** Pods whose finalizer may be taken off once the status is written. */
+  /** Pods whose finalizer may be removed once the status is written. */
   readonly release: readonly JobPod[];
   readonly events: readonly JobEvent[];
-  /** Time after which to look again, in ms, even if nothing happens. */
+  /** Time until the next reconciliation without any change, in ms. */
   readonly recheckMs?: number;
 }
 
@@ -50,7 +52,7 @@ const ranked = (pods: readonly JobPod[], nowMs: number): readonly PodFacts[] =>
     nowMs,
   );
 
-/** Why the job can't succeed any more. */
+/** Reason why the job has failed. */
 function failureOf(
   { job, pods, nowMs }: JobInput,
   failed: number,
@@ -72,7 +74,8 @@ function failureOf(
     : undefined;
 }
 
-/** Time until the next pod may be made, in ms: it doubles with each pod that failed since one has succeeded. */
+/** Backoff until the next pod may be created, in ms: doubles with each pod that failed since the last
+ *  success. */
 export function retryDelayMs(pods: readonly JobPod[], nowMs: number): number {
   const lastSuccessMs = Math.max(
     0,
@@ -85,13 +88,13 @@ export function retryDelayMs(pods: readonly JobPod[], nowMs: number): number {
   return Math.max(0, lastMs + delayMs - nowMs);
 }
 
-/** How many pods shall be active. */
+/** Desired number of active pods. */
 function wantedActive({ parallelism, completions }: JobFacts, succeeded: number, active: number): number {
   if (completions === undefined) return succeeded > 0 ? Math.min(active, parallelism) : parallelism;
   return Math.max(0, Math.min(completions - succeeded, parallelism));
 }
 
-/** Pods without an index that counts, and all but the best of those that share one. */
+/** Pods without a valid index, and all but the best of those that share one. */
 function misplaced(
   job: JobFacts,
   active: readonly JobPod[],
@@ -136,7 +139,7 @@ function podsToCreate(
   return free;
 }
 
-/** When the job began to count its time. One that goes on begins anew. */
+/** Start time of the job. A resumed job starts anew. */
 function startOf({ job, nowMs }: JobInput): string | undefined {
   if (job.suspended) return job.status.startTime;
   const resumes = findCondition(job.status.conditions, 'Suspended')?.status === 'True';
@@ -148,7 +151,7 @@ const conditionOf = (type: string, status: 'True' | 'False', nowMs: number, more
   return { type, status, lastProbeTime: now, lastTransitionTime: now, ...more };
 };
 
-/** The condition that the job is suspended, or no longer; undefined: nothing has changed. */
+/** The Suspended condition; `undefined`: unchanged. */
 function suspension({ job, nowMs }: JobInput): { condition: JobCondition; event: JobEvent } | undefined {
   const before = findCondition(job.status.conditions, 'Suspended')?.status;
   if (job.suspended === (before === 'True')) return undefined;
@@ -159,7 +162,7 @@ function suspension({ job, nowMs }: JobInput): { condition: JobCondition; event:
   };
 }
 
-/** The job as it is, with its pods counted. */
+/** The job with its pods counted. */
 function statusOf(input: JobInput, active: readonly JobPod[], counts: Counts): JobStatus {
   const { job, tellReady } = input;
   const { conditions } = job.status;
@@ -179,12 +182,12 @@ const isComplete = ({ job }: JobInput, active: readonly JobPod[], { succeeded, s
   settled &&
   (job.completions === undefined ? succeeded > 0 : succeeded >= job.completions);
 
-/** Ends the job: nothing stays active. */
+/** Finishes the job: no pod stays active. */
 function failJob(input: JobInput, active: readonly JobPod[], counts: Counts, failure: Failure): JobPlan {
   const { job, nowMs } = input;
   const status = statusOf(input, active, counts);
   const base = { create: [], release: counts.release, remove: active };
-  // Tracked pods are counted when they are gone, and only then the job is done.
+  // Tracked pods are counted once they have terminated, and only then is the job finished.
   if (job.tracked && (active.length > 0 || !counts.settled)) return { ...base, status, events: [] };
   const { active: _, ...rest } = status;
   const failed = counts.failed + active.length;
@@ -225,7 +228,7 @@ function completeJob(input: JobInput, counts: Counts): JobPlan {
   };
 }
 
-/** Of a job that isn't done. */
+/** Decides about an unfinished job. */
 export function decideJob(input: JobInput): JobPlan {
   const { job, pods, nowMs } = input;
   const active = pods.filter(isActive);

@@ -20,7 +20,7 @@ export function formatIndexes(indexes: ReadonlySet<number>): string {
   return ranges.join(',');
 }
 
-/** The indexes below `completions`; what can't be read is left out. */
+/** The indexes below `completions`; unparsable parts are ignored. */
 export function parseIndexes(text: string, completions: number): ReadonlySet<number> {
   const indexes = new Set<number>();
   for (const range of text === '' ? [] : text.split(',')) {

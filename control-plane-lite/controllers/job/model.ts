@@ -1,7 +1,9 @@
-/** A job and its pods as decisions see them. Pure. */
+/** A job and its pods reduced to the fields that decisions read. Pure. */
+
+import type { Job, JobStatus } from '#api/gen/batch-v1.ts';
+import type { ContainerStatus, Pod } from '#api/gen/core-v1.ts';
+import { secondsInMs } from '#api/kit/int64.ts';
 import { parseTime } from '#api/meta/time.ts';
-import type { Job, JobStatus } from '#api/schema/gen/batch-v1.ts';
-import type { ContainerStatus, Pod } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { typed } from '../../resources/view.ts';
 import type { PodFacts } from '../workloads-kit/pod-facts.ts';
@@ -17,7 +19,7 @@ export interface JobFacts {
   /** Containers are restarted in their pods. */
   readonly restarting: boolean;
   readonly deleting: boolean;
-  /** Pods are counted with the help of a finalizer, so that none is lost. */
+  /** Pods are counted with a finalizer, so that none is missed. */
   readonly tracked: boolean;
   readonly status: JobStatus;
 }
@@ -25,7 +27,7 @@ export interface JobFacts {
 export interface JobPod extends PodFacts {
   /** Of an indexed job; absent: it has none. */
   readonly index?: number;
-  /** It has the finalizer that keeps it until it is counted. */
+  /** It has the finalizer that delays its removal until it is counted. */
   readonly held: boolean;
   /** When its last container ended, in Unix ms; 0 if not known. */
   readonly finishedMs: number;
@@ -33,25 +35,25 @@ export interface JobPod extends PodFacts {
   readonly restartSum: number;
 }
 
-export interface JobWords {
+export interface JobNames {
   /** Annotation of jobs and finalizer of their pods. */
   readonly tracking: string;
   readonly index: string;
 }
 
-export const jobWords = ({ domain }: Pick<Vocabulary, 'domain'>): JobWords => ({
+export const jobNames = ({ domain }: Pick<Vocabulary, 'domain'>): JobNames => ({
   tracking: `batch.${domain}/job-tracking`,
   index: `batch.${domain}/job-completion-index`,
 });
 
-export function jobFacts({ metadata = {}, spec, status = {} }: Job, words: JobWords): JobFacts {
+export function jobFacts({ metadata = {}, spec, status = {} }: Job, words: JobNames): JobFacts {
   const { completions, activeDeadlineSeconds } = spec ?? {};
   return {
     parallelism: spec?.parallelism ?? 1,
     ...(completions === undefined ? {} : { completions }),
     indexed: spec?.completionMode === 'Indexed',
     backoffLimit: spec?.backoffLimit ?? 6,
-    ...(activeDeadlineSeconds === undefined ? {} : { activeDeadlineMs: activeDeadlineSeconds * 1000 }),
+    ...(activeDeadlineSeconds === undefined ? {} : { activeDeadlineMs: secondsInMs(activeDeadlineSeconds) }),
     suspended: spec?.suspend === true,
     restarting: spec?.template.spec?.restartPolicy === 'OnFailure',
     deleting: metadata.deletionTimestamp !== undefined,
@@ -63,8 +65,8 @@ export function jobFacts({ metadata = {}, spec, status = {} }: Job, words: JobWo
 const endMs = ({ state }: ContainerStatus): number =>
   state?.terminated?.finishedAt === undefined ? 0 : parseTime(state.terminated.finishedAt);
 
-/** A pod with what only jobs look at. */
-export function jobPod(pod: PodFacts, words: JobWords): JobPod {
+/** Facts about a pod that only jobs read. */
+export function jobPod(pod: PodFacts, words: JobNames): JobPod {
   const { metadata = {}, status = {} } = typed<Pod>(pod.cached.object());
   const containers = status.containerStatuses ?? [];
   const all = [...(status.initContainerStatuses ?? []), ...containers];
@@ -78,6 +80,6 @@ export function jobPod(pod: PodFacts, words: JobWords): JobPod {
   };
 }
 
-/** Whether a job has come to its end, well or not. */
+/** Reports whether a job is complete or failed. */
 export const isDone = ({ conditions = [] }: JobStatus): boolean =>
   conditions.some(({ type, status }) => (type === 'Complete' || type === 'Failed') && status === 'True');

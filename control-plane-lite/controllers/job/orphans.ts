@@ -1,4 +1,4 @@
-/** Lets pods go that are still held for a job which is no longer there. */
+/** Removes the tracking finalizer from pods whose job no longer exists. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Cache } from '../../cache/contract.ts';
@@ -22,7 +22,7 @@ export function createOrphanRelease(deps: OrphanReleaseDeps): { run(signal: Abor
   const { pods, owners, isHeld, release } = deps;
   const isLeft = (pod: PodFacts): boolean => owners.byReference(pod.owner) === undefined && isHeld(pod);
   const loop = createKeyLoop(deps, async (key) => {
-    // Its job may only not be known yet.
+    // Its job may not be in the cache yet.
     await deps.cache.waitForNewest();
     const pod = pods.get(key);
     if (pod !== undefined && isLeft(pod)) await release(pod);

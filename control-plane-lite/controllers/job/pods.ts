@@ -1,16 +1,16 @@
-/** The pods of a job. Pure. Source: upstream's Job controller, release 1.24. */
+/** Pods of a job. Pure. Source: upstream's Job controller, release 1.24. */
 import { copyJson } from '#api/codec/copy-json.ts';
-import type { Container, PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
-import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
+import type { Container, PodTemplateSpec } from '#api/gen/core-v1.ts';
+import type { OwnerReference } from '#api/gen/meta-v1.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import { membersOf } from '../../resources/view.ts';
 import { podFromTemplate } from '../workloads-kit/pod-writer.ts';
-import type { JobWords } from './model.ts';
+import type { JobNames } from './model.ts';
 
 const INDEX_VARIABLE = 'JOB_COMPLETION_INDEX';
 
-/** The containers with a variable that holds the index, unless they have one of that name. */
-function withIndex(containers: readonly Container[], { index }: JobWords): readonly Container[] {
+/** The containers with a variable for the index, unless they define one of that name. */
+function withIndex(containers: readonly Container[], { index }: JobNames): readonly Container[] {
   const fieldRef = { fieldPath: `metadata.annotations['${index}']` };
   return containers.map((container) => {
     const { env = [] } = container;
@@ -23,7 +23,7 @@ export interface JobPodRequest {
   readonly job: ApiObject;
   readonly template: PodTemplateSpec;
   readonly reference: OwnerReference;
-  readonly words: JobWords;
+  readonly words: JobNames;
   /** Absent: the job has no indexes. */
   readonly index: number | undefined;
   readonly tracked: boolean;

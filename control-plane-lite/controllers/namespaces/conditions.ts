@@ -1,25 +1,25 @@
-/** What a namespace that is being deleted says of what holds it. Pure. */
-import type { NamespaceCondition } from '#api/schema/gen/core-v1.ts';
+/** Conditions of a terminating namespace that report what blocks its deletion. Pure. */
+import type { NamespaceCondition } from '#api/gen/core-v1.ts';
 import type { Resource } from '../../resources/contract.ts';
 
 export interface Remains {
   /** Of the resource, with its group. */
   readonly name: string;
   readonly count: number;
-  /** Of all the objects, with repetitions. */
+  /** Of all the objects, with duplicates. */
   readonly finalizers: readonly string[];
 }
 
 export interface Emptied {
   readonly failures: readonly Error[];
   readonly remains: readonly Remains[];
-  /** Groups' versions of other servers that didn't say what they have. */
+  /** Group versions of aggregated servers whose resources are unknown. */
   readonly unknown: readonly string[];
 }
 
-/** Content of the namespace that other servers have. */
+/** Content of the namespace on aggregated servers. */
 export interface OtherContent {
-  /** Deletes it once. Never rejects. */
+  /** Runs one round of deletion. Never rejects. */
   empty(namespace: string, signal: AbortSignal): Promise<Emptied>;
 }
 
@@ -38,7 +38,7 @@ function finalizerMessage(finalizers: readonly string[]): string {
   return `Some content in the namespace has finalizers remaining: ${parts.join(', ')}`;
 }
 
-/** The condition's type, whether it holds, its reasons for either, and its messages. */
+/** The condition's type and status, its reasons for either status, and its messages. */
 function condition(
   type: string,
   holds: boolean,
@@ -99,7 +99,7 @@ export function deletionConditions(
   ];
 }
 
-/** The new conditions in place of those of their types; the time stands where only words changed. */
+/** Replaces the conditions of the same types; the transition time is retained if only the text changed. */
 export function mergeConditions(
   present: readonly NamespaceCondition[],
   changed: readonly NamespaceCondition[],

@@ -1,19 +1,20 @@
-/** Empties namespaces that are being deleted, then lets them go. Source: document 1, 4.1; upstream's namespace
- *  controller and its conditions. */
+/** Namespace controller: deletes the content of terminating namespaces, then finalizes them. Source:
+ *  namespace deletion, document 1 §4.1; upstream's namespace controller and its conditions. */
+
+import type { Namespace } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { formatTime } from '#api/meta/time.ts';
-import type { Namespace } from '#api/schema/gen/core-v1.ts';
 import type { Cache } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
 import { typed } from '../../resources/view.ts';
 import type { Caller, Verbs } from '../../verbs/contract.ts';
-import { controllerCaller } from '../caller.ts';
+import { controllerCaller } from '../../verbs/controller-caller.ts';
+import { unlessGone } from '../../verbs/unless-gone.ts';
 import { followAll, isCollectable } from '../follow-all.ts';
-import { unlessGone } from '../unless-gone.ts';
 import {
   deletionConditions,
   type Emptied,
@@ -29,17 +30,17 @@ export interface NamespaceControllerDeps {
   readonly verbs: Verbs;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Finalizer in `spec.finalizers` that is this controller's. */
+  /** This controller's finalizer in `spec.finalizers`. */
   readonly finalizer: string;
-  /** Absent: there are no other servers. */
+  /** Absent: there are no aggregated servers. */
   readonly others?: OtherContent;
 }
 
 const MANAGER = 'namespace-controller';
-/** Next look at a namespace that something still holds; usually a deletion in it comes first. */
+/** Interval for a namespace with remaining content; usually a deletion in it triggers earlier. */
 const LOOK_AGAIN_MS = 5000;
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runNamespaceController(
   deps: NamespaceControllerDeps,
   signal: AbortSignal,
@@ -51,7 +52,7 @@ export async function runNamespaceController(
     clock: deps.clock,
     work: (name) => visit(deps, namespaces, name, caller),
     onError: (name, err) =>
-      deps.log.warn({ err, namespace: name }, 'Namespace could not be emptied; it is tried again'),
+      deps.log.warn({ err, namespace: name }, 'Failed to delete namespace content; retrying'),
   });
   const ending = new Set<string>();
   const following = followAll({
@@ -85,7 +86,7 @@ async function visit(
   const emptied = await emptyAll(deps, name, caller);
   await showConditions(deps, namespaces, found, emptied, caller);
   if (emptied.failures.length > 0)
-    throw new AggregateError(emptied.failures, `namespace ${name} could not be emptied`);
+    throw new AggregateError(emptied.failures, `failed to delete all content of namespace ${name}`);
   if (emptied.remains.length > 0 || emptied.unknown.length > 0) return LOOK_AGAIN_MS;
   await finalize(deps, namespaces, name, caller);
   return undefined;
@@ -102,7 +103,7 @@ async function emptyAll(deps: NamespaceControllerDeps, name: string, caller: Cal
   };
 }
 
-/** Deletes everything in the namespace once; what has finalizers or a grace period remains for now. */
+/** Runs one round of deletion in the namespace; objects with finalizers or a grace period remain for now. */
 async function empty(deps: NamespaceControllerDeps, namespace: string, caller: Caller): Promise<Emptied> {
   const failures: Error[] = [];
   const remains: Remains[] = [];
@@ -137,7 +138,7 @@ async function showConditions(
     deps.verbs.update(
       { resource, namespace: '', name: metadata.name ?? '' },
       (live) => {
-        if (live === undefined) throw new StatusError('NotFound', 'namespace is gone');
+        if (live === undefined) throw new StatusError('NotFound', 'namespace no longer exists');
         const { status } = typed<Namespace>(live);
         live['status'] = { ...status, conditions: mergeConditions(status?.conditions ?? [], conditions) };
         return live;
@@ -158,7 +159,7 @@ async function finalize(
     deps.verbs.update(
       { resource, namespace: '', name },
       (live) => {
-        if (live === undefined) throw new StatusError('NotFound', 'namespace is gone');
+        if (live === undefined) throw new StatusError('NotFound', 'namespace no longer exists');
         const { finalizers = [] } = typed<Namespace>(live).spec ?? {};
         live['spec'] = { finalizers: finalizers.filter((finalizer) => finalizer !== deps.finalizer) };
         return live;

@@ -1,15 +1,16 @@
-/** Notices nodes that fell silent, says so in their status and by taints, and sends pods away that do not put up with
- *  the taints. Source: upstream's node lifecycle controller and taint manager, release 1.24. */
+/** Node lifecycle controller: detects nodes without heartbeats, updates their conditions and taints, and
+ *  evicts pods that do not tolerate the taints. Source: upstream's node lifecycle controller and taint
+ *  manager, release 1.24. */
 import { isDeepStrictEqual } from 'node:util';
+import type { Node, Pod } from '#api/gen/core-v1.ts';
 import { createTokenBucket, type TokenBucket } from '#api/kit/token-bucket.ts';
 import { createWorkQueue, type WorkQueue } from '#api/kit/work-queue.ts';
 import { formatTime } from '#api/meta/time.ts';
-import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
 import type { Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
-import { unlessGone } from '../unless-gone.ts';
+import { unlessGone } from '../../verbs/unless-gone.ts';
+import { type ControllerClient, createControllerClient, refOf } from '../workloads-kit/controller-base.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { createHands, type Hands, refOf } from '../workloads-kit/family.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { leavesAtMs } from './eviction.ts';
 import { type Fleet, type FleetNode, followFleet } from './fleet.ts';
@@ -23,29 +24,29 @@ interface Parts {
   readonly limits: HealthLimits;
   readonly nodeResource: Resource;
   readonly podResource: Resource;
-  readonly hands: Hands;
+  readonly client: ControllerClient;
   readonly fleet: Fleet;
   readonly pods: NodePods;
-  /** Whether the next node of the zone may be emptied now. */
+  /** Whether the next node of the zone may be evicted now. */
   readonly mayEmpty: (zone: string) => boolean;
 }
 
-/** When a node is looked at again whose pods could not yet be sent away, in ms. */
+/** Interval for a node whose pods could not be evicted yet, in ms. */
 const EMPTY_AGAIN_MS = 5000;
-/** Looks at pods and nodes at a time. */
+/** Pods and nodes processed at a time. */
 const CONCURRENCY = 8;
-/** A key that is no node's name. */
+/** A key that cannot be a node's name. */
 const EVERY_UNREADY = '';
 
 const isEmptied = ({ node }: FleetNode): boolean =>
   node.spec?.taints?.some(({ effect }) => effect === 'NoExecute') === true;
 
-async function sayLost({ deps, hands, nodeResource }: Parts, { cached, node }: FleetNode): Promise<boolean> {
+async function sayLost({ deps, client, nodeResource }: Parts, { cached, node }: FleetNode): Promise<boolean> {
   const now = formatTime(deps.clock.now());
   if (lostConditions(node, now) === undefined) return false;
   const ref = refOf(nodeResource, cached);
   await changeObject(
-    hands,
+    client,
     ref,
     node.metadata?.uid ?? '',
     (draft) => {
@@ -55,15 +56,15 @@ async function sayLost({ deps, hands, nodeResource }: Parts, { cached, node }: F
     'status',
   );
   const message = `Node ${cached.name} status is now: NodeNotReady`;
-  hands.events.record(cached.object(), 'Normal', 'NodeNotReady', message);
+  client.events.record(cached.object(), 'Normal', 'NodeNotReady', message);
   return true;
 }
 
-/** Services are not to send anybody to pods of which nobody knows how they are. */
-async function sayUnready({ deps, hands, podResource }: Parts, pod: NodePod): Promise<void> {
+/** Services must not route to pods of unknown state. */
+async function sayUnready({ deps, client, podResource }: Parts, pod: NodePod): Promise<void> {
   const now = formatTime(deps.clock.now());
   await changeObject(
-    hands,
+    client,
     refOf(podResource, pod.cached),
     pod.uid,
     (draft) => {
@@ -77,19 +78,19 @@ async function sayUnready({ deps, hands, podResource }: Parts, pod: NodePod): Pr
     },
     'status',
   );
-  hands.events.record(pod.cached.object(), 'Warning', 'NodeNotReady', 'Node is not ready');
+  client.events.record(pod.cached.object(), 'Warning', 'NodeNotReady', 'Node is not ready');
 }
 
-/** Returns whether the node's pods would have to leave but may not do so yet. */
+/** Returns whether the node's pods should be evicted but may not be yet. */
 async function keepTaints(parts: Parts, found: FleetNode): Promise<boolean> {
-  const { deps, hands, nodeResource, fleet } = parts;
+  const { deps, client, nodeResource, fleet } = parts;
   const rates = evictionRates(fleet.zones());
   const anyZone = [...rates.values()].some((rate) => rate > 0);
   const mayEvict = !isInTrouble(found.node) || (anyZone && (isEmptied(found) || parts.mayEmpty(found.zone)));
   const prefix = `node.${deps.vocabulary.domain}`;
   const rules = { prefix, mayEvict, now: formatTime(deps.clock.now()) };
   if (decideTaints(found.node, rules) !== undefined) {
-    await changeObject(hands, refOf(nodeResource, found.cached), found.node.metadata?.uid ?? '', (draft) => {
+    await changeObject(client, refOf(nodeResource, found.cached), found.node.metadata?.uid ?? '', (draft) => {
       const taints = decideTaints(typed<Node>(draft), rules);
       if (taints !== undefined) draft['spec'] = { ...typed<Node>(draft).spec, taints };
     });
@@ -103,7 +104,7 @@ async function visitNode(parts: Parts, name: string): Promise<number | undefined
   const last = fleet.lastSign(name);
   if (found === undefined || last === undefined) return undefined;
   const leftMs = silenceLeftMs(found.node, last, deps.clock.monotonic(), limits);
-  // What was written comes back as a change, which is looked at again.
+  // The write arrives as a change, which is processed again.
   if (leftMs <= 0 && (await sayLost(parts, found))) return undefined;
   const held = await keepTaints(parts, found);
   if (!found.ready) {
@@ -119,7 +120,7 @@ async function visitNode(parts: Parts, name: string): Promise<number | undefined
 }
 
 async function visitPod(
-  { fleet, deps, hands, podResource, pods }: Parts,
+  { fleet, deps, client, podResource, pods }: Parts,
   key: string,
 ): Promise<number | undefined> {
   const pod = pods.get(key);
@@ -130,13 +131,13 @@ async function visitPod(
   if (atMs === undefined) return undefined;
   if (atMs > nowMs) return atMs - nowMs;
   const message = `Marking for deletion Pod ${key}`;
-  hands.events.record(pod.cached.object(), 'Normal', 'TaintManagerEviction', message);
+  client.events.record(pod.cached.object(), 'Normal', 'TaintManagerEviction', message);
   const request = { dryRun: false, preconditions: { uid: pod.uid } };
-  await unlessGone(() => deps.verbs.delete(refOf(podResource, pod.cached), request, hands.caller));
+  await unlessGone(() => deps.verbs.delete(refOf(podResource, pod.cached), request, client.caller));
   return undefined;
 }
 
-/** One bucket for each zone, of the zone's rate of now. */
+/** One token bucket per zone with the zone's current rate. */
 function createZoneLimits(deps: WorkloadDeps, fleet: () => Fleet): Parts['mayEmpty'] {
   const buckets = new Map<string, { readonly rate: number; readonly bucket: TokenBucket }>();
   return (zone) => {
@@ -150,7 +151,8 @@ function createZoneLimits(deps: WorkloadDeps, fleet: () => Fleet): Parts['mayEmp
   };
 }
 
-/** Tells whether rates are others than at the last look: one node more or less in trouble rarely makes them so. */
+/** Reports whether rates have changed since the last call: one unhealthy node more or less rarely changes
+ *  them. */
 function createRateMemory(): (zones: ReturnType<Fleet['zones']>) => boolean {
   let last: ReturnType<typeof evictionRates> = new Map();
   return (zones) => {
@@ -169,11 +171,11 @@ function queueOf(
     clock,
     work,
     concurrency: CONCURRENCY,
-    onError: (key, err) => log.warn({ err, key }, 'Node or pod could not be looked after; it is tried again'),
+    onError: (key, err) => log.warn({ err, key }, 'Failed to reconcile node or pod; retrying'),
   });
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runNodeLifecycle(
   deps: WorkloadDeps,
   signal: AbortSignal,
@@ -210,8 +212,8 @@ export async function runNodeLifecycle(
     },
   );
   const mayEmpty = createZoneLimits(deps, () => fleet);
-  const hands = createHands(deps, 'node-controller', signal);
-  const parts: Parts = { deps, limits, nodeResource, podResource, hands, fleet, pods, mayEmpty };
+  const client = createControllerClient(deps, 'node-controller', signal);
+  const parts: Parts = { deps, limits, nodeResource, podResource, client, fleet, pods, mayEmpty };
   await Promise.all([nodeQueue.run(signal), podQueue.run(signal)]);
   pods.close();
   fleet.close();

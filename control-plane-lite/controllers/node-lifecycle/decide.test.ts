@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Node, Taint, Toleration } from '#api/schema/gen/core-v1.ts';
+import type { Node, Taint, Toleration } from '#api/gen/core-v1.ts';
 import { leavesAtMs } from './eviction.ts';
 import { hear, lostConditions, signOf, silenceLeftMs } from './health.ts';
 import { decideTaints } from './taints.ts';

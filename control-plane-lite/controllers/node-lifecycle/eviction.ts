@@ -1,9 +1,13 @@
-/** How long a pod may stay on a node with its taints. Pure. Source: upstream's taint manager, release 1.24. */
-import { parseTime } from '#api/meta/time.ts';
-import type { Taint, Toleration } from '#api/schema/gen/core-v1.ts';
-import { tolerates } from '../../scheduler/tolerations.ts';
+/** Time that a pod may stay on a node with its taints. Pure. Source: upstream's taint manager, release
+ *  1.24. */
 
-/** Wall time in ms at which the pod has to leave; `undefined`: it may stay. A taint counts from when it was added. */
+import type { Taint, Toleration } from '#api/gen/core-v1.ts';
+import { secondsInMs } from '#api/kit/int64.ts';
+import { parseTime } from '#api/meta/time.ts';
+import { tolerates } from '../../scheduler/fleet/tolerations.ts';
+
+/** Wall time in ms at which the pod is evicted; `undefined`: it may stay. A taint counts from the time when
+ *  it was added. */
 export function leavesAtMs(
   taints: readonly Taint[],
   tolerations: readonly Toleration[],
@@ -22,5 +26,5 @@ function limitOf(taint: Taint, tolerations: readonly Toleration[], nowMs: number
   const seconds = used.flatMap(({ tolerationSeconds }) => tolerationSeconds ?? []);
   if (seconds.length === 0) return undefined;
   const sinceMs = taint.timeAdded === undefined ? nowMs : parseTime(taint.timeAdded);
-  return sinceMs + Math.max(0, Math.min(...seconds.map(Number))) * 1000;
+  return sinceMs + Math.max(0, Math.min(...seconds.map(secondsInMs)));
 }

@@ -8,7 +8,7 @@ const cachedNode = (name: string): CachedObject => {
   return cached as CachedObject;
 };
 
-/** Followers are called for what is there before `follow` returns. */
+/** Followers are called for existing objects before `follow` returns. */
 const holding = (...objects: readonly CachedObject[]): Pick<ResourceCache, 'follow'> => ({
   follow(listener: (change: CacheChange) => void) {
     for (const current of objects) listener({ type: 'ADDED', current });

@@ -1,7 +1,7 @@
-/** The nodes and their signs of life. Follows nodes and leases in the cache. */
+/** Nodes and their heartbeats. Follows nodes and leases in the cache. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Lease } from '#api/schema/gen/coordination-v1.ts';
-import type { Node } from '#api/schema/gen/core-v1.ts';
+import type { Lease } from '#api/gen/coordination-v1.ts';
+import type { Node } from '#api/gen/core-v1.ts';
 import type { CachedObject, ResourceCache, WatchHandle } from '../../cache/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { hear, type LastSign, readyCondition, signOf } from './health.ts';
@@ -16,7 +16,7 @@ export interface FleetNode {
 
 export interface Fleet extends WatchHandle {
   get(name: string): FleetNode | undefined;
-  /** The last sign of life, up to now. */
+  /** The last heartbeat. */
   lastSign(name: string): LastSign | undefined;
   /** By zone. */
   zones(): ReadonlyMap<string, ZoneCount>;
@@ -28,18 +28,18 @@ export interface FleetDeps {
   readonly nodes: Pick<ResourceCache, 'follow'>;
   readonly leases: Pick<ResourceCache, 'follow'>;
   readonly leaseNamespace: string;
-  /** What the labels of a zone begin with: `topology.` and the domain. */
+  /** Prefix of the zone labels: `topology.` and the domain. */
   readonly topology: string;
   /** Monotonic, in ms. */
   readonly nowMs: () => number;
 }
 
 export interface FleetListener {
-  /** A node came or changed otherwise than by a heartbeat. */
+  /** A node was added, or changed by more than a heartbeat. */
   onNode(name: string): void;
-  /** Its taints are others now. */
+  /** Its taints have changed. */
   onTaints(name: string): void;
-  /** A node became ready, or is so no longer, or came, or went. */
+  /** A node was added or removed, or its readiness changed. */
   onReadiness(zones: ReadonlyMap<string, ZoneCount>): void;
 }
 

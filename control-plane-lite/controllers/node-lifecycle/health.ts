@@ -1,45 +1,46 @@
-/** Whether a node is heard of, and what its status says when it is not. Pure.
- *  Source: upstream's node lifecycle controller, release 1.24. */
-import type { Node, NodeCondition } from '#api/schema/gen/core-v1.ts';
+/** Health of a node by its heartbeats, and its conditions when they stop. Pure. Source: upstream's node
+ *  lifecycle controller, release 1.24. */
+import type { Node, NodeCondition } from '#api/gen/core-v1.ts';
 
-/** When the last sign of life came, by this server's own clock: those of nodes may be wrong. */
+/** Time of the last heartbeat by this server's own clock: clocks of nodes may be wrong. */
 export interface LastSign {
-  /** What changes with every sign: time of the lease, and of the heartbeat in the status. */
+  /** Changes with every heartbeat: the renew time of the lease, and the heartbeat times in the status. */
   readonly sign: string;
   /** Monotonic, in ms. */
   readonly seenMs: number;
 }
 
 export interface HealthLimits {
-  /** How long a node may be silent, in ms. */
+  /** Grace period without a heartbeat, in ms. */
   readonly graceMs: number;
-  /** The same for a node that never said how it is. */
+  /** The same for a node that has never reported its status. */
   readonly startupGraceMs: number;
 }
 
-/** Conditions that nobody but the node itself can tell. */
+/** Conditions that only the node itself can report. */
 const TOLD_BY_NODE = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;
 
 export const readyCondition = ({ status }: Node): NodeCondition | undefined =>
   status?.conditions?.find(({ type }) => type === 'Ready');
 
-/** `leaseTime`: when the lease was renewed last, as the lease says it. That the node is unknown is no word of its own. */
+/** `leaseTime`: renew time of the lease. A Ready condition that this controller set to Unknown is not a
+ *  heartbeat. */
 export function signOf(node: Node, leaseTime: string | undefined): string {
   const { status = 'Unknown', lastHeartbeatTime = '' } = readyCondition(node) ?? {};
   return [leaseTime ?? '', lastHeartbeatTime, status === 'Unknown' ? '' : status].join(' ');
 }
 
-/** A node whose sign is as before has been silent since then. */
+/** A node with an unchanged heartbeat has been silent since the last observation. */
 export const hear = (before: LastSign | undefined, sign: string, nowMs: number): LastSign =>
   before?.sign === sign ? before : { sign, seenMs: nowMs };
 
-/** Time in ms for which the node may still be silent; 0 or less: it is lost. */
+/** Remaining grace period in ms; 0 or less: the node is unreachable. */
 export function silenceLeftMs(node: Node, last: LastSign, nowMs: number, limits: HealthLimits): number {
   const limit = readyCondition(node) === undefined ? limits.startupGraceMs : limits.graceMs;
   return last.seenMs + limit - nowMs;
 }
 
-/** The conditions of a node that was lost; those of others stay. `undefined`: they say so already. */
+/** The conditions of an unreachable node; conditions of other components stay. `undefined`: unchanged. */
 export function lostConditions(node: Node, now: string): readonly NodeCondition[] | undefined {
   const conditions = node.status?.conditions ?? [];
   const known = TOLD_BY_NODE.map((type) => conditions.find((condition) => condition.type === type));

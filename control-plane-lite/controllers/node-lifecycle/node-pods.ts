@@ -1,5 +1,5 @@
-/** The pods of each node, as far as their node matters to them. Follows the cache. */
-import type { Pod, Toleration } from '#api/schema/gen/core-v1.ts';
+/** Pods of each node, with the fields that eviction reads. Follows the cache. */
+import type { Pod, Toleration } from '#api/gen/core-v1.ts';
 import type { CachedObject, ResourceCache, WatchHandle } from '../../cache/contract.ts';
 import { typed } from '../../resources/view.ts';
 
@@ -32,7 +32,7 @@ const read = (cached: CachedObject): NodePod => {
   };
 };
 
-/** `onPod` is called for each pod with a node that came or changed. */
+/** `onPod` is called for each added or changed pod with a node. */
 export function followNodePods(
   cache: Pick<ResourceCache, 'follow'>,
   onPod: (pod: NodePod) => void,

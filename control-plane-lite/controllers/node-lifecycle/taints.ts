@@ -1,6 +1,6 @@
 /** The taints that follow from a node's conditions. Pure.
  *  Source: upstream's node lifecycle controller, release 1.24. */
-import type { Node, Taint } from '#api/schema/gen/core-v1.ts';
+import type { Node, Taint } from '#api/gen/core-v1.ts';
 import { readyCondition } from './health.ts';
 
 /** Condition and status, and the end of the taint's key. */
@@ -15,7 +15,7 @@ const CONDITION_TAINTS: readonly (readonly [type: string, status: string, key: s
 const UNSCHEDULABLE = 'unschedulable';
 const EVICTING = ['not-ready', 'unreachable'];
 
-/** Which taints a node is to have of those that this controller looks after. */
+/** Desired taints of a node among those that this controller manages. */
 interface Wanted {
   readonly noSchedule: ReadonlySet<string>;
   /** At most one of the two; `undefined`: its pods may stay. */
@@ -28,26 +28,26 @@ function wantedKeys(node: Node): Wanted {
     conditions.some((condition) => condition.type === type && condition.status === status),
   ).map(([, , key]) => key);
   const noExecute = keys.find((key) => EVICTING.includes(key));
-  // Nothing is known yet of a node without the condition.
+  // A node without the condition is in an unknown state.
   if (readyCondition(node) === undefined) keys.push('not-ready');
   if (node.spec?.unschedulable === true) keys.push(UNSCHEDULABLE);
   return { noSchedule: new Set(keys), noExecute };
 }
 
-/** Whether the node's conditions are such that its pods should leave. */
+/** Reports whether the node's conditions require the eviction of its pods. */
 export const isInTrouble = (node: Node): boolean => wantedKeys(node).noExecute !== undefined;
 
 export interface TaintRules {
-  /** What the keys begin with: `node.` and the domain. */
+  /** Prefix of the keys: `node.` and the domain. */
   readonly prefix: string;
-  /** Whether the pods of nodes in trouble may be sent away at all. */
+  /** Whether pods of unhealthy nodes may be evicted at all. */
   readonly mayEvict: boolean;
   /** RFC 3339. */
   readonly now: string;
 }
 
-/** The node's taints as they should be; `undefined`: as they are. Those of others are left alone, and so is the time
- *  of a taint that stays. */
+/** The node's desired taints; `undefined`: unchanged. Taints of other owners stay, and a taint that stays
+ *  retains its time. */
 export function decideTaints(
   node: Node,
   { prefix, mayEvict, now }: TaintRules,

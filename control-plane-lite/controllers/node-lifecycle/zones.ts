@@ -1,5 +1,6 @@
-/** How many nodes of a zone are in trouble, and how fast their pods may be sent away: when most of a zone is silent,
- *  it is rather the server that has lost it. Pure. Source: upstream's node lifecycle controller, release 1.24. */
+/** Disruption state of zones and their eviction rates: if most of a zone is unreachable, more likely the
+ *  server has lost its connection to the zone. Pure. Source: upstream's node lifecycle controller, release
+ *  1.24. */
 
 export type ZoneState = 'Normal' | 'PartialDisruption' | 'FullDisruption';
 
@@ -19,7 +20,7 @@ export function zoneState({ nodes, unready }: ZoneCount): ZoneState {
   return unready > 2 && unready / nodes >= UNHEALTHY_SHARE ? 'PartialDisruption' : 'Normal';
 }
 
-/** Nodes per second whose pods may be sent away in each zone; 0: none. Nobody is sent away when no zone is left. */
+/** Evicted nodes per second in each zone; 0: none. No eviction happens when all zones are disrupted. */
 export function evictionRates(zones: ReadonlyMap<string, ZoneCount>): ReadonlyMap<string, number> {
   const states = new Map([...zones].map(([name, count]) => [name, zoneState(count)]));
   const allLost = [...states.values()].every((state) => state === 'FullDisruption');

@@ -1,9 +1,9 @@
 /** Claims and volumes for tests. */
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { type BinderWords, binderWords } from './model.ts';
+import { type BinderNames, binderNames } from './model.ts';
 
-export const WORDS: BinderWords = binderWords(VOCABULARIES.plat);
+export const WORDS: BinderNames = binderNames(VOCABULARIES.plat);
 
 type Metadata = NonNullable<PersistentVolume['metadata']>;
 
@@ -38,7 +38,7 @@ export const volumeOf = (
   status: { phase },
 });
 
-/** A reference to the claim, with its uid unless told otherwise. */
+/** A reference to the claim, by default with its uid. */
 export const refTo = (uid = 'uid-c', name = 'c'): NonNullable<PersistentVolume['spec']>['claimRef'] & {} => ({
   kind: 'PersistentVolumeClaim',
   namespace: 'ns',

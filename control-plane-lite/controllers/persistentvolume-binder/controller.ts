@@ -1,36 +1,37 @@
-/** Binds claims to volumes, and says of volumes what became of their claims. */
+/** Persistent volume binder: binds claims to volumes, and updates the phase of volumes whose claims are
+ *  deleted. */
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ApiObject } from '../../resources/contract.ts';
+import { createControllerClient } from '../workloads-kit/controller-base.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { createHands } from '../workloads-kit/family.ts';
 import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { type ClaimAction, decideClaim, type Told } from './decide-claim.ts';
 import { decideVolume, type VolumeAction } from './decide-volume.ts';
 import {
-  type BinderHands,
+  type BinderClient,
   executeBinding,
   executeClaimPhase,
   executeProvisioning,
   executeUnbinding,
   executeVolumePhase,
 } from './execute.ts';
-import { binderWords, claimKeyOf } from './model.ts';
+import { binderNames, claimKeyOf } from './model.ts';
 import { type BinderState, followVolumes } from './state.ts';
 
-interface Parts extends BinderHands {
+interface Parts extends BinderClient {
   readonly deps: WorkloadDeps;
   readonly state: BinderState;
   readonly loop: KeyLoop;
 }
 
-/** Keys of claims and volumes in one queue; neither has a blank in its name. */
+/** Keys of claims and volumes in one queue; neither contains a blank. */
 const VOLUME = 'volume ';
 const claimWork = (key: string): string => `claim ${key}`;
 const volumeWork = (name: string): string => `${VOLUME}${name}`;
 
-/** What the cache has, to tell of. */
+/** The cached object of an event. */
 function tell(
-  { deps, hands, claims, volumes }: Parts,
+  { deps, client, claims, volumes }: Parts,
   kind: 'claim' | 'volume',
   key: string,
   told: Told | undefined,
@@ -38,7 +39,7 @@ function tell(
   const { storage } = kind === 'claim' ? claims : volumes;
   const object: ApiObject | undefined = deps.cache.resource(storage).get(key)?.object();
   if (object !== undefined && told !== undefined) {
-    hands.events.record(object, told.type, told.reason, told.message);
+    client.events.record(object, told.type, told.reason, told.message);
   }
 }
 
@@ -80,7 +81,7 @@ async function visitVolume(parts: Parts, name: string): Promise<void> {
   const claimOf = (key: string | undefined): ReturnType<BinderState['claim']> =>
     key === undefined ? undefined : state.claim(key);
   const keyOfClaim = seen.spec?.claimRef && claimKeyOf(seen.spec.claimRef);
-  // A claim that is not there may only not have been seen yet.
+  // A missing claim may not be in the cache yet.
   if (keyOfClaim !== undefined && claimOf(keyOfClaim)?.metadata?.uid !== seen.spec?.claimRef?.uid) {
     await deps.cache.waitForNewest();
   }
@@ -111,7 +112,7 @@ async function visitVolume(parts: Parts, name: string): Promise<void> {
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  // What is decided rests on claims and volumes alike, whoever of the workers wrote them.
+  // Decisions depend on claims and volumes alike, whichever worker wrote them.
   parts.loop.expect(key);
   try {
     if (key.startsWith(VOLUME)) await visitVolume(parts, key.slice(VOLUME.length));
@@ -124,15 +125,15 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   return undefined;
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runVolumeBinder(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
   const { cache, vocabulary } = deps;
   const claims = findResource(deps, 'v1', 'persistentvolumeclaims');
   const volumes = findResource(deps, 'v1', 'persistentvolumes');
   if (claims === undefined || volumes === undefined) return;
   const classes = findResource(deps, `storage.${vocabulary.apiGroupDomain}/v1`, 'storageclasses');
-  const words = binderWords(vocabulary);
-  const hands = createHands(deps, 'persistentvolume-controller', signal);
+  const words = binderNames(vocabulary);
+  const client = createControllerClient(deps, 'persistentvolume-controller', signal);
   const loop = createKeyLoop(deps, (key) => visit(parts, key));
   const state = followVolumes(
     {
@@ -143,6 +144,6 @@ export async function runVolumeBinder(deps: WorkloadDeps, signal: AbortSignal): 
     words,
     { onClaim: (key) => loop.due(claimWork(key)), onVolume: (name) => loop.due(volumeWork(name)) },
   );
-  const parts: Parts = { deps, hands, claims, volumes, words, state, loop };
+  const parts: Parts = { deps, client, claims, volumes, words, state, loop };
   await loop.run(signal, state);
 }

@@ -1,10 +1,11 @@
-/** What is to be done for a claim. Pure. Source: upstream's persistent volume controller (`syncClaim`), release 1.24. */
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
-import type { StorageClass } from '#api/schema/gen/storage-v1.ts';
+/** Decisions about a claim. Pure. Source: upstream's persistent volume controller (`syncClaim`), release
+ *  1.24. */
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
+import type { StorageClass } from '#api/gen/storage-v1.ts';
 import { findVolume, mismatchOf } from './match.ts';
-import { type BinderWords, classOf, hasAnnotation, isForClaim, nameOf } from './model.ts';
+import { type BinderNames, classOf, hasAnnotation, isForClaim, nameOf } from './model.ts';
 
-/** What is told of it. */
+/** Event about the claim. */
 export interface Told {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
@@ -14,14 +15,14 @@ export interface Told {
 export type ClaimAction =
   | { readonly kind: 'bind'; readonly volume: PersistentVolume }
   | { readonly kind: 'wait'; readonly told?: Told }
-  /** Somebody else is to make a volume. */
+  /** An external provisioner creates a volume. */
   | { readonly kind: 'provision'; readonly provisioner: string; readonly told: Told }
   | { readonly kind: 'lose'; readonly told: Told };
 
 export interface ClaimView {
-  readonly words: BinderWords;
+  readonly words: BinderNames;
   readonly volume: (name: string) => PersistentVolume | undefined;
-  /** Those that may do: of the claim's class, and those that are kept for it. */
+  /** Candidates: volumes of the claim's class, and pre-bound ones. */
   readonly candidates: (claim: PersistentVolumeClaim) => Iterable<PersistentVolume>;
   readonly storageClass: (name: string) => StorageClass | undefined;
 }
@@ -57,7 +58,7 @@ function decideUnbound(claim: PersistentVolumeClaim, view: ClaimView): ClaimActi
 function decideProvisioning(
   className: string,
   storageClass: StorageClass | undefined,
-  { internalPrefix }: BinderWords,
+  { internalPrefix }: BinderNames,
 ): ClaimAction {
   if (storageClass === undefined) {
     const message = `storage class "${className}" not found`;
@@ -72,7 +73,7 @@ function decideProvisioning(
   return { kind: 'provision', provisioner, told: normal('ExternalProvisioning', message) };
 }
 
-/** A claim whose owner chose the volume. */
+/** A claim that names its volume. */
 function decideNamed(claim: PersistentVolumeClaim, wanted: string, view: ClaimView): ClaimAction {
   const volume = view.volume(wanted);
   if (volume === undefined) return { kind: 'wait' };

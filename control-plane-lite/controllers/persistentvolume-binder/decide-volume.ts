@@ -1,9 +1,9 @@
-/** What is to be done for a volume. Pure. Source: upstream's persistent volume controller (`syncVolume`,
+/** Decisions about a volume. Pure. Source: upstream's persistent volume controller (`syncVolume`,
  *  `reclaimVolume`), release 1.24. */
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
 import type { Told } from './decide-claim.ts';
 import { isOtherMode } from './match.ts';
-import { type BinderWords, hasAnnotation, nameOf } from './model.ts';
+import { type BinderNames, hasAnnotation, nameOf } from './model.ts';
 
 export type VolumeAction =
   | {
@@ -11,18 +11,18 @@ export type VolumeAction =
       readonly phase: 'Available' | 'Bound' | 'Released' | 'Failed';
       readonly told?: Told;
     }
-  /** The claim is to be looked at: it is not yet bound to the volume that is kept for it. */
+  /** Reconcile the claim: it is not yet bound to the volume that is pre-bound to it. */
   | { readonly kind: 'askClaim' }
   | { readonly kind: 'refuse'; readonly told: Told }
-  /** The claim has another volume: this one is free again. */
+  /** The claim has another volume: this one becomes available again. */
   | { readonly kind: 'unbind' }
   | { readonly kind: 'none' };
 
-/** `claim`: the live one that the volume names, whatever its uid; `undefined`: there is none. */
+/** `claim`: the existing claim that the volume names, whatever its uid; `undefined`: none. */
 export function decideVolume(
   volume: PersistentVolume,
   claim: PersistentVolumeClaim | undefined,
-  words: BinderWords,
+  words: BinderNames,
 ): VolumeAction {
   const reference = volume.spec?.claimRef;
   if (reference === undefined || (reference.uid ?? '') === '') return { kind: 'phase', phase: 'Available' };
@@ -35,23 +35,24 @@ export function decideVolume(
   return { kind: 'refuse', told: { type: 'Warning', reason: 'VolumeMismatch', message } };
 }
 
-/** Its claim has taken another one. */
-function leave(volume: PersistentVolume, words: BinderWords): VolumeAction {
+/** Its claim is bound to another volume. */
+function leave(volume: PersistentVolume, words: BinderNames): VolumeAction {
   const wasMade = hasAnnotation(volume, words.provisionedBy);
   return wasMade && policyOf(volume) === 'Delete' ? release(volume, words) : { kind: 'unbind' };
 }
 
 const policyOf = ({ spec }: PersistentVolume): string => spec?.persistentVolumeReclaimPolicy ?? 'Retain';
 
-/** Its claim is gone: it is released first, then comes what the policy says. */
-function release(volume: PersistentVolume, words: BinderWords): VolumeAction {
+/** Its claim was deleted: the volume is released first, then reclaimed by its policy. */
+function release(volume: PersistentVolume, words: BinderNames): VolumeAction {
   const phase = volume.status?.phase;
   if (phase !== 'Released' && phase !== 'Failed') return { kind: 'phase', phase: 'Released' };
   return phase === 'Failed' ? { kind: 'none' } : reclaim(volume, words);
 }
 
-/** Nobody here deletes or wipes what is on a volume: the external provisioner that made it does, or nobody. */
-function reclaim(volume: PersistentVolume, { provisionedBy, internalPrefix }: BinderWords): VolumeAction {
+/** This controller neither deletes nor recycles volumes: only the external provisioner that created a volume
+ *  does. */
+function reclaim(volume: PersistentVolume, { provisionedBy, internalPrefix }: BinderNames): VolumeAction {
   const fail = (reason: string, message: string): VolumeAction => ({
     kind: 'phase',
     phase: 'Failed',

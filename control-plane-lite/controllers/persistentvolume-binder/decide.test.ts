@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
-import type { StorageClass } from '#api/schema/gen/storage-v1.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
+import type { StorageClass } from '#api/gen/storage-v1.ts';
 import { claimOf, refTo, volumeOf, WORDS } from './binder.fixture.ts';
 import { decideClaim } from './decide-claim.ts';
 import { decideVolume } from './decide-volume.ts';
@@ -14,7 +14,7 @@ interface World {
   readonly storageClass?: StorageClass;
 }
 
-/** What is decided, in a few words: the kind and what is told. */
+/** Short form of a decision: its kind and its event. */
 function words(claim: PersistentVolumeClaim, { volumes = [], storageClass }: World): string {
   const action = decideClaim(claim, {
     words: WORDS,

@@ -1,15 +1,16 @@
-/** How claims and volumes change when they are bound, lost and let go. Changes drafts, never reads anything else. */
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
+/** Changes of claims and volumes when they are bound, lost and released. Changes the drafts and reads nothing
+ *  else. */
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import { membersOf, typed } from '../../resources/view.ts';
-import { type BinderWords, isForClaim, nameOf } from './model.ts';
+import { type BinderNames, isForClaim, nameOf } from './model.ts';
 
 export function setAnnotation(draft: ApiObject, name: string, value: string): void {
   draft.metadata.annotations = { ...draft.metadata.annotations, [name]: value };
 }
 
-/** Keeps the volume for the claim. Says whether it had to be changed. */
-export function keepVolume(draft: ApiObject, claim: PersistentVolumeClaim, words: BinderWords): boolean {
+/** Pre-binds the volume to the claim. Reports whether it changed. */
+export function keepVolume(draft: ApiObject, claim: PersistentVolumeClaim, words: BinderNames): boolean {
   const volume = typed<PersistentVolume>(draft);
   const isKept = isForClaim(volume, claim);
   const { name, namespace, uid, resourceVersion } = claim.metadata ?? {};
@@ -22,13 +23,13 @@ export function keepVolume(draft: ApiObject, claim: PersistentVolumeClaim, words
     apiVersion: 'v1',
     resourceVersion,
   };
-  // A volume that a person kept for the claim stays kept when the claim takes another one.
+  // A volume that a user pre-bound to the claim stays pre-bound when the claim gets another one.
   if (!isKept) setAnnotation(draft, words.boundByController, 'yes');
   return true;
 }
 
-/** Undoes what the controller did; what a person chose stays chosen. */
-export function freeVolume(draft: ApiObject, words: BinderWords): void {
+/** Reverts the controller's changes; a user's choice stays. */
+export function freeVolume(draft: ApiObject, words: BinderNames): void {
   const spec = membersOf(draft, 'spec');
   const { annotations } = draft.metadata;
   if (annotations?.[words.boundByController] === undefined) {
@@ -41,8 +42,8 @@ export function freeVolume(draft: ApiObject, words: BinderWords): void {
   else delete draft.metadata.annotations;
 }
 
-/** Gives the claim the volume. Says whether it had to be changed. */
-export function bindClaim(draft: ApiObject, volume: PersistentVolume, words: BinderWords): boolean {
+/** Sets the claim's volume. Reports whether it changed. */
+export function bindClaim(draft: ApiObject, volume: PersistentVolume, words: BinderNames): boolean {
   const { spec, metadata } = typed<PersistentVolumeClaim>(draft);
   const isNamed = spec?.volumeName === nameOf(volume);
   const isCompleted = metadata?.annotations?.[words.bindCompleted] !== undefined;
@@ -54,7 +55,7 @@ export function bindClaim(draft: ApiObject, volume: PersistentVolume, words: Bin
   return !isNamed || !isCompleted;
 }
 
-/** Puts the claim into a phase: `Bound` with what its volume has. Says whether it had to be changed. */
+/** Sets the claim's phase: `Bound` with the properties of its volume. Reports whether it changed. */
 export function setClaimPhase(
   draft: ApiObject,
   phase: 'Bound' | 'Lost' | 'Pending',
@@ -74,7 +75,7 @@ export function setClaimPhase(
   const sameModes = modes.join() === (before.accessModes ?? []).join();
   if (before.phase === phase && sameModes) return false;
   status['accessModes'] = [...modes];
-  // Of a bound claim the capacity is that of the file system, which may grow after the volume.
+  // The capacity of a bound claim is that of the file system, which may be expanded after the volume.
   if (before.phase !== phase) {
     status['capacity'] = { ...before.capacity, storage: volume.spec?.capacity?.['storage'] ?? '0' };
   }
@@ -82,7 +83,7 @@ export function setClaimPhase(
   return true;
 }
 
-/** Says whether it had to be changed. */
+/** Reports whether it changed. */
 export function setVolumePhase(draft: ApiObject, phase: string, message: string): boolean {
   const { status: before } = typed<PersistentVolume>(draft);
   if (before?.phase === phase) return false;

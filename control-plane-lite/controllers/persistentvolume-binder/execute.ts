@@ -1,26 +1,26 @@
-/** Writes what was decided, if the object is still the one that it was decided upon. */
+/** Writes a decision of the binder if the object has not changed since. */
 import { copyJson } from '#api/codec/copy-json.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
-import type { Hands } from '../workloads-kit/family.ts';
+import type { ControllerClient } from '../workloads-kit/controller-base.ts';
 import { bindClaim, freeVolume, keepVolume, setAnnotation, setClaimPhase, setVolumePhase } from './drafts.ts';
-import type { BinderWords } from './model.ts';
+import type { BinderNames } from './model.ts';
 
-export interface BinderHands {
-  readonly hands: Hands;
+export interface BinderClient {
+  readonly client: ControllerClient;
   readonly claims: Resource;
   readonly volumes: Resource;
-  readonly words: BinderWords;
+  readonly words: BinderNames;
 }
 
 type Edit = (draft: ApiObject) => boolean;
 
-/** The object after the change. An edit that changes nothing is not written.
- *  @throws StatusError Conflict if somebody else changed it meanwhile */
+/** Returns the object after the change. An edit without effect is not written. @throws StatusError Conflict
+ *  if the object was changed concurrently */
 async function write(
-  hands: Hands,
+  client: ControllerClient,
   resource: Resource,
   seen: ApiObject,
   edit: Edit,
@@ -28,22 +28,22 @@ async function write(
 ): Promise<ApiObject> {
   const { namespace = '', name = '', uid = '', resourceVersion = '' } = seen.metadata;
   if (!edit(copyJson(seen))) return seen;
-  const { object } = await hands.verbs.update(
+  const { object } = await client.verbs.update(
     { resource, namespace, name },
     (live) => {
       if (live?.metadata.uid !== uid || live.metadata.resourceVersion !== resourceVersion) {
-        throw new StatusError('Conflict', `${name} was changed by somebody else`);
+        throw new StatusError('Conflict', `${name} was changed concurrently`);
       }
       edit(live);
       return live;
     },
     {
       dryRun: false,
-      fieldManager: hands.fieldManager,
+      fieldManager: client.fieldManager,
       allowCreate: false,
       ...(subresource === undefined ? {} : { subresource }),
     },
-    hands.caller,
+    client.caller,
   );
   return object;
 }
@@ -53,34 +53,35 @@ const asObject = (object: PersistentVolume | PersistentVolumeClaim): ApiObject =
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is one of the cache's objects under its type
   object as unknown as ApiObject;
 
-/** Both sides, in the order in which a crash between them does no harm: the volume is kept before the claim has it. */
+/** Writes both sides in an order that is safe if interrupted: the volume is pre-bound before the claim is
+ *  bound. */
 export async function executeBinding(
-  { hands, claims, volumes, words }: BinderHands,
+  { client, claims, volumes, words }: BinderClient,
   claim: PersistentVolumeClaim,
   volume: PersistentVolume,
 ): Promise<void> {
-  const kept = await write(hands, volumes, asObject(volume), (draft) => keepVolume(draft, claim, words));
-  const bound = await write(hands, volumes, kept, (draft) => setVolumePhase(draft, 'Bound', ''), 'status');
+  const kept = await write(client, volumes, asObject(volume), (draft) => keepVolume(draft, claim, words));
+  const bound = await write(client, volumes, kept, (draft) => setVolumePhase(draft, 'Bound', ''), 'status');
   const taken = typed<PersistentVolume>(bound);
-  const given = await write(hands, claims, asObject(claim), (draft) => bindClaim(draft, taken, words));
-  await write(hands, claims, given, (draft) => setClaimPhase(draft, 'Bound', taken), 'status');
+  const given = await write(client, claims, asObject(claim), (draft) => bindClaim(draft, taken, words));
+  await write(client, claims, given, (draft) => setClaimPhase(draft, 'Bound', taken), 'status');
 }
 
 export async function executeClaimPhase(
-  { hands, claims }: BinderHands,
+  { client, claims }: BinderClient,
   claim: PersistentVolumeClaim,
   phase: 'Pending' | 'Lost',
 ): Promise<void> {
-  await write(hands, claims, asObject(claim), (draft) => setClaimPhase(draft, phase), 'status');
+  await write(client, claims, asObject(claim), (draft) => setClaimPhase(draft, phase), 'status');
 }
 
-/** Tells external provisioners which of them is meant. */
+/** Annotates the claim with the responsible external provisioner. */
 export async function executeProvisioning(
-  { hands, claims, words }: BinderHands,
+  { client, claims, words }: BinderClient,
   claim: PersistentVolumeClaim,
   provisioner: string,
 ): Promise<void> {
-  await write(hands, claims, asObject(claim), (draft) => {
+  await write(client, claims, asObject(claim), (draft) => {
     if (draft.metadata.annotations?.[words.provisioner] === provisioner) return false;
     setAnnotation(draft, words.betaProvisioner, provisioner);
     setAnnotation(draft, words.provisioner, provisioner);
@@ -88,26 +89,26 @@ export async function executeProvisioning(
   });
 }
 
-/** Says whether it was not in the phase before. */
+/** Reports whether the phase changed. */
 export async function executeVolumePhase(
-  { hands, volumes }: BinderHands,
+  { client, volumes }: BinderClient,
   volume: PersistentVolume,
   phase: string,
   message = '',
 ): Promise<boolean> {
   const seen = asObject(volume);
   return (
-    (await write(hands, volumes, seen, (draft) => setVolumePhase(draft, phase, message), 'status')) !== seen
+    (await write(client, volumes, seen, (draft) => setVolumePhase(draft, phase, message), 'status')) !== seen
   );
 }
 
 export async function executeUnbinding(
-  { hands, volumes, words }: BinderHands,
+  { client, volumes, words }: BinderClient,
   volume: PersistentVolume,
 ): Promise<void> {
-  const free = await write(hands, volumes, asObject(volume), (draft) => {
+  const free = await write(client, volumes, asObject(volume), (draft) => {
     freeVolume(draft, words);
     return true;
   });
-  await write(hands, volumes, free, (draft) => setVolumePhase(draft, 'Available', ''), 'status');
+  await write(client, volumes, free, (draft) => setVolumePhase(draft, 'Available', ''), 'status');
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
 import { claimOf, refTo, volumeOf, WORDS } from './binder.fixture.ts';
 import { findVolume, mismatchOf } from './match.ts';
 

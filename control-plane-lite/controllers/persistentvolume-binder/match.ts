@@ -1,9 +1,10 @@
-/** Which volume a claim gets: one that is kept for it, or of those that will do the smallest. Pure.
- *  Source: upstream's persistent volume controller, release 1.24. */
+/** Volume for a claim: a pre-bound one, or else the smallest that satisfies the claim. Pure. Source:
+ *  upstream's persistent volume controller, release 1.24. */
+
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
 import { compareQuantities } from '#api/meta/quantity.ts';
 import { matchesLabels, selectorRequirements } from '#api/meta/selectors.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
-import { type BinderWords, classOf, isForClaim, nameOf } from './model.ts';
+import { type BinderNames, classOf, isForClaim, nameOf } from './model.ts';
 
 const sizeOf = ({ spec }: PersistentVolume): string => spec?.capacity?.['storage'] ?? '0';
 const modesOf = ({ spec }: PersistentVolume): readonly string[] => spec?.accessModes ?? [];
@@ -18,11 +19,11 @@ export const isOtherMode = ({ spec }: PersistentVolume, claim: PersistentVolumeC
 const lacksAccess = (volume: PersistentVolume, { spec }: PersistentVolumeClaim): boolean =>
   !(spec?.accessModes ?? []).every((mode) => modesOf(volume).includes(mode));
 
-/** Why a claim can't have the very volume that it asks for; `undefined`: it can. */
+/** Reason why a claim cannot get the volume that it names; `undefined`: it can. */
 export function mismatchOf(
   volume: PersistentVolume,
   claim: PersistentVolumeClaim,
-  words: BinderWords,
+  words: BinderNames,
 ): string | undefined {
   if (volume.metadata?.deletionTimestamp !== undefined) {
     return `the volume is marked for deletion "${nameOf(volume)}"`;
@@ -34,25 +35,25 @@ export function mismatchOf(
   return undefined;
 }
 
-/** What even a volume has to have that is kept for the claim. */
+/** Requirements that apply even to a pre-bound volume. */
 const canServe = (volume: PersistentVolume, claim: PersistentVolumeClaim): boolean =>
   volume.metadata?.deletionTimestamp === undefined &&
   !isTooSmall(volume, claim) &&
   !isOtherMode(volume, claim) &&
   !lacksAccess(volume, claim);
 
-/** Fewer ways of access are better, for others may need the rest; then smaller. */
+/** Fewer access modes are better, because other claims may need the rest; then the smaller capacity. */
 function isBetter(volume: PersistentVolume, best: PersistentVolume): boolean {
   const modes = modesOf(volume).length - modesOf(best).length;
   const size = modes === 0 ? compareQuantities(sizeOf(volume), sizeOf(best)) : modes;
   return size === 0 ? nameOf(volume) < nameOf(best) : size < 0;
 }
 
-/** `onlyKept`: the claim waits for its first consumer, and gets none but a volume that was chosen for it. */
+/** `onlyKept`: the claim has delayed binding, and gets only a pre-bound volume. */
 export function findVolume(
   claim: PersistentVolumeClaim,
   volumes: Iterable<PersistentVolume>,
-  { words, onlyKept }: { readonly words: BinderWords; readonly onlyKept: boolean },
+  { words, onlyKept }: { readonly words: BinderNames; readonly onlyKept: boolean },
 ): PersistentVolume | undefined {
   const storageClass = classOf(claim, words);
   const selector = claim.spec?.selector;

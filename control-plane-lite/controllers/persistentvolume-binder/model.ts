@@ -1,23 +1,23 @@
-/** Claims and volumes as the binder sees them. Pure. */
-import type { ObjectReference, PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
+/** Claims and volumes reduced to the fields that the binder reads. Pure. */
+import type { ObjectReference, PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 
 /** Annotations. */
-export interface BinderWords {
-  /** Of a claim: it was bound to its volume, and never waits for one again. */
+export interface BinderNames {
+  /** On a claim: it was bound to its volume, and is never pending again. */
   readonly bindCompleted: string;
-  /** The binding is the controller's choice, so that the controller may undo it. */
+  /** The controller chose the binding and may revert it. */
   readonly boundByController: string;
   readonly provisionedBy: string;
   readonly selectedNode: string;
   readonly storageClass: string;
   readonly provisioner: string;
   readonly betaProvisioner: string;
-  /** What provisioners begin with that are none of their own. */
+  /** Prefix of provisioners that are not external. */
   readonly internalPrefix: string;
 }
 
-export const binderWords = ({ domain }: Pick<Vocabulary, 'domain'>): BinderWords => ({
+export const binderNames = ({ domain }: Pick<Vocabulary, 'domain'>): BinderNames => ({
   bindCompleted: `pv.${domain}/bind-completed`,
   boundByController: `pv.${domain}/bound-by-controller`,
   provisionedBy: `pv.${domain}/provisioned-by`,
@@ -36,7 +36,7 @@ export const hasAnnotation = ({ metadata }: Annotated, name: string): boolean =>
 /** The class of a claim or a volume; empty: none. */
 export const classOf = (
   { metadata, spec }: Annotated & { readonly spec?: { readonly storageClassName?: string } },
-  words: Pick<BinderWords, 'storageClass'>,
+  words: Pick<BinderNames, 'storageClass'>,
 ): string => metadata?.annotations?.[words.storageClass] ?? spec?.storageClassName ?? '';
 
 export const keyOf = ({ metadata }: PersistentVolumeClaim): string =>
@@ -46,7 +46,7 @@ export const claimKeyOf = ({ namespace = '', name = '' }: ObjectReference): stri
 
 export const nameOf = ({ metadata }: PersistentVolume): string => metadata?.name ?? '';
 
-/** Whether the volume is kept for this claim, or for whichever claim of its name. */
+/** Reports whether the volume is pre-bound to this claim, or to any claim of its name. */
 export function isForClaim({ spec }: PersistentVolume, claim: PersistentVolumeClaim): boolean {
   const reference = spec?.claimRef;
   if (reference === undefined || claimKeyOf(reference) !== keyOf(claim)) return false;

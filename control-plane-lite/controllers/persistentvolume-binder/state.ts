@@ -1,10 +1,10 @@
-/** Claims, volumes and classes as the cache has them, found by what the binder asks for. */
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
-import type { StorageClass } from '#api/schema/gen/storage-v1.ts';
+/** Cached claims, volumes and classes, indexed for the binder's queries. */
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
+import type { StorageClass } from '#api/gen/storage-v1.ts';
 import type { CacheChange, ResourceCache, WatchHandle } from '../../cache/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { createIndex } from '../workloads-kit/indexed.ts';
-import { type BinderWords, claimKeyOf, classOf, hasAnnotation, keyOf, nameOf } from './model.ts';
+import { type BinderNames, claimKeyOf, classOf, hasAnnotation, keyOf, nameOf } from './model.ts';
 
 export interface BinderState extends WatchHandle {
   claim(key: string): PersistentVolumeClaim | undefined;
@@ -20,7 +20,7 @@ export interface BinderSources {
   readonly classes?: Pick<ResourceCache, 'follow'>;
 }
 
-/** What has to be looked at. */
+/** Keys to reconcile. */
 export interface BinderListener {
   readonly onClaim: (key: string) => void;
   readonly onVolume: (name: string) => void;
@@ -32,11 +32,11 @@ const ofClaim = (key: string): string => `claim ${key}`;
 
 export function followVolumes(
   { claims, volumes, classes }: BinderSources,
-  words: BinderWords,
+  words: BinderNames,
   { onClaim, onVolume }: BinderListener,
 ): BinderState {
   const knownClaims = createIndex<PersistentVolumeClaim>((claim) => [
-    // Those that still look for a volume.
+    // Claims that are still unbound.
     ...(hasAnnotation(claim, words.bindCompleted) ? [] : [ofClass(classOf(claim, words))]),
     ...(claim.spec?.volumeName === undefined ? [] : [ofVolume(claim.spec.volumeName)]),
   ]);

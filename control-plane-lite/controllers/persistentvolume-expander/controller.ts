@@ -1,35 +1,37 @@
-/** Makes volumes larger whose claims ask for more, as far as that is the cluster's matter; the node does the rest. */
-import { migrateSource } from '#api/meta/csi-migration.ts';
-import { formatTime } from '#api/meta/time.ts';
+/** Volume expansion: expands volumes whose claims request more, as far as the control plane is responsible;
+ *  the node does the rest. */
+
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
   PersistentVolumeClaimCondition,
-} from '#api/schema/gen/core-v1.ts';
+} from '#api/gen/core-v1.ts';
+import { migrateSource } from '#api/meta/csi-migration.ts';
+import { formatTime } from '#api/meta/time.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { membersOf, typed } from '../../resources/view.ts';
 import { withoutCondition } from '../workloads-kit/conditions.ts';
+import { type ControllerClient, createControllerClient } from '../workloads-kit/controller-base.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { createHands, type Hands } from '../workloads-kit/family.ts';
 import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
-import { decideExpansion, type ExpandAction, type ExpandView, expanderWords } from './decide.ts';
+import { decideExpansion, type ExpandAction, type ExpandView, expanderNames } from './decide.ts';
 
 interface Parts {
   readonly deps: WorkloadDeps;
-  readonly hands: Hands;
+  readonly client: ControllerClient;
   readonly claims: Resource;
   readonly volumes: Resource;
   readonly view: ExpandView;
   readonly loop: KeyLoop;
-  /** Sizes for which somebody else was told of, by claim. */
+  /** Sizes already reported as waiting for an external resizer, by claim. */
   readonly told: Map<string, string>;
 }
 
 const RESIZE_CONDITIONS = ['Resizing', 'FileSystemResizePending'];
 const PENDING = 'Waiting for user to (re-)start a pod to finish file system resize of volume on node.';
 
-/** The claim says this of its growth, and nothing else of it. */
+/** Replaces the claim's resize conditions and leaves the others. */
 function setCondition(draft: ApiObject, type: string, nowMs: number, more: object = {}): void {
   const status = membersOf(draft, 'status');
   const { conditions = [] } = typed<PersistentVolumeClaim>(draft).status ?? {};
@@ -49,11 +51,11 @@ function setAnnotation({ metadata }: ApiObject, name: string, value: string | un
 }
 
 async function changeVolume(
-  { hands, volumes }: Parts,
+  { client, volumes }: Parts,
   { metadata: { name = '', uid = '' } }: ApiObject,
   change: (draft: ApiObject) => void,
 ): Promise<void> {
-  await changeObject(hands, { resource: volumes, namespace: '', name }, uid, change);
+  await changeObject(client, { resource: volumes, namespace: '', name }, uid, change);
 }
 
 /** @throws StatusError */
@@ -63,12 +65,12 @@ async function execute(
   claim: ApiObject,
   volume: ApiObject,
 ): Promise<void> {
-  const { hands, claims, deps, told } = parts;
+  const { client, claims, deps, told } = parts;
   const { words } = parts.view;
   const { namespace = '', name = '', uid = '' } = claim.metadata;
   const key = `${namespace}/${name}`;
   const changeClaim = (change: (draft: ApiObject) => void, part?: 'status'): Promise<void> =>
-    changeObject(hands, { resource: claims, namespace, name }, uid, change, part);
+    changeObject(client, { resource: claims, namespace, name }, uid, change, part);
   switch (action.kind) {
     case 'none':
       return;
@@ -78,7 +80,7 @@ async function execute(
         await changeClaim((draft) => setAnnotation(draft, words.resizer, action.resizer));
       }
       told.set(key, `${uid} ${action.size}`);
-      hands.events.record(claim, 'Normal', 'ExternalExpanding', action.message);
+      client.events.record(claim, 'Normal', 'ExternalExpanding', action.message);
       return;
     case 'begin':
       await changeClaim((draft) => setAnnotation(draft, words.resizer, action.resizer));
@@ -121,20 +123,20 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   return writes ? 0 : undefined;
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runVolumeExpander(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
   const claims = findResource(deps, 'v1', 'persistentvolumeclaims');
   const volumes = findResource(deps, 'v1', 'persistentvolumes');
   if (claims === undefined || volumes === undefined) return;
-  const hands = createHands(deps, 'volume_expand', signal);
+  const client = createControllerClient(deps, 'volume_expand', signal);
   const loop = createKeyLoop(deps, (key) => visit(parts, key));
   const { vocabulary, gates } = deps;
   const view: ExpandView = {
-    words: expanderWords(vocabulary),
+    words: expanderNames(vocabulary),
     migrated: ({ metadata, spec = {} }) =>
       migrateSource(spec, { domain: vocabulary.domain, gates, labels: metadata?.labels ?? {} }),
   };
-  const parts: Parts = { deps, hands, claims, volumes, view, loop, told: new Map() };
+  const parts: Parts = { deps, client, claims, volumes, view, loop, told: new Map() };
   const following = deps.cache.resource(claims.storage).follow(({ current }) => loop.due(current.key));
   await loop.run(signal, following);
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
-import { decideExpansion, type ExpandAction, type ExpandView, expanderWords } from './decide.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
+import { decideExpansion, type ExpandAction, type ExpandView, expanderNames } from './decide.ts';
 
-const WORDS = expanderWords({ domain: 'x.io' });
+const WORDS = expanderNames({ domain: 'x.io' });
 const VIEW: ExpandView = {
   words: WORDS,
   migrated: ({ spec }) =>

@@ -1,46 +1,47 @@
-/** What is to be done for a claim that asks for more than it has. Pure.
- *  Source: upstream's expand controller and `GenerateExpandVolumeFunc`, release 1.24. */
+/** Decisions about a claim that requests more than its capacity. Pure. Source: upstream's expand controller
+ *  and `GenerateExpandVolumeFunc`, release 1.24. */
+
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
 import type { MigratedSource } from '#api/meta/csi-migration.ts';
 import { compareQuantities } from '#api/meta/quantity.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { isForClaim } from '../persistentvolume-binder/model.ts';
 import { findCondition } from '../workloads-kit/conditions.ts';
 
 /** Annotations. */
-export interface ExpanderWords {
-  /** Of a claim: who makes its volume larger. */
+export interface ExpanderNames {
+  /** On a claim: its resizer. */
   readonly resizer: string;
-  /** Of a volume that its node has not made larger yet: what it was before. */
+  /** On a volume that its node has not expanded yet: the previous size. */
   readonly sizeBefore: string;
 }
 
-export const expanderWords = ({ domain }: Pick<Vocabulary, 'domain'>): ExpanderWords => ({
+export const expanderNames = ({ domain }: Pick<Vocabulary, 'domain'>): ExpanderNames => ({
   resizer: `volume.${domain}/storage-resizer`,
   sizeBefore: `volume.alpha.${domain}/pre-resize-capacity`,
 });
 
 export type ExpandAction =
   | { readonly kind: 'none' }
-  /** Somebody else has to do it, and says so in the claim's status. `resizer`: who, where it is known. */
+  /** An external resizer is responsible and reports in the claim's status. `resizer`: its name, if known. */
   | { readonly kind: 'external'; readonly size: string; readonly message: string; readonly resizer?: string }
-  /** The volume is about to grow: `resizer` does it, on the node. */
+  /** The volume is about to be expanded: by `resizer`, on the node. */
   | { readonly kind: 'begin'; readonly resizer: string }
   | { readonly kind: 'grow'; readonly size: string; readonly sizeBefore: string }
-  /** All that is left is the node's. */
+  /** Only the node's part is left. */
   | { readonly kind: 'leaveToNode' }
   | { readonly kind: 'finish' };
 
 export interface ExpandView {
-  readonly words: ExpanderWords;
-  /** What a volume of an older kind is to the CSI driver that has taken its place. */
+  readonly words: ExpanderNames;
+  /** CSI form of an in-tree volume whose plugin is migrated. */
   readonly migrated: (volume: PersistentVolume) => Pick<MigratedSource, 'plugin' | 'driver'> | undefined;
 }
 
 const EXTERNAL =
   "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for an external controller to process this PVC.";
 
-/** Of the volumes that no CSI driver serves, those of flex drivers alone grow without a service of the cluster. */
+/** Of the volumes without a CSI driver, only those of flex drivers are expanded without a cluster service. */
 function decideExternal(size: string, volume: PersistentVolume, view: ExpandView): ExpandAction {
   const migrated = view.migrated(volume);
   if (migrated === undefined) return { kind: 'external', size, message: EXTERNAL };

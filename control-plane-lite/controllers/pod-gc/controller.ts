@@ -1,18 +1,20 @@
-/** Removes pods that nobody else will: of nodes that are gone or out of service, deleted before they had a node, and
- *  the oldest of too many that ended. Source: upstream's pod garbage collector, release 1.24. */
+/** Pod garbage collector: deletes pods of missing or out-of-service nodes, terminating pods that were never
+ *  scheduled, and the oldest terminated pods above the threshold. Source: upstream's pod garbage collector,
+ *  release 1.24. */
+
+import type { Node, Pod } from '#api/gen/core-v1.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
 import { parseTime } from '#api/meta/time.ts';
-import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
 import type { CachedObject } from '../../cache/contract.ts';
 import { typed } from '../../resources/view.ts';
-import { controllerCaller } from '../caller.ts';
-import { unlessGone } from '../unless-gone.ts';
+import { controllerCaller } from '../../verbs/controller-caller.ts';
+import { unlessGone } from '../../verbs/unless-gone.ts';
+import { refOf } from '../workloads-kit/controller-base.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { refOf } from '../workloads-kit/family.ts';
 import { type CollectablePod, isAbandoned, type PodNode, tooManyFinished } from './decide.ts';
 
 export interface PodGcOptions {
-  /** Pods at their end that may stay; 0: any number. */
+  /** Threshold of terminated pods; 0: unlimited. */
   readonly mostFinished: number;
 }
 
@@ -20,7 +22,7 @@ interface Known extends CollectablePod {
   readonly cached: CachedObject;
 }
 
-/** How long a node has to be gone, in ms: it may only be registered anew. */
+/** How long a node must be missing, in ms: it may be re-registered. */
 const QUARANTINE_MS = 40_000;
 const FINISHED = ' finished';
 
@@ -37,7 +39,7 @@ const read = (cached: CachedObject): Known => {
   };
 };
 
-/** With the gate NodeOutOfServiceVolumeDetach, a taint says that a node that is not ready will not come back soon. */
+/** With the gate NodeOutOfServiceVolumeDetach, a taint marks a not-ready node as out of service. */
 function nodeReader({ gates, vocabulary }: WorkloadDeps): (cached: CachedObject) => PodNode {
   const trusts = gates.has('NodeOutOfServiceVolumeDetach');
   const taint = `node.${vocabulary.domain}/out-of-service`;
@@ -49,7 +51,7 @@ function nodeReader({ gates, vocabulary }: WorkloadDeps): (cached: CachedObject)
   };
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runPodGc(
   deps: WorkloadDeps,
   signal: AbortSignal,
@@ -66,7 +68,7 @@ export async function runPodGc(
   let finished = 0;
 
   const remove = async ({ uid, cached, key }: Known, reason: string): Promise<void> => {
-    log.info({ pod: key, reason }, 'Pod is removed, for nobody else would');
+    log.info({ pod: key, reason }, 'Garbage-collecting pod');
     const request = { dryRun: false, gracePeriodSeconds: 0, preconditions: { uid } };
     await unlessGone(() => verbs.delete(refOf(podResource, cached), request, caller));
   };
@@ -75,16 +77,20 @@ export async function runPodGc(
     clock,
     async work(key) {
       if (key === FINISHED) {
-        for (const pod of tooManyFinished(pods.values(), mostFinished)) await remove(pod, 'too many ended');
+        for (const pod of tooManyFinished(pods.values(), mostFinished))
+          await remove(pod, 'more terminated pods than the threshold');
         return undefined;
       }
       const pod = pods.get(key);
       if (pod !== undefined && isAbandoned(pod, (name) => nodes.get(name))) {
-        await remove(pod, pod.nodeName === '' ? 'it never had a node' : 'its node is gone or out of service');
+        await remove(
+          pod,
+          pod.nodeName === '' ? 'terminating and unscheduled' : 'its node is missing or out of service',
+        );
       }
       return undefined;
     },
-    onError: (key, err) => log.warn({ err, key }, 'Pod could not be removed; it is tried again'),
+    onError: (key, err) => log.warn({ err, key }, 'Failed to garbage-collect pod; retrying'),
   });
 
   function look(pod: Known): void {
@@ -99,7 +105,7 @@ export async function runPodGc(
       const node = type === 'DELETED' ? undefined : readNode(current);
       if (node === undefined) nodes.delete(current.name);
       else nodes.set(current.name, node);
-      // Where it came, or can be used again, nobody is left alone.
+      // A node that was added, or is in service again, has no orphaned pods.
       if (node !== undefined && (!node.outOfService || was?.outOfService === true)) return;
       for (const pod of pods.values()) if (pod.nodeName === current.name) look(pod);
     }),

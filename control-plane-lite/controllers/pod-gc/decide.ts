@@ -1,22 +1,24 @@
-/** Which pods nobody will ever remove otherwise. Pure. Source: upstream's pod garbage collector, release 1.24. */
+/** Pods that only the pod garbage collector will delete. Pure. Source: upstream's pod garbage collector,
+ *  release 1.24. */
 
 export interface CollectablePod {
   readonly key: string;
   readonly uid: string;
-  /** Empty: not yet on a node. */
+  /** Empty: not scheduled. */
   readonly nodeName: string;
   readonly finished: boolean;
   readonly deleting: boolean;
   readonly createdMs: number;
 }
 
-/** A node as its pods depend on it. */
+/** Facts about a node that pods depend on. */
 export interface PodNode {
-  /** Somebody says that it is shut down, and it is not ready: nothing runs there. */
+  /** It is tainted as out of service and not ready: nothing runs there. */
   readonly outOfService: boolean;
 }
 
-/** Nobody ends it: its node is not there or out of service, or it never had one and was deleted. */
+/** No node terminates the pod: its node is missing or out of service, or it was deleted before it was
+ *  scheduled. */
 export function isAbandoned(
   { nodeName, deleting }: Pick<CollectablePod, 'nodeName' | 'deleting'>,
   nodeOf: (name: string) => PodNode | undefined,
@@ -26,7 +28,7 @@ export function isAbandoned(
   return node === undefined || (deleting && node.outOfService);
 }
 
-/** Pods at their end that are too many: the oldest. `most` 0 or less: any number may stay. */
+/** The oldest terminated pods above the threshold `most`. 0 or less: unlimited. */
 export function tooManyFinished<P extends CollectablePod>(pods: Iterable<P>, most: number): readonly P[] {
   if (most <= 0) return [];
   const finished = [...pods].filter((pod) => pod.finished && !pod.deleting);

@@ -1,23 +1,25 @@
-/** Keeps as many pods as ReplicaSets and ReplicationControllers ask for. */
+/** Maintains the number of pods of ReplicaSets and ReplicationControllers. */
+
+import type { ReplicaSet, ReplicaSetStatus } from '#api/gen/apps-v1.ts';
+import type { PodTemplateSpec, ReplicationController } from '#api/gen/core-v1.ts';
+import type { LabelSelector } from '#api/gen/meta-v1.ts';
 import { asError } from '#api/kit/clock.ts';
 import { formatTime } from '#api/meta/time.ts';
-import type { ReplicaSet, ReplicaSetStatus } from '#api/schema/gen/apps-v1.ts';
-import type { PodTemplateSpec, ReplicationController } from '#api/schema/gen/core-v1.ts';
-import type { LabelSelector } from '#api/schema/gen/meta-v1.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import type { Children } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
+import {
+  type ControllerBase,
+  claimChildren,
+  createControllerBase,
+  refOf,
+} from '../workloads-kit/controller-base.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { claimChildren, createFamily, type Family, refOf } from '../workloads-kit/family.ts';
+import { isNamespaceEnding } from '../workloads-kit/namespace-ending.ts';
 import type { Owner } from '../workloads-kit/owners.ts';
 import { isActive, type PodFacts } from '../workloads-kit/pod-facts.ts';
-import {
-  createPodWriter,
-  isNamespaceEnding,
-  type PodWriter,
-  podFromTemplate,
-} from '../workloads-kit/pod-writer.ts';
+import { createPodWriter, type PodWriter, podFromTemplate } from '../workloads-kit/pod-writer.ts';
 import { sameStatus } from '../workloads-kit/same-status.ts';
 import { slowStart } from '../workloads-kit/slow-start.ts';
 import { writeStatus } from '../workloads-kit/write-status.ts';
@@ -34,7 +36,7 @@ import {
 export interface ReplicaKind {
   readonly groupVersion: string;
   readonly plural: string;
-  /** What the controller calls itself in events. */
+  /** Component name in events. */
   readonly component: string;
   readonly selectorOf: (object: ApiObject) => LabelSelector | undefined;
 }
@@ -54,7 +56,7 @@ export const REPLICATION_CONTROLLERS: ReplicaKind = {
   selectorOf: (object) => ({ matchLabels: typed<ReplicationController>(object).spec?.selector ?? {} }),
 };
 
-interface Parts extends Family {
+interface Parts extends ControllerBase {
   readonly podResource: Resource;
   readonly pods: Children<PodFacts>;
   readonly writer: PodWriter;
@@ -70,7 +72,7 @@ function deletionCostOf({ vocabulary }: WorkloadDeps, { cached }: PodFacts): num
   return text !== undefined && /^-?\d{1,10}$/.test(text) ? Number(text) : 0;
 }
 
-/** Active pods on each node of everything that has the same controller as this: of all versions of a Deployment. */
+/** Active pods per node of all ReplicaSets with the same controller: of all revisions of a Deployment. */
 function neighbourCounts(
   { pods, owners }: Parts,
   owner: Owner,
@@ -151,12 +153,12 @@ class ReplicaError extends Error {
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { owners, deps, resource, podResource, pods: children, hands, loop } = parts;
+  const { owners, deps, resource, podResource, pods: children, client, loop } = parts;
   const owner = owners.get(key);
   if (owner === undefined) return undefined;
   const object = owner.cached.object();
   const expect = (): void => loop.expect(key);
-  const context = { hands, owners: resource, resource: podResource, children, counts: isActive, expect };
+  const context = { client, owners: resource, resource: podResource, children, counts: isActive, expect };
   const pods = await claimChildren(context, owner, object);
   const failure = await replicate(parts, owner, object, pods);
   const nowMs = deps.clock.now();
@@ -169,13 +171,13 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   );
   if (!sameStatus('apps/v1.ReplicaSetStatus', status, before)) {
     expect();
-    await writeStatus(hands, refOf(resource, owner.cached), owner.uid, status);
+    await writeStatus(client, refOf(resource, owner.cached), owner.uid, status);
   }
   if (failure !== undefined) throw new ReplicaError(failure);
   return untilChangeMs(specOf(object), pods, nowMs);
 }
 
-/** `pods`: the index that controllers share. Works until the signal fires. */
+/** `pods`: the index that all controllers share. Runs until the signal is aborted. */
 export async function runReplicas(
   deps: WorkloadDeps,
   signal: AbortSignal,
@@ -186,8 +188,8 @@ export async function runReplicas(
   if (resource === undefined || podResource === undefined) return;
   const { component, selectorOf } = kind;
   const options = { resource, component, selectorOf };
-  const family = createFamily(deps, options, (key) => visit(parts, key), signal);
-  const writer = createPodWriter({ ...family.hands, pods: podResource });
-  const parts: Parts = { ...family, podResource, pods, writer };
-  await family.run([pods]);
+  const base = createControllerBase(deps, options, (key) => visit(parts, key), signal);
+  const writer = createPodWriter({ ...base.client, pods: podResource });
+  const parts: Parts = { ...base, podResource, pods, writer };
+  await base.run([pods]);
 }

@@ -1,12 +1,14 @@
-/** How many pods a ReplicaSet (or ReplicationController) makes, which it deletes, and what it says of itself. Pure.
- *  Source: upstream's ReplicaSet controller, release 1.24. */
+/** Decisions of the ReplicaSet and ReplicationController controllers: how many pods to create, which to
+ *  delete, and the status. Pure. Source: upstream's ReplicaSet controller, release 1.24. */
+
+import type { ReplicaSetCondition, ReplicaSetStatus } from '#api/gen/apps-v1.ts';
+import type { Int64 } from '#api/kit/int64.ts';
 import { matchesLabels, type Requirement } from '#api/meta/selectors.ts';
-import type { ReplicaSetCondition, ReplicaSetStatus } from '#api/schema/gen/apps-v1.ts';
 import { withCondition, withoutCondition } from '../workloads-kit/conditions.ts';
 import { isAvailable, type PodFacts, untilAvailableMs } from '../workloads-kit/pod-facts.ts';
 import { type RankedPod, rankForDeletion } from '../workloads-kit/ranking.ts';
 
-/** What is made or deleted in one go; the rest follows. */
+/** Pods created or deleted per reconciliation; the rest follows. */
 export const BURST_REPLICAS = 500;
 
 export interface ReplicaSpec {
@@ -15,12 +17,12 @@ export interface ReplicaSpec {
   readonly templateLabels: Readonly<Record<string, string>>;
 }
 
-/** How many pods to make; negative: to delete. */
+/** Number of pods to create; negative: to delete. */
 export function decideReplicas(wanted: number, actual: number): number {
   return Math.max(-BURST_REPLICAS, Math.min(BURST_REPLICAS, wanted - actual));
 }
 
-/** The pods to delete. `neighbours` tells how many pods of the same kind are on a node. */
+/** The pods to delete. `neighbours` returns the number of related pods on a node. */
 export function choosePodsToRemove(
   pods: readonly PodFacts[],
   count: number,
@@ -41,7 +43,7 @@ export function choosePodsToRemove(
   return rankForDeletion(ranked, facts.nowMs).slice(0, count);
 }
 
-/** What went wrong when pods were made or deleted. */
+/** Failure of creating or deleting pods. */
 export interface ReplicaFailure {
   readonly reason: 'FailedCreate' | 'FailedDelete';
   readonly message: string;
@@ -63,15 +65,15 @@ function conditionsAfter(
   });
 }
 
-const counted = (name: string, count: number): Readonly<Record<string, number>> =>
+const counted = <T extends Int64>(name: string, count: T): Readonly<Record<string, T>> =>
   count === 0 ? {} : { [name]: count };
 
-/** The status of what has these active pods. `now`: RFC 3339. */
+/** The status with these active pods. `now`: RFC 3339. */
 export function replicaStatus(
   spec: ReplicaSpec,
   pods: readonly PodFacts[],
   before: {
-    readonly generation: number;
+    readonly generation: Int64;
     readonly conditions: readonly ReplicaSetCondition[] | undefined;
     readonly failure: ReplicaFailure | undefined;
   },

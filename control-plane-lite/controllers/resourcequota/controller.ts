@@ -1,8 +1,8 @@
-/** Counts what namespaces use of their quotas: when a quota is new or changed, when something goes or ends, and from
- *  time to time. What is made is counted by admission. */
+/** Resource quota controller: recalculates usage when a quota is created or changed, when a counted object is
+ *  deleted or finishes, and periodically. Admission charges new objects. */
 import { isDeepStrictEqual } from 'node:util';
+import type { Pod, ResourceQuota } from '#api/gen/core-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { Pod, ResourceQuota } from '#api/schema/gen/core-v1.ts';
 import type { Cache, CacheChange, CachedObject } from '../../cache/contract.ts';
 import type { Amounts } from '../../quota/amounts.ts';
 import type { PendingCharge, PendingCharges } from '../../quota/pending.ts';
@@ -11,18 +11,18 @@ import { concernsKind } from '../../quota/usage.ts';
 import type { Resource } from '../../resources/contract.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
 import { typed } from '../../resources/view.ts';
-import { controllerCaller } from '../caller.ts';
+import { controllerCaller } from '../../verbs/controller-caller.ts';
 import { followAll } from '../follow-all.ts';
+import { refOf } from '../workloads-kit/controller-base.ts';
 import { findResource, managerName, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { refOf } from '../workloads-kit/family.ts';
 import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { sameStatus } from '../workloads-kit/same-status.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { type Counted, quotaStatus } from './decide.ts';
 
-/** How often all is counted again, in ms: what admission counted may never have been made. */
+/** Interval of full recalculation, in ms: a charged object may never have been created. */
 const RECOUNT_MS = 300_000;
-/** How soon it is counted again after something was found: what admission let through may not have been there yet. */
+/** Delay of the next recalculation after a difference: an admitted object may not have been stored yet. */
 const SETTLE_MS = 1000;
 
 interface Parts {
@@ -31,11 +31,11 @@ interface Parts {
   readonly quotas: Resource;
   readonly loop: KeyLoop;
   readonly signal: AbortSignal;
-  /** What is promised and not stored yet. */
+  /** Charged by admission and not stored yet. */
   readonly pending: Pick<PendingCharges, 'of'>;
 }
 
-/** Objects of a namespace without the pages of a list: what a quota counts is in the cache. */
+/** Objects of a namespace from the cache, without list pages. */
 async function objectsIn(
   cache: Cache,
   { storage }: Resource,
@@ -48,7 +48,7 @@ async function objectsIn(
 const isCountable = ({ info, stored }: Resource): boolean =>
   stored === undefined && info.namespaced && info.verbs.includes('create') && info.verbs.includes('list');
 
-/** What is counted of a kind, as it was found. */
+/** Counted objects of a kind. */
 interface SeenKind extends Counted {
   readonly items: readonly CachedObject[];
 }
@@ -73,7 +73,7 @@ async function countAll(
   );
 }
 
-/** What was promised to objects that the count has not seen, or not as they will be. */
+/** Charges for objects that the count has not seen, or not in their final state. */
 function notCounted(pending: readonly PendingCharge[], counted: readonly SeenKind[]): readonly Amounts[] {
   if (pending.length === 0) return [];
   const seen = new Map(
@@ -95,7 +95,7 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   if (cached === undefined) return undefined;
   const object = cached.object();
   const quota = typed<ResourceQuota>(object);
-  // Asked for before all else: what is stored from now on is counted, or was charged after this state of the quota.
+  // Read first: objects stored from now on are counted, or were charged after this state of the quota.
   const pending = parts.pending.of(cached.namespace, cached.name, cached.revision);
   const counted = await countAll(parts, cached.namespace, quota);
   const promised = notCounted(pending, counted);
@@ -105,14 +105,14 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   loop.expect(key);
   const { uid = '', resourceVersion } = object.metadata;
   const caller = controllerCaller('resourcequota-controller', signal);
-  const hands = { verbs: deps.verbs, caller, fieldManager: managerName(deps.vocabulary) };
+  const client = { verbs: deps.verbs, caller, fieldManager: managerName(deps.vocabulary) };
   try {
     await changeObject(
-      hands,
+      client,
       refOf(quotas, cached),
       uid,
       (draft) => {
-        // Admission has counted something in meanwhile that was not there to be counted.
+        // Admission has meanwhile charged an object that the count could not see.
         if (draft.metadata.resourceVersion !== resourceVersion) {
           throw new StatusError('Conflict', `${key} changed`);
         }
@@ -127,7 +127,7 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   return SETTLE_MS;
 }
 
-/** Whether the change may have set something free. */
+/** Reports whether the change may have released quota. */
 function frees({ type, current, previous }: CacheChange, { info }: Resource, nowMs: number): boolean {
   if (type === 'DELETED') return true;
   if (previous === undefined || info.group !== '') return false;
@@ -137,7 +137,7 @@ function frees({ type, current, previous }: CacheChange, { info }: Resource, now
   return before !== undefined && pod !== undefined && isCounted(before, nowMs) && !isCounted(pod, nowMs);
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runResourceQuota(
   deps: WorkloadDeps,
   signal: AbortSignal,

@@ -1,5 +1,5 @@
-/** What of a quota is used. Pure. Source: upstream's resource quota controller, release 1.24. */
-import type { Pod, ResourceQuota, ResourceQuotaStatus } from '#api/schema/gen/core-v1.ts';
+/** Usage of a quota. Pure. Source: upstream's resource quota controller, release 1.24. */
+import type { Pod, ResourceQuota, ResourceQuotaStatus } from '#api/gen/core-v1.ts';
 import { type Amounts, addAmounts, NONE, writeAmounts } from '../../quota/amounts.ts';
 import { isInScopes } from '../../quota/pods.ts';
 import { concernsKind, usageOf, type Words } from '../../quota/usage.ts';
@@ -12,8 +12,8 @@ export interface Counted {
   readonly objects: Iterable<ApiObject>;
 }
 
-/** `counted`: of every kind that there is; objects are asked for only of those that the quota limits. `promised`: what
- *  the quota was charged for and nobody can count yet. */
+/** `counted`: all countable kinds; objects are requested only for those that the quota limits. `promised`:
+ *  charged and not countable yet. */
 export function quotaStatus(
   { spec = {}, status }: ResourceQuota,
   counted: Iterable<Counted>,
@@ -37,7 +37,7 @@ export function quotaStatus(
   }
   for (const delta of promised) sum = addAmounts(sum, delta);
   const used = new Map([...known].map((name) => [name, sum.get(name) ?? NONE]));
-  // Of what nobody can count stays what was said of it before.
+  // The usage of resources that cannot be counted stays as recorded.
   const before = Object.entries(status?.used ?? {}).filter(([name]) => names.includes(name));
   return { hard: { ...hard }, used: { ...Object.fromEntries(before), ...writeAmounts(used) } };
 }

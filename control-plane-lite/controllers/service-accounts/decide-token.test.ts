@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Secret } from '#api/schema/gen/core-v1.ts';
+import type { Secret } from '#api/gen/core-v1.ts';
 import { decideTokenSecret, filledData } from './decide-token.ts';
 
 const words = { accountName: 'name', accountUid: 'uid' };

@@ -1,7 +1,8 @@
-/** What a secret for an account's token needs. Pure. Source: upstream's tokens controller, release 1.24. */
-import type { Secret, ServiceAccount } from '#api/schema/gen/core-v1.ts';
+/** Decisions about a service account token Secret. Pure. Source: upstream's tokens controller, release
+ *  1.24. */
+import type { Secret, ServiceAccount } from '#api/gen/core-v1.ts';
 
-export interface TokenSecretWords {
+export interface TokenSecretNames {
   /** Annotations that name the account of a secret. */
   readonly accountName: string;
   readonly accountUid: string;
@@ -9,9 +10,9 @@ export interface TokenSecretWords {
 
 export type TokenSecretAction =
   | { readonly kind: 'none' }
-  /** Its account is gone, or is another one of the same name. */
+  /** Its account was deleted, or replaced by another of the same name. */
   | { readonly kind: 'delete' }
-  /** Members of `data` to be set; `token` is to be made anew if it is among the missing. */
+  /** Fields of `data` to set; if `token` is missing, a new one is issued. */
   | { readonly kind: 'fill'; readonly needsToken: boolean };
 
 export interface TokenContent {
@@ -24,7 +25,7 @@ const encode = (text: string): string => Buffer.from(text).toString('base64');
 /** Type of such secrets. */
 export const tokenSecretType = (domain: string): string => `${domain}/service-account-token`;
 
-/** What `data` is to hold. `token`: in base64, taken where there is none yet. */
+/** Desired `data`. `token`: in base64, used where none is set yet. */
 export function filledData(
   { data = {} }: Secret,
   { authority, namespace }: TokenContent,
@@ -39,12 +40,12 @@ export function filledData(
   };
 }
 
-/** `account`: the one that the secret names, as it is now. */
+/** `account`: the current account that the secret names. */
 export function decideTokenSecret(
   { metadata, data = {} }: Secret,
   account: ServiceAccount | undefined,
   content: TokenContent,
-  words: TokenSecretWords,
+  words: TokenSecretNames,
 ): TokenSecretAction {
   const uid = metadata?.annotations?.[words.accountUid] ?? '';
   const accountUid = account?.metadata?.uid ?? '';

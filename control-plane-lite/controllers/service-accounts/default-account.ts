@@ -1,7 +1,7 @@
-/** Gives every namespace the account that pods have who name none. Source: upstream's service account controller. */
+/** Creates the default service account in every namespace. Source: upstream's service account controller. */
 import { type EveryNamespaceDeps, keepInEveryNamespace } from '../every-namespace.ts';
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export function runDefaultAccounts(deps: EveryNamespaceDeps, signal: AbortSignal): Promise<void> {
   return keepInEveryNamespace(
     deps,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ServiceAccount } from '#api/schema/gen/core-v1.ts';
+import type { ServiceAccount } from '#api/gen/core-v1.ts';
 import { needsTokenSecret } from './generate-secrets.ts';
 
 const deleting = { deletionTimestamp: '2026-01-01T00:00:00Z' };

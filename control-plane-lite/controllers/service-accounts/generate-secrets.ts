@@ -1,16 +1,17 @@
-/** Generates a token Secret for every service account, where the gate LegacyServiceAccountTokenNoAutoGeneration is off,
- *  and removes references to Secrets that are gone. The Secret's content is filled by the tokens controller.
- *  Source: upstream's tokens controller, release 1.24. */
+/** Generates a token Secret for every service account, where the gate
+ *  LegacyServiceAccountTokenNoAutoGeneration is off, and removes references to deleted Secrets. The tokens
+ *  controller fills in the Secret's content. Source: upstream's tokens controller, release 1.24. */
+
+import type { ServiceAccount } from '#api/gen/core-v1.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { ServiceAccount } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import type { Caller } from '../../verbs/contract.ts';
-import { controllerCaller } from '../caller.ts';
+import { controllerCaller } from '../../verbs/controller-caller.ts';
+import { unlessGone } from '../../verbs/unless-gone.ts';
 import type { EveryNamespaceDeps } from '../every-namespace.ts';
-import { unlessGone } from '../unless-gone.ts';
 import { tokenSecretType } from './decide-token.ts';
 import { createReferences, type References } from './references.ts';
 
@@ -24,7 +25,7 @@ export interface GenerateSecretsDeps extends EveryNamespaceDeps {
 const MANAGER = 'tokens-controller';
 
 /** Names of the Secrets that an account lists. */
-export const listedSecrets = ({ secrets = [] }: ServiceAccount): readonly string[] =>
+const listedSecrets = ({ secrets = [] }: ServiceAccount): readonly string[] =>
   secrets.flatMap(({ name = '' }) => (name === '' ? [] : [name]));
 
 /** Reports whether the account needs a Secret: none of those that it lists holds a token of its own. */
@@ -45,7 +46,7 @@ interface Parts {
   readonly deleted: References;
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runTokenSecrets(deps: GenerateSecretsDeps, signal: AbortSignal): Promise<void> {
   const { registry, cache, clock, log } = deps;
   const { domain } = deps.vocabulary;

@@ -1,4 +1,4 @@
-/** Which keys refer to which. */
+/** Index of references between keys. */
 export interface References {
   add(to: string, from: string): void;
   remove(to: string, from: string): void;

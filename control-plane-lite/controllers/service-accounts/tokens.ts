@@ -1,44 +1,46 @@
-/** Fills secrets that are made for the tokens of accounts, and removes them with their accounts. Source: document 2,
- *  5.2; upstream's tokens controller, release 1.24: secrets are no longer made unasked. */
+/** Tokens controller: fills service account token Secrets, and deletes them with their accounts. Source:
+ *  service account tokens, document 2 §5.2; upstream's tokens controller, release 1.24, which no longer
+ *  creates Secrets automatically. */
+
+import type { Secret, ServiceAccount } from '#api/gen/core-v1.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
 import { notFound } from '#api/meta/status-errors.ts';
-import type { Secret, ServiceAccount } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { TokenIssuer } from '../../authn/service-account/issuer.ts';
 import type { CachedObject } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import type { Caller } from '../../verbs/contract.ts';
-import { controllerCaller } from '../caller.ts';
+import { controllerCaller } from '../../verbs/controller-caller.ts';
+import { unlessGone } from '../../verbs/unless-gone.ts';
 import type { EveryNamespaceDeps } from '../every-namespace.ts';
-import { unlessGone } from '../unless-gone.ts';
-import { decideTokenSecret, filledData, type TokenSecretWords, tokenSecretType } from './decide-token.ts';
+import { decideTokenSecret, filledData, type TokenSecretNames, tokenSecretType } from './decide-token.ts';
 import { createReferences } from './references.ts';
 
 export interface AccountTokensDeps extends EveryNamespaceDeps {
   readonly vocabulary: Vocabulary;
   readonly issuer: Pick<TokenIssuer, 'issueKept'>;
-  /** PEM of the authority that clients with such a token are to trust. */
+  /** PEM of the CA for clients with such a token. */
   readonly authority: string;
 }
 
-/** What one visit to a secret needs. */
+/** Dependencies of one reconciliation of a secret. */
 interface Visit {
   readonly secrets: Resource;
-  readonly words: TokenSecretWords;
+  readonly words: TokenSecretNames;
   readonly caller: Caller;
 }
 
 const MANAGER = 'tokens-controller';
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runAccountTokens(deps: AccountTokensDeps, signal: AbortSignal): Promise<void> {
   const { registry, cache, clock, log } = deps;
   const { domain } = deps.vocabulary;
   const secrets = registry.find('', 'v1', 'secrets');
   const accounts = registry.find('', 'v1', 'serviceaccounts');
   if (secrets === undefined || accounts === undefined) return;
-  const words: TokenSecretWords = {
+  const words: TokenSecretNames = {
     accountName: `${domain}/service-account.name`,
     accountUid: `${domain}/service-account.uid`,
   };
@@ -56,15 +58,15 @@ export async function runAccountTokens(deps: AccountTokensDeps, signal: AbortSig
       if (entry === undefined || entry.object().metadata.deletionTimestamp !== undefined) return undefined;
       let account = accountCache.get(accountOf(entry));
       if (account === undefined) {
-        // It may have been made a moment ago: a secret is removed only for good reason.
+        // The account may have been created a moment ago: secrets are deleted only after a check of the
+        // latest state.
         await cache.waitForNewest();
         account = accountCache.get(accountOf(entry));
       }
       await settle(deps, visit, entry, account?.object());
       return undefined;
     },
-    onError: (secret, err) =>
-      log.warn({ err, secret }, 'Secret for a token could not be kept; it is tried again'),
+    onError: (secret, err) => log.warn({ err, secret }, 'Failed to reconcile token Secret; retrying'),
   });
   const following = [
     secretCache.follow(({ type: change, current, previous }) => {

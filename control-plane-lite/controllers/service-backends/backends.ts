@@ -1,8 +1,8 @@
-/** The pods behind a service: under which addresses and ports they are reached, and whether they should be. Pure.
- *  Source: upstream's endpoint and endpoint slice controllers, release 1.24. */
-import type { ObjectReference, Pod, Service, ServicePort } from '#api/schema/gen/core-v1.ts';
+/** Pods behind a service: their addresses, ports and readiness. Pure. Source: upstream's endpoint and
+ *  endpoint slice controllers, release 1.24. */
+import type { ObjectReference, Pod, Service, ServicePort } from '#api/gen/core-v1.ts';
 
-/** A port of a service as one pod offers it. */
+/** A port of a service as one pod provides it. */
 export interface BackendPort {
   readonly name: string;
   readonly port: number;
@@ -11,15 +11,15 @@ export interface BackendPort {
 }
 
 export interface Backend {
-  /** All addresses of the pod, the first of its main family. */
+  /** All addresses of the pod, primary family first. */
   readonly ips: readonly string[];
   readonly ports: readonly BackendPort[];
-  /** The pod says that it is ready. */
+  /** The pod's Ready condition is true. */
   readonly serving: boolean;
   readonly terminating: boolean;
   readonly targetRef: ObjectReference;
   readonly nodeName?: string;
-  /** Its name below the service's, if it asks for one. */
+  /** Its hostname below the service's domain, if it has one. */
   readonly hostname?: string;
 }
 
@@ -29,7 +29,7 @@ export const publishesUnready = ({ spec }: Service): boolean => spec?.publishNot
 
 export const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
 
-/** The number behind a service's port in this pod; `undefined`: the pod has no port of that name. */
+/** Target port number of a service port in this pod; `undefined`: the pod has no port of that name. */
 function targetPortOf(
   { port, targetPort = port, protocol = 'TCP' }: ServicePort,
   { spec }: Pod,
@@ -49,7 +49,7 @@ function portsOf({ spec }: Service, pod: Pod): readonly BackendPort[] {
   });
 }
 
-/** What the service finds in the pod; `undefined`: nothing that anybody could be sent to. */
+/** The pod as a backend of the service; `undefined`: it has no usable address. */
 export function backendOf(service: Service, pod: Pod): Backend | undefined {
   const { status, spec, metadata = {} } = pod;
   const first = status?.podIP ?? '';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Pod, Service } from '#api/schema/gen/core-v1.ts';
-import type { EndpointSlice } from '#api/schema/gen/discovery-v1.ts';
+import type { Pod, Service } from '#api/gen/core-v1.ts';
+import type { EndpointSlice } from '#api/gen/discovery-v1.ts';
 import { type Backend, backendOf } from './backends.ts';
 import { MOST_ADDRESSES, wantedEndpoints } from './endpoints.ts';
 import { type AddressType, type KnownSlice, MOST_ENDPOINTS } from './pack-slices.ts';
@@ -176,7 +176,7 @@ describe('slices', () => {
     ]);
   });
 
-  /** What the slices are after the changes. */
+  /** The slices after the changes. */
   function carryOut(
     known: readonly KnownSlice[],
     { create, update, remove }: ReturnType<typeof decide>,

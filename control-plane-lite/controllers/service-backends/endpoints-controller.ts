@@ -1,13 +1,14 @@
-/** Keeps the Endpoints of services that select pods. Source: upstream's endpoint controller, release 1.24. */
+/** Maintains the Endpoints of services with a selector. Source: upstream's endpoint controller, release
+ *  1.24. */
 import { isDeepStrictEqual } from 'node:util';
+import type { Endpoints, Pod, Service } from '#api/gen/core-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { Endpoints, Pod, Service } from '#api/schema/gen/core-v1.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import type { ObjectRef } from '../../verbs/contract.ts';
-import { unlessGone } from '../unless-gone.ts';
+import { unlessGone } from '../../verbs/unless-gone.ts';
+import { type ControllerClient, createControllerClient } from '../workloads-kit/controller-base.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { createHands, type Hands } from '../workloads-kit/family.ts';
 import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { backendOf } from './backends.ts';
 import { type WantedEndpoints, wantedEndpoints } from './endpoints.ts';
@@ -17,11 +18,11 @@ interface Parts {
   readonly deps: WorkloadDeps;
   readonly endpoints: Resource;
   readonly services: Services;
-  readonly hands: Hands;
+  readonly client: ControllerClient;
   readonly loop: KeyLoop;
 }
 
-/** What tells of addresses that had to be left out. */
+/** Annotation for truncated addresses. */
 const OVER_CAPACITY = 'endpoints.{domain}/over-capacity';
 
 const refOfKey = (resource: Resource, key: string): ObjectRef => {
@@ -38,7 +39,7 @@ function annotationsWith(
   return truncated ? { ...others, [name]: 'truncated' } : others;
 }
 
-/** The object as it should be; the very one if it is so already. */
+/** The desired object; the same reference if nothing changes. */
 function edited(
   live: ApiObject,
   { labels, subsets, truncated }: WantedEndpoints,
@@ -58,16 +59,16 @@ function edited(
   };
 }
 
-async function remove({ deps, endpoints, hands }: Parts, key: string): Promise<void> {
-  await unlessGone(() => deps.verbs.delete(refOfKey(endpoints, key), { dryRun: false }, hands.caller));
+async function remove({ deps, endpoints, client }: Parts, key: string): Promise<void> {
+  await unlessGone(() => deps.verbs.delete(refOfKey(endpoints, key), { dryRun: false }, client.caller));
 }
 
 async function visit(parts: Parts, key: string): Promise<void> {
-  const { services, deps, endpoints, hands, loop } = parts;
+  const { services, deps, endpoints, client, loop } = parts;
   const owner = services.get(key);
   if (owner === undefined) return remove(parts, key);
   const service = typed<Service>(owner.cached.object());
-  // Without a selector they are somebody else's.
+  // Endpoints of a service without a selector have another owner.
   if (owner.requirements.length === 0) return;
   const backends = services
     .podsOf(owner)
@@ -85,31 +86,31 @@ async function visit(parts: Parts, key: string): Promise<void> {
       wanted,
       annotation,
     );
-  const options = { dryRun: false, fieldManager: hands.fieldManager };
+  const options = { dryRun: false, fieldManager: client.fieldManager };
   if (known !== undefined) {
-    await unlessGone(() => deps.verbs.update(ref, change, { ...options, allowCreate: false }, hands.caller));
+    await unlessGone(() => deps.verbs.update(ref, change, { ...options, allowCreate: false }, client.caller));
     return;
   }
   try {
-    await deps.verbs.create(ref, change(undefined), options, hands.caller);
+    await deps.verbs.create(ref, change(undefined), options, client.caller);
   } catch (thrown) {
     if (!(thrown instanceof StatusError && thrown.reason === 'AlreadyExists')) throw thrown;
     loop.due(key);
   }
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runEndpoints(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
   const resource = findResource(deps, 'v1', 'services');
   const pods = findResource(deps, 'v1', 'pods');
   const endpoints = findResource(deps, 'v1', 'endpoints');
   if (resource === undefined || pods === undefined || endpoints === undefined) return;
-  const hands = createHands(deps, 'endpoint-controller', signal);
+  const client = createControllerClient(deps, 'endpoint-controller', signal);
   const loop = createKeyLoop(deps, (key) => visit(parts, key).then(() => undefined));
   const services = followServices(
     { services: deps.cache.resource(resource.storage), resource, pods: deps.cache.resource(pods.storage) },
     { onService: (key) => loop.due(key), onPods: (key) => loop.dueSoon(key) },
   );
-  const parts: Parts = { deps, endpoints, services, hands, loop };
+  const parts: Parts = { deps, endpoints, services, client, loop };
   await loop.run(signal, services);
 }

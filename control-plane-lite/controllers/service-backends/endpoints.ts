@@ -1,15 +1,15 @@
-/** The Endpoints of a service: those to whom one may be sent, and those to whom not yet. Pure.
- *  Source: upstream's endpoint controller, release 1.24. */
-import type { EndpointAddress, EndpointSubset, Service } from '#api/schema/gen/core-v1.ts';
+/** Endpoints of a service: ready and not-ready addresses. Pure. Source: upstream's endpoint controller,
+ *  release 1.24. */
+import type { EndpointAddress, EndpointSubset, Service } from '#api/gen/core-v1.ts';
 import { type Backend, isHeadless, publishesUnready } from './backends.ts';
 
-/** Addresses in one object; more are left out, and the object says so. */
+/** Maximum addresses per object; more are truncated, with an annotation. */
 export const MOST_ADDRESSES = 1000;
 
 export interface WantedEndpoints {
   readonly labels: Readonly<Record<string, string>>;
   readonly subsets: readonly EndpointSubset[];
-  /** Some addresses had to be left out. */
+  /** Some addresses were truncated. */
   readonly truncated: boolean;
 }
 
@@ -51,8 +51,8 @@ function subsetsOf(
     });
 }
 
-/** `domain`: what labels of the platform begin with. Terminating pods are not there any more, unless the service
- *  wants all. */
+/** `domain`: prefix of the platform's labels. Terminating pods are excluded unless the service publishes
+ *  not-ready addresses. */
 export function wantedEndpoints(
   service: Service,
   backends: readonly Backend[],
@@ -61,7 +61,7 @@ export function wantedEndpoints(
   const all = publishesUnready(service);
   const isReady = ({ serving }: Backend): boolean => all || serving;
   const there = backends.filter(({ terminating }) => all || !terminating);
-  // Those who are ready first: they are the last to be left out.
+  // Ready addresses first: they are truncated last.
   const kept = [...there.filter(isReady), ...there.filter((backend) => !isReady(backend))].slice(
     0,
     MOST_ADDRESSES,

@@ -1,5 +1,6 @@
-/** Services and the pods that they select. Follows the cache; a service is due when one of its pods changes. */
-import type { Service } from '#api/schema/gen/core-v1.ts';
+/** Services and the pods that they select. Follows the cache; queues a service when one of its pods
+ *  changes. */
+import type { Service } from '#api/gen/core-v1.ts';
 import type { CachedObject, ResourceCache, WatchHandle } from '../../cache/contract.ts';
 import type { Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';

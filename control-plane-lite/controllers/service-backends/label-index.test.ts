@@ -15,7 +15,7 @@ const things = fc
   .array(fc.record({ namespace: fc.constantFrom('a', 'b'), labels, stays: fc.boolean() }), { maxLength: 30 })
   .map((list) => list.map((thing, index) => ({ ...thing, key: String(index) })));
 
-/** Notes each look at labels. */
+/** Counts each access to labels. */
 function watched(thing: Thing, looks: string[]): Thing {
   return {
     ...thing,

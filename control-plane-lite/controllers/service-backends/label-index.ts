@@ -1,4 +1,4 @@
-/** Objects by their labels, so that those of a selector are found without a look at all others. */
+/** Index of objects by their labels, so that a selector is evaluated without a scan of all objects. */
 import { matchesLabels, type Requirement } from '#api/meta/selectors.ts';
 import type { CachedObject } from '../../cache/contract.ts';
 
@@ -6,10 +6,10 @@ type Labelled = Pick<CachedObject, 'key' | 'namespace' | 'labels'>;
 
 export interface LabelIndex<L extends Labelled> {
   get(key: string): L | undefined;
-  /** One of that key must not be there. */
+  /** The key must not exist. */
   add(object: L): void;
   remove(object: L): void;
-  /** Those in the namespace that meet all requirements; none if nothing is required. */
+  /** Objects in the namespace that match all requirements; none for an empty selector. */
   matching(namespace: string, requirements: readonly Requirement[]): readonly L[];
 }
 
@@ -36,7 +36,7 @@ export function createLabelIndex<L extends Labelled = CachedObject>(): LabelInde
     if (set?.size === 0) sets.delete(place);
   }
 
-  /** The fewest among which all must be that meet the requirements. */
+  /** The smallest candidate set that contains all matches. */
   function candidates(namespace: string, requirements: readonly Requirement[]): ReadonlySet<L> {
     let fewest: ReadonlySet<L> = byNamespace.get(namespace) ?? EMPTY;
     for (const { key, operator, values } of requirements) {

@@ -1,7 +1,7 @@
-/** Packing of endpoints into EndpointSlices: the fewest changes that lead from the slices there are to the endpoints
- *  that are wanted. Pure. Source: upstream's endpoint slice reconciler, release 1.24. */
+/** Packing of endpoints into EndpointSlices: the fewest changes that lead from the current slices to the
+ *  desired endpoints. Pure. Source: upstream's endpoint slice reconciler, release 1.24. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Endpoint, EndpointPort, EndpointSlice } from '#api/schema/gen/discovery-v1.ts';
+import type { Endpoint, EndpointPort, EndpointSlice } from '#api/gen/discovery-v1.ts';
 
 /** Endpoints in one slice. */
 export const MOST_ENDPOINTS = 100;
@@ -53,8 +53,7 @@ export const groupKey = ({ addressType, ports = [] }: Pick<EndpointSlice, 'addre
   ]);
 
 /** Identifies an endpoint across states of a slice: the object behind it, or its address. */
-export const endpointId = ({ targetRef, addresses }: Endpoint): string =>
-  targetRef?.uid ?? addresses[0] ?? '';
+const endpointId = ({ targetRef, addresses }: Endpoint): string => targetRef?.uid ?? addresses[0] ?? '';
 
 const isPlaceholder = ({ endpoints, ports = [] }: EndpointSlice): boolean =>
   endpoints.length === 0 && ports.length === 0;

@@ -1,15 +1,15 @@
-/** Keeps the EndpointSlices of services that select pods.
- *  Source: upstream's endpoint slice controller, release 1.24. */
+/** Maintains the EndpointSlices of services with a selector. Source: upstream's endpoint slice controller,
+ *  release 1.24. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Node, Pod, Service } from '#api/schema/gen/core-v1.ts';
-import type { EndpointSlice } from '#api/schema/gen/discovery-v1.ts';
+import type { Node, Pod, Service } from '#api/gen/core-v1.ts';
+import type { EndpointSlice } from '#api/gen/discovery-v1.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
-import { unlessGone } from '../unless-gone.ts';
+import { unlessGone } from '../../verbs/unless-gone.ts';
 import { type Child, type Children, childFacts, createChildren } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
+import { type ControllerClient, createControllerClient } from '../workloads-kit/controller-base.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { createHands, type Hands } from '../workloads-kit/family.ts';
 import type { Owner } from '../workloads-kit/owners.ts';
 import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
@@ -25,11 +25,11 @@ interface Parts {
   readonly nodes: Resource;
   readonly known: Children<Child>;
   readonly services: Services;
-  readonly hands: Hands;
+  readonly client: ControllerClient;
   readonly loop: KeyLoop;
 }
 
-/** Words that mark a slice as one of this controller. */
+/** Labels that mark a slice as managed by this controller. */
 interface Marks {
   readonly serviceLabel: string;
   readonly managerLabel: string;
@@ -78,9 +78,9 @@ function sliceObject(parts: Parts, owner: Owner, content: SliceContent): ApiObje
 }
 
 async function visit(parts: Parts, key: string): Promise<void> {
-  const { services, deps, slices, known, hands, loop } = parts;
+  const { services, deps, slices, known, client, loop } = parts;
   const owner = services.get(key);
-  // Those of a service that is gone are the garbage collector's.
+  // The garbage collector deletes slices of deleted services.
   if (owner === undefined || owner.requirements.length === 0) return;
   const service = typed<Service>(owner.cached.object());
   if (service.spec?.type === 'ExternalName') return;
@@ -105,26 +105,26 @@ async function visit(parts: Parts, key: string): Promise<void> {
   if (changes.create.length + changes.update.length + changes.remove.length + relabel.length > 0)
     loop.expect(key);
   for (const content of changes.create) {
-    const options = { dryRun: false, fieldManager: hands.fieldManager };
-    await deps.verbs.create(refTo(''), sliceObject(parts, owner, content), options, hands.caller);
+    const options = { dryRun: false, fieldManager: client.fieldManager };
+    await deps.verbs.create(refTo(''), sliceObject(parts, owner, content), options, client.caller);
   }
   for (const { name, content } of changes.update) {
-    await changeObject(hands, refTo(name), uidOf(name), (draft) => {
+    await changeObject(client, refTo(name), uidOf(name), (draft) => {
       draft['endpoints'] = content.endpoints;
     });
   }
   for (const { name, uid } of relabel) {
-    await changeObject(hands, refTo(name), uid, (draft) => {
+    await changeObject(client, refTo(name), uid, (draft) => {
       draft.metadata.labels = { ...labels };
     });
   }
   for (const name of changes.remove) {
     const request = { dryRun: false, preconditions: { uid: uidOf(name) } };
-    await unlessGone(() => deps.verbs.delete(refTo(name), request, hands.caller));
+    await unlessGone(() => deps.verbs.delete(refTo(name), request, client.caller));
   }
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runEndpointSlices(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
   const { cache, vocabulary } = deps;
   const resource = findResource(deps, 'v1', 'services');
@@ -132,20 +132,20 @@ export async function runEndpointSlices(deps: WorkloadDeps, signal: AbortSignal)
   const nodes = findResource(deps, 'v1', 'nodes');
   const slices = findResource(deps, `discovery.${vocabulary.apiGroupDomain}/v1`, 'endpointslices');
   if (resource === undefined || pods === undefined || nodes === undefined || slices === undefined) return;
-  const hands = createHands(deps, 'endpoint-slice-controller', signal);
+  const client = createControllerClient(deps, 'endpoint-slice-controller', signal);
   const loop = createKeyLoop(deps, (key) => visit(parts, key).then(() => undefined));
   const services = followServices(
     { services: cache.resource(resource.storage), resource, pods: cache.resource(pods.storage) },
     { onService: (key) => loop.due(key), onPods: (key) => loop.dueSoon(key) },
   );
   const known = createChildren(cache.resource(slices.storage), childFacts);
-  // One that somebody else changed or removed is mended.
+  // A slice that another client changed or deleted is restored.
   known.onChange(({ previous, current }) => {
     const service = [...new Set([previous?.owner?.name, current?.owner?.name])];
     for (const name of service) {
       if (name !== undefined) loop.dueSoon(`${(current ?? previous)?.namespace ?? ''}/${name}`);
     }
   });
-  const parts: Parts = { deps, resource, slices, nodes, known, services, hands, loop };
+  const parts: Parts = { deps, resource, slices, nodes, known, services, client, loop };
   await loop.run(signal, services, known);
 }

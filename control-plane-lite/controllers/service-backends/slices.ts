@@ -1,8 +1,8 @@
-/** The EndpointSlices of a service that selects pods: what they should hold. Pure.
- *  Source: upstream's endpoint slice controller, release 1.24. */
+/** Desired content of the EndpointSlices of a service with a selector. Pure. Source: upstream's endpoint
+ *  slice controller, release 1.24. */
 import { isIPv6 } from 'node:net';
-import type { Service } from '#api/schema/gen/core-v1.ts';
-import type { Endpoint, EndpointPort } from '#api/schema/gen/discovery-v1.ts';
+import type { Service } from '#api/gen/core-v1.ts';
+import type { Endpoint, EndpointPort } from '#api/gen/discovery-v1.ts';
 import { type Backend, publishesUnready } from './backends.ts';
 import {
   ADDRESS_TYPES,
@@ -65,8 +65,8 @@ function wantedGroups(
   return groups;
 }
 
-/** Changes that bring the slices of a service to what it should have. A service that has no endpoint of an address
- *  family has an empty slice of it, so that clients can tell "none" from "not known yet". */
+/** Changes that lead from the current slices of a service to the desired ones. A service without endpoints of
+ *  an address family gets an empty slice, so that clients can tell "none" from "not known yet". */
 export const decideSlices = (
   service: Service,
   backends: readonly Backend[],

@@ -1,25 +1,25 @@
-/** Makes the claims of a StatefulSet's pods, and sees to it that they go as the set's policy says. */
+/** Creates the claims of a StatefulSet's pods, and deletes them as the set's retention policy says. */
 import { isDeepStrictEqual } from 'node:util';
+import type { StatefulSetSpec } from '#api/gen/apps-v1.ts';
+import type { OwnerReference } from '#api/gen/meta-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { StatefulSetSpec } from '#api/schema/gen/apps-v1.ts';
-import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
 import type { Cache } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
-import type { Hands } from '../workloads-kit/family.ts';
+import type { ControllerClient } from '../workloads-kit/controller-base.ts';
 import type { PodFacts } from '../workloads-kit/pod-facts.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { claimReferences, claimsFor } from './pods.ts';
 
-/** A claim with the name that a pod needs is on its way out: the pod has to wait. */
-export class ClaimEndingError extends Error {
+/** A claim that a pod needs is terminating: the pod has to wait. */
+class ClaimEndingError extends Error {
   override readonly name = 'ClaimEndingError';
   readonly reason = 'ClaimEnding';
 }
 
 export interface StatefulClaims {
-  /** Makes those that are missing. @throws StatusError, ClaimEndingError */
+  /** Creates missing claims. @throws StatusError, ClaimEndingError */
   ensure(set: ApiObject, spec: StatefulSetSpec, ordinal: number, expect: () => void): Promise<void>;
-  /** Brings their owner references in line with the policy. @throws StatusError */
+  /** Updates their owner references to the policy. @throws StatusError */
   retain(
     set: ApiObject,
     spec: StatefulSetSpec,
@@ -28,7 +28,7 @@ export interface StatefulClaims {
   ): Promise<void>;
 }
 
-export interface StatefulClaimsDeps extends Hands {
+export interface StatefulClaimsDeps extends ControllerClient {
   readonly cache: Cache;
   /** Resource of claims. */
   readonly resource: Resource;

@@ -1,17 +1,24 @@
-/** Keeps the pods of StatefulSets: each with a name of its own, made and replaced in order. */
+/** StatefulSet controller: maintains pods with stable names, created and replaced in order. */
+
+import type { StatefulSet, StatefulSetSpec, StatefulSetStatus } from '#api/gen/apps-v1.ts';
+import type { PodTemplateSpec } from '#api/gen/core-v1.ts';
 import { resolveAmount } from '#api/meta/int-or-string.ts';
-import type { StatefulSet, StatefulSetSpec, StatefulSetStatus } from '#api/schema/gen/apps-v1.ts';
-import type { PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { type Children, createChildren } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
+import {
+  type ControllerBase,
+  claimChildren,
+  createControllerBase,
+  refOf,
+} from '../workloads-kit/controller-base.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { claimChildren, createFamily, type Family, refOf } from '../workloads-kit/family.ts';
 import { NameTakenError } from '../workloads-kit/name-taken.ts';
+import { isNamespaceEnding } from '../workloads-kit/namespace-ending.ts';
 import type { Owner } from '../workloads-kit/owners.ts';
 import type { PodFacts } from '../workloads-kit/pod-facts.ts';
-import { createPodWriter, isNamespaceEnding, type PodWriter } from '../workloads-kit/pod-writer.ts';
+import { createPodWriter, type PodWriter } from '../workloads-kit/pod-writer.ts';
 import {
   createRevisionWriter,
   decideRevision,
@@ -34,7 +41,7 @@ import {
 } from './decide.ts';
 import { podNameLabel, statefulPod } from './pods.ts';
 
-interface Parts extends Family {
+interface Parts extends ControllerBase {
   readonly podResource: Resource;
   readonly revisionResource: Resource;
   readonly pods: Children<PodFacts>;
@@ -68,7 +75,7 @@ function factsOf(object: ApiObject, gates: ReadonlySet<string>): StatefulFacts {
   };
 }
 
-/** The template that a version holds. */
+/** The template of a revision. */
 const templateOf = (revision: RevisionFacts | undefined, fallback: PodTemplateSpec): PodTemplateSpec =>
   templateOfData(revision?.cached.object()['data']) ?? fallback;
 
@@ -81,15 +88,15 @@ async function writeSetStatus(parts: Parts, owner: Owner, status: StatefulSetSta
   if (sameStatus('apps/v1.StatefulSetStatus', status, typed<StatefulSet>(owner.cached.object()).status))
     return;
   parts.loop.expect(owner.key);
-  await writeStatus(parts.hands, refOf(parts.resource, owner.cached), owner.uid, status);
+  await writeStatus(parts.client, refOf(parts.resource, owner.cached), owner.uid, status);
 }
 
 /** @throws StatusError, NameTakenError */
 async function syncRevisions(parts: Parts, owner: Owner): Promise<History> {
-  const { hands, resource, revisionResource, revisions: children, revisionWriter, loop } = parts;
+  const { client, resource, revisionResource, revisions: children, revisionWriter, loop } = parts;
   const object = owner.cached.object();
   const expect = (): void => loop.expect(owner.key);
-  const context = { hands, owners: resource, resource: revisionResource, children, expect };
+  const context = { client, owners: resource, resource: revisionResource, children, expect };
   const revisions = await claimChildren(context, owner, object);
   const { template } = specOf(object);
   const { status } = typed<StatefulSet>(object);
@@ -131,18 +138,18 @@ async function createPod(
   await writer.create(set, pod);
 }
 
-/** A pod that stays has the label that tells its name. */
+/** A pod that stays has the pod-name label. */
 async function keepPod(parts: Parts, owner: Owner, pod: PodFacts): Promise<void> {
   const label = podNameLabel(parts.deps.vocabulary);
   if (pod.labels[label] === pod.name || pod.deleting) return;
   parts.loop.expect(owner.key);
-  await changeObject(parts.hands, refOf(parts.podResource, pod), pod.uid, (draft) => {
+  await changeObject(parts.client, refOf(parts.podResource, pod), pod.uid, (draft) => {
     draft.metadata.labels = { ...draft.metadata.labels, [label]: pod.name };
   });
 }
 
 async function execute(parts: Parts, owner: Owner, history: History, action: StatefulAction): Promise<void> {
-  const { writer, hands, loop } = parts;
+  const { writer, client, loop } = parts;
   const set = owner.cached.object();
   switch (action.kind) {
     case 'create':
@@ -153,7 +160,7 @@ async function execute(parts: Parts, owner: Owner, history: History, action: Sta
       const { pod, failed } = action;
       if (failed) {
         const message = `StatefulSet ${owner.key} is recreating failed Pod ${pod.name}`;
-        hands.events.record(set, 'Warning', 'RecreatingFailedPod', message);
+        client.events.record(set, 'Warning', 'RecreatingFailedPod', message);
       }
       loop.expect(owner.key);
       return writer.remove(set, pod);
@@ -193,7 +200,7 @@ async function forgetRevisions(
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { owners, deps, resource, podResource, pods: children, hands, loop } = parts;
+  const { owners, deps, resource, podResource, pods: children, client, loop } = parts;
   const owner = owners.get(key);
   if (owner === undefined) return undefined;
   const object = owner.cached.object();
@@ -201,7 +208,7 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   const expect = (): void => loop.expect(key);
   const history = await syncRevisions(parts, owner);
   const pods = await claimChildren(
-    { hands, owners: resource, resource: podResource, children, counts, expect },
+    { client, owners: resource, resource: podResource, children, counts, expect },
     owner,
     object,
   );
@@ -224,7 +231,7 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   return plan.recheckMs;
 }
 
-/** `pods`: the index that controllers share. Works until the signal fires. */
+/** `pods`: the index that all controllers share. Runs until the signal is aborted. */
 export async function runStatefulSets(
   deps: WorkloadDeps,
   signal: AbortSignal,
@@ -240,18 +247,18 @@ export async function runStatefulSets(
     component: 'statefulset-controller',
     selectorOf: (object: ApiObject) => typed<StatefulSet>(object).spec?.selector,
   };
-  const family = createFamily(deps, options, (key) => visit(parts, key), signal);
-  const { hands } = family;
+  const base = createControllerBase(deps, options, (key) => visit(parts, key), signal);
+  const { client } = base;
   const revisions = createChildren(deps.cache.resource(revisionResource.storage), revisionFacts);
   const parts: Parts = {
-    ...family,
+    ...base,
     podResource,
     revisionResource,
     pods,
     revisions,
-    writer: createPodWriter({ ...hands, pods: podResource }),
-    revisionWriter: createRevisionWriter({ ...hands, owners: resource, resource: revisionResource }),
-    claims: createStatefulClaims({ ...hands, cache: deps.cache, resource: claimResource }),
+    writer: createPodWriter({ ...client, pods: podResource }),
+    revisionWriter: createRevisionWriter({ ...client, owners: resource, resource: revisionResource }),
+    claims: createStatefulClaims({ ...client, cache: deps.cache, resource: claimResource }),
   };
-  await family.run([pods, revisions], revisions);
+  await base.run([pods, revisions], revisions);
 }

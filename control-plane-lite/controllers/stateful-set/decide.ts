@@ -1,22 +1,24 @@
-/** Which pods a StatefulSet makes and deletes next, and what it says of itself. Pure.
+/** Decisions of the StatefulSet controller: which pods to create and delete next, and the status. Pure.
  *  Source: upstream's StatefulSet controller, release 1.24.
  *
  *    in order: from the first ordinal up, each pod is there and available before the next is made
  *              from the last ordinal down, each pod too many is gone before the next one goes
  *              from the last ordinal down to the partition, each old pod is replaced, one at a time */
-import type { StatefulSetStatus } from '#api/schema/gen/apps-v1.ts';
+
+import type { StatefulSetStatus } from '#api/gen/apps-v1.ts';
+import type { Int64 } from '#api/kit/int64.ts';
 import { isAvailable, type PodFacts, untilAvailableMs } from '../workloads-kit/pod-facts.ts';
 import { REVISION_LABEL } from '../workloads-kit/revisions.ts';
 
 export interface StatefulFacts {
   readonly name: string;
-  readonly generation: number;
+  readonly generation: Int64;
   readonly deleting: boolean;
   readonly replicas: number;
-  /** Pods need not wait for one another. */
+  /** Parallel pod management. */
   readonly parallel: boolean;
   readonly onDelete: boolean;
-  /** Pods of lower ordinals stay as they are in an update. */
+  /** Partition: pods with lower ordinals are not updated. */
   readonly partition: number;
   /** Pods that an update may make unavailable. */
   readonly maxUnavailable: number;
@@ -24,7 +26,7 @@ export interface StatefulFacts {
   readonly collisionCount: number | undefined;
 }
 
-/** Names of the versions: of pods below the partition, and of all others. */
+/** Revisions: of pods below the partition, and of all others. */
 export interface Versions {
   readonly current: string;
   readonly update: string;
@@ -40,17 +42,17 @@ export interface StatefulInput {
 export type StatefulAction =
   | { readonly kind: 'create'; readonly ordinal: number; readonly version: string }
   | { readonly kind: 'delete'; readonly pod: PodFacts; readonly failed: boolean }
-  /** The pod stays: its labels and claims are made what they should be. */
+  /** The pod stays: its labels and claims are corrected. */
   | { readonly kind: 'keep'; readonly pod: PodFacts; readonly ordinal: number };
 
 export interface StatefulPlan {
   readonly actions: readonly StatefulAction[];
   readonly status: StatefulSetStatus;
-  /** Time after which to look again, in ms, even if nothing happens. */
+  /** Time until the next reconciliation without any change, in ms. */
   readonly recheckMs?: number;
 }
 
-/** The number at the end of the name; -1 if it is none of the set's. */
+/** The ordinal at the end of the name; -1 if the name is not the set's. */
 export function ordinalOf(setName: string, podName: string): number {
   const rest = podName.startsWith(`${setName}-`) ? podName.slice(setName.length + 1) : '';
   return /^(0|[1-9]\d{0,9})$/.test(rest) ? Number(rest) : -1;
@@ -65,9 +67,9 @@ interface Slot {
 }
 
 interface Places {
-  /** Those that shall be, in their order. */
+  /** Desired slots in order. */
   readonly wanted: readonly Slot[];
-  /** Those that are too many, the first to go first. */
+  /** Surplus pods in deletion order. */
   readonly surplus: readonly PodFacts[];
 }
 
@@ -84,7 +86,7 @@ function placesOf({ set, pods }: StatefulInput): Places {
   return { wanted, surplus };
 }
 
-/** What the slots need. `blocked`: nothing else may be done now. */
+/** Actions for the slots. `blocked`: no further action is allowed now. */
 interface Stage {
   readonly actions: readonly StatefulAction[];
   readonly blocked: boolean;
@@ -111,7 +113,7 @@ function fillSlots({ set, versions, nowMs }: StatefulInput, wanted: readonly Slo
   return { actions, blocked: changed };
 }
 
-/** In order, only the first one that is of no use may go without having been of use. */
+/** In ordered mode only the first unavailable pod may be deleted. */
 function dropSurplus({ set, nowMs }: StatefulInput, { wanted, surplus }: Places): Stage {
   const isHealthy = (pod: PodFacts): boolean => isReady(pod) && !pod.deleting;
   const firstUnhealthy = wanted.some(({ pod }) => pod === undefined || !isHealthy(pod))
@@ -129,7 +131,7 @@ function dropSurplus({ set, nowMs }: StatefulInput, { wanted, surplus }: Places)
   return { actions, blocked: false };
 }
 
-/** Old pods that are replaced now: the last ones, as far as enough others are well. */
+/** Old pods to replace now: the highest ordinals, as far as enough others are available. */
 function replaceOld(
   { set, versions, nowMs }: StatefulInput,
   wanted: readonly Slot[],
@@ -168,7 +170,7 @@ function statusOf({ set, versions, pods, nowMs }: StatefulInput): StatefulSetSta
   return {
     replicas: pods.length,
     ...Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0)),
-    // Upstream always tells this one.
+    // Upstream always sets this field.
     availableReplicas: ready.filter((pod) => isAvailable(pod, set.minReadySeconds, nowMs)).length,
     currentRevision: complete ? versions.update : versions.current,
     updateRevision: versions.update,

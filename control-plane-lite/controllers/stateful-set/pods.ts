@@ -1,12 +1,12 @@
-/** The pod of an ordinal, its claims, and to whom the claims belong. Pure.
- *  Source: upstream's StatefulSet controller, release 1.24. */
+/** Pod of an ordinal, its claims, and the owners of the claims. Pure. Source: upstream's StatefulSet
+ *  controller, release 1.24. */
 import { copyJson } from '#api/codec/copy-json.ts';
 import type {
   StatefulSetPersistentVolumeClaimRetentionPolicy as RetentionPolicy,
   StatefulSetSpec,
-} from '#api/schema/gen/apps-v1.ts';
-import type { PersistentVolumeClaim, PodTemplateSpec, Volume } from '#api/schema/gen/core-v1.ts';
-import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
+} from '#api/gen/apps-v1.ts';
+import type { PersistentVolumeClaim, PodTemplateSpec, Volume } from '#api/gen/core-v1.ts';
+import type { OwnerReference } from '#api/gen/meta-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import { membersOf } from '../../resources/view.ts';
@@ -16,7 +16,7 @@ import { REVISION_LABEL } from '../workloads-kit/revisions.ts';
 export const podNameLabel = ({ domain }: Pick<Vocabulary, 'domain'>): string =>
   `statefulset.${domain}/pod-name`;
 
-export const podNameOf = (setName: string, ordinal: number): string => `${setName}-${ordinal}`;
+const podNameOf = (setName: string, ordinal: number): string => `${setName}-${ordinal}`;
 
 const claimName = (template: PersistentVolumeClaim, setName: string, ordinal: number): string =>
   `${template.metadata?.name ?? ''}-${podNameOf(setName, ordinal)}`;
@@ -26,13 +26,13 @@ export interface StatefulPodRequest {
   readonly spec: StatefulSetSpec;
   readonly reference: OwnerReference;
   readonly ordinal: number;
-  /** Of this version. */
+  /** Revision of the pod. */
   readonly template: PodTemplateSpec;
   readonly version: string;
   readonly vocabulary: Pick<Vocabulary, 'domain'>;
 }
 
-/** The volumes of the template with those of the claims, which go first. */
+/** The volumes of the template merged with those of the claims, which take precedence. */
 function volumesWithClaims(
   volumes: readonly Volume[],
   claims: readonly PersistentVolumeClaim[],
@@ -83,13 +83,13 @@ export function claimsFor(set: ApiObject, spec: StatefulSetSpec, ordinal: number
   }));
 }
 
-/** References of a claim so that it goes as the policy says: with the set, or with a pod that is too many. */
+/** Owner references of a claim for its retention policy: deleted with the set, or with a scaled-down pod. */
 export function claimReferences(
   references: readonly OwnerReference[],
   policy: RetentionPolicy,
   owners: {
     readonly set: OwnerReference;
-    /** Absent: there is no such pod. */
+    /** Absent: the pod does not exist. */
     readonly pod: OwnerReference | undefined;
     readonly surplus: boolean;
   },

@@ -1,14 +1,15 @@
-/** Deletes Jobs, and their pods before them, some time after they finished. */
+/** Deletes finished Jobs and, before them, their pods once the Job's TTL has expired. */
+
+import type { Job } from '#api/gen/batch-v1.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { Job } from '#api/schema/gen/batch-v1.ts';
 import { typed } from '../../resources/view.ts';
-import { controllerCaller } from '../caller.ts';
-import { unlessGone } from '../unless-gone.ts';
+import { controllerCaller } from '../../verbs/controller-caller.ts';
+import { unlessGone } from '../../verbs/unless-gone.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
 import { expiryOf } from './decide.ts';
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runTtlAfterFinished(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
   const { cache, clock, verbs, log } = deps;
   const resource = findResource(deps, 'batch/v1', 'jobs');
@@ -16,7 +17,8 @@ export async function runTtlAfterFinished(deps: WorkloadDeps, signal: AbortSigna
   const caller = controllerCaller('ttl-after-finished-controller', signal);
   const jobs = cache.resource(resource.storage);
 
-  /** Time left to the Job, in ms; after it the newest state is asked, for the time to live may have been raised. */
+  /** Remaining TTL of the Job, in ms; on expiry the latest state is read, because the TTL may have been
+   *  raised. */
   const visit = async (key: string): Promise<number | undefined> => {
     const seen = jobs.get(key);
     const seenExpiry = seen && expiryOf(typed<Job>(seen.object()));
@@ -28,7 +30,7 @@ export async function runTtlAfterFinished(deps: WorkloadDeps, signal: AbortSigna
     if (expiry === undefined || live.metadata.uid !== seen.object().metadata.uid) return undefined;
     if (expiry > clock.now()) return expiry - clock.now();
     const { uid = '', resourceVersion = '' } = live.metadata;
-    log.info({ job: key }, 'Job is removed, its time after its end is over');
+    log.info({ job: key }, 'Deleting finished job: TTL expired');
     const preconditions = { uid, resourceVersion };
     await verbs.delete(ref, { dryRun: false, propagationPolicy: 'Foreground', preconditions }, caller);
     return undefined;
@@ -44,9 +46,9 @@ export async function runTtlAfterFinished(deps: WorkloadDeps, signal: AbortSigna
       return again;
     },
     onError(key, err) {
-      // Somebody changed it a moment ago: the change makes it due by itself.
+      // A concurrent change queues the Job again by itself.
       const expected = err instanceof StatusError && err.reason === 'Conflict';
-      log[expected ? 'debug' : 'warn']({ err, job: key }, 'Job could not be removed; it is tried again');
+      log[expected ? 'debug' : 'warn']({ err, job: key }, 'Failed to delete finished job; retrying');
     },
   });
   const following = jobs.follow(({ type, current }) => {

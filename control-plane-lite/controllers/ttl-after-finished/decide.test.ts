@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Job } from '#api/schema/gen/batch-v1.ts';
+import type { Job } from '#api/gen/batch-v1.ts';
 import { expiryOf } from './decide.ts';
 
 const END = '2026-01-01T00:00:00Z';

@@ -1,9 +1,10 @@
-/** When a finished Job has outlived its time. Pure. Source: batch/v1 Job (`ttlSecondsAfterFinished`); upstream's
- *  controller, release 1.24. */
-import { parseTime } from '#api/meta/time.ts';
-import type { Job } from '#api/schema/gen/batch-v1.ts';
+/** Expiry of a finished Job. Pure. Source: batch/v1 Job (`ttlSecondsAfterFinished`); upstream's controller,
+ *  release 1.24. */
 
-/** When the Job is to be deleted, in Unix ms; `undefined`: not now, nor by time alone. */
+import type { Job } from '#api/gen/batch-v1.ts';
+import { parseTime } from '#api/meta/time.ts';
+
+/** Deletion time of the Job, in Unix ms; `undefined`: not by time alone. */
 export function expiryOf({ metadata = {}, spec, status }: Job): number | undefined {
   const ttlSeconds = spec?.ttlSecondsAfterFinished;
   if (ttlSeconds === undefined || metadata.deletionTimestamp !== undefined) return undefined;

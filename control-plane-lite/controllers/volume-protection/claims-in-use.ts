@@ -1,5 +1,5 @@
-/** Which pods use which claims. */
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+/** Index of the pods that use each claim. */
+import type { Pod } from '#api/gen/core-v1.ts';
 import type { ResourceCache, WatchHandle } from '../../cache/contract.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';

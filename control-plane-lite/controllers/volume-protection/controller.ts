@@ -1,10 +1,10 @@
-/** Keeps claims from going while pods use them, and volumes while claims are bound to them. */
-import type { PersistentVolume } from '#api/schema/gen/core-v1.ts';
+/** Protects claims that pods use, and volumes that claims are bound to, from removal. */
+import type { PersistentVolume } from '#api/gen/core-v1.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
-import { controllerCaller } from '../caller.ts';
+import { controllerCaller } from '../../verbs/controller-caller.ts';
+import { refOf } from '../workloads-kit/controller-base.ts';
 import { findResource, managerName, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { refOf } from '../workloads-kit/family.ts';
 import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { followClaimUse } from './claims-in-use.ts';
@@ -13,7 +13,7 @@ import { decideHold } from './decide.ts';
 interface Protection {
   readonly resource: Resource;
   readonly finalizer: string;
-  /** Who keeps it, for the log. */
+  /** Name of the protected kind for the log. */
   readonly controller: string;
   readonly isUsed: (key: string, object: ApiObject) => boolean;
 }
@@ -45,22 +45,22 @@ function createProtectionLoop(
   return createKeyLoop(deps, async (key) => {
     const { resource, finalizer, controller } = protection();
     if (decide(key) === undefined) return undefined;
-    // What nobody uses by now may have been taken into use a moment ago.
+    // An object that appears unused may have been taken into use a moment ago.
     await cache.waitForNewest();
     const action = decide(key);
     const cached = cache.resource(resource.storage).get(key);
     if (action === undefined || cached === undefined) return undefined;
     const caller = controllerCaller(controller, signal);
-    const hands = { verbs, caller, fieldManager: managerName(vocabulary) };
+    const client = { verbs, caller, fieldManager: managerName(vocabulary) };
     const uid = cached.object().metadata.uid ?? '';
-    await changeObject(hands, refOf(resource, cached), uid, (draft) =>
+    await changeObject(client, refOf(resource, cached), uid, (draft) =>
       setHold(draft, finalizer, action === 'add'),
     );
     return undefined;
   });
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runClaimProtection(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
   const resource = findResource(deps, 'v1', 'persistentvolumeclaims');
   const pods = findResource(deps, 'v1', 'pods');
@@ -80,7 +80,7 @@ export async function runClaimProtection(deps: WorkloadDeps, signal: AbortSignal
   await loop.run(signal, inUse, claims);
 }
 
-/** Works until the signal fires. */
+/** Runs until the signal is aborted. */
 export async function runVolumeProtection(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
   const resource = findResource(deps, 'v1', 'persistentvolumes');
   if (resource === undefined) return;

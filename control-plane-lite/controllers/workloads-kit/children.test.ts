@@ -8,7 +8,7 @@ import { createOwners } from './owners.ts';
 
 type Listener = (change: CacheChange) => void;
 
-/** A cache that is told what happens. */
+/** A cache to which the test reports changes. */
 function createSource(): {
   follow: (listener: Listener) => { close(): void };
   set(object: ApiObject): void;
@@ -72,7 +72,7 @@ interface World {
   readonly pods: ReturnType<typeof createSource>;
   readonly sets: ReturnType<typeof createSource>;
   readonly children: ReturnType<typeof createChildren>;
-  /** Keys that became due since it was last asked. */
+  /** Keys queued since the last call. */
   readonly due: () => readonly string[];
 }
 

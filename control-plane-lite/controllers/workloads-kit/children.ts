@@ -1,11 +1,12 @@
-/** The objects of one resource by their controllers: followed in the cache, indexed by the uid of the controller, and
- *  by namespace where they have none. One index serves any number of controllers. Holds facts, not parsed objects. */
+/** Index of the objects of one resource by the uid of their controller, and by namespace for objects without
+ *  one. Follows the cache. One index serves any number of controllers. Stores facts, not parsed objects. */
+
+import type { OwnerReference } from '#api/gen/meta-v1.ts';
 import { createListeners } from '#api/kit/listeners.ts';
 import { parseTime } from '#api/meta/time.ts';
-import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
 import type { CachedObject, ResourceCache, WatchHandle } from '../../cache/contract.ts';
 
-/** What is known of every object that may have a controller. */
+/** Facts about every object that may have a controller. */
 export interface Child {
   readonly key: string;
   readonly namespace: string;
@@ -19,7 +20,7 @@ export interface Child {
   readonly cached: CachedObject;
 }
 
-/** `current` absent: the object is gone; `previous` absent: it is new. */
+/** `current` absent: the object was deleted; `previous` absent: it is new. */
 export interface ChildChange<C extends Child> {
   readonly previous?: C;
   readonly current?: C;
@@ -32,7 +33,7 @@ export interface Children<C extends Child> extends WatchHandle {
   ofOwner(uid: string): readonly C[];
   /** Those in the namespace that have no controller. */
   orphansIn(namespace: string): readonly C[];
-  /** Tells every change from now on, after it is indexed. */
+  /** Reports every change from now on, after it is indexed. */
   onChange(listener: (change: ChildChange<C>) => void): WatchHandle;
 }
 
@@ -53,7 +54,7 @@ export function childFacts(cached: CachedObject): Child {
   };
 }
 
-/** Sets of children under a text each. */
+/** Sets of children by a string key. */
 function createGroups<C extends Child>(): {
   add(group: string, child: C): void;
   remove(group: string, key: string): void;

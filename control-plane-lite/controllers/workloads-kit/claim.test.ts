@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { OwnerReference } from '#api/gen/meta-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { adoptChild, type ClaimDeps, decideClaims, executeClaims } from './claim.ts';
 import { cachedOf, podOf } from './kit.fixture.ts';
@@ -41,7 +41,7 @@ const reference = (uid: string): OwnerReference => ({
   controller: true,
 });
 
-/** Objects by name, changed as they are asked to be. */
+/** Objects by name, updated by the requested changes. */
 function createWorld(
   ...objects: readonly ApiObject[]
 ): ClaimDeps & { readonly objects: Map<string, ApiObject> } {

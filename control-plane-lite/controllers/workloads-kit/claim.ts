@@ -1,13 +1,15 @@
-/** Which objects an owner controls: what it has and selects stays, what it has and no longer selects is let go, what
- *  nobody has and it selects is taken. The decision is pure; carrying it out checks uids, so that an object which
- *  only has the name of another is left alone. Source: upstream's controller references, release 1.24. */
+/** Adoption and release of an owner's objects: controlled objects that match the selector stay, those that do
+ *  not are released, and matching orphans are adopted. The decision is pure; the execution checks uids, so
+ *  that an object that merely has the same name stays untouched. Source: upstream's controller references,
+ *  release 1.24. */
+
+import type { OwnerReference } from '#api/gen/meta-v1.ts';
 import { matchesLabels, type Requirement } from '#api/meta/selectors.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { apiVersionOf } from '../../resources/facts.ts';
 import type { Caller, ObjectRef, Verbs } from '../../verbs/contract.ts';
-import { unlessGone } from '../unless-gone.ts';
+import { unlessGone } from '../../verbs/unless-gone.ts';
 import type { Child } from './children.ts';
 import type { Updates } from './deps.ts';
 
@@ -32,7 +34,7 @@ export function decideClaims<C extends Child>(
   const selects = ({ labels }: C): boolean => requirements.length > 0 && matchesLabels(requirements, labels);
   return {
     keep: owned.filter(selects),
-    // An owner on its way out neither takes nor gives: the garbage collector does.
+    // An owner that is being deleted neither adopts nor releases: the garbage collector takes care.
     adopt: deleting ? [] : orphans.filter((child) => !child.deleting && selects(child)),
     release: deleting ? [] : owned.filter((child) => !selects(child)),
   };
@@ -63,7 +65,7 @@ async function changeReferences(
 ): Promise<void> {
   const edit = (live: ApiObject | undefined): ApiObject => {
     if (live === undefined || live.metadata.uid !== uid) {
-      throw new StatusError('NotFound', `${ref.name} is another object now`);
+      throw new StatusError('NotFound', `${ref.name} was replaced by another object`);
     }
     const references = change(live.metadata.ownerReferences ?? []);
     if (references.length > 0) live.metadata.ownerReferences = references;
@@ -73,8 +75,8 @@ async function changeReferences(
   await verbs.update(ref, edit, { dryRun: false, fieldManager, allowCreate: false }, caller);
 }
 
-/** Makes the reference the child's controller.
- *  @throws StatusError Conflict if another was faster */
+/** Makes the reference the child's controller. @throws StatusError Conflict if another controller was
+ *  faster */
 export const adoptChild = (
   deps: ClaimDeps,
   ref: ObjectRef,
@@ -89,8 +91,8 @@ export const adoptChild = (
     return [...references.filter((each) => each.uid !== reference.uid), reference];
   });
 
-/** Takes the owner from the child's references. */
-export const releaseChild = (deps: ClaimDeps, ref: ObjectRef, uid: string, ownerUid: string): Promise<void> =>
+/** Removes the owner from the child's references. */
+const releaseChild = (deps: ClaimDeps, ref: ObjectRef, uid: string, ownerUid: string): Promise<void> =>
   changeReferences(deps, ref, uid, (references) => references.filter((each) => each.uid !== ownerUid));
 
 export interface ClaimRequest<C extends Child> {
@@ -101,8 +103,8 @@ export interface ClaimRequest<C extends Child> {
   readonly claims: Claims<C>;
 }
 
-/** Carries claims out; the answer is what the owner controls from now on.
- *  @throws StatusError Conflict if the owner itself is no longer what it was */
+/** Executes adoptions and releases; returns the objects that the owner controls afterwards. @throws
+ *  StatusError Conflict if the owner itself was deleted or replaced */
 export async function executeClaims<C extends Child>(
   deps: ClaimDeps,
   { owner, reference, resource, claims }: ClaimRequest<C>,
@@ -123,9 +125,9 @@ export async function executeClaims<C extends Child>(
   return [...claims.keep, ...adopted];
 }
 
-/** Nothing is adopted by an owner whose end has begun: it would go with it. */
+/** An owner that is being deleted adopts nothing: the object would be deleted with it. */
 async function assertStays({ verbs }: ClaimDeps, owner: ObjectRef, uid: string): Promise<void> {
   const { metadata } = (await verbs.get(owner)).object();
   if (metadata.uid === uid && metadata.deletionTimestamp === undefined) return;
-  throw new StatusError('Conflict', `${owner.name} is being deleted, or is another object now`);
+  throw new StatusError('Conflict', `${owner.name} is being deleted or was replaced by another object`);
 }

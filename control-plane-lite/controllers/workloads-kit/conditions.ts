@@ -18,8 +18,8 @@ export const withoutCondition = <C extends Condition>(
   type: string,
 ): readonly C[] => (conditions ?? []).filter((condition) => condition.type !== type);
 
-/** The conditions with this one in place of that of its type. One that says the same stays as it is, and what does not
- *  change its status keeps the time of its last change. */
+/** Replaces the condition of the same type. An equal condition stays as it is, and without a change of status
+ *  the transition time is retained. */
 export function withCondition<C extends Condition>(
   conditions: readonly C[] | undefined,
   condition: C,

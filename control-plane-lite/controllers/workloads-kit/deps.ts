@@ -1,4 +1,4 @@
-/** What every controller of workloads works with. */
+/** Dependencies of the workload controllers. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
@@ -14,20 +14,21 @@ export interface WorkloadDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly vocabulary: Vocabulary;
-  /** Feature gates that are on. */
+  /** Enabled feature gates. */
   readonly gates: ReadonlySet<string>;
 }
 
-/** How controllers change objects: `Verbs.update` without what they don't need of it. */
+/** Update function for controllers: `Verbs.update` without the options that they do not need. */
 export interface Updates {
   update(ref: ObjectRef, change: Change, options: UpdateOptions, caller: Caller): Promise<Outcome>;
 }
 
-/** Who writes, for managedFields and events: all controllers are one manager, as upstream's. */
+/** Manager name for managedFields and events: all controllers are one manager, as upstream's. */
 export const managerName = ({ componentPrefix }: Pick<Vocabulary, 'componentPrefix'>): string =>
   `${componentPrefix}-controller-manager`;
 
-/** A resource that a controller can't do without; `undefined` if it is not served: then there is nothing to control. */
+/** A required resource of a controller; `undefined` if it is not served: then the controller has nothing to
+ *  do. */
 export const findResource = (
   { registry }: Pick<WorkloadDeps, 'registry'>,
   groupVersion: string,

@@ -1,6 +1,6 @@
-/** Tells in Events what controllers do. The same thing told again counts up; one object is told of so often only.
- *  Events never hold anybody up, and losing one is no failure.
- *  Source: core/v1 Event; upstream's event correlation (spam filter and duplicates), release 1.24. */
+/** Event recorder of the controllers. Repeated events increment a count, and events per object are
+ *  rate-limited. Recording never blocks a controller, and losing an event is not a failure. Source: core/v1
+ *  Event; upstream's event correlation (spam filter and duplicates), release 1.24. */
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createTokenBucket, type TokenBucket } from '#api/kit/token-bucket.ts';
@@ -11,7 +11,7 @@ import type { Caller, ObjectRef, Verbs } from '../../verbs/contract.ts';
 import type { Updates } from './deps.ts';
 
 export interface EventRecorder {
-  /** `reason` is a CamelCase word, `message` a sentence. Returns at once. */
+  /** `reason` is in CamelCase, `message` a sentence. Returns at once. */
   record(about: ApiObject, type: 'Normal' | 'Warning', reason: string, message: string): void;
 }
 
@@ -23,23 +23,23 @@ export interface EventDeps {
 }
 
 export interface EventOptions {
-  /** Resource of events; absent: they are not served, and nothing is told. */
+  /** Resource of events; absent: they are not served, and nothing is recorded. */
   readonly resource: Resource | undefined;
-  /** Who tells. */
+  /** The reporting component. */
   readonly component: string;
   readonly fieldManager: string;
 }
 
-/** Events about one object at once, and the rate at which more are let through. */
+/** Burst of events about one object, and the sustained rate. */
 const BURST = 25;
 const RATE_PER_SECOND = 1 / 300;
-/** Objects and events that are remembered. */
+/** Size of the caches of objects and events. */
 const REMEMBERED = 4096;
-/** Events that wait to be written; more are dropped. */
+/** Pending events; more are dropped. */
 const LONGEST_QUEUE = 1000;
 const LONGEST_MESSAGE = 1024;
 
-/** A map that forgets what was not used for longest. */
+/** An LRU map. */
 function createRecent<V>(): { get(key: string): V | undefined; set(key: string, value: V): void } {
   const entries = new Map<string, V>();
   return {
@@ -85,7 +85,7 @@ export function createEventRecorder(deps: EventDeps, options: EventOptions): Eve
   async function tellAgain({ ref, count }: Told): Promise<Told> {
     const now = formatTime(clock.now());
     const change = (live: ApiObject | undefined): ApiObject => {
-      if (live === undefined) throw new StatusError('NotFound', `${ref.name} is gone`);
+      if (live === undefined) throw new StatusError('NotFound', `${ref.name} no longer exists`);
       return { ...live, count: count + 1, lastTimestamp: now };
     };
     await verbs.update(ref, change, { dryRun: false, fieldManager, allowCreate: false }, caller);
@@ -136,7 +136,7 @@ export function createEventRecorder(deps: EventDeps, options: EventOptions): Eve
       waiting += 1;
       last = last
         .then(() => tell(resource, { about, type, reason, message }))
-        .catch((thrown: unknown) => log.debug({ err: asError(thrown), reason }, 'Event was not recorded'))
+        .catch((thrown: unknown) => log.debug({ err: asError(thrown), reason }, 'Failed to record event'))
         .finally(() => {
           waiting -= 1;
         });

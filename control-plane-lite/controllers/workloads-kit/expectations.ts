@@ -1,11 +1,11 @@
-/** Keeps a controller from acting on a cache that has not seen yet what the controller itself wrote: before a key that
- *  was written for is worked on again, the cache catches up with the store. To be used by one worker per key. */
+/** Prevents a controller from acting on a cache that does not yet contain the controller's own writes: before
+ *  the key is processed again, the cache catches up with the store. For one worker per key. */
 import type { Cache } from '../../cache/contract.ts';
 
 export interface Expectations {
-  /** Something is about to be written for the key. */
+  /** Announces a write for the key. */
   expect(key: string): void;
-  /** Resolves when the cache has everything that was written for the key. @throws CacheError `unavailable`, `future` */
+  /** Resolves when the cache contains all writes for the key. @throws CacheError `unavailable`, `future` */
   met(key: string): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-/** Makes owners due when something of theirs changes: by the reference of a child, or by the selector where a child
- *  has no controller. */
+/** Queues owners when one of their objects changes: by the controller reference of a child, or by selector
+ *  for an orphan. */
 import type { WatchHandle } from '../../cache/contract.ts';
 import type { Child, ChildChange, Children } from './children.ts';
 import type { Owners } from './owners.ts';
@@ -12,8 +12,8 @@ const sameLabels = (left: Child, right: Child): boolean => {
   );
 };
 
-/** Keys of the owners that a change concerns. */
-export function concernedOwners<C extends Child>(
+/** Keys of the owners that a change affects. */
+function concernedOwners<C extends Child>(
   owners: Pick<Owners, 'byReference' | 'matching'>,
   { previous, current }: ChildChange<C>,
 ): readonly string[] {
@@ -22,7 +22,7 @@ export function concernedOwners<C extends Child>(
     const owner = owners.byReference(child?.owner);
     if (owner !== undefined) keys.add(owner.key);
   }
-  // Those who might adopt an orphan: when it becomes one, and when its labels change.
+  // Potential adopters of an orphan: when it becomes one, and when its labels change.
   const adoptable =
     current !== undefined &&
     current.owner === undefined &&

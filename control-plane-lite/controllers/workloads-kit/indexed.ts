@@ -1,10 +1,10 @@
-/** Objects by their keys, found in groups as well. */
+/** Objects by key, with an additional index by groups. */
 
 export interface Indexed<T> {
   get(key: string): T | undefined;
-  /** Keeps it, or (`undefined`) keeps it no more. Returns what was there. */
+  /** Stores it or, for `undefined`, removes it. Returns the previous object. */
   set(key: string, object: T | undefined): T | undefined;
-  /** By key. Groups are words that are made of the objects. */
+  /** By key. Group names are derived from the objects. */
   of(group: string): ReadonlyMap<string, T>;
   values(): Iterable<T>;
 }

@@ -3,7 +3,7 @@ import type { CachedObject } from '../../cache/contract.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import type { PodFacts } from './pod-facts.ts';
 
-/** An object as the cache hands it out. */
+/** An object as the cache returns it. */
 export function cachedOf(object: ApiObject, revision = 1): CachedObject {
   const { namespace = '', name = '', labels = {} } = object.metadata;
   const cached = {

@@ -1,8 +1,8 @@
-/** The name that was made for a version of a template belongs to another version, or to somebody else. */
+/** Error: the name generated for a revision of a template belongs to another revision or another owner. */
 export class NameTakenError extends Error {
   override readonly name = 'NameTakenError';
   readonly reason = 'HashCollision';
   constructor(what: string, cause: unknown) {
-    super(`${what} is there already, for another template or of another owner`, { cause });
+    super(`${what} already exists for another template or owner`, { cause });
   }
 }

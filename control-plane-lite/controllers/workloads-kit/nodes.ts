@@ -1,7 +1,7 @@
-/** The nodes as controllers of pods see them: what decides on which of them a pod may be. Followed in the cache; the
- *  many changes that matter to nobody here, such as heartbeats, are told to nobody. */
+/** Nodes with the fields that decide which pods may run on them. Follows the cache; irrelevant changes, such
+ *  as heartbeats, are not reported. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Node, Taint } from '#api/schema/gen/core-v1.ts';
+import type { Node, Taint } from '#api/gen/core-v1.ts';
 import type { ResourceCache, WatchHandle } from '../../cache/contract.ts';
 import { typed } from '../../resources/view.ts';
 

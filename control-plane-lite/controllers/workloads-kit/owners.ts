@@ -1,6 +1,7 @@
-/** The objects of one resource that control others: followed in the cache, with their selectors by namespace. */
+/** Owners of one resource with their selectors by namespace. Follows the cache. */
+
+import type { LabelSelector, OwnerReference } from '#api/gen/meta-v1.ts';
 import { matchesLabels, type Requirement, selectorRequirements } from '#api/meta/selectors.ts';
-import type { LabelSelector, OwnerReference } from '#api/schema/gen/meta-v1.ts';
 import type { CachedObject, ResourceCache, WatchHandle } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { apiVersionOf } from '../../resources/facts.ts';
@@ -26,15 +27,15 @@ export interface Owners extends WatchHandle {
 
 export interface OwnersOptions {
   readonly selectorOf: (object: ApiObject) => LabelSelector | undefined;
-  /** Told of each that is new, changed or gone. */
+  /** Called for each added, changed or deleted owner. */
   readonly onChange: (key: string) => void;
 }
 
 const isEmpty = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean =>
   Object.keys(matchLabels).length === 0 && matchExpressions.length === 0;
 
-/** What a selector asks for; one that would select everything selects nothing. */
-export const requirementsFor = (selector: LabelSelector | undefined): readonly Requirement[] =>
+/** Requirements of a selector; one that would match everything matches nothing. */
+const requirementsFor = (selector: LabelSelector | undefined): readonly Requirement[] =>
   selector === undefined || isEmpty(selector) ? [] : selectorRequirements(selector);
 
 export function createOwners(

@@ -1,14 +1,15 @@
-/** What controllers need to know of a pod. Pure. */
+/** Facts about a pod that controllers read. Pure. */
+
+import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
 import { parseTime } from '#api/meta/time.ts';
-import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
 import type { CachedObject } from '../../cache/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { type Child, childFacts } from './children.ts';
 
 export interface PodFacts extends Child {
-  /** Empty: not yet on a node. */
+  /** Empty: not scheduled. */
   readonly nodeName: string;
-  /** `Pending` unless told otherwise. */
+  /** Default: `Pending`. */
   readonly phase: string;
   readonly ready: boolean;
   /** Since when it is ready, in Unix ms; only of a ready pod. */
@@ -38,16 +39,16 @@ export function podFacts(cached: CachedObject): PodFacts {
   };
 }
 
-/** A pod that ran to its end, well or not. */
+/** A pod that has succeeded or failed. */
 export const isFinished = ({ phase }: Pick<PodFacts, 'phase'>): boolean =>
   phase === 'Succeeded' || phase === 'Failed';
 
-/** A pod that counts: neither at its end nor on its way out. */
+/** An active pod: neither finished nor terminating. */
 export const isActive = (pod: Pick<PodFacts, 'phase' | 'deleting'>): boolean =>
   !isFinished(pod) && !pod.deleting;
 
-/** When a pod has been ready for long enough, in Unix ms; `undefined` if it is not ready. */
-export function availableAtMs(
+/** Time at which a pod becomes available, in Unix ms; `undefined` if it is not ready. */
+function availableAtMs(
   { ready, readySinceMs }: Pick<PodFacts, 'ready' | 'readySinceMs'>,
   minReadySeconds: number,
 ): number | undefined {
@@ -56,7 +57,7 @@ export function availableAtMs(
   return readySinceMs === undefined ? undefined : readySinceMs + minReadySeconds * 1000;
 }
 
-/** Whether a pod has been ready for long enough. */
+/** Reports whether a pod is available: ready for long enough. */
 export function isAvailable(
   pod: Pick<PodFacts, 'ready' | 'readySinceMs'>,
   minReadySeconds: number,
@@ -66,7 +67,7 @@ export function isAvailable(
   return atMs !== undefined && atMs <= nowMs;
 }
 
-/** Time until the next of the pods has been ready for long enough, in ms; `undefined`: none is on its way there. */
+/** Time until the next pod becomes available, in ms; `undefined`: none will. */
 export function untilAvailableMs(
   pods: readonly Pick<PodFacts, 'ready' | 'readySinceMs'>[],
   minReadySeconds: number,

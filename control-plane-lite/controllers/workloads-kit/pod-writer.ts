@@ -1,21 +1,22 @@
-/** Makes pods from templates, and deletes them, on behalf of a controller; each is told in an Event about the owner.
- *  Source: upstream's pod control, release 1.24. */
+/** Creates pods from templates and deletes them on behalf of a controller; records an Event about the owner
+ *  for each. Source: upstream's pod control, release 1.24. */
 import { copyJson } from '#api/codec/copy-json.ts';
+import type { PodTemplateSpec } from '#api/gen/core-v1.ts';
+import type { OwnerReference } from '#api/gen/meta-v1.ts';
 import { asError } from '#api/kit/clock.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
-import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import type { Caller, Verbs } from '../../verbs/contract.ts';
 import type { Child } from './children.ts';
 import type { EventRecorder } from './events.ts';
+import { isNamespaceEnding } from './namespace-ending.ts';
 
 export interface PodTraits {
   /** Exactly this name; absent: one that begins with the owner's. */
   readonly name?: string;
-  /** What a generated name begins with; default: the owner's name and a hyphen. */
+  /** Prefix of a generated name; default: the owner's name and a hyphen. */
   readonly generateName?: string;
-  /** Beside those of the template. */
+  /** In addition to those of the template. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly finalizers?: readonly string[];
@@ -24,7 +25,7 @@ export interface PodTraits {
 export interface PodWriter {
   /** The pod as it was stored. @throws StatusError */
   create(owner: ApiObject, pod: ApiObject): Promise<ApiObject>;
-  /** Does nothing if the pod is gone, or is another one by now. @throws StatusError */
+  /** Does nothing if the pod was deleted or replaced. @throws StatusError */
   remove(owner: ApiObject, pod: Child): Promise<void>;
 }
 
@@ -37,7 +38,7 @@ export interface PodWriterDeps {
   readonly pods: Resource;
 }
 
-/** A pod that a template stands for. Every member is the pod's own. */
+/** A pod built from a template. It shares no members with the template. */
 export function podFromTemplate(
   { metadata, spec }: PodTemplateSpec,
   owner: ApiObject,
@@ -65,10 +66,6 @@ export function podFromTemplate(
     spec: copyJson(spec ?? { containers: [] }),
   };
 }
-
-/** Whether nothing can be made because the namespace is on its way out. */
-export const isNamespaceEnding = (error: unknown): boolean =>
-  error instanceof StatusError && error.causes.some(({ reason }) => reason === 'NamespaceTerminating');
 
 export function createPodWriter(deps: PodWriterDeps): PodWriter {
   const { verbs, caller, events, fieldManager, pods } = deps;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { type Int64, MAX_INT64 } from '#api/kit/int64.ts';
 import { childFacts } from './children.ts';
 import { cachedOf } from './kit.fixture.ts';
 import { decideRevision, outdatedRevisions, REVISION_LABEL, type RevisionFacts } from './revisions.ts';
@@ -6,7 +7,7 @@ import { revisionData } from './template-form.ts';
 
 const template = (image: string): object => ({ spec: { containers: [{ name: 'main', image }] } });
 
-function revisionOf(image: string, revision: number): RevisionFacts {
+function revisionOf(image: string, revision: Int64): RevisionFacts {
   const name = `web-${image}`;
   const metadata = { name, namespace: 'ns', uid: name, labels: { [REVISION_LABEL]: image } };
   const data = revisionData(template(image));
@@ -38,6 +39,21 @@ describe('decideRevision', () => {
       found: revisions[0],
       revision: 3,
     });
+  });
+
+  test('counts on where numbers are not exact any more, up to the last that there is', () => {
+    const odd = 2n ** 53n + 1n;
+    const revisions = [revisionOf('b', odd), revisionOf('a', 2n ** 53n), revisionOf('c', 7)];
+    expect(decideRevision(template('d'), revisions, undefined)).toMatchObject({ revision: odd + 1n });
+    expect(decideRevision(template('a'), revisions, undefined)).toMatchObject({
+      kind: 'raise',
+      revision: odd + 1n,
+    });
+    expect(decideRevision(template('b'), revisions, undefined).kind).toBe('keep');
+    expect(decideRevision(template('d'), [revisionOf('a', MAX_INT64)], undefined)).toMatchObject({
+      revision: MAX_INT64,
+    });
+    expect(outdatedRevisions(revisions, 1, () => false).map(({ name }) => name)).toEqual(['web-c', 'web-a']);
   });
 
   test('has another name after a collision', () => {

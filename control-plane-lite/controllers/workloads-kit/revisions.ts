@@ -1,25 +1,29 @@
-/** The versions of the template of a DaemonSet or StatefulSet, kept as ControllerRevisions: which is the current one,
- *  what has to be made, which may go. The decisions are pure. Source: upstream's controller history, release 1.24. */
+/** Revisions of the template of a DaemonSet or StatefulSet, stored as ControllerRevisions: the current one,
+ *  the one to create, and those to delete. The decisions are pure. Source: upstream's controller history,
+ *  release 1.24. */
+
+import type { ControllerRevision } from '#api/gen/apps-v1.ts';
+import type { PodTemplateSpec } from '#api/gen/core-v1.ts';
+import type { Int64 } from '#api/kit/int64.ts';
+import { compareNumbers, nextInt64 } from '#api/kit/int64.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { ControllerRevision } from '#api/schema/gen/apps-v1.ts';
-import type { PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
 import type { CachedObject } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
-import { unlessGone } from '../unless-gone.ts';
+import { unlessGone } from '../../verbs/unless-gone.ts';
 import { type Child, childFacts } from './children.ts';
 import { controllerReference } from './claim.ts';
-import type { Hands } from './family.ts';
+import type { ControllerClient } from './controller-base.ts';
 import { NameTakenError } from './name-taken.ts';
 import { holdsTemplate, revisionData } from './template-form.ts';
 import { revisionWord } from './template-hash.ts';
 import { changeObject } from './write-status.ts';
 
-/** Label of pods and ControllerRevisions that tells the version. */
+/** Revision label of pods and ControllerRevisions. */
 export const REVISION_LABEL = 'controller-revision-hash';
 
 export interface RevisionFacts extends Child {
-  readonly revision: number;
+  readonly revision: Int64;
 }
 
 export const revisionFacts = (cached: CachedObject): RevisionFacts => ({
@@ -31,15 +35,15 @@ const dataOf = ({ cached }: RevisionFacts): unknown => typed<ControllerRevision>
 
 /** Oldest first. */
 export const byRevision = (left: RevisionFacts, right: RevisionFacts): number =>
-  left.revision - right.revision || left.createdMs - right.createdMs;
+  compareNumbers(left.revision, right.revision) || left.createdMs - right.createdMs;
 
 export type RevisionStep =
   | { readonly kind: 'keep'; readonly found: RevisionFacts }
-  /** An older version that comes back is the newest. */
-  | { readonly kind: 'raise'; readonly found: RevisionFacts; readonly revision: number }
-  | { readonly kind: 'create'; readonly hash: string; readonly revision: number };
+  /** An older revision that is restored becomes the newest. */
+  | { readonly kind: 'raise'; readonly found: RevisionFacts; readonly revision: Int64 }
+  | { readonly kind: 'create'; readonly hash: string; readonly revision: Int64 };
 
-/** What to do so that the newest revision has the template. */
+/** Changes that make the newest revision match the template. */
 export function decideRevision(
   template: PodTemplateSpec,
   revisions: readonly RevisionFacts[],
@@ -47,17 +51,20 @@ export function decideRevision(
 ): RevisionStep {
   const sorted = revisions.toSorted(byRevision);
   const found = sorted.findLast((each) => holdsTemplate(dataOf(each), template));
-  const newest = Math.max(0, ...sorted.filter((each) => each !== found).map(({ revision }) => revision));
+  // In their order; none is below zero.
+  const newest = sorted.findLast((each) => each !== found)?.revision ?? 0;
   if (found === undefined)
     return {
       kind: 'create',
       hash: revisionWord(revisionData(template), collisionCount),
-      revision: newest + 1,
+      revision: nextInt64(newest),
     };
-  return found.revision > newest ? { kind: 'keep', found } : { kind: 'raise', found, revision: newest + 1 };
+  return found.revision > newest
+    ? { kind: 'keep', found }
+    : { kind: 'raise', found, revision: nextInt64(newest) };
 }
 
-/** The oldest of those that nothing lives by any more, beyond the limit. */
+/** The oldest unused revisions beyond the limit. */
 export function outdatedRevisions(
   revisions: readonly RevisionFacts[],
   limit: number,
@@ -74,12 +81,12 @@ export interface CurrentRevision {
 }
 
 export interface RevisionWriter {
-  /** Makes the newest revision that of the template. @throws StatusError, NameTakenError */
+  /** Makes the template's revision the newest. @throws StatusError, NameTakenError */
   sync(owner: ApiObject, template: PodTemplateSpec, step: RevisionStep): Promise<CurrentRevision>;
   remove(revision: RevisionFacts): Promise<void>;
 }
 
-export interface RevisionWriterDeps extends Hands {
+export interface RevisionWriterDeps extends ControllerClient {
   /** Resource of the owners. */
   readonly owners: Resource;
   /** Resource of ControllerRevisions. */
@@ -93,7 +100,7 @@ function newRevision(
   { owners }: RevisionWriterDeps,
   owner: ApiObject,
   template: PodTemplateSpec,
-  { hash, revision }: { readonly hash: string; readonly revision: number },
+  { hash, revision }: { readonly hash: string; readonly revision: Int64 },
 ): ApiObject {
   const { name = '', namespace = '', annotations } = owner.metadata;
   return {
@@ -115,7 +122,7 @@ async function create(
   deps: RevisionWriterDeps,
   owner: ApiObject,
   template: PodTemplateSpec,
-  step: { readonly hash: string; readonly revision: number },
+  step: { readonly hash: string; readonly revision: Int64 },
 ): Promise<CurrentRevision> {
   const { verbs, caller, fieldManager, resource } = deps;
   const object = newRevision(deps, owner, template, step);

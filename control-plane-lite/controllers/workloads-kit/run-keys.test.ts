@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
+import { StatusError } from '#api/meta/status-error.ts';
 import { createKeyLoop } from './run-keys.ts';
 
 test('many changes are one look, and a look comes after what was written for it', async () => {
@@ -31,4 +32,26 @@ test('many changes are one look, and a look comes after what was written for it'
   stop.abort();
   await running;
   expect(closed).toEqual(['followed']);
+});
+
+test('what fails is tried again and logged, but not what an ending namespace takes no more', async () => {
+  const clock = createFakeClock();
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const logged: unknown[] = [];
+  const log = { ...silentLogger, warn: (fields: object) => void logged.push(fields) };
+  const ending = { reason: 'NamespaceTerminating', message: 'it is being terminated', field: '' };
+  const loop = createKeyLoop({ cache: { waitForNewest: () => Promise.resolve() }, clock, log }, (key) => {
+    seen.push(key);
+    return Promise.reject(new StatusError('Forbidden', key, key === 'ending' ? { causes: [ending] } : {}));
+  });
+  const running = loop.run(stop.signal);
+  loop.due('ending');
+  loop.due('other');
+  await clock.advance(0);
+  await clock.advance(100);
+  expect(seen).toEqual(['ending', 'other', 'other']);
+  expect(logged).toMatchObject([{ key: 'other' }, { key: 'other' }]);
+  stop.abort();
+  await running;
 });

@@ -1,19 +1,20 @@
-/** The loop of a controller: keys become due, and each is worked on by one worker at a time, never on a cache older
- *  than what was written for it. */
+/** Work loop of a controller: each queued key is processed by one worker at a time, never with a cache older
+ *  than the controller's last write for that key. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
 import type { Cache, WatchHandle } from '../../cache/contract.ts';
 import { createExpectations } from './expectations.ts';
+import { isNamespaceEnding } from './namespace-ending.ts';
 
 export interface KeyLoop {
-  /** Makes a key due now. */
+  /** Queues a key now. */
   due(key: string): void;
-  /** Makes a key due soon, with what else happens meanwhile: one look for many changes. */
+  /** Queues a key after a short delay, so that many changes are coalesced into one run. */
   dueSoon(key: string): void;
-  /** Something is about to be written for the key that the next look has to see. */
+  /** Announces a write for the key that the next run has to see. */
   expect(key: string): void;
-  /** Works until the signal fires, then closes what it was given. */
+  /** Runs until the signal is aborted, then closes its subscriptions. */
   run(signal: AbortSignal, ...followed: readonly WatchHandle[]): Promise<void>;
 }
 
@@ -23,13 +24,23 @@ export interface KeyLoopDeps {
   readonly log: Logger;
 }
 
-/** How long changes of what belongs to a key are gathered: about as long as a look takes, so that the many changes of
- *  something large leave time for everything else. */
+/** How long changes of a key are coalesced: about the duration of a run, so that the many changes of a large
+ *  object leave time for everything else. */
 const LEAST_GATHER_MS = 10;
 const MOST_GATHER_MS = 200;
 const CONCURRENCY = 5;
 
-/** `work` may ask for another look by a delay in ms. */
+/** Ignores rejections of an ending namespace: its objects end with it, so a retry is useless. */
+async function unlessNamespaceEnds(look: Promise<number | undefined>): Promise<number | undefined> {
+  try {
+    return await look;
+  } catch (thrown) {
+    if (isNamespaceEnding(thrown)) return undefined;
+    throw thrown;
+  }
+}
+
+/** `work` may request another run by returning a delay in ms. */
 export function createKeyLoop(
   { cache, clock, log }: KeyLoopDeps,
   work: (key: string) => Promise<number | undefined>,
@@ -42,11 +53,11 @@ export function createKeyLoop(
     async work(key) {
       await expectations.met(key);
       const startedMs = clock.monotonic();
-      const again = await work(key);
+      const again = await unlessNamespaceEnds(work(key));
       gatherMs = Math.min(MOST_GATHER_MS, Math.max(LEAST_GATHER_MS, clock.monotonic() - startedMs));
       return again;
     },
-    onError: (key, err) => log.warn({ err, key }, 'Object could not be brought in line; it is tried again'),
+    onError: (key, err) => log.warn({ err, key }, 'Failed to reconcile object; retrying'),
   });
   return {
     due: (key) => queue.add(key),

@@ -1,4 +1,4 @@
-/** Whether a status that a controller computed is the one that is stored, which is in canonical form. Pure. */
+/** Comparison of a computed status with the stored one, which is in canonical form. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { completed } from '#api/schema/complete.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';

@@ -1,10 +1,10 @@
-/** Makes many of the same: one, then two, then four, so that what can't be made fails once and not a thousand times.
- *  Source: upstream's slow start batches. */
+/** Slow start: creates objects in batches of one, two, four and so on, so that a persistent error occurs once
+ *  and not a thousand times. Source: upstream's slow start batches. */
 import { asError } from '#api/kit/clock.ts';
 
 export interface SlowStart {
   readonly succeeded: number;
-  /** The first failure; nothing was begun after its batch. */
+  /** The first failure; no later batch was started. */
   readonly error?: Error;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { embeddedText } from '#api/codec/embedded-text.ts';
-import type { PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
+import type { PodTemplateSpec } from '#api/gen/core-v1.ts';
 import { holdsTemplate, revisionData, sameTemplate, templateOfData } from './template-form.ts';
 import { revisionWord } from './template-hash.ts';
 

@@ -1,9 +1,9 @@
-/** Templates of pods in the forms in which they are compared and printed: clients that write zero
- *  values and clients that leave them out mean the same template. Pure. */
+/** Canonical forms of pod templates for comparison and output: clients that write zero values and clients
+ *  that omit them mean the same template. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { sortedMembers } from '#api/codec/embedded-text.ts';
+import type { PodTemplateSpec } from '#api/gen/core-v1.ts';
 import { completed } from '#api/schema/complete.ts';
-import type { PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
 import { printedForm } from '#api/schema/printed.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { isMembers } from '../../resources/view.ts';
@@ -12,15 +12,16 @@ const TYPE = 'core/v1.PodTemplateSpec';
 /** The members of templates have the same names in all vocabularies. */
 const WORDS = VOCABULARIES.plat;
 
-/** As it is stored; itself if it has this form. */
+/** The stored form; the same reference if it has this form. */
 export const canonicalTemplate = (template: PodTemplateSpec): PodTemplateSpec =>
   completed(TYPE, template, WORDS);
 
 export const sameTemplate = (left: PodTemplateSpec, right: PodTemplateSpec): boolean =>
   isDeepStrictEqual(left, right) || isDeepStrictEqual(canonicalTemplate(left), canonicalTemplate(right));
 
-/** What a ControllerRevision holds: a patch that brings its template back, in upstream's order and with the zero
- *  values that upstream's types print. Clients compare its text, `embeddedText`, with one that they make themselves. */
+/** Data of a ControllerRevision: a patch that restores its template, in upstream's order and with the zero
+ *  values that upstream's types print. Clients compare its text, `embeddedText`, with one that they build
+ *  themselves. */
 export function revisionData(template: PodTemplateSpec): object {
   const printed = printedForm(TYPE, canonicalTemplate(template), WORDS);
   const members = isMembers(printed) ? printed : {};
@@ -28,7 +29,7 @@ export function revisionData(template: PodTemplateSpec): object {
   return isMembers(data) ? data : {};
 }
 
-/** The template that such a patch brings back; `undefined` if it is none. */
+/** The template that such a patch restores; `undefined` for other data. */
 export function templateOfData(data: unknown): PodTemplateSpec | undefined {
   const spec = isMembers(data) ? data['spec'] : undefined;
   const held = isMembers(spec) ? spec['template'] : undefined;
@@ -37,7 +38,8 @@ export function templateOfData(data: unknown): PodTemplateSpec | undefined {
   return canonicalTemplate(template);
 }
 
-/** Whether a ControllerRevision holds the template: older releases, and others, print it otherwise. */
+/** Reports whether a ControllerRevision holds the template: older releases and other implementations print it
+ *  differently. */
 export function holdsTemplate(data: unknown, template: PodTemplateSpec): boolean {
   const held = templateOfData(data);
   return held !== undefined && sameTemplate(held, template);

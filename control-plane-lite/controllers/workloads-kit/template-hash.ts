@@ -1,4 +1,4 @@
-/** Names for the versions of a template: the same template has the same name, on every server. Pure. */
+/** Hash names of template revisions: equal templates have equal names on every server. Pure. */
 import { embeddedText } from '#api/codec/embedded-text.ts';
 import { isMembers } from '../../resources/view.ts';
 
@@ -24,7 +24,7 @@ function fnv32(text: string): number {
   return hash;
 }
 
-/** The other way round: multiplied first. */
+/** The FNV-1 variant: multiplies first. */
 function fnv32First(text: string): number {
   let hash = FNV_OFFSET;
   for (const byte of Buffer.from(text)) hash = (Math.imul(hash, FNV_PRIME) ^ byte) >>> 0;
@@ -34,10 +34,10 @@ function fnv32First(text: string): number {
 const wordOf = (hash: number): string =>
   String(hash).replace(/\d/g, (digit) => ALPHABET[digit.charCodeAt(0) % ALPHABET.length] ?? '');
 
-/** A short word for the value; `collisions` gives another one for the same value. */
+/** A short hash of the value; `collisions` gives a different one for the same value. */
 export const hashWord = (value: unknown, collisions?: number): string =>
   wordOf(fnv32(`${canonical(value)}${collisions === undefined ? '' : `#${collisions}`}`));
 
-/** The word that upstream's StatefulSet controller makes of the data of a ControllerRevision. */
+/** The hash that upstream's StatefulSet controller computes from the data of a ControllerRevision. */
 export const revisionWord = (data: unknown, collisions = 0): string =>
   wordOf(fnv32First(`${embeddedText(data)}${collisions}`));

@@ -1,8 +1,8 @@
-/** Writes the status of an object that a controller looks after, if it is still the same object. */
+/** Writes the status of a controller's object if it is still the same object. */
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import type { Caller, ObjectRef } from '../../verbs/contract.ts';
-import { unlessGone } from '../unless-gone.ts';
+import { unlessGone } from '../../verbs/unless-gone.ts';
 import type { Updates } from './deps.ts';
 
 export interface StatusDeps {
@@ -11,9 +11,8 @@ export interface StatusDeps {
   readonly fieldManager: string;
 }
 
-/** Changes the object, the draft of which is handed in, through its status or (`subresource` absent) as a whole. What
- *  is gone, or has become another object, is left alone.
- *  @throws StatusError */
+/** Updates a draft of the object through its status subresource or (`subresource` absent) as a whole. Deleted
+ *  or replaced objects stay untouched. @throws StatusError */
 export async function changeObject(
   { verbs, caller, fieldManager }: StatusDeps,
   ref: ObjectRef,
@@ -23,7 +22,7 @@ export async function changeObject(
 ): Promise<void> {
   const edit = (live: ApiObject | undefined): ApiObject => {
     if (live === undefined || live.metadata.uid !== uid) {
-      throw new StatusError('NotFound', `${ref.name} is another object now`);
+      throw new StatusError('NotFound', `${ref.name} was replaced by another object`);
     }
     change(live);
     return live;

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { request } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
@@ -5,12 +6,12 @@ import { createMetricsRegistry } from '#api/kit/metrics.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { Handler } from '../contract.ts';
-import { jsonAnswer, startTestServer } from '../testing/test-server.ts';
+import { jsonResponse, startTestServer } from '../server.fixture.ts';
 import { createAuditor } from './audit.ts';
 import { sourceIPs } from './event.ts';
 import { parseAuditPolicy } from './policy.ts';
 
-/** What the server itself says of its decision. */
+/** The server's own annotations of its decision. */
 const DECISION = `authorization.${VOCABULARIES.plat.apiGroupDomain}`;
 
 type Event = Readonly<Record<string, unknown>>;
@@ -65,7 +66,7 @@ async function post(audited: Audited, body: string, headers: Record<string, stri
 const creates: Handler = async (asked) => {
   const body = JSON.parse((await asked.readBody()).toString()) as object;
   asked.annotate('example.org/seen', 'yes');
-  return jsonAnswer({ ...body, created: true }, 201);
+  return jsonResponse({ ...body, created: true }, 201);
 };
 
 describe('createAuditor', () => {
@@ -113,7 +114,7 @@ describe('createAuditor', () => {
     expect(audited.lines.every((line) => !line.includes('\n'))).toBe(true);
   });
 
-  test('leaves managed fields out where it is told to', async () => {
+  test('omits managed fields where the policy says so', async () => {
     await using audited = await start({ level: 'RequestResponse', omitManagedFields: true }, creates);
     await post(audited, '{"metadata":{"name":"p","managedFields":[{}]}}');
     const events = await audited.events();
@@ -135,10 +136,10 @@ describe('createAuditor', () => {
   test.each([
     ['application/json', '{no json', 'requestObject'],
     ['application/yaml', 'a: b', 'requestObject,responseObject'],
-  ])('says of %s that nobody could read what was left out', async (type, text, left) => {
+  ])('reports of %s that the omitted body was unreadable', async (type, text, left) => {
     const answers: Handler = async (asked) => {
       await asked.readBody();
-      if (type === 'application/json') return jsonAnswer({});
+      if (type === 'application/json') return jsonResponse({});
       return { kind: 'bytes', status: 200, contentType: type, body: Buffer.from('a: b') };
     };
     await using audited = await start({ level: 'RequestResponse' }, answers);
@@ -181,6 +182,23 @@ describe('createAuditor', () => {
     },
   );
 
+  test.each([
+    ['Metadata', false],
+    ['Request', true],
+    ['RequestResponse', true],
+  ])('keeps no body of what another program answers, and says so at level %s', async (level, marked) => {
+    await using audited = await start({ level, omitStages: ['RequestReceived', 'ResponseStarted'] }, () => ({
+      kind: 'raw',
+      run(raw) {
+        if (raw.kind === 'plain') Readable.from(['{"kind":"Pod"}']).pipe(raw.reply);
+      },
+    }));
+    await post(audited, '{"kind":"Pod"}');
+    const [event] = await audited.events();
+    expect([event?.['requestObject'], event?.['responseObject']]).toEqual([undefined, undefined]);
+    expect(JSON.stringify(event).includes('"audit.example.org/passed-on":"true"')).toBe(marked);
+  });
+
   test('keeps of a failure all that the client was told', async () => {
     await using audited = await start({ level: 'Metadata' }, async (asked) => {
       await asked.readBody();
@@ -198,7 +216,7 @@ describe('createAuditor', () => {
     });
   });
 
-  test('records requests that nobody made', async () => {
+  test('records requests without a user', async () => {
     await using audited = await start({ level: 'Metadata' }, creates);
     await post(audited, '{}', { authorization: 'Bearer bad' });
     const events = await audited.events();

@@ -1,9 +1,10 @@
-/** Records requests as a policy says. Never delays a request: lines that find no room are counted and lost. */
+/** Audit recorder: records requests as the audit policy demands. Never delays a request; lines for which the
+ *  buffer has no room are dropped and counted. */
 import { parseJsonText } from '#api/codec/json-text.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import type { BytesResponse } from '../contract.ts';
-import type { RequestState } from '../request-state.ts';
+import type { RequestState } from '../request/request-state.ts';
 import type { Auditor, AuditRecord } from './auditor.ts';
 import { auditBody, type BodyResult } from './bodies.ts';
 import { type EventInput, formatEvent } from './event.ts';
@@ -20,13 +21,13 @@ export interface AuditOptions {
   readonly policy: AuditPolicy;
   /** Domain of the API groups. */
   readonly domain: string;
-  /** Larger bodies are left out. Default 1 MiB. */
+  /** Larger bodies are omitted. Default 1 MiB. */
   readonly maxBodyBytes?: number;
 }
 
 type Bodies = Pick<EventInput, 'requestObject' | 'responseObject' | 'annotations'>;
 
-/** The bodies that could be kept; of the others that there were some, and why they are not here. */
+/** Audited bodies within the size limit; for the others, the reason why they are omitted. */
 function bodiesFound(
   results: Readonly<Record<'requestObject' | 'responseObject', BodyResult>>,
   domain: string,
@@ -45,7 +46,7 @@ function bodiesFound(
   };
 }
 
-/** What an answer says of itself: of a Status everything, of an object only the code. */
+/** The part of a response that the event records: a Status whole, of an object only the code. */
 function responseStatusOf(state: RequestState, response: BytesResponse | undefined): object {
   const plain = { metadata: {}, code: state.status };
   if (response === undefined || state.status < 400 || !Buffer.isBuffer(response.body)) return plain;
@@ -95,7 +96,10 @@ export function createAuditor(deps: AuditDeps, options: AuditOptions): Auditor {
       contentType: answer?.contentType ?? '',
       json: answer?.json,
     });
-    return bodiesFound({ requestObject, responseObject }, domain);
+    const found = bodiesFound({ requestObject, responseObject }, domain);
+    // As upstream, which keeps no body of what it passes on; there nothing says so.
+    if (!state.passedOn || !state.wantsBody) return found;
+    return { ...found, annotations: { ...found.annotations, [`audit.${domain}/passed-on`]: 'true' } };
   }
 
   function record(

@@ -1,15 +1,15 @@
-/** What the pipeline tells of each request, for the audit log. */
+/** Audit interface of the request pipeline. */
 import type { BytesResponse } from '../contract.ts';
-import type { RequestState } from '../request-state.ts';
+import type { RequestState } from '../request/request-state.ts';
 
 export interface Auditor {
-  /** Once it is known whose request it is, or that it is nobody's. `undefined`: nothing is to be recorded. */
+  /** Called once the request is authenticated or authentication has failed. `undefined`: nothing is recorded. */
   begin(state: RequestState): AuditRecord | undefined;
 }
 
 export interface AuditRecord {
-  /** The answer has begun and has no end of its own. */
+  /** The response has started and does not end by itself. */
   started(): void;
-  /** The answer is out; without one where the client left before or the answer was a stream. */
+  /** The response is complete; `undefined` if the client left before or the response was a stream. */
   complete(response: BytesResponse | undefined): void;
 }

@@ -1,4 +1,4 @@
-/** Bodies as they go into audit events. Pure. */
+/** Bodies of audit events. Pure. */
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { RawJson } from './event.ts';
 
@@ -8,14 +8,14 @@ export interface BodyInput {
   /** Larger ones are left out. */
   readonly maxBytes: number;
   readonly omitManagedFields: boolean;
-  /** The same as JSON, where it is something else; `undefined`: nobody could read it. */
+  /** The same value as JSON if the body has another format; `undefined`: the body could not be parsed. */
   readonly json: Buffer | readonly Buffer[] | undefined;
 }
 
 export type BodyResult =
   | { readonly kind: 'object'; readonly object: RawJson }
   | { readonly kind: 'tooLarge' }
-  /** There was something that is no JSON, and nobody could make JSON of it. */
+  /** There was a body that is not JSON and could not be converted to JSON. */
   | { readonly kind: 'unreadable' }
   | { readonly kind: 'none' };
 
@@ -35,21 +35,22 @@ function parse(bytes: Buffer): unknown {
   try {
     return parseJsonText(bytes.toString('utf8'));
   } catch {
-    // What is no JSON is no object; the answer to the request says so, and the event that it was left out.
+    // A body that is not JSON has no object; the response reports the error, and the event that the body was
+    // omitted.
     return undefined;
   }
 }
 
-/** Sizes of a body in one piece or in many. */
+/** Returns the size of a body in one piece or in many. */
 function sizeOf(body: Buffer | readonly Buffer[]): number {
   return Buffer.isBuffer(body) ? body.length : body.reduce((sum, piece) => sum + piece.length, 0);
 }
 
-/** Whether a content type is JSON by its name. */
+/** Reports whether a content type is a JSON type by its name. */
 const isJsonType = (contentType: string): boolean =>
   /^application\/(?:[\w.-]+\+)?json$/i.test((contentType.split(';', 1)[0] ?? '').trim());
 
-/** A body for an event: always one line of sound JSON, whatever the client sent. */
+/** Returns a body for an event: always one line of well-formed JSON, whatever the client sent. */
 export function auditBody(input: BodyInput): BodyResult {
   const { body, contentType, maxBytes } = input;
   if (sizeOf(body) === 0) return { kind: 'none' };

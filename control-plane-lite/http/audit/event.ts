@@ -1,9 +1,9 @@
-/** Audit events in the form that the field's tools read. Pure. */
+/** Audit events in upstream's format. Pure. */
 import { isIP } from 'node:net';
 import { formatMicroTime } from '#api/meta/time.ts';
 import type { UserInfo } from '../../resources/contract.ts';
 import type { RequestInfo } from '../contract.ts';
-import type { RequestState } from '../request-state.ts';
+import type { RequestState } from '../request/request-state.ts';
 import type { AuditLevel, AuditStage } from './policy.ts';
 
 export interface EventInput {
@@ -13,14 +13,14 @@ export interface EventInput {
   readonly level: AuditLevel;
   readonly stage: AuditStage;
   readonly nowMs: number;
-  /** Absent before there is an answer. */
+  /** Absent before there is a response. */
   readonly responseStatus?: unknown;
   readonly requestObject?: unknown;
   readonly responseObject?: unknown;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** JSON text that goes into an event as it is. */
+/** JSON text that is inserted into an event unchanged. */
 export class RawJson {
   readonly text: string;
 
@@ -41,18 +41,18 @@ function formatUser(user: UserInfo): object {
   };
 }
 
-/** Where a request comes from by its own word, and by the connection's. */
+/** Returns the source addresses of a request: those that its headers claim, then that of the connection. */
 export function sourceIPs(
   headers: Readonly<Record<string, string | string[] | undefined>>,
   remoteAddress: string,
 ): readonly string[] {
-  const told = [headers['x-forwarded-for'], headers['x-real-ip']]
+  const claimed = [headers['x-forwarded-for'], headers['x-real-ip']]
     .flatMap((value) => (value === undefined ? [] : [value].flat()))
     .flatMap((value) => value.split(','))
     .map((value) => value.trim())
     .filter((value) => isIP(value) > 0);
   const remote = remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress;
-  return [...new Set([...told, ...(remote === '' ? [] : [remote])])];
+  return [...new Set([...claimed, ...(remote === '' ? [] : [remote])])];
 }
 
 function objectRef(info: RequestInfo): object {
@@ -71,7 +71,7 @@ function member(name: string, value: unknown): string {
   return `,${JSON.stringify(name)}:${value instanceof RawJson ? value.text : JSON.stringify(value)}`;
 }
 
-/** One event as a line of JSON, without the line's end. */
+/** Returns an event as one line of JSON, without the newline. */
 export function formatEvent(input: EventInput): string {
   const { state, level, stage } = input;
   const { info, originalUser, user } = state;

@@ -78,7 +78,7 @@ describe('openLogFile', () => {
       { clock: createFakeClock(), onError: () => undefined },
       { path: `${dir.path}/a.log`, maxWaitingBytes: 10 },
     );
-    // The first is on its way to the disk at once and waits no more.
+    // The first is being written immediately and no longer waits.
     expect(['12345', '67890', '12345678', 'x'].map((line) => file.write(line))).toEqual([
       true,
       true,
@@ -102,7 +102,7 @@ describe('openLogFile', () => {
     expect(errors).toMatchObject([{ code: 'ENOENT' }]);
   });
 
-  test('tells of lines that could not be written', async () => {
+  test('reports lines that could not be written', async () => {
     const errors: number[] = [];
     const file = await openLogFile(
       { clock: createFakeClock(), onError: (_error, lost) => errors.push(lost) },
@@ -145,7 +145,7 @@ describe('createDescriptorWriter', () => {
     await Promise.all([pipe.close(), reading.close()]);
   });
 
-  test('tells of a descriptor that is no more', async () => {
+  test('reports a closed descriptor', async () => {
     const lost: number[] = [];
     const writer = createDescriptorWriter(
       { clock: systemClock, onError: (_error, count) => lost.push(count) },

@@ -1,6 +1,6 @@
-/** Appends lines to a file that is replaced by a fresh one when it has grown, keeping some of the old ones; or to an
- *  open descriptor such as standard output. Lines wait in memory while the other side is busy, within a bound; beyond
- *  it they are dropped and counted, never waited for. */
+/** Audit log writer: appends lines to a file with rotation and retention, or to an open descriptor such as
+ *  standard output. Lines wait in a bounded buffer while the sink is busy; beyond the bound they are dropped
+ *  and counted, never waited for. */
 import { write } from 'node:fs';
 import { type FileHandle, open, readdir, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
@@ -12,9 +12,9 @@ export interface LogFileOptions {
   readonly maxBytes?: number;
   /** `--audit-log-maxbackup`. Default 0: all. */
   readonly maxBackups?: number;
-  /** `--audit-log-maxage`, in ms. Default 0: for ever. */
+  /** `--audit-log-maxage`, in ms. Default 0: unlimited. */
   readonly maxAgeMs?: number;
-  /** Bytes that may wait. Default 64 MiB. */
+  /** Maximum number of buffered bytes. Default 64 MiB. */
   readonly maxWaitingBytes?: number;
 }
 
@@ -24,9 +24,9 @@ export interface LogFileDeps {
 }
 
 export interface LineWriter {
-  /** False: there was no room, and the line is lost. */
+  /** Returns false if the buffer was full and the line was dropped. */
   write(line: string): boolean;
-  /** Resolves when everything is written. */
+  /** Resolves once everything has been written. */
   close(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ interface LineQueueOptions {
   readonly maxWaitingBytes: number;
 }
 
-/** Hands waiting lines on together, one batch after the other. */
+/** Writes buffered lines in batches, one batch at a time. */
 function createLineQueue(options: LineQueueOptions): LineWriter {
   let waiting: string[] = [];
   let waitingBytes = 0;
@@ -75,7 +75,7 @@ function createLineQueue(options: LineQueueOptions): LineWriter {
   };
 }
 
-/** Files that were the log before, oldest first. Their names have the time at which they were replaced. */
+/** Returns the rotated files, oldest first. Their names contain the time of the rotation. */
 async function listBackups(path: string): Promise<readonly string[]> {
   const extension = extname(path);
   const prefix = `${basename(path, extension)}-`;
@@ -87,7 +87,7 @@ async function listBackups(path: string): Promise<readonly string[]> {
     .sort();
 }
 
-/** Name of the file that the log becomes at this time. */
+/** Returns the name that the log is rotated to at this time. */
 export function backupPath(path: string, nowMs: number): string {
   const extension = extname(path);
   const stamp = new Date(nowMs).toISOString().replaceAll(':', '-').slice(0, -1);
@@ -111,14 +111,14 @@ async function prune(options: LogFileOptions, nowMs: number): Promise<void> {
   await Promise.all(doomed.map((name) => unlink(join(dirname(path), name))));
 }
 
-/** Opens the file, or makes it, for its owner alone.
- *  @throws Error if that can't be done */
+/** Opens or creates the file, accessible to its owner only.
+ *  @throws Error if it can't be opened */
 export async function openLogFile(deps: LogFileDeps, options: LogFileOptions): Promise<LineWriter> {
   const { path, maxBytes = 100 * 1024 * 1024, maxWaitingBytes = DEFAULT_WAITING_BYTES } = options;
   let file: FileHandle = await open(path, 'a', 0o600);
   let size = (await file.stat()).size;
 
-  /** The old file stays in use if there can be no new one. */
+  /** The old file stays in use if a new one cannot be created. */
   async function replace(): Promise<void> {
     const nowMs = deps.clock.now();
     try {
@@ -155,11 +155,11 @@ function writeSome(fd: number, bytes: Buffer, from: number): Promise<number> {
   });
 }
 
-/** Wait before a descriptor that takes nothing at the moment is tried again. */
+/** Delay before a write to a descriptor that returned EAGAIN is retried, in ms. */
 const RETRY_MS = 10;
 
-/** Writes lines to a descriptor such as 1, standard output. A stream on it would block everything while the reader of
- *  a pipe is slow. */
+/** Writes lines to a descriptor such as 1, standard output. A stream on it would block the process while the
+ *  reader of a pipe is slow. */
 export function createDescriptorWriter(
   deps: LogFileDeps,
   fd: number,

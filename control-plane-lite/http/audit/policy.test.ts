@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseRequestInfo, splitTarget } from '../request-info.ts';
+import { parseRequestInfo, splitTarget } from '../request/request-info.ts';
 import { type AuditLevel, AuditPolicyError, parseAuditPolicy, scopeFor } from './policy.ts';
 
 const policy = (rules: readonly object[], more: object = {}): unknown => ({
@@ -110,7 +110,7 @@ describe('parseAuditPolicy', () => {
     [policy([{ level: 'None', resources: [{ resourceNames: ['a'] }] }]), /resourceNames need resources/],
     [policy([null as unknown as object]), /rules must be a list of objects/],
   ];
-  test.each(faults)('refuses %j', (value, fault) => {
+  test.each(faults)('rejects %j', (value, fault) => {
     expect(() => parseAuditPolicy(value, 'example.org')).toThrow(AuditPolicyError);
     expect(() => parseAuditPolicy(value, 'example.org')).toThrow(fault);
   });

@@ -1,5 +1,5 @@
-/** How much of which request is recorded. Reading and matching of policy files; pure.
- *  Source: document 1, 9.4, and the policy format of release 1.24. */
+/** Audit policy: parses policy files and returns the audit level of a request. Pure.
+ *  Source: auditing, document 1 §9.4; policy format of upstream's release 1.24. */
 import type { UserInfo } from '../../resources/contract.ts';
 import type { RequestInfo } from '../contract.ts';
 
@@ -23,7 +23,7 @@ export interface PolicyRule {
   readonly namespaces: readonly string[];
   readonly nonResourceURLs: readonly string[];
   readonly omitStages: readonly AuditStage[];
-  /** Absent: as the policy says. */
+  /** Absent: the policy's own. */
   readonly omitManagedFields?: boolean;
 }
 
@@ -33,20 +33,20 @@ export interface AuditPolicy {
   readonly omitManagedFields: boolean;
 }
 
-/** What is recorded of one request. */
+/** The level and the omitted stages of one request. */
 export interface AuditScope {
   readonly level: AuditLevel;
   readonly omitStages: ReadonlySet<AuditStage>;
   readonly omitManagedFields: boolean;
 }
 
-/** A policy that can't be used, with every fault found. */
+/** An invalid policy, with every error found. */
 export class AuditPolicyError extends Error {
   override readonly name = 'AuditPolicyError';
   readonly faults: readonly string[];
 
   constructor(faults: readonly string[]) {
-    super(`the audit policy is not usable: ${faults.join('; ')}`);
+    super(`invalid audit policy: ${faults.join('; ')}`);
     this.faults = faults;
   }
 }
@@ -157,8 +157,8 @@ function readRule(reader: Reader, members: Members, path: string): PolicyRule {
   return rule;
 }
 
-/** Reads a policy file's value. `domain` is that of the API groups.
- *  @throws AuditPolicyError with every fault */
+/** Parses a policy file's value. `domain` is that of the API groups.
+ *  @throws AuditPolicyError with every error */
 export function parseAuditPolicy(value: unknown, domain: string): AuditPolicy {
   const reader = createReader();
   if (!isMembers(value)) throw new AuditPolicyError(['it must be an object']);
@@ -213,7 +213,7 @@ export function matchesRule(info: RequestInfo, user: UserInfo, rule: PolicyRule)
   return matchesTarget(info, rule);
 }
 
-/** The first rule that matches decides; without one nothing is recorded. */
+/** Returns the level of the first matching rule; without one nothing is recorded. */
 export function scopeFor(policy: AuditPolicy, info: RequestInfo, user: UserInfo): AuditScope {
   const rule = policy.rules.find((each) => matchesRule(info, user, each));
   return {

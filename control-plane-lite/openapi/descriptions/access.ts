@@ -1,4 +1,4 @@
-/** Who may do what. Data. */
+/** Descriptions of authentication and authorization kinds. Data. */
 import type { Texts } from './texts.ts';
 
 export const ACCESS_TEXTS: Texts = {

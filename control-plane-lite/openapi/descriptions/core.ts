@@ -1,4 +1,4 @@
-/** Services, configuration and the other kinds of the core group. Data. */
+/** Descriptions of services, configuration and the other kinds of the core group. Data. */
 import type { Texts } from './texts.ts';
 
 export const CORE_TEXTS: Texts = {

@@ -1,4 +1,4 @@
-/** Kinds by which the API is extended and watched over. Data. */
+/** Descriptions of kinds that extend or monitor the API. Data. */
 import type { Texts } from './texts.ts';
 
 const WEBHOOK = {

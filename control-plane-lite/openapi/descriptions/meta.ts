@@ -1,4 +1,4 @@
-/** What all kinds have in common. Data. */
+/** Descriptions of types that all kinds share. Data. */
 import type { Texts } from './texts.ts';
 
 export const META_TEXTS: Texts = {
@@ -12,7 +12,8 @@ export const META_TEXTS: Texts = {
       uid: 'Tells this object from all others of any time. Set by the server.',
       resourceVersion: 'Version of the object, to be compared for equality only. Set by the server.',
       generation: 'Counts the changes of what is wanted. Set by the server.',
-      creationTimestamp: 'When the object was made. Set by the server.',
+      // Upstream's begins so: tools and tests look for it.
+      creationTimestamp: 'CreationTimestamp is a timestamp of when the object was made. Set by the server.',
       deletionTimestamp: 'When the object is to be gone. Set by the server when it is deleted.',
       deletionGracePeriodSeconds: 'Seconds that a deleted object has to end. Set by the server.',
       labels: 'Names and values by which objects are selected.',

@@ -1,4 +1,4 @@
-/** How pods are reached. Data. */
+/** Descriptions of networking kinds. Data. */
 import type { Texts } from './texts.ts';
 
 export const NETWORKING_TEXTS: Texts = {

@@ -1,4 +1,4 @@
-/** Pods and what is in them. Data. */
+/** Descriptions of pods and their parts. Data. */
 import type { Texts } from './texts.ts';
 
 export const POD_TEXTS: Texts = {

@@ -1,4 +1,4 @@
-/** Volumes and where they come from. Data. Source: document 3, 2. */
+/** Descriptions of volumes and storage kinds. Data. Source: volumes, document 3 §2. */
 import type { Texts } from './texts.ts';
 
 export const STORAGE_TEXTS: Texts = {

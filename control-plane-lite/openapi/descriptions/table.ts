@@ -1,10 +1,11 @@
-/** All that is said of types, by package and type. */
+/** All descriptions by package and type. */
 import type { TypeName } from '#api/schema/registry.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { ACCESS_TEXTS } from './access.ts';
 import { CORE_TEXTS } from './core.ts';
 import { EXTENSION_TEXTS } from './extension.ts';
 import { META_TEXTS } from './meta.ts';
+import { METRICS_TEXTS } from './metrics.ts';
 import { NETWORKING_TEXTS } from './networking.ts';
 import { POD_TEXTS } from './pods.ts';
 import { STORAGE_TEXTS } from './storage.ts';
@@ -20,6 +21,7 @@ export const ALL_TEXTS: readonly Texts[] = [
   STORAGE_TEXTS,
   ACCESS_TEXTS,
   EXTENSION_TEXTS,
+  METRICS_TEXTS,
 ];
 
 const BY_NAME: ReadonlyMap<string, Text> = new Map(ALL_TEXTS.flatMap((texts) => Object.entries(texts)));

@@ -1,4 +1,4 @@
-/** What is said of a type and its members. */
+/** Descriptions of a type and its fields. */
 
 export interface Text {
   /** One line on the type. */

@@ -1,4 +1,4 @@
-/** Kinds that run pods. Data. */
+/** Descriptions of workload kinds. Data. */
 import type { Texts } from './texts.ts';
 
 export const WORKLOAD_TEXTS: Texts = {

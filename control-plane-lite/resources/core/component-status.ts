@@ -1,5 +1,5 @@
-/** ComponentStatuses: never stored, only shown. */
-import type { ComponentStatus } from '#api/schema/gen/core-v1.ts';
+/** ComponentStatuses: computed on read, never stored. */
+import type { ComponentStatus } from '#api/gen/core-v1.ts';
 import type { KindEntry } from '../contract.ts';
 import { typed } from '../view.ts';
 

@@ -1,5 +1,6 @@
-/** ConfigMaps. Source: document 3, 2.1. */
-import type { ConfigMap } from '#api/schema/gen/core-v1.ts';
+/** ConfigMaps. Source: ConfigMaps, document 3 §2.1. */
+
+import type { ConfigMap } from '#api/gen/core-v1.ts';
 import { validateConfigMapContent } from '#api/schema/validation/config.ts';
 import type { KindEntry } from '../contract.ts';
 import { ageOf } from '../rows.ts';

@@ -1,5 +1,6 @@
 /** Endpoints. Source: upstream's endpoints strategy and printer, release 1.24. */
-import type { Endpoints } from '#api/schema/gen/core-v1.ts';
+
+import type { Endpoints } from '#api/gen/core-v1.ts';
 import { validateEndpointsContent } from '#api/schema/validation/endpoints.ts';
 import type { KindEntry } from '../contract.ts';
 import { ageOf, orNone } from '../rows.ts';

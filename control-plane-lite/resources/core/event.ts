@@ -1,8 +1,9 @@
 /** Events: short-lived, with rules of their own for those of the newer API (they have an `eventTime`).
  *  Source: upstream's event validation for v1 and printer, release 1.24. */
+
+import type { Event } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { qualifiedNameFaults } from '#api/meta/names.ts';
-import type { Event } from '#api/schema/gen/core-v1.ts';
 import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
 import type { ApiObject, Cell, KindEntry, StrategyContext } from '../contract.ts';
 import { formatSince } from '../rows.ts';

@@ -1,4 +1,5 @@
-/** Data that its owner has frozen: ConfigMaps and Secrets with `immutable: true`. Source: document 3, 2.1 and 2.2. */
+/** Immutable ConfigMaps and Secrets (`immutable: true`). Source: ConfigMaps and Secrets, document 3 §2.1 and
+ *  §2.2. */
 import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
 import { sameContent } from '../content-diff.ts';
 import type { ApiObject } from '../contract.ts';

@@ -1,8 +1,9 @@
 /** LimitRanges. Source: upstream's limit range validation, release 1.24. */
+
+import type { LimitRange, LimitRangeItem } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { qualifiedNameFaults } from '#api/meta/names.ts';
 import { compareQuantities, parseQuantity } from '#api/meta/quantity.ts';
-import type { LimitRange, LimitRangeItem } from '#api/schema/gen/core-v1.ts';
 import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
 import type { ApiObject, KindEntry } from '../contract.ts';
 import { typed } from '../view.ts';

@@ -1,8 +1,9 @@
-/** Namespaces: held by finalizers of their own until their content is gone.
- *  Source: upstream's namespace strategies, release 1.24. */
+/** Namespaces: their finalizers delay deletion until their content is deleted. Source: upstream's namespace
+ *  strategies, release 1.24. */
+
+import type { Namespace } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { dns1123LabelFaults, qualifiedNameFaults } from '#api/meta/names.ts';
-import type { Namespace } from '#api/schema/gen/core-v1.ts';
 import { createFaults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, KindEntry, PartStrategy, StrategyContext } from '../contract.ts';
@@ -47,6 +48,7 @@ function finalizerFaults(object: ApiObject, { vocabulary }: StrategyContext): re
 }
 
 const statusPart: PartStrategy = {
+  changesMetadata: true,
   prepareForUpdate: (draft, old) => keepMember(draft, old, 'spec'),
   validateUpdate(object): readonly FieldError[] {
     const faults = createFaults();

@@ -1,9 +1,10 @@
 /** Nodes. Source: upstream's node strategy and printer, release 1.24. */
+
+import type { Node, NodeSpec, Taint } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { ipFamilyOf, parseIpRange } from '#api/meta/ip.ts';
 import { labelValueFaults, qualifiedNameFaults } from '#api/meta/names.ts';
 import { parseQuantity } from '#api/meta/quantity.ts';
-import type { Node, NodeSpec, Taint } from '#api/schema/gen/core-v1.ts';
 import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Cell, KindEntry, PartStrategy } from '../contract.ts';
@@ -102,6 +103,7 @@ function validateUpdate(object: ApiObject, oldObject: ApiObject): readonly Field
 }
 
 const statusPart: PartStrategy = {
+  changesMetadata: true,
   prepareForUpdate: (draft, old) => keepMember(draft, old, 'spec'),
   validateUpdate: (object, old) => [...validate(object), ...validateUpdate(object, old)],
 };

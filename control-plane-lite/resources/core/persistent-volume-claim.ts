@@ -1,12 +1,13 @@
-/** PersistentVolumeClaims: unchangeable but for binding and growth.
- *  Source: document 3, 2.4; upstream's claim strategy, release 1.24. */
-import type { FieldError } from '#api/meta/field-error.ts';
-import { compareQuantities, parseQuantity } from '#api/meta/quantity.ts';
+/** PersistentVolumeClaims: immutable except for binding and expansion. Source: claims, document 3 §2.4;
+ *  upstream's claim strategy, release 1.24. */
+
 import type {
   PersistentVolumeClaim,
   PersistentVolumeClaimSpec,
   TypedLocalObjectReference,
-} from '#api/schema/gen/core-v1.ts';
+} from '#api/gen/core-v1.ts';
+import type { FieldError } from '#api/meta/field-error.ts';
+import { compareQuantities, parseQuantity } from '#api/meta/quantity.ts';
 import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
 import { validatePersistentVolumeClaimContent } from '#api/schema/validation/persistent-volume.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';

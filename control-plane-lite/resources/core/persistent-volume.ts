@@ -1,6 +1,8 @@
-/** PersistentVolumes. Source: document 3, 2.5; upstream's persistent volume strategy, release 1.24. */
+/** PersistentVolumes. Source: persistent volumes, document 3 §2.5; upstream's persistent volume strategy,
+ *  release 1.24. */
+
+import type { PersistentVolume, PersistentVolumeSpec } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import type { PersistentVolume, PersistentVolumeSpec } from '#api/schema/gen/core-v1.ts';
 import { createFaults } from '#api/schema/validation/faults.ts';
 import {
   persistentVolumeSource,

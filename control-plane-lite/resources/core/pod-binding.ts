@@ -1,9 +1,10 @@
-/** The `binding` part: the scheduler gives a pod its node, once and for all. Pure.
- *  Source: upstream's pod binding, release 1.24. */
+/** The `binding` subresource: the scheduler assigns a node to a pod, once. Pure. Source: upstream's pod
+ *  binding, release 1.24. */
+
+import type { Binding, Pod, PodCondition } from '#api/gen/core-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { conflict, invalid, type Subject } from '#api/meta/status-errors.ts';
 import { formatTime } from '#api/meta/time.ts';
-import type { Binding, Pod, PodCondition } from '#api/schema/gen/core-v1.ts';
 import { createFaults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../contract.ts';

@@ -1,7 +1,8 @@
-/** The `ephemeralcontainers` part: containers added to a running pod, to look into it. They come and stay.
- *  Source: upstream's pod ephemeral containers strategy, release 1.24. */
+/** The `ephemeralcontainers` subresource: containers added to a running pod for debugging. They cannot be
+ *  removed. Source: upstream's pod ephemeral containers strategy, release 1.24. */
+
+import type { EphemeralContainer, Pod } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import type { EphemeralContainer, Pod } from '#api/schema/gen/core-v1.ts';
 import { createFaults } from '#api/schema/validation/faults.ts';
 import { validatePodContent } from '#api/schema/validation/pod.ts';
 import { changedPaths, sameContent } from '../content-diff.ts';

@@ -1,16 +1,18 @@
-/** The `eviction` part: deletion of a pod that asks the disruption budgets first. What an Eviction says, and whether
- *  budgets have a say, is decided here; budgets are asked and the pod is deleted elsewhere. Pure.
- *  Source: upstream's eviction subresource, release 1.24. */
+/** The `eviction` subresource: deletion of a pod subject to disruption budgets. This file parses an Eviction
+ *  and decides whether budgets apply; budgets are checked and the pod is deleted elsewhere. Pure. Source:
+ *  upstream's eviction subresource, release 1.24. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
+import type { Eviction } from '#api/gen/policy-v1.ts';
+import type { Int64 } from '#api/kit/int64.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
-import type { Eviction } from '#api/schema/gen/policy-v1.ts';
 import type { ApiObject } from '../contract.ts';
 import { typed } from '../view.ts';
 
 /** The deletion that an Eviction asks for. */
 export interface EvictionRequest {
   readonly dryRun: boolean;
-  readonly gracePeriodSeconds?: number;
+  readonly gracePeriodSeconds?: Int64;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
   readonly propagationPolicy?: string;
 }

@@ -1,4 +1,4 @@
-/** What the API server takes of a pod beyond what its own agent runs. */
+/** Pod validation options of the API server: what it accepts beyond what its own agent runs. */
 import type { PodValidationOptions } from '#api/schema/validation/pod.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 

@@ -1,5 +1,5 @@
-/** Which objects of its namespace a pod names, whether or not they exist. Pure. */
-import type { Container, EphemeralContainer, PodSpec, Volume } from '#api/schema/gen/core-v1.ts';
+/** Objects of its namespace that a pod refers to, whether or not they exist. Pure. */
+import type { Container, EphemeralContainer, PodSpec, Volume } from '#api/gen/core-v1.ts';
 
 export interface PodReferences {
   readonly secrets: ReadonlySet<string>;

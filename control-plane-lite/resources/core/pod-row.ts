@@ -1,7 +1,7 @@
-/** A pod as a row of a Table: how far it is, in a word, and how often it was restarted.
- *  Source: upstream's pod printer. */
+/** Table row of a pod: its phase or reason in a word, and its restarts. Source: upstream's pod printer. */
+
+import type { ContainerStatus, Pod } from '#api/gen/core-v1.ts';
 import { parseTime } from '#api/meta/time.ts';
-import type { ContainerStatus, Pod } from '#api/schema/gen/core-v1.ts';
 import type { Cell } from '../contract.ts';
 import { ageOf, formatAge, NONE, orNone } from '../rows.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Container, Pod, PodSpec } from '#api/schema/gen/core-v1.ts';
+import type { Container, Pod, PodSpec } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { ApiObject } from '../contract.ts';
 import { typed } from '../view.ts';

@@ -1,9 +1,11 @@
-/** Keeps the two forms of a pod's seccomp profiles the same: what is said by annotation stands in the fields before
- *  admission judges the pod, and nobody changes an annotation behind its back. Pure.
- *  Source: upstream's pod strategy, release 1.24; decision 0075. */
+/** Synchronizes the two forms of a pod's seccomp profiles: annotations are copied to fields before admission
+ *  evaluates the pod, and annotations cannot be changed later. Pure. Source: upstream's pod strategy, release
+ *  1.24; decision 0075. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import {
+  hasSeccompProfile,
   isSeccompAnnotation,
   seccompAnnotationOf,
   seccompDifference,
@@ -57,6 +59,7 @@ export function syncSeccomp(draft: ApiObject, words: Words): void {
 /** Adds the annotations of fields that have none: agents of earlier releases read only these, and a client that puts
  *  the pod without them means no change. */
 export function annotateSeccomp(draft: ApiObject, words: Words): void {
+  if (!hasSeccompProfile(typed<Pod>(draft))) return;
   const annotations = draft.metadata.annotations ?? {};
   const missing = seccompPlaces(typed<Pod>(draft), words).flatMap(({ key, profile }) => {
     const text = profile === undefined ? undefined : seccompAnnotationOf(profile);

@@ -1,9 +1,9 @@
-/** The status of a pod: written by the node that runs it, never together with the spec.
- *  Source: upstream's pod status strategy, release 1.24. */
+/** Status of a pod: written by its node, never together with the spec. Source: upstream's pod status
+ *  strategy, release 1.24. */
 import { isIP } from 'node:net';
+import type { ContainerStatus, Pod, PodStatus } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { dns1123SubdomainFaults, qualifiedNameFaults } from '#api/meta/names.ts';
-import type { ContainerStatus, Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
 import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
 import type { ApiObject, PartStrategy } from '../contract.ts';
 import { keepMember, membersOf, typed } from '../view.ts';
@@ -14,7 +14,7 @@ function alignPodIPs(draft: ApiObject): void {
   const { podIP = '', podIPs = [] } = typed<Pod>(draft).status ?? {};
   const first = podIPs[0]?.ip ?? '';
   if (podIP === first) return;
-  // The older field wins: whoever changes it alone knows of no other.
+  // The older field wins: a client that changes only this field does not know the other.
   const aligned = podIP === '' ? { podIP: first } : { podIPs: [{ ip: podIP }] };
   draft['status'] = { ...membersOf(draft, 'status'), ...aligned };
 }
@@ -96,6 +96,7 @@ const hasSidecars = ({ spec }: Pod): boolean =>
   (spec?.initContainers ?? []).some(({ restartPolicy }) => restartPolicy === 'Always');
 
 export const podStatusPart: PartStrategy = {
+  changesMetadata: true,
   prepareForUpdate,
   validateUpdate(object, oldObject, { vocabulary }): readonly FieldError[] {
     const [pod, old] = [typed<Pod>(object), typed<Pod>(oldObject)];

@@ -1,5 +1,6 @@
 /** PodTemplates. Source: upstream's pod template strategy, release 1.24. */
-import type { PodTemplate } from '#api/schema/gen/core-v1.ts';
+
+import type { PodTemplate } from '#api/gen/core-v1.ts';
 import { createFaults } from '#api/schema/validation/faults.ts';
 import { validatePodTemplate } from '#api/schema/validation/pod-template.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';

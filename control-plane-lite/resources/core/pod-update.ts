@@ -1,7 +1,9 @@
-/** What may change of a pod once it is made: images, a shorter deadline, more tolerations.
- *  Source: upstream's pod update validation, release 1.24. */
+/** Mutable fields of a pod: images, a shorter deadline, more tolerations. Source: upstream's pod update
+ *  validation, release 1.24. */
+
+import type { Container, Pod, PodSpec, Toleration } from '#api/gen/core-v1.ts';
+import type { Int64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import type { Container, Pod, PodSpec, Toleration } from '#api/schema/gen/core-v1.ts';
 import { isSeccompAnnotation } from '#api/schema/seccomp-annotations.ts';
 import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
@@ -46,7 +48,7 @@ function validateContainerCount(
   }
 }
 
-function validateDeadline(faults: Faults, now: number | undefined, before: number | undefined): void {
+function validateDeadline(faults: Faults, now: Int64 | undefined, before: Int64 | undefined): void {
   const path = 'spec.activeDeadlineSeconds';
   if (now === undefined) {
     if (before !== undefined)

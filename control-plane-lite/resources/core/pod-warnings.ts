@@ -1,7 +1,8 @@
-/** What a client is told of a pod, or a template of pods, that is accepted but written in a way of the past.
- *  Source: upstream's pod warnings, release 1.24. */
+/** Warnings about pods and pod templates that are accepted but use deprecated forms. Source: upstream's pod
+ *  warnings, release 1.24. */
+
+import type { Pod, PodSpec, PodTemplateSpec, Volume } from '#api/gen/core-v1.ts';
 import { parseQuantity } from '#api/meta/quantity.ts';
-import type { Pod, PodSpec, PodTemplateSpec, Volume } from '#api/schema/gen/core-v1.ts';
 import { isSeccompAnnotation, seccompPlaces } from '#api/schema/seccomp-annotations.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 

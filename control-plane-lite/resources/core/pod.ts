@@ -1,7 +1,9 @@
-/** Pods: what the server sets when one is made, what may change later, how long deletion takes, how one is shown.
- *  Source: upstream's pod registry, release 1.24. */
+/** Pods: defaults on creation, permitted updates, grace period of deletion, and Table rows. Source:
+ *  upstream's pod registry, release 1.24. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
+import type { Int64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
 import { createFaults } from '#api/schema/validation/faults.ts';
 import { validatePodContent } from '#api/schema/validation/pod.ts';
@@ -64,7 +66,7 @@ function validateCreate(object: ApiObject, { vocabulary }: StrategyContext): rea
 }
 
 /** Grace is what the client asks for, else what the pod asks for; a pod that runs nowhere needs none. */
-export function planPodDeletion(object: ApiObject, requested: number | undefined): DeletionPlan {
+export function planPodDeletion(object: ApiObject, requested: Int64 | undefined): DeletionPlan {
   const { spec, status } = typed<Pod>(object);
   const unscheduled = (spec?.nodeName ?? '') === '';
   const terminated = status?.phase === 'Succeeded' || status?.phase === 'Failed';

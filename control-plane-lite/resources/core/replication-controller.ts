@@ -1,8 +1,9 @@
-/** ReplicationControllers. Their scale is made by `../scale.ts`.
- *  Source: upstream's replication controller strategy and printer, release 1.24. */
+/** ReplicationControllers. `../scale.ts` builds their scale. Source: upstream's replication controller
+ *  strategy and printer, release 1.24. */
+
+import type { ReplicationController } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { selectorRequirements } from '#api/meta/selectors.ts';
-import type { ReplicationController } from '#api/schema/gen/core-v1.ts';
 import { createFaults } from '#api/schema/validation/faults.ts';
 import { validateServiceTemplate } from '#api/schema/validation/pod-template.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';

@@ -1,5 +1,5 @@
-/** Names of resources in quotas and limits, and amounts that must be whole.
- *  Source: upstream's resource name helpers, release 1.24. */
+/** Resource names in quotas and limits, and amounts that must be integers. Source: upstream's resource name
+ *  helpers, release 1.24. */
 import { qualifiedNameFaults } from '#api/meta/names.ts';
 import { parseQuantity } from '#api/meta/quantity.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';

@@ -1,6 +1,7 @@
 /** ResourceQuotas. Source: upstream's quota validation and printer, release 1.24. */
+
+import type { ResourceQuota, ResourceQuotaSpec } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import type { ResourceQuota, ResourceQuotaSpec } from '#api/schema/gen/core-v1.ts';
 import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
 import type { ApiObject, Cell, KindEntry, PartStrategy } from '../contract.ts';
 import { keepAllBut } from '../generic.ts';

@@ -1,6 +1,9 @@
-/** Secrets: text that clients may write is kept as data, and a secret's type stays. Source: document 3, 2.2. */
+/** Secrets: `stringData` is stored as data, and the type is immutable. Source: Secrets, document 3 §2.2. */
+
 import { Buffer } from 'node:buffer';
-import type { Secret } from '#api/schema/gen/core-v1.ts';
+import { setMember } from '#api/codec/set-member.ts';
+import type { Secret } from '#api/gen/core-v1.ts';
+import { isEmptyValue } from '#api/schema/decode-plan.ts';
 import { validateSecretContent } from '#api/schema/validation/config.ts';
 import { immutableField } from '../content-diff.ts';
 import type { ApiObject, KindEntry } from '../contract.ts';
@@ -13,14 +16,15 @@ function mergeStringData(draft: ApiObject): void {
   const text = draft['stringData'];
   if (text === undefined) return;
   delete draft['stringData'];
-  if (!isMembers(text) || Object.keys(text).length === 0) return;
+  if (!isMembers(text) || isEmptyValue(text)) return;
+  const data: Record<string, unknown> = {};
   const before = draft['data'];
-  const encoded = Object.entries(text).map(
-    ([key, value]) => [key, Buffer.from(String(value)).toString('base64')] as const,
-  );
-  // `fromEntries` defines members, so that no key can reach a prototype.
-  draft['data'] = Object.fromEntries([...Object.entries(isMembers(before) ? before : {}), ...encoded]);
+  if (isMembers(before)) for (const key in before) setMember(data, key, before[key]);
+  for (const key in text) setMember(data, key, base64Of(String(text[key])));
+  draft['data'] = data;
 }
+
+const base64Of = (text: string): string => (text === '' ? '' : Buffer.from(text).toString('base64'));
 
 const typeOf = (object: ApiObject): string => typed<Secret>(object).type ?? '';
 

@@ -1,5 +1,5 @@
 /** ServiceAccounts. Source: upstream's service account strategy, release 1.24. */
-import type { ServiceAccount } from '#api/schema/gen/core-v1.ts';
+import type { ServiceAccount } from '#api/gen/core-v1.ts';
 import type { ApiObject, KindEntry } from '../contract.ts';
 import { ageOf } from '../rows.ts';
 import { typed } from '../view.ts';

@@ -1,7 +1,8 @@
-/** Faults of a service's addresses and families, and of their change.
- *  Source: upstream's service validation, release 1.24. */
+/** Validation of a service's addresses and IP families, and of their updates. Source: upstream's service
+ *  validation, release 1.24. */
+
+import type { ServiceSpec } from '#api/gen/core-v1.ts';
 import { IP_FAULT, type IpFamily, ipFamilyOf } from '#api/meta/ip.ts';
-import type { ServiceSpec } from '#api/schema/gen/core-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import { HEADLESS, isExternalName, isHeadless } from './service-needs.ts';
 

@@ -1,8 +1,9 @@
-/** What a service gets that rules of single fields can't give: both spellings of its address, its families, and on
- *  update what the client left out or no longer needs. Pure; changes the draft only.
- *  Source: upstream's service registry, release 1.24. */
+/** Service defaults that depend on several fields: both forms of its address, its IP families, and on update
+ *  fields that the client omitted or that no longer apply. Pure; changes the draft only. Source: upstream's
+ *  service registry, release 1.24. */
+
+import type { ServiceSpec } from '#api/gen/core-v1.ts';
 import { type IpFamily, ipFamilyOf } from '#api/meta/ip.ts';
-import type { ServiceSpec } from '#api/schema/gen/core-v1.ts';
 import { sameContent } from '../content-diff.ts';
 import type { ApiObject } from '../contract.ts';
 import { draftSpec } from '../view.ts';
@@ -20,7 +21,7 @@ import {
 const otherFamily = (family: IpFamily): IpFamily => (family === 'IPv4' ? 'IPv6' : 'IPv4');
 
 /** A client that knows of one address only writes `clusterIP`. */
-export function alignClusterIPs(spec: SpecDraft, old: ServiceSpec | undefined): void {
+function alignClusterIPs(spec: SpecDraft, old: ServiceSpec | undefined): void {
   const { clusterIP = '', clusterIPs = [] } = spec;
   if (old === undefined) {
     if (clusterIP !== '' && clusterIPs.length === 0) spec.clusterIPs = [clusterIP];
@@ -32,7 +33,7 @@ export function alignClusterIPs(spec: SpecDraft, old: ServiceSpec | undefined): 
 }
 
 /** Families and their policy, as far as they follow from what is there and what the cluster has. */
-export function completeFamilies(spec: SpecDraft, cluster: readonly IpFamily[]): void {
+function completeFamilies(spec: SpecDraft, cluster: readonly IpFamily[]): void {
   if (isExternalName(spec)) return;
   const selectorless = Object.keys(spec.selector ?? {}).length === 0;
   const addresses = (spec.clusterIPs ?? []).filter((ip) => ip !== HEADLESS);
@@ -43,7 +44,7 @@ export function completeFamilies(spec: SpecDraft, cluster: readonly IpFamily[]):
   }
   const [first = cluster[0] ?? 'IPv4'] = families;
   if (families.length === 0) families.push(first);
-  // Whoever fills in the endpoints of such a service may have any family.
+  // The owner of such a service's endpoints may use any family.
   const anyFamily = isHeadless(spec) && selectorless;
   const several = families.length > 1 || addresses.length > 1;
   spec.ipFamilyPolicy ??= anyFamily || several ? 'RequireDualStack' : 'SingleStack';

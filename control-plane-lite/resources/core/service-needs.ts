@@ -1,5 +1,5 @@
-/** What a service of its type has: addresses, node ports, a health check port. Pure. */
-import type { Service, ServiceSpec } from '#api/schema/gen/core-v1.ts';
+/** Resources that a service of a given type requires: addresses, node ports, a health check port. Pure. */
+import type { Service, ServiceSpec } from '#api/gen/core-v1.ts';
 import type { ApiObject, Draft } from '../contract.ts';
 import { typed } from '../view.ts';
 

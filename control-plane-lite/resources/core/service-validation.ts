@@ -1,5 +1,7 @@
-/** Faults of a service: ports, session affinity, names, traffic policies, load balancer.
- *  Source: upstream's service validation, release 1.24. */
+/** Validation of a service: ports, session affinity, names, traffic policies, load balancer. Source:
+ *  upstream's service validation, release 1.24. */
+
+import type { Service, ServicePort, ServiceSpec } from '#api/gen/core-v1.ts';
 import { IP_FAULT, ipFamilyOf, nonSpecialIpFaults, parseIpRange } from '#api/meta/ip.ts';
 import { validateLabels } from '#api/meta/labels.ts';
 import {
@@ -9,12 +11,11 @@ import {
   portNumberFaults,
   qualifiedNameFaults,
 } from '#api/meta/names.ts';
-import type { Service, ServicePort, ServiceSpec } from '#api/schema/gen/core-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { isExternalName, isHeadless, needsHealthCheckPort, takesNodePorts } from './service-needs.ts';
 
-/** Port of the node agent, which nobody may take over from outside. */
+/** Port of the node agent, which external addresses must not take over. */
 const NODE_AGENT_PORT = 10_250;
 const MAX_AFFINITY_SECONDS = 86_400;
 const FOR_LOAD_BALANCER = "may only be used when `type` is 'LoadBalancer'";

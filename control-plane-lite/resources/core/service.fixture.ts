@@ -1,6 +1,7 @@
-/** A service's kind with its pools in memory, for the tests of services. */
+/** Service strategy with its pools in memory, for tests of services. */
+
+import type { Service, ServiceSpec } from '#api/gen/core-v1.ts';
 import { parseIpRange } from '#api/meta/ip.ts';
-import type { Service, ServiceSpec } from '#api/schema/gen/core-v1.ts';
 import type { ApiObject, KindEntry } from '../contract.ts';
 import { typed } from '../view.ts';
 import { createMemoryStore } from './allocation/memory-store.fixture.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { ServiceSpec } from '#api/gen/core-v1.ts';
 import { parseIpRange } from '#api/meta/ip.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { ServiceSpec } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { createMemoryStore } from './allocation/memory-store.fixture.ts';
 import { createServiceAllocation } from './allocation/service-allocation.ts';

@@ -1,7 +1,8 @@
 /** Services. Source: upstream's service registry and printer, release 1.24. */
+
+import type { Service, ServicePort } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { dns1035LabelFaults } from '#api/meta/names.ts';
-import type { Service, ServicePort } from '#api/schema/gen/core-v1.ts';
 import { createFaults } from '#api/schema/validation/faults.ts';
 import type { ApiObject, Cell, KindEntry, PartStrategy } from '../contract.ts';
 import { keepAllBut } from '../generic.ts';

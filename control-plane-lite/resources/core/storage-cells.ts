@@ -1,4 +1,4 @@
-/** Texts of volumes and claims in Table cells. Source: upstream's printers. */
+/** Table cells of volumes and claims. Source: upstream's printers. */
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../contract.ts';
 

@@ -1,4 +1,4 @@
-/** What the tests of strategies share: objects as a client would have sent them, and the request around them. */
+/** Shared support of strategy tests: objects as a client sends them, and the request around them. */
 import type { FieldError } from '#api/meta/field-error.ts';
 import { decode } from '#api/schema/decode.ts';
 import { applyDefaults } from '#api/schema/defaults.ts';

@@ -1,6 +1,6 @@
-/** Which secrets a persistent volume names that nodes need to mount it. Pure. Source: upstream's visitor of the
- *  secrets of volumes, but for those that only controllers use. */
-import type { PersistentVolumeSpec, SecretReference } from '#api/schema/gen/core-v1.ts';
+/** Secrets of a persistent volume that nodes need to mount it. Pure. Source: upstream's visitor of the
+ *  secrets of volumes, except for those that only controllers use. */
+import type { PersistentVolumeSpec, SecretReference } from '#api/gen/core-v1.ts';
 
 /** `namespace/name` each. A reference without a namespace means that of the claim. */
 export function volumeSecrets(spec: PersistentVolumeSpec): readonly string[] {

@@ -1,6 +1,7 @@
 /** Conditions in a status, of the form that kinds share. Source: meta/v1 Condition. */
+
+import type { Condition } from '#api/gen/meta-v1.ts';
 import { labelValueFaults, qualifiedNameFaults } from '#api/meta/names.ts';
-import type { Condition } from '#api/schema/gen/meta-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 
 const STATUSES = ['False', 'True', 'Unknown'];

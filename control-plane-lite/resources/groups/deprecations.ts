@@ -1,5 +1,5 @@
-/** Which of the served resources are on their way out: for the Warning header, the metric and the audit event.
- *  Source: document 1, 9.4 and 9.5; upstream's release 1.24. */
+/** Deprecated served resources: for the Warning header, the metric and the audit event. Source: deprecations,
+ *  document 1 §9.4 and §9.5; upstream's release 1.24. */
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import { wireGroup } from '../facts.ts';
 

@@ -1,4 +1,4 @@
-/** What the tests of the kinds share: a valid object, changed in one place for each row. */
+/** Shared support of the tests of kinds: a valid object, changed in one place per row. */
 import { decode } from '#api/schema/decode.ts';
 import { applyDefaultsInPlace } from '#api/schema/defaults.ts';
 import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';

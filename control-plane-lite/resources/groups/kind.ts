@@ -1,4 +1,4 @@
-/** The rules of a kind, written against the kind's own type, as the strategy that the server knows. Pure. */
+/** Adapts the rules of a kind, written against the kind's own type, to the server's strategy. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { copyJson } from '#api/codec/copy-json.ts';
 import { createFaults, type Faults } from '#api/schema/validation/faults.ts';

@@ -1,4 +1,4 @@
-/** Forms of names that several groups use. Each function gives the reasons why a text does not have the form. */
+/** Name formats that several groups share. Each function returns the reasons why a name is invalid. */
 import { dns1123SubdomainFaults } from '#api/meta/names.ts';
 
 type Reasons = readonly string[];

@@ -1,4 +1,4 @@
-/** Older versions of kinds that have the same members as the stored version: only `apiVersion` tells them apart. */
+/** Older versions of kinds with the same fields as the stored version: only `apiVersion` differs. */
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, KindEntry } from '../contract.ts';
 import { wireGroup } from '../facts.ts';

@@ -1,6 +1,7 @@
-/** Selectors by which objects know their pods. */
+/** Label selectors of objects that own pods. */
+
+import type { LabelSelector } from '#api/gen/meta-v1.ts';
 import { type Requirement, SelectorError, selectorRequirements } from '#api/meta/selectors.ts';
-import type { LabelSelector } from '#api/schema/gen/meta-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 

@@ -1,4 +1,4 @@
-/** Every kind outside the core group. */
+/** Strategies of all kinds outside the core group. */
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { KindEntry, KindTable } from '../contract.ts';
 import {
@@ -26,6 +26,7 @@ import { endpointSlice, endpointSliceV1beta1 } from './discovery/endpoint-slice.
 import { event, eventV1beta1 } from './events/event.ts';
 import { flowSchema } from './flowcontrol/flow-schema.ts';
 import { priorityLevelConfiguration } from './flowcontrol/priority-level.ts';
+import { nodeMetrics, podMetrics } from './metrics/usage.ts';
 import { createIngress } from './networking/ingress.ts';
 import { ingressClass } from './networking/ingress-class.ts';
 import { networkPolicy } from './networking/network-policy.ts';
@@ -109,6 +110,7 @@ function cluster(vocabulary: Vocabulary): KindTable {
     ...keyed(`discovery.${DOMAIN}/v1beta1`, { EndpointSlice: endpointSliceV1beta1(vocabulary) }),
     ...keyed(`events.${DOMAIN}/v1`, { Event: event(vocabulary) }),
     ...keyed(`events.${DOMAIN}/v1beta1`, { Event: eventV1beta1(vocabulary) }),
+    ...keyed(`metrics.${DOMAIN}/v1beta1`, { NodeMetrics: nodeMetrics, PodMetrics: podMetrics }),
     ...keyed(`networking.${DOMAIN}/v1`, {
       Ingress: createIngress(vocabulary),
       IngressClass: ingressClass,

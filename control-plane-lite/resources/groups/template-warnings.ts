@@ -1,6 +1,6 @@
 /** Warnings for the pod templates of workloads. */
 import { isDeepStrictEqual } from 'node:util';
-import type { PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
+import type { PodTemplateSpec } from '#api/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { KindEntry } from '../contract.ts';
 import { podTemplateWarnings } from '../core/pod-warnings.ts';

@@ -1,4 +1,5 @@
-/** How a webhook is reached: at an address of its own, or as a service of the cluster. Source: document 2, 2.6. */
+/** Client configuration of a webhook: a URL, or a service of the cluster. Source: webhooks, document 2
+ *  §2.6. */
 import { dns1123SubdomainFaults, portNumberFaults } from '#api/meta/names.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 

@@ -1,6 +1,7 @@
-/** What the kinds that make pods from templates have in common. */
-import type { PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
-import type { LabelSelector } from '#api/schema/gen/meta-v1.ts';
+/** Behaviour shared by the kinds that create pods from templates. */
+
+import type { PodTemplateSpec } from '#api/gen/core-v1.ts';
+import type { LabelSelector } from '#api/gen/meta-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import { type TemplateOwner, validateServiceTemplate } from '#api/schema/validation/pod-template.ts';
 import type { StrategyContext } from '../contract.ts';

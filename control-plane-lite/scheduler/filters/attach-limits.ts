@@ -1,9 +1,10 @@
-/** How many disks of a cloud a node can have at a time, where it attaches them by its older plugin and not by a CSI
- *  driver. The node tells the number as an allocatable resource; else it is what machines of the cloud have at most. A
- *  disk counts once, however many pods use it. Source: upstream's limits of volumes that are not CSI's, release 1.24. */
-import type { PersistentVolumeSpec, Volume } from '#api/schema/gen/core-v1.ts';
-import type { FleetView } from '../fleet.ts';
-import type { NodeInfo, PodInfo } from '../model.ts';
+/** Filter: limit of cloud disks per node for nodes that attach them with the in-tree plugin instead of a CSI
+ *  driver. The limit is an allocatable resource of the node, or else the maximum of the cloud's machines. A
+ *  disk counts once, however many pods use it. Source: upstream's limits of volumes that are not CSI's,
+ *  release 1.24. */
+import type { PersistentVolumeSpec, Volume } from '#api/gen/core-v1.ts';
+import type { FleetView } from '../fleet/fleet.ts';
+import type { NodeInfo, PodInfo } from '../fleet/model.ts';
 import { check, type Filter, resolvable } from './filter.ts';
 
 const REFUSAL = resolvable('node(s) exceed max volume count');
@@ -20,9 +21,9 @@ interface Cloud {
   readonly name: string;
   /** Name of the plugin, without the domain. */
   readonly plugin: string;
-  /** What nodes tell the number as. */
+  /** Name of the node's allocatable resource. */
   readonly resource: string;
-  /** Without a word of the node. */
+  /** Default if the node does not report a limit. */
   readonly most: (instanceType: string) => number;
   /** Its disk of that volume, if it is of this cloud. */
   readonly diskOf: (volume: Disk) => string | undefined;
@@ -91,7 +92,7 @@ function disksOn(cloud: Cloud, { pods, claims }: NodeInfo, fleet: FleetView): Re
 
 function limitOf({ resource, most }: Cloud, node: NodeInfo, fleet: FleetView): number {
   const told = node.allocatable.scalars.get(resource);
-  if (told !== undefined) return told;
+  if (told !== undefined) return Number(told);
   const types = fleet.words.instanceTypes.map((label) => node.labels[label]);
   return most(types.find((type) => type !== undefined) ?? '');
 }
@@ -104,7 +105,7 @@ const filterOf = (cloud: Cloud): Filter => ({
     const wanted = disksOfPod(cloud, pod, fleet);
     if (wanted.size === 0) return undefined;
     return check((node) => {
-      // What the node has left to a driver is counted with the driver's volumes.
+      // Volumes of migrated plugins count as the CSI driver's.
       if (fleet.volumes.migrates(node.name).has(`${fleet.volumes.migration.domain}/${cloud.plugin}`)) {
         return undefined;
       }

@@ -1,6 +1,6 @@
-/** What a filter is: it says which nodes can't take a pod, and why. */
-import type { FleetView } from '../fleet.ts';
-import type { NodeInfo, PodInfo, Refusal } from '../model.ts';
+/** Contract of a filter: decides which nodes cannot run a pod, and why. */
+import type { FleetView } from '../fleet/fleet.ts';
+import type { NodeInfo, PodInfo, Refusal } from '../fleet/model.ts';
 
 /** What may happen so that a pod which was refused fits. */
 export type WakeEvent =
@@ -15,11 +15,11 @@ export type WakeEvent =
   /** A claim, a volume or a class changed. */
   | 'volumes';
 
-/** `undefined`: the node will do. */
+/** `undefined`: the node is feasible. */
 export type NodeCheck = (node: NodeInfo) => Refusal | undefined;
 
 export type Prepared =
-  /** The pod doesn't ask for what the filter looks at. */
+  /** The filter does not apply to the pod. */
   | undefined
   | { readonly kind: 'check'; readonly check: NodeCheck }
   /** No node will do. */
@@ -38,5 +38,5 @@ export const check = (ask: NodeCheck): Prepared => ({ kind: 'check', check: ask 
 /** Nothing that goes from a node changes its mind. */
 export const lasting = (...reasons: readonly string[]): Refusal => ({ reasons, resolvable: false });
 
-/** It could take the pod if others went. */
+/** The node would be feasible if other pods were removed. */
 export const resolvable = (...reasons: readonly string[]): Refusal => ({ reasons, resolvable: true });

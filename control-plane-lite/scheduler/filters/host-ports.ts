@@ -1,5 +1,5 @@
-/** Ports of the node: each address and port is one pod's. The address 0.0.0.0 means all. */
-import type { HostPort, NodeInfo } from '../model.ts';
+/** Filter: host ports. Each address and port of a node belongs to one pod; the address 0.0.0.0 means all. */
+import type { HostPort, NodeInfo } from '../fleet/model.ts';
 import { check, type Filter, resolvable } from './filter.ts';
 
 const EVERY_ADDRESS = '0.0.0.0';

@@ -1,5 +1,5 @@
-/** Node selector and required node affinity of the pod. */
-import { takesAnyNode, wantsNode } from '../node-terms.ts';
+/** Filter: node selector and required node affinity of the pod. */
+import { takesAnyNode, wantsNode } from '../fleet/node-terms.ts';
 import { check, type Filter, lasting } from './filter.ts';
 
 const REFUSAL = lasting("node(s) didn't match Pod's node affinity/selector");

@@ -1,4 +1,4 @@
-/** Pods that name their node go nowhere else. */
+/** Filter: pods that name a node run only there. */
 import { check, type Filter, lasting } from './filter.ts';
 
 const REFUSAL = lasting("node(s) didn't match the requested node name");

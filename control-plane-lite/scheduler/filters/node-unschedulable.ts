@@ -1,5 +1,5 @@
-/** Cordoned nodes take no pods but those that tolerate it. */
-import { tolerates } from '../tolerations.ts';
+/** Filter: cordoned nodes run only pods that tolerate it. */
+import { tolerates } from '../fleet/tolerations.ts';
 import { check, type Filter, lasting } from './filter.ts';
 
 const REFUSAL = lasting('node(s) were unschedulable');

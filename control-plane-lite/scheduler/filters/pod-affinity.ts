@@ -1,8 +1,8 @@
-/** Required affinity and anti-affinity between pods; anti-affinity holds in both directions.
+/** Filter: required affinity and anti-affinity between pods; anti-affinity applies in both directions.
  *  Source: upstream's inter-pod affinity, release 1.24. */
-import type { FleetView } from '../fleet.ts';
-import type { NodeInfo, PodInfo, PodTerm } from '../model.ts';
-import { eachNode, isAbout, PlaceCounts } from '../pod-terms.ts';
+import type { FleetView } from '../fleet/fleet.ts';
+import type { NodeInfo, PodInfo, PodTerm } from '../fleet/model.ts';
+import { eachNode, isAbout, PlaceCounts } from '../fleet/pod-terms.ts';
 import { check, type Filter, lasting, resolvable } from './filter.ts';
 
 const NO_AFFINITY = lasting("node(s) didn't match pod affinity rules");
@@ -45,7 +45,7 @@ export const podAffinity: Filter = {
     if (near.length + apart.length === 0 && away.isEmpty) return undefined;
     const friends = placesOf(near, fleet, true);
     const foes = placesOf(apart, fleet, false);
-    // The first of a group has nobody to be near to but itself.
+    // The first pod of a group has only itself to be near to.
     const isFirst = friends.isEmpty && near.every((term) => isAbout(term, pod.shape, fleet.namespaceLabels));
     const isNear = (node: NodeInfo): boolean =>
       near.every(

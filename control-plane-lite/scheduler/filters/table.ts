@@ -1,4 +1,4 @@
-/** All filters, in the order in which a node is asked: the first that refuses says why. */
+/** All filters in evaluation order: the first that rejects a node gives the reason. */
 import { attachLimits } from './attach-limits.ts';
 import type { Filter } from './filter.ts';
 import { hostPorts } from './host-ports.ts';

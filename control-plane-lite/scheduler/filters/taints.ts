@@ -1,6 +1,6 @@
-/** Nodes with taints take only pods that tolerate them. */
-import type { Taint } from '#api/schema/gen/core-v1.ts';
-import { tolerates } from '../tolerations.ts';
+/** Filter: tainted nodes run only pods that tolerate the taints. */
+import type { Taint } from '#api/gen/core-v1.ts';
+import { tolerates } from '../fleet/tolerations.ts';
 import { check, type Filter, lasting } from './filter.ts';
 
 const keepsAway = ({ effect }: Taint): boolean => effect === 'NoSchedule' || effect === 'NoExecute';

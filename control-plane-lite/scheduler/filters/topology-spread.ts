@@ -1,9 +1,8 @@
-/** Even spread over parts of the fleet, where a pod insists on it.
- *  Source: upstream's pod topology spread, release 1.24. */
+/** Filter: required topology spread constraints. Source: upstream's pod topology spread, release 1.24. */
 import { matchesLabels } from '#api/meta/selectors.ts';
-import type { FleetView } from '../fleet.ts';
-import type { NodeInfo, PodInfo, SpreadConstraint } from '../model.ts';
-import { wantsNode } from '../node-terms.ts';
+import type { FleetView } from '../fleet/fleet.ts';
+import type { NodeInfo, PodInfo, SpreadConstraint } from '../fleet/model.ts';
+import { wantsNode } from '../fleet/node-terms.ts';
 import { matchingPods } from '../spread.ts';
 import { check, type Filter, lasting, resolvable } from './filter.ts';
 

@@ -1,12 +1,12 @@
-/** How many volumes of a driver a node can have at a time. Each volume counts once, however many pods use it. Volumes of
- *  older sources count where the node has left their plugin to a driver. Those that pods name themselves of a driver do
- *  not, as upstream: nobody attaches them.
- *  Source: upstream's limits of CSI volumes, release 1.24. */
+/** Filter: limit of volumes per CSI driver and node. A volume counts once, however many pods use it. In-tree
+ *  volumes count where the node has migrated their plugin to a driver. Inline CSI volumes do not count, as
+ *  upstream: they are never attached. Source: upstream's limits of CSI volumes, release 1.24. */
+
+import type { Volume } from '#api/gen/core-v1.ts';
 import { driverOfPlugin, migrateSource } from '#api/meta/csi-migration.ts';
-import type { Volume } from '#api/schema/gen/core-v1.ts';
-import { claimState } from '../claims.ts';
-import type { FleetView } from '../fleet.ts';
-import type { NodeInfo } from '../model.ts';
+import { claimState } from '../fleet/claims.ts';
+import type { FleetView } from '../fleet/fleet.ts';
+import type { NodeInfo } from '../fleet/model.ts';
 import { check, type Filter, resolvable } from './filter.ts';
 
 const REFUSAL = resolvable('node(s) exceed max volume count');

@@ -1,11 +1,11 @@
-/** Volumes that the pod's claims are bound to must be reachable from the node: their node affinity and their zones.
- *  Claims that wait for their first consumer must find a volume there, or have one made.
- *  Source: upstream's volume binding and volume zone, release 1.24. */
-import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
-import { chooseVolumes, claimState } from '../claims.ts';
-import type { FleetView } from '../fleet.ts';
-import type { NodeInfo, PodInfo, Refusal } from '../model.ts';
-import { matchesNodeTerm, readNodeTerm } from '../node-terms.ts';
+/** Filter: bound volumes must be reachable from the node by node affinity and zone. Claims that wait for
+ *  their first consumer must find an available volume or a provisioner there. Source: upstream's volume
+ *  binding and volume zone, release 1.24. */
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
+import { chooseVolumes, claimState } from '../fleet/claims.ts';
+import type { FleetView } from '../fleet/fleet.ts';
+import type { NodeInfo, PodInfo, Refusal } from '../fleet/model.ts';
+import { matchesNodeTerm, readNodeTerm } from '../fleet/node-terms.ts';
 import { check, type Filter, lasting, type NodeCheck, type Prepared } from './filter.ts';
 
 const CONFLICT = lasting('node(s) had volume node affinity conflict');
@@ -36,7 +36,7 @@ const isMadeFor = ({ metadata }: PersistentVolumeClaim, uid: string): boolean =>
   metadata?.ownerReferences?.some(({ controller, uid: owner }) => controller === true && owner === uid) ===
   true;
 
-/** The claim, or why the pod can't use it, wherever it goes. */
+/** Returns the claim, or the reason why the pod cannot use it on any node. */
 function claimOf(
   { shape, key, uid }: PodInfo,
   name: string,

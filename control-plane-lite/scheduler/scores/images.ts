@@ -1,5 +1,5 @@
-/** Prefers nodes that have the pod's images, the more so the larger they are; an image that few nodes have counts
- *  less, so that not all pods gather there. Source: upstream's image locality, release 1.24. */
+/** Score: image locality. Prefers nodes that have the pod's images, weighted by size; an image on few nodes
+ *  counts less, so that pods do not all gather there. Source: upstream's image locality, release 1.24. */
 import { MAX_SCORE, type Scorer } from './score.ts';
 
 const MIB = 1024 * 1024;

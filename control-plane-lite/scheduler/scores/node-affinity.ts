@@ -1,5 +1,5 @@
-/** Preferred node affinity: the weights of the terms that a node meets. */
-import { matchesNodeTerm } from '../node-terms.ts';
+/** Score: preferred node affinity, the sum of the weights of the matching terms. */
+import { matchesNodeTerm } from '../fleet/node-terms.ts';
 import { type Scorer, scaled } from './score.ts';
 
 export const preferredNodes: Scorer = {

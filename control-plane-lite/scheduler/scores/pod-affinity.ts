@@ -1,9 +1,9 @@
-/** Preferred affinity between pods, of this pod and of those that are there; those that require to be near pods like
- *  this one count a little. Source: upstream's inter-pod affinity, release 1.24. */
-import type { FleetView } from '../fleet.ts';
-import type { PodInfo } from '../model.ts';
-import type { PodGroup } from '../pod-groups.ts';
-import { eachNode, isAbout, PlaceCounts } from '../pod-terms.ts';
+/** Score: preferred affinity between pods, of this pod and of existing ones; required affinity of existing
+ *  pods adds a small weight. Source: upstream's inter-pod affinity, release 1.24. */
+import type { FleetView } from '../fleet/fleet.ts';
+import type { PodInfo } from '../fleet/model.ts';
+import type { PodGroup } from '../fleet/pod-groups.ts';
+import { eachNode, isAbout, PlaceCounts } from '../fleet/pod-terms.ts';
 import { MAX_SCORE, type Scorer } from './score.ts';
 
 const WEIGHT_OF_REQUIRED = 1;

@@ -1,26 +1,33 @@
-/** Prefers nodes with much left, and nodes whose CPU and memory would be used evenly.
- *  Source: upstream's least allocated and balanced allocation, release 1.24. */
-import type { NodeInfo, PodInfo } from '../model.ts';
+/** Score: prefers nodes with the most unallocated resources, and with balanced use of CPU and memory. Source:
+ *  upstream's least allocated and balanced allocation, release 1.24. */
+import type { Int64 } from '#api/kit/int64.ts';
+import type { NodeInfo, PodInfo } from '../fleet/model.ts';
 import { MAX_SCORE, type Scorer } from './score.ts';
 
-const share = (free: number, all: number): number =>
-  all === 0 || free < 0 ? 0 : Math.trunc((free * MAX_SCORE) / all);
+/** The nearest numbers are good enough for a score. */
+function share(all: Int64, used: Int64, wanted: Int64): number {
+  const free = Number(all) - Number(used) - Number(wanted);
+  return all === 0 || free < 0 ? 0 : Math.trunc((free * MAX_SCORE) / Number(all));
+}
 
 /** Mean of what is left of CPU and memory; of one of them if the node hasn't the other. */
 function leastAllocatedScore({ shape }: PodInfo, node: NodeInfo): number {
   const { milliCpu, memoryBytes } = node.allocatable;
   const parts = Number(milliCpu > 0) + Number(memoryBytes > 0);
   if (parts === 0) return 0;
-  const cpu = share(milliCpu - node.likelyMilliCpu - shape.likelyMilliCpu, milliCpu);
-  const memory = share(memoryBytes - node.likelyMemoryBytes - shape.likelyMemoryBytes, memoryBytes);
+  const cpu = share(milliCpu, node.likelyMilliCpu, shape.likelyMilliCpu);
+  const memory = share(memoryBytes, node.likelyMemoryBytes, shape.likelyMemoryBytes);
   return Math.trunc((cpu + memory) / parts);
 }
 
 function balancedScore({ shape: { requests } }: PodInfo, node: NodeInfo): number {
   const { milliCpu, memoryBytes } = node.allocatable;
   if (milliCpu === 0 || memoryBytes === 0) return MAX_SCORE;
-  const cpu = Math.min(1, (node.usedMilliCpu + requests.milliCpu) / milliCpu);
-  const memory = Math.min(1, (node.usedMemoryBytes + requests.memoryBytes) / memoryBytes);
+  const cpu = Math.min(1, (Number(node.usedMilliCpu) + Number(requests.milliCpu)) / Number(milliCpu));
+  const memory = Math.min(
+    1,
+    (Number(node.usedMemoryBytes) + Number(requests.memoryBytes)) / Number(memoryBytes),
+  );
   return Math.trunc((1 - Math.abs(cpu - memory) / 2) * MAX_SCORE);
 }
 

@@ -1,6 +1,6 @@
-/** What a scorer is: it says how much better one node is than another, among those that will do. */
-import type { FleetView } from '../fleet.ts';
-import type { NodeInfo, PodInfo } from '../model.ts';
+/** Contract of a scorer: ranks the nodes that passed all filters. */
+import type { FleetView } from '../fleet/fleet.ts';
+import type { NodeInfo, PodInfo } from '../fleet/model.ts';
 
 /** The best score of a node. */
 export const MAX_SCORE = 100;

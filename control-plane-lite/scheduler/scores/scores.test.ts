@@ -1,7 +1,7 @@
-/** Which nodes are better than others, and by how much. */
+/** Scores of nodes and their order. */
 import { describe, expect, test } from 'vitest';
 import { selectorRequirements } from '#api/meta/selectors.ts';
-import type { NodeInfo } from '../model.ts';
+import type { NodeInfo } from '../fleet/model.ts';
 import { fleetOf, HOST, nodeObject, type PodOptions, pod, ZONE } from '../scheduler.fixture.ts';
 import { imageLocality } from './images.ts';
 import { preferredNodes } from './node-affinity.ts';

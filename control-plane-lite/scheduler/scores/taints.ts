@@ -1,5 +1,5 @@
-/** Prefers nodes with few taints of the kind PreferNoSchedule that the pod doesn't tolerate. */
-import { tolerates } from '../tolerations.ts';
+/** Score: prefers nodes with few PreferNoSchedule taints that the pod does not tolerate. */
+import { tolerates } from '../fleet/tolerations.ts';
 import { type Scorer, scaled } from './score.ts';
 
 export const preferredTaints: Scorer = {

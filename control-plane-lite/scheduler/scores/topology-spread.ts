@@ -1,8 +1,8 @@
-/** Prefers an even spread over parts of the fleet: as the pod asks for, or, where it asks for nothing, of the pods of
- *  one service or owner over nodes and zones. Source: upstream's pod topology spread, release 1.24. */
-import type { FleetView } from '../fleet.ts';
-import type { NodeInfo, PodInfo, SpreadConstraint } from '../model.ts';
-import { wantsNode } from '../node-terms.ts';
+/** Score: preferred topology spread: the constraints of the pod or, without any, the pods of the same service
+ *  or owner over nodes and zones. Source: upstream's pod topology spread, release 1.24. */
+import type { FleetView } from '../fleet/fleet.ts';
+import type { NodeInfo, PodInfo, SpreadConstraint } from '../fleet/model.ts';
+import { wantsNode } from '../fleet/node-terms.ts';
 import { matchingPods } from '../spread.ts';
 import { MAX_SCORE, type Scorer } from './score.ts';
 

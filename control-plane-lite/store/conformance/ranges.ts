@@ -1,4 +1,4 @@
-/** Ranges, of now and of the past. */
+/** Ranges of current and past revisions. */
 import { Buffer } from 'node:buffer';
 import { expect } from 'vitest';
 import type { Store } from '../contract.ts';
@@ -126,7 +126,7 @@ export const RANGE_CASES: readonly StoreCase[] = [
   },
 
   {
-    name: 'refuses a revision that is not there yet',
+    name: 'rejects a future revision',
     async run(store) {
       const now = await store.currentRevision();
       expect(await reasonOf(store.range('/', { revision: now + 1 }))).toBe('future');
@@ -155,7 +155,7 @@ export const RANGE_CASES: readonly StoreCase[] = [
   },
 ];
 
-/** Keys of each page, down to the one that says that nothing is left. */
+/** Keys of each page, down to the one that reports the end. */
 async function readPages(
   store: Store,
   limit: number,

@@ -1,4 +1,4 @@
-/** What the cases of the conformance suite are made of. */
+/** Building blocks of the conformance suite's cases. */
 import { Buffer } from 'node:buffer';
 import {
   type Store,
@@ -11,7 +11,7 @@ import {
 export interface StoreCase {
   readonly name: string;
   /** @param store without any keys under `/`
-   *  @param seed of what is random */
+   *  @param seed of the random tests */
   readonly run: (store: Store, seed: number) => Promise<void>;
 }
 
@@ -20,11 +20,11 @@ export const bytes = (text: string): Buffer => Buffer.from(text);
 export const keysOf = (items: readonly { readonly key: string }[]): readonly string[] =>
   items.map(({ key }) => key);
 
-/** Collects what a watch is given, and knows how to wait for it. */
+/** Collects the events of a watch and waits for them. */
 export interface Recorder {
   readonly events: StoreEvent[];
   readonly ended: () => StoreError | undefined;
-  /** Resolves when everything up to the revision has been given. */
+  /** Resolves once everything up to the revision has been delivered. */
   readonly upTo: (revision: number) => Promise<readonly StoreEvent[]>;
   readonly untilEnd: () => Promise<StoreError>;
   readonly close: () => void;

@@ -1,4 +1,4 @@
-/** Watches, and what ends them. */
+/** Watches and the conditions that end them. */
 
 import { Buffer } from 'node:buffer';
 import { array, assert, asyncProperty, constantFrom, record as fields, nat } from 'fast-check';
@@ -77,7 +77,7 @@ export const WATCH_CASES: readonly StoreCase[] = [
   },
 
   {
-    name: 'tells of progress where nothing happened',
+    name: 'reports progress without events',
     async run(store) {
       const recorder = record(store, '/quiet/', await store.currentRevision());
       const revision = await mustPut(store, '/loud/a', '1');
@@ -115,7 +115,7 @@ export const WATCH_CASES: readonly StoreCase[] = [
     },
   },
   {
-    name: 'ends watches and refuses what comes after',
+    name: 'ends watches and rejects later requests',
     async run(store) {
       const recorder = record(store, '/', await store.currentRevision());
       await store.close();
@@ -130,14 +130,15 @@ export const WATCH_CASES: readonly StoreCase[] = [
 ];
 
 interface Join {
-  /** After how many writes the watch starts. */
+  /** Number of writes before the watch starts. */
   readonly when: number;
-  /** How many revisions before the newest it starts from. */
+  /** Number of revisions before the newest at which it starts. */
   readonly back: number;
   readonly prefix: string;
 }
 
-/** Lets writers put and delete keys of a small set, and returns what each watch saw beside what was answered. */
+/** Runs concurrent writers on a small set of keys, and returns the events of each watch with the results of
+ *  the writes. */
 async function runWriters(store: Store, writers: readonly (readonly number[])[], joins: readonly Join[]) {
   const start = await store.currentRevision();
   const done: StoreEvent[] = [];

@@ -76,7 +76,7 @@ export const WRITE_CASES: readonly StoreCase[] = [
   },
 
   {
-    name: 'writes that come together each have a revision of their own, and are there when answered',
+    name: 'concurrent writes each have a revision of their own, and are readable once acknowledged',
     async run(store) {
       const before = await store.currentRevision();
       const keys = Array.from({ length: 200 }, (_, i) => `/t/${i % 150}`);

@@ -1,6 +1,6 @@
-/** The authority and the keys of a server in a backup of its store: without them, a server that is restored on another
- *  machine would reject every node and every token. They are a table of the backup's database, which the store
- *  itself never has. Blocks; for a thread of its own. */
+/** CA and keys of a server in a backup of its store: without them, a server restored on another machine would
+ *  reject every node and every token. They are a table of the backup's database, which the store itself never
+ *  has. Blocking; runs in a thread of its own. */
 import {
   chmodSync,
   existsSync,
@@ -22,10 +22,10 @@ export interface KeyFile {
 }
 
 const TABLE = 'key_files';
-/** Names of the files that a server writes: nothing that leads out of the folder. */
+/** Names of files that a server writes: no path that leads out of the folder. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/** Puts the files of the folder into a backup that is being made. */
+/** Adds the files of the folder to a backup under construction. */
 export function addKeys(backup: string, keysDir: string): void {
   if (!existsSync(keysDir)) return;
   const names = readdirSync(keysDir, { withFileTypes: true })
@@ -51,7 +51,7 @@ export function takeKeys(database: DatabaseSync): readonly KeyFile[] {
   database.exec(`PRAGMA secure_delete = ON; DROP TABLE ${TABLE}`);
   return keys.map(({ name, content }) => {
     if (typeof name !== 'string' || !NAME.test(name) || !(content instanceof Uint8Array)) {
-      throw new StoreError('corrupt', `the backup has a key file that is none: ${String(name)}`);
+      throw new StoreError('corrupt', `the backup contains an unexpected key file: ${String(name)}`);
     }
     return { name, content };
   });
@@ -68,16 +68,16 @@ function hasKeys(backup: string): boolean {
 
 const isEmptyOrAbsent = (dir: string): boolean => !existsSync(dir) || readdirSync(dir).length === 0;
 
-/** @throws StoreError if keys are there that would have to be replaced */
+/** @throws StoreError if existing keys would have to be replaced */
 export function requireRoomForKeys(backup: string, keysDir: string, force: boolean): void {
   if (force || isEmptyOrAbsent(keysDir) || !hasKeys(backup)) return;
   throw new StoreError(
     'unavailable',
-    `${keysDir} has keys already: they are only replaced with --force, and left as they are with --without-keys`,
+    `${keysDir} already contains keys; use --force to replace them or --without-keys to leave them unchanged`,
   );
 }
 
-/** Writes the keys; what was there is kept as `pki.replaced`. */
+/** Writes the keys; existing ones are retained as `pki.replaced`. */
 export function writeKeys(keysDir: string, keys: readonly KeyFile[]): void {
   if (keys.length === 0) return;
   const incoming = `${keysDir}.incoming`;

@@ -1,5 +1,6 @@
-/** Copies a store while it is used, by this process or another one. SQLite copies within one read transaction: the
- *  copy is the state at one revision, and writers go on meanwhile. Blocks; for a thread of its own. */
+/** Online backup: copies a store while this process or another one uses it. SQLite copies within one read
+ *  transaction: the copy is the state at one revision, and writers continue meanwhile. Blocking; runs in a
+ *  thread of its own. */
 import { closeSync, existsSync, linkSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,20 +9,20 @@ import { addKeys } from './backup-keys.ts';
 import { damaged, toStoreError } from './failure.ts';
 import { FIRST_REVISION, findDamage, removeDatabase, requireOwn, storeFiles, syncPath } from './files.ts';
 
-/** Returns the revision that the copy shows. The copy holds all secrets: only root may read it.
- *  @param keysDir a folder whose files are put in as well
+/** Returns the revision of the copy. The copy contains all secrets: only root may read it.
+ *  @param keysDir a folder whose files are included
  *  @throws StoreError, also if the target exists */
 export function backUp(dir: string, target: string, keysDir?: string): number {
   const files = storeFiles(dir);
-  if (!existsSync(files.database)) throw new StoreError('unavailable', `there is no store in ${dir}`);
-  if (existsSync(target)) throw new StoreError('unavailable', `${target} exists already`);
+  if (!existsSync(files.database)) throw new StoreError('unavailable', `${dir} contains no store`);
+  if (existsSync(target)) throw new StoreError('unavailable', `${target} already exists`);
   const partial = `${target}.partial-${process.pid}`;
   try {
     copy(files.database, partial);
     if (keysDir !== undefined) addKeys(partial, keysDir);
     const revision = inspect(partial, files.database);
     syncPath(partial);
-    // Unlike a rename, this doesn't replace what somebody else put there meanwhile.
+    // Unlike a rename, this doesn't replace a file that appeared meanwhile.
     linkSync(partial, target);
     syncPath(dirname(target));
     return revision;
@@ -55,7 +56,7 @@ function inspect(path: string, source: string): number {
   }
 }
 
-/** The newest revision of a store that nobody writes. */
+/** Returns the newest revision of a store without writers. */
 export function readRevision(database: DatabaseSync): number {
   const row = database
     .prepare('SELECT max((SELECT coalesce(max(rev), 0) FROM log), (SELECT max(rev) FROM marks), ?) AS rev')

@@ -51,7 +51,7 @@ async function failure(work: Promise<unknown>): Promise<StoreError> {
   throw new Error('expected a StoreError', { cause: thrown });
 }
 
-/** Puts `/n/…` one after the other until told to stop; returns the revisions. */
+/** Puts `/n/…` one after the other until stopped; returns the revisions. */
 function keepWriting(store: Store): () => Promise<readonly number[]> {
   const stopped = new AbortController();
   const revisions: number[] = [];
@@ -74,7 +74,7 @@ async function fill(store: Store, count: number): Promise<void> {
   );
 }
 
-/** A backup by another process, as the command makes it. */
+/** A backup by another process, as the command runs it. */
 async function backupElsewhere(): Promise<number> {
   const program = `const { backupStore } = await import(process.argv[1]);
     process.stdout.write(String(await backupStore(process.argv[2], process.argv[3])));`;
@@ -117,7 +117,7 @@ describe('backupStore', () => {
     expect((await store.put('/after', Buffer.from('x'), 'absent')).ok).toBe(true);
   });
 
-  test('of a store that nobody has open', async () => {
+  test('of a store that no process has open', async () => {
     const store = await open();
     await fill(store, 10);
     await store.close();
@@ -134,7 +134,7 @@ describe('backupStore', () => {
   test('replaces nothing and leaves nothing when it fails', async () => {
     await open();
     writeFileSync(target, 'precious');
-    expect((await failure(backupStore(dir, target))).message).toContain('exists already');
+    expect((await failure(backupStore(dir, target))).message).toContain('already exists');
     expect(readFileSync(target, 'utf8')).toBe('precious');
     expect((await failure(backupStore(dir, join(root, 'missing', 'b.db')))).reason).toBe('unavailable');
     expect((await failure(backupStore(join(root, 'nothing'), target))).message).toContain('no store');
@@ -199,7 +199,7 @@ describe('restoreStore', () => {
     ],
     ['something else', (path: string) => writeFileSync(path, 'no database. '.repeat(1000))],
     ['a part of a backup', (path: string) => writeFileSync(path, readFileSync(path).subarray(0, 20_000))],
-  ])('refuses %s and leaves the store alone', async (_, spoil) => {
+  ])('rejects %s and leaves the store alone', async (_, spoil) => {
     const store = await open();
     await fill(store, 500);
     await backupStore(dir, target);
@@ -218,7 +218,7 @@ describe('restoreStore', () => {
     await backupStore(dir, target);
     await store.close();
     writeFileSync(join(dir, 'store.db'), 'damaged beyond repair. '.repeat(1000));
-    // As if it had been killed after it put the old store away.
+    // As if it had been killed after it moved the old store away.
     rmSync(join(dir, 'store.db'));
     writeFileSync(join(dir, 'store.db.incoming'), '');
     expect((await failure(open())).message).toContain('restore');
@@ -255,7 +255,7 @@ describe('the keys of a server', () => {
     for (const name of readdirSync(there.keysDir)) {
       expect(statSync(join(there.keysDir, name)).mode & 0o777).toBe(0o600);
     }
-    // The store itself has none of it.
+    // The store itself contains no keys.
     expect(readFileSync(join(there.dir, 'store.db'), 'latin1')).not.toContain('SECRET-OF-THE-AUTHORITY');
     dir = there.dir;
     expect((await (await open()).range('/fill/', { limit: 100 })).items).toHaveLength(10);

@@ -1,12 +1,12 @@
-/** Backup and restore of an embedded store, for commands. */
+/** Backup and restore of an embedded store, for the commands. */
 import { resolve } from 'node:path';
 import type { WorkerTask } from './protocol.ts';
 import { startDiskThread } from './thread.ts';
 
-/** Writes the state of the store to a new file while this or another process uses it, without holding that up.
- *  Returns the revision that it shows. The file holds every secret of the store; only its owner may read it.
+/** Writes the state of the store to a new file without blocking the processes that use it. Returns its
+ *  revision. The file contains every secret of the store; only its owner may read it.
  *  @param dir the store's folder
- *  @param options keysDir: a folder whose files go with it
+ *  @param options keysDir: a folder whose files are included
  *  @throws StoreError, also if the target exists or the store is damaged */
 export function backupStore(
   dir: string,
@@ -21,10 +21,12 @@ export function backupStore(
   });
 }
 
-/** Puts a backup in the store's folder. What was there is kept as `store.db.replaced`. Returns the new revision,
- *  which is far ahead of every earlier one: clients that knew a later state than the backup's start anew.
- *  @param options force: replace a store that is there; keysDir: where the files go that the backup has beside the store
- *  @throws StoreError if the backup is damaged or of another program, or the store is in use or there already */
+/** Restores a backup into the store's folder. The previous store is retained as `store.db.replaced`. Returns
+ *  the new revision, which is far ahead of every earlier one: clients that knew a later state than the
+ *  backup's relist.
+ *  @param options force: replace an existing store; keysDir: target of the keys in the backup
+ *  @throws StoreError if the backup is damaged or of another program, or the store is in use or exists
+ *  already */
 export function restoreStore(
   backup: string,
   dir: string,

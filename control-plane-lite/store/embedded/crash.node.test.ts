@@ -1,17 +1,18 @@
-/** The store's process is killed, again and again, and every answered write must be there. */
+/** Kills the store's process repeatedly; every acknowledged write must survive. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createRandom } from '../../../testing/random.ts';
+import { ofRound } from '../../../testing/rounds.ts';
 import { createTempDir } from '../../../testing/temp.ts';
 import type { StoredItem } from '../contract.ts';
-import { unsealValue } from '../testing/sealed-value.ts';
+import { unsealValue } from '../sealed-value.fixture.ts';
 import { createEmbeddedStore } from './store.ts';
 
-const RUNS = 100;
-const PROGRAM = join(import.meta.dirname, '..', 'testing', 'crash-writer.ts');
+const RUNS = ofRound({ short: 30, long: 300 });
+const PROGRAM = join(import.meta.dirname, '..', 'crash-writer.fixture.ts');
 
 interface Answered {
   readonly key: string;
@@ -27,7 +28,8 @@ function startWriter(dir: string, run: number, answersFd: number): ChildProcess 
   });
 }
 
-/** Lets the program run for some time after its first answer, or, if negative, after its start, and kills it. */
+/** Runs the program for some time after its first acknowledgement, or, if negative, after its start, and
+ *  kills it. */
 async function runAndKill(child: ChildProcess, lifeMs: number): Promise<void> {
   const closed = once(child, 'close');
   const { stdin, stdout } = child;
@@ -50,7 +52,9 @@ function parseAnswers(text: string): readonly Answered[] {
     });
 }
 
-test('every answered write outlives a hundred kills, and none is torn', { timeout: 180_000 }, async () => {
+test(`every acknowledged write survives ${RUNS} kills, and none is torn`, {
+  timeout: 60_000 + RUNS * 1500,
+}, async () => {
   const random = createRandom();
   await using temp = await createTempDir('na-crash-');
   const dir = join(temp.path, 'store');
@@ -102,10 +106,10 @@ function findFaults(
   }
   for (const { key, name, revision } of lastOf.values()) {
     const item = found.get(key);
-    // A later write may have been done without an answer.
+    // A later write may have been done without an acknowledgement.
     if (item !== undefined && item.revision > revision && key.startsWith('/shared/')) continue;
     if (name === '-' ? item !== undefined : item?.revision !== revision || unsealValue(item.value) !== name) {
-      // The answered put may have been followed by a deletion without an answer.
+      // The acknowledged put may have been followed by an unacknowledged deletion.
       if (key.startsWith('/shared/') && item === undefined) continue;
       faults.push(`${key}: answered ${name} at ${revision}, found revision ${item?.revision ?? 'none'}`);
     }

@@ -31,7 +31,7 @@ async function open(): Promise<Store> {
   return store;
 }
 
-/** Puts values until that fails. Returns the keys that were put and why it ended. */
+/** Puts values until that fails. Returns the keys that were put and the error. */
 async function putUntilFailure(store: Store, prefix: string): Promise<{ keys: string[]; reason: string }> {
   const keys: string[] = [];
   for (let i = 0; i < 1000; i += 1) {
@@ -84,7 +84,7 @@ describe('a full disk', () => {
 });
 
 describe('a disk that turns read-only', () => {
-  test('fails writes and leaves reads and watches alone; nothing that was answered is lost', async () => {
+  test('fails writes and leaves reads and watches alone; nothing acknowledged is lost', async () => {
     const image = join(root, 'image');
     execFileSync('truncate', ['-s', '64M', image]);
     execFileSync('mkfs.ext4', ['-q', image]);
@@ -97,7 +97,7 @@ describe('a disk that turns read-only', () => {
         return key;
       }),
     );
-    // What the kernel does with a disk that fails.
+    // The kernel's reaction to a failing disk.
     execFileSync('mount', ['-o', 'remount,abort', mountPoint]);
     expect(await reasonOf(store.put('/b', bytes('b'), 'absent'))).toBe('readOnly');
     expect(await reasonOf(store.delete('/a/00', 2))).toBe('readOnly');

@@ -1,4 +1,4 @@
-/** What went wrong in SQLite, in the store's own words. Result codes: https://sqlite.org/rescode.html */
+/** Maps SQLite errors to store errors. Result codes: https://sqlite.org/rescode.html */
 import { Buffer } from 'node:buffer';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,8 +13,8 @@ const SQLITE_CANTOPEN = 14;
 const SQLITE_TOOBIG = 18;
 const SQLITE_NOTADB = 26;
 
-/** The primary result code, if SQLite threw this. */
-export function sqliteCode(thrown: unknown): number | undefined {
+/** Returns the primary result code, if SQLite threw this. */
+function sqliteCode(thrown: unknown): number | undefined {
   if (!(thrown instanceof Error) || !('errcode' in thrown)) return undefined;
   return typeof thrown.errcode === 'number' ? thrown.errcode & 0xff : undefined;
 }
@@ -23,8 +23,8 @@ export function isBusy(thrown: unknown): boolean {
   return sqliteCode(thrown) === SQLITE_BUSY;
 }
 
-/** @param path the database's, for the message; its folder is looked at where SQLite says no more than
- *  that a disk failed. */
+/** @param path the database's, for the message; its folder is inspected if SQLite only reports a disk
+ *  failure. */
 export function toStoreError(thrown: unknown, action: string, path: string, dir: string): StoreError {
   if (thrown instanceof StoreError) return thrown;
   const reason = reasonOf(thrown, dir);
@@ -34,7 +34,7 @@ export function toStoreError(thrown: unknown, action: string, path: string, dir:
   return new StoreError(reason, message, { cause: thrown });
 }
 
-/** Says what to do about a damaged file. */
+/** Advises what to do about a damaged file. */
 export function damaged(path: string, detail: string): string {
   return (
     `${path} is damaged (${detail}): put a backup in its place with the server stopped ` +
@@ -67,8 +67,8 @@ function reasonOf(thrown: unknown, dir: string): StoreErrorReason {
   }
 }
 
-/** SQLite passes on ENOSPC only; a quota, or a disk that turned read-only, is a failure of input or output.
- *  So a small file is tried. */
+/** SQLite only passes on ENOSPC; a quota, or a disk that turned read-only, is an I/O error. So writing a
+ *  small file is tried. */
 function diskState(dir: string): StoreErrorReason | undefined {
   const path = join(dir, 'store.probe');
   try {
@@ -86,7 +86,7 @@ function tryRemove(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // On a disk that can't be written the file was never made.
+    // On an unwritable disk the file was never created.
   }
 }
 

@@ -1,15 +1,15 @@
-/** The files of an embedded store: their names, how they come to be, and who may use them.
+/** Files of an embedded store: names, creation and locking.
  *
- *  `store.db` is an SQLite database in WAL mode, with `store.db-wal` and `store.db-shm` beside it while it is open.
- *  `store.lock` is held by the one process that writes. Others may read: a backup does.
- *  A new database gets its tables under another name, so that under its own name it is never half made. */
+ *  `store.db` is an SQLite database in WAL mode, with `store.db-wal` and `store.db-shm` beside it while it is
+ *  open. `store.lock` is held by the one process that writes. Other processes may read: a backup does. A new
+ *  database is created under another name, so that under its own name it is always complete. */
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../contract.ts';
 import { damaged, isBusy, toStoreError } from './failure.ts';
 
-/** "CPLS", so that `file` and SQLite's tools can tell it from other databases. */
+/** "CPLS", so that `file` and SQLite's tools can distinguish it from other databases. */
 const APPLICATION_ID = 0x43_50_4c_53;
 const SCHEMA_VERSION = 1;
 
@@ -18,9 +18,9 @@ export interface StoreFiles {
   readonly database: string;
   readonly wal: string;
   readonly lock: string;
-  /** A restored database before it is put in place. */
+  /** A restored database before it is moved into place. */
   readonly incoming: string;
-  /** What was there before the last restore. */
+  /** The store before the last restore. */
   readonly replaced: string;
   readonly making: string;
 }
@@ -38,10 +38,10 @@ export function storeFiles(dir: string): StoreFiles {
   };
 }
 
-/** Revisions count from 1, so that no state has the revision 0, which clients use for "any". */
+/** Revisions start at 1, because clients use revision 0 for "any". */
 export const FIRST_REVISION = 1;
 
-// A page of 8 KiB holds several objects of a usual size. Keys are text for the sake of people with sqlite3(1).
+// A page of 8 KiB holds several objects of a usual size. Keys are text for users of sqlite3(1).
 const SCHEMA = `
   PRAGMA page_size = 8192;
   BEGIN;
@@ -54,7 +54,7 @@ const SCHEMA = `
   COMMIT;
 `;
 
-// FULL: a commit is on the disk when it returns. The log goes back into the database each 16 MiB.
+// FULL: a commit is on the disk when it returns. The log is checkpointed every 16 MiB.
 const SETTINGS = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
@@ -64,10 +64,10 @@ const SETTINGS = `
   PRAGMA temp_store = MEMORY;
 `;
 
-/** Waits this long for another program's transaction, such as one of sqlite3(1). */
+/** Timeout for another program's transaction, such as one of sqlite3(1), in ms. */
 const BUSY_TIMEOUT_MS = 5000;
 
-/** Keeps every other process out until it is closed; the kernel lets go of it however the process ends.
+/** Locks out every other process until it is closed; the kernel releases the lock however the process ends.
  *  @throws StoreError `unavailable` if another process has it. */
 export function takeLock(files: StoreFiles): DatabaseSync {
   makeFolder(files.dir);
@@ -84,15 +84,15 @@ export function takeLock(files: StoreFiles): DatabaseSync {
   }
 }
 
-/** Making folders recursively would say ENOENT where the disk is read-only. */
+/** Creating folders recursively would report ENOENT on a read-only disk. */
 function makeFolder(path: string): void {
   if (existsSync(path)) return;
   if (!existsSync(dirname(path))) makeFolder(dirname(path));
   mkdirSync(path, { mode: 0o700 });
 }
 
-/** Opens the store for reading and writing and makes it if it isn't there. The lock must be held.
- *  @param check whether to read the whole file and look for damage
+/** Opens the store for reading and writing; creates it if it doesn't exist. The lock must be held.
+ *  @param check whether to read the whole file and check it for damage
  *  @throws StoreError */
 export function openDatabase(files: StoreFiles, check: boolean): DatabaseSync {
   if (!existsSync(files.database)) create(files);
@@ -135,7 +135,7 @@ export function requireOwn(database: DatabaseSync, path: string): void {
   const version = pragma(database, 'user_version');
   if (id !== APPLICATION_ID) {
     const what = id === 0 && pragma(database, 'page_count') === 0 ? 'is empty' : 'belongs to another program';
-    throw new StoreError('corrupt', `${path} ${what}: it is no store of this one`);
+    throw new StoreError('corrupt', `${path} ${what}: it is not a store of this program`);
   }
   if (typeof version !== 'number' || version > SCHEMA_VERSION) {
     const message = `${path} has schema version ${String(version)}, this program knows up to ${SCHEMA_VERSION}: use a newer one`;
@@ -143,7 +143,7 @@ export function requireOwn(database: DatabaseSync, path: string): void {
   }
 }
 
-/** Reads the whole file and says what is wrong with it, if anything is.
+/** Reads the whole file and returns a description of its damage, if any.
  *  @param depth `full` compares indexes with tables, too */
 export function findDamage(database: DatabaseSync, depth: 'quick' | 'full'): string | undefined {
   const finding = pragma(database, depth === 'quick' ? 'quick_check(1)' : 'integrity_check(1)');
@@ -155,12 +155,12 @@ function pragma(database: DatabaseSync, name: string): unknown {
   return row === undefined ? undefined : Object.values(row)[0];
 }
 
-/** A database and what SQLite keeps beside it. */
+/** A database and the files that SQLite puts beside it. */
 export function removeDatabase(path: string): void {
   for (const end of ['', '-wal', '-shm', '-journal']) rmSync(path + end, { force: true });
 }
 
-/** Brings a file, or the names in a folder, to the disk. */
+/** Syncs a file, or the names in a folder, to the disk. */
 export function syncPath(path: string): void {
   const file = openSync(path, 'r');
   try {

@@ -1,8 +1,9 @@
-/** Every version of every key in one table, by revision. What is newest, or was at some revision, is found by an
- *  index of keys and revisions. Works in the store's own thread and blocks it; each call is short or takes a step.
+/** Version log: every version of every key in one table, by revision. An index of keys and revisions finds
+ *  the newest version or that at some revision. Runs in the store's own thread and blocks it; each call is
+ *  short or takes one step.
  *
- *  `compacted` is the oldest revision whose state is still whole. `swept` is how far what it made superfluous
- *  is removed: it follows in steps, and goes on after a restart. */
+ *  `compacted` is the oldest revision whose state is complete. `swept` is the revision up to which
+ *  superfluous versions have been removed: it follows in steps, and continues after a restart. */
 import { Buffer } from 'node:buffer';
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { StoreError } from '../contract.ts';
@@ -10,12 +11,12 @@ import { keyAfter } from '../keys.ts';
 import { type PackableRecord, RecordReader } from '../records.ts';
 import { FIRST_REVISION } from './files.ts';
 
-/** One write's result: its revision; if what was expected isn't there, what is (undefined: nothing). */
+/** Result of one write: its revision; if the precondition failed, the current item (undefined: none). */
 export type Outcome = number | PackableRecord | undefined;
 
 export interface RangeStep {
   readonly items: readonly PackableRecord[];
-  /** Where to go on; undefined at the end. */
+  /** Position to continue at; undefined at the end. */
   readonly next: Buffer | undefined;
 }
 
@@ -27,21 +28,21 @@ export interface HistoryStep {
 export interface LogTable {
   readonly revision: () => number;
   readonly compacted: () => number;
-  /** Does all writes in one durable transaction, or none of them.
-   *  @param writes packed; the number of each is the revision expected, 0 for absent, and no value deletes */
+  /** Performs all writes in one durable transaction, or none of them.
+   *  @param writes packed; the number of each is the expected revision, 0 for absent, and no value deletes */
   readonly apply: (writes: readonly Uint8Array[]) => readonly Outcome[];
   readonly get: (key: string) => PackableRecord | undefined;
-  /** Items from key `from` on and before `end` as they were at the revision, some of them. */
+  /** Returns some of the items from key `from` on and before `end`, at the revision. */
   readonly range: (from: Uint8Array, end: Uint8Array, revision: number) => RangeStep;
-  /** Events after the revision, some of them. */
+  /** Returns some of the events after the revision. */
   readonly history: (from: Uint8Array, end: Uint8Array, after: number) => HistoryStep;
-  /** Durably refuses older states from now on. */
+  /** Durably rejects older revisions from now on. */
   readonly setCompacted: (revision: number) => void;
-  /** Removes some of what is no longer needed; false if nothing is left to do. */
+  /** Removes some superfluous versions; returns false if none are left. */
   readonly sweep: () => boolean;
 }
 
-/** A step reads no more than this, so that writes need not wait long. */
+/** A step reads no more than this, so that writes do not wait long. */
 const STEP_ROWS = 256;
 const STEP_BYTES = 1024 * 1024;
 const STEP_REVISIONS = 2000;
@@ -51,15 +52,15 @@ const SQL = {
   begin: 'BEGIN IMMEDIATE',
   commit: 'COMMIT',
   newest: 'SELECT rev, value FROM log WHERE key = CAST(? AS TEXT) ORDER BY rev DESC LIMIT 1',
-  // For writes: the value itself is seldom wanted.
+  // For writes, which rarely need the value itself.
   found: 'SELECT rev, value IS NULL AS gone FROM log WHERE key = CAST(? AS TEXT) ORDER BY rev DESC LIMIT 1',
   insert: 'INSERT INTO log (rev, key, value) VALUES (?, CAST(? AS TEXT), ?)',
-  // The inner query goes along the index only, in the order of keys, and the outer keeps that order.
+  // The inner query follows the index only, in key order, and the outer keeps that order.
   range: `SELECT log.key, log.rev, log.value FROM (
       SELECT key, max(rev) AS rev FROM log INDEXED BY log_by_key
       WHERE key >= CAST(? AS TEXT) AND key < CAST(? AS TEXT) AND rev <= ? GROUP BY key
     ) AS newest CROSS JOIN log ON log.rev = newest.rev`,
-  // The sign keeps the planner from going along the keys: their order is of no use here.
+  // The sign keeps the planner from following the keys: their order is useless here.
   history: `SELECT rev, key, value FROM log
     WHERE rev > ? AND rev <= ? AND +key >= CAST(? AS TEXT) AND +key < CAST(? AS TEXT) ORDER BY rev`,
   sweepOld: `DELETE FROM log WHERE rev IN (
@@ -87,7 +88,7 @@ export function createLogTable(database: DatabaseSync): LogTable {
       statements.commit.run();
       return result;
     } catch (thrown) {
-      // Some failures have ended the transaction already.
+      // Some failures have already ended the transaction.
       if (database.isTransaction) database.exec('ROLLBACK');
       throw thrown;
     }
@@ -237,5 +238,5 @@ function bytesOf(value: SQLOutputValue | undefined): Uint8Array | undefined {
 }
 
 function unexpected(what: string): StoreError {
-  return new StoreError('corrupt', `the store holds something else than ${what}`);
+  return new StoreError('corrupt', `the store contains something other than ${what}`);
 }

@@ -1,4 +1,4 @@
-/** What the store's two threads tell each other. The order of messages is part of it: the reply to a write is
+/** Messages between the store's two threads. Their order is part of the protocol: the reply to a write is
  *  sent before any reply that shows the write. */
 import type { PlainStoreError } from '../plain-error.ts';
 import type { ReadRequest } from '../read-requests.ts';
@@ -10,14 +10,14 @@ export type Request =
   | { readonly kind: 'compact'; readonly id: number; readonly revision: number }
   | { readonly kind: 'close'; readonly id: number };
 
-/** What the main thread gathered in one turn of its event loop. */
+/** Writes gathered by the main thread in one turn of its event loop. */
 export interface ToWorker {
-  /** Number: the revision that is expected, 0 for absent. */
+  /** Number: the expected revision, 0 for absent. */
   readonly writes: PackedRecords | undefined;
   readonly requests: readonly Request[];
 }
 
-/** The thread's task is under way (`serve`) or done. */
+/** The thread's task has started (`serve`) or is complete. */
 export interface ReadyWord {
   readonly kind: 'ready';
   readonly revision: number;
@@ -26,15 +26,15 @@ export interface ReadyWord {
 export type ToMain =
   | {
       readonly kind: 'written';
-      /** In the order of the writes: the revision of each, negative (or 0, if nothing is there) where the
-       *  expectation did not hold. */
+      /** In the order of the writes: the revision of each, negative (or 0, if the key is absent) if the
+       *  precondition failed. */
       readonly outcomes: Float64Array;
-      /** What is there, for each negative outcome. */
+      /** The current item, for each negative outcome. */
       readonly conflicts: PackedRecords;
     }
   | {
       readonly kind: 'writeFailed';
-      /** How many messages' writes failed, all of them. */
+      /** Number of messages whose writes all failed. */
       readonly messages: number;
       readonly error: PlainStoreError;
     }
@@ -49,13 +49,13 @@ export type ToMain =
       readonly kind: 'history';
       readonly id: number;
       readonly events: PackedRecords;
-      /** There is nothing else up to this revision. */
+      /** No further events exist up to this revision. */
       readonly upTo: number;
     }
   | { readonly kind: 'done'; readonly id: number }
   | { readonly kind: 'failed'; readonly id: number; readonly error: PlainStoreError };
 
-/** What a thread is started for. */
+/** Task of a thread. */
 export type WorkerTask =
   | { readonly task: 'serve'; readonly dir: string; readonly check: boolean }
   | { readonly task: 'backup'; readonly dir: string; readonly target: string; readonly keysDir?: string }

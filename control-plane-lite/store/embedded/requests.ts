@@ -1,4 +1,4 @@
-/** Questions to the store's thread and the answers that are awaited. */
+/** Requests to the store's thread and their pending replies. */
 import { callListener } from '#api/kit/listeners.ts';
 import { createTransientMap } from '#api/kit/transient.ts';
 import { type RangeResult, type StoredItem, StoreError } from '../contract.ts';
@@ -7,18 +7,18 @@ import { RecordReader, readEvent, readItem } from '../records.ts';
 import type { Request, ToMain } from './protocol.ts';
 import type { HistoryPiece } from './watches.ts';
 
-/** An answer, or why there is none. */
+/** A reply, or the error instead of it. */
 type Reply = Extract<ToMain, { readonly id: number }> | StoreError;
 
-/** A request before it has its number. */
-type Question = Request extends infer R ? (R extends Request ? Omit<R, 'id'> : never) : never;
+/** A request before it is numbered. */
+type NewRequest = Request extends infer R ? (R extends Request ? Omit<R, 'id'> : never) : never;
 
 export interface Requests {
   readonly get: (key: string) => Promise<StoredItem | undefined>;
-  readonly range: (question: Extract<Question, { kind: 'range' }>) => Promise<RangeResult>;
+  readonly range: (request: Extract<NewRequest, { kind: 'range' }>) => Promise<RangeResult>;
   readonly history: (prefix: string, after: number, done: (piece: HistoryPiece | StoreError) => void) => void;
-  readonly run: (question: Extract<Question, { kind: 'compact' | 'close' }>) => Promise<void>;
-  /** Everything that wasn't sent yet, to be sent. */
+  readonly run: (request: Extract<NewRequest, { kind: 'compact' | 'close' }>) => Promise<void>;
+  /** Takes all unsent requests, to be sent. */
   readonly take: () => readonly Request[];
   readonly onReply: (reply: Exclude<Reply, StoreError>) => void;
   readonly failAll: (error: StoreError) => void;
@@ -29,11 +29,11 @@ export function createRequests(): Requests {
   let waiting: Request[] = [];
   let lastId = 0;
 
-  /** Has `onReply` called with each answer, of which there can be several. */
-  function ask(question: Question, onReply: (reply: Reply) => void): void {
+  /** Calls `onReply` with each reply, of which there can be several. */
+  function ask(request: NewRequest, onReply: (reply: Reply) => void): void {
     lastId += 1;
     awaited.set(lastId, onReply);
-    waiting.push({ ...question, id: lastId });
+    waiting.push({ ...request, id: lastId });
   }
 
   return {
@@ -44,12 +44,12 @@ export function createRequests(): Requests {
           else reject(errorOf(reply));
         });
       }),
-    range: (question) =>
+    range: (request) =>
       new Promise((resolve, reject) => {
-        const { limit } = question;
+        const { limit } = request;
         const items: StoredItem[] = [];
-        // One more than wanted tells whether there is more.
-        ask({ ...question, limit: limit === undefined ? undefined : limit + 1 }, (reply) => {
+        // One more than requested reveals whether there are more.
+        ask({ ...request, limit: limit === undefined ? undefined : limit + 1 }, (reply) => {
           if (!isReply(reply, 'items')) return reject(errorOf(reply));
           readItems(reply.items, items);
           if (!reply.done) return;
@@ -64,9 +64,9 @@ export function createRequests(): Requests {
         );
       });
     },
-    run: (question) =>
+    run: (request) =>
       new Promise((resolve, reject) => {
-        ask(question, (reply) => {
+        ask(request, (reply) => {
           if (isReply(reply, 'done')) resolve();
           else reject(errorOf(reply));
         });
@@ -100,7 +100,10 @@ function isReply<K extends Exclude<Reply, StoreError>['kind']>(
 function errorOf(reply: Reply): StoreError {
   if (reply instanceof StoreError) return reply;
   if (reply.kind === 'failed') return fromPlainError(reply.error);
-  return new StoreError('unavailable', `the store's thread gave an answer of kind ${reply.kind}`);
+  return new StoreError(
+    'unavailable',
+    `the store thread returned an unexpected response of kind ${reply.kind}`,
+  );
 }
 
 function readItems(packed: Uint8Array, into: StoredItem[]): void {

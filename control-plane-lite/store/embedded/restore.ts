@@ -1,10 +1,10 @@
-/** Puts a backup in the place of a store that nobody uses. Blocks; for a thread of its own.
+/** Replaces an unused store with a backup. Blocking; runs in a thread of its own.
  *
- *  The revision jumps ahead and everything before counts as compacted: clients that had seen later states than the
- *  backup's start anew, instead of mixing them with what comes.
+ *  The revision jumps ahead and all earlier ones count as compacted: clients that had seen later states than
+ *  the backup's relist, instead of mixing them with new ones.
  *
- *  An interruption leaves the old store, or the new one, or none but the checked copy: then the store refuses to
- *  open until the restore is done again. */
+ *  An interruption leaves the old store, or the new one, or none but the checked copy: then the store refuses
+ *  to open until the restore is repeated. */
 import { chmodSync, copyFileSync, existsSync, renameSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../contract.ts';
@@ -29,19 +29,19 @@ interface Incoming {
   readonly keys: readonly KeyFile[];
 }
 
-/** More than a store can have got ahead of its backup. */
+/** More revisions than a store can have got ahead of its backup. */
 const REVISION_JUMP = 1_000_000_000;
 
-/** Returns the store's new revision. What was there is kept as `store.db.replaced`.
- *  `force`: whether to replace a store that is there; `keysDir`: where the keys of the backup go
- *  @throws StoreError if the backup is damaged or no store, or the directory is in use or has a store */
+/** Returns the store's new revision. The previous store is retained as `store.db.replaced`. `force`: replace
+ *  an existing store; `keysDir`: target of the backup's keys
+ *  @throws StoreError if the backup is damaged or not a store, or the directory is in use or has a store */
 export function restore({ file: backup, dir, force, keysDir }: RestoreTask): number {
-  if (!existsSync(backup)) throw new StoreError('unavailable', `there is no ${backup}`);
+  if (!existsSync(backup)) throw new StoreError('unavailable', `${backup} does not exist`);
   const files = storeFiles(dir);
   const lock = takeLock(files);
   try {
     if (existsSync(files.database) && !force) {
-      throw new StoreError('unavailable', `${dir} has a store already: it is only replaced with --force`);
+      throw new StoreError('unavailable', `${dir} already contains a store; use --force to replace it`);
     }
     if (keysDir !== undefined) requireRoomForKeys(backup, keysDir, force);
     const { revision, keys } = bringIn(backup, files);
@@ -57,7 +57,7 @@ export function restore({ file: backup, dir, force, keysDir }: RestoreTask): num
   }
 }
 
-/** Copies first and checks the copy, which is what will be used. */
+/** Copies first and checks the copy, which is the file that will be used. */
 function bringIn(backup: string, files: StoreFiles): Incoming {
   removeDatabase(files.incoming);
   try {
@@ -78,7 +78,7 @@ function prepare(path: string, backup: string): Incoming {
     requireOwn(database, backup);
     const damage = findDamage(database, 'full');
     if (damage !== undefined) throw new StoreError('corrupt', `${backup} is damaged (${damage})`);
-    // Not the write-ahead log: all of the database is then in its one file.
+    // Not the write-ahead log: the database must be complete in its one file.
     database.exec('PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL');
     const keys = takeKeys(database);
     const revision = readRevision(database) + REVISION_JUMP;
@@ -89,7 +89,7 @@ function prepare(path: string, backup: string): Incoming {
   }
 }
 
-/** Puts the old store out of the way, with its log: a log that stays behind would be taken for the new one's. */
+/** Moves the old store away, with its log: a leftover log would be applied to the new database. */
 function clearAway(files: StoreFiles): void {
   if (existsSync(files.database)) {
     removeDatabase(files.replaced);

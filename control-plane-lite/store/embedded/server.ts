@@ -1,6 +1,6 @@
-/** What the store's own thread does in one turn: all writes that have arrived in one transaction, then what is
- *  quickly answered, then a step of each longer task. So writes wait for one step at most, and for each other
- *  not at all. */
+/** Scheduler of the store's own thread. In each turn: all writes that have arrived in one transaction, then
+ *  quick requests, then one step of each longer task. So writes wait for one step at most, and never for each
+ *  other. */
 import { Buffer } from 'node:buffer';
 import type { StoreError } from '../contract.ts';
 import { prefixEnd } from '../keys.ts';
@@ -18,11 +18,11 @@ export interface ServerDeps {
 }
 
 export interface Server {
-  /** Does what the messages ask for and a step of what is under way. True if more steps are left. */
+  /** Handles the messages and takes a step of each task in progress. Returns true if more steps are left. */
   readonly turn: (messages: readonly ToWorker[]) => boolean;
 }
 
-/** No transaction takes more messages than make up so much: the log would outgrow what is kept of it. */
+/** Maximum size of a transaction: the log would outgrow its retained size. */
 const TRANSACTION_BYTES = 16 * 1024 * 1024;
 
 export function createServer(deps: ServerDeps): Server {
@@ -86,7 +86,7 @@ function commit(deps: ServerDeps, writes: readonly Uint8Array[]): void {
   }
 }
 
-/** The writes of the messages, in pieces that each make a transaction of a reasonable size. */
+/** Splits the writes of the messages into transactions of a reasonable size. */
 function transactions(messages: readonly ToWorker[]): readonly (readonly Uint8Array[])[] {
   const all: Uint8Array[][] = [];
   let piece: Uint8Array[] = [];

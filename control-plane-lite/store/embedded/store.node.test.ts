@@ -61,7 +61,7 @@ async function fill(store: Store, count: number, from = 0): Promise<void> {
 const database = (): string => join(dir, 'store', 'store.db');
 
 describe('an embedded store', () => {
-  test('gives a write’s event to every watch before it answers the write', async () => {
+  test('delivers a write’s event to every watch before it acknowledges the write', async () => {
     const store = await open();
     const order: string[] = [];
     const sink = (name: string) => ({
@@ -129,7 +129,7 @@ describe('an embedded store', () => {
       expect([name, statSync(join(path, name)).mode & 0o777]).toEqual([name, 0o600]);
   });
 
-  test('refuses values that are too large, and goes on', async () => {
+  test('rejects values that are too large, and goes on', async () => {
     const store = await createEmbeddedStore({ dir: join(dir, 'store'), maxValueBytes: 100 });
     opened.push(store);
     expect((await failure(store.put('/a', Buffer.alloc(101), 'absent'))).reason).toBe('tooLarge');
@@ -157,7 +157,7 @@ describe('an embedded store', () => {
     expect(thrown).toEqual([new Error('broken sink')]);
   });
 
-  test('answers what was asked before it was closed', async () => {
+  test('completes requests from before it was closed', async () => {
     const store = await open();
     const put = store.put('/a', Buffer.from('a'), 'absent');
     await store.close();
@@ -166,14 +166,14 @@ describe('an embedded store', () => {
 });
 
 describe('opening an embedded store', () => {
-  test('refuses a directory that is in use', async () => {
+  test('rejects a directory that is in use', async () => {
     await open();
     const error = await failure(open());
     expect(error.reason).toBe('unavailable');
     expect(error.message).toContain('in use by another process');
   });
 
-  test('refuses a directory that another process uses', async () => {
+  test('rejects a directory that another process uses', async () => {
     const store = await open();
     await store.close();
     const program = `const { DatabaseSync } = require('node:sqlite');
@@ -193,7 +193,7 @@ describe('opening an embedded store', () => {
     expect(await (await open()).currentRevision()).toBe(1);
   });
 
-  test('refuses a damaged file, names it and says what to do', async () => {
+  test('rejects a damaged file, names it and says what to do', async () => {
     const store = await open();
     await fill(store, 500);
     await store.close();
@@ -220,7 +220,7 @@ describe('opening an embedded store', () => {
         other.close();
       },
     ],
-  ])('refuses %s', async (_, make) => {
+  ])('rejects %s', async (_, make) => {
     const store = await open();
     await store.close();
     rmSync(database());
@@ -232,7 +232,7 @@ describe('opening an embedded store', () => {
     expect(statSync(database()).size).toBe(before);
   });
 
-  test('refuses a file of a newer version', async () => {
+  test('rejects a file of a newer version', async () => {
     const store = await open();
     await store.close();
     const newer = new DatabaseSync(database());
@@ -241,7 +241,7 @@ describe('opening an embedded store', () => {
     expect((await failure(open())).message).toContain('schema version 99');
   });
 
-  test('refuses to make a new store where only the log of one is left', async () => {
+  test('rejects to make a new store where only the log of one is left', async () => {
     const store = await open();
     await store.close();
     rmSync(database());

@@ -1,5 +1,6 @@
-/** A store in an SQLite database on this machine's disk. A thread of its own waits for the disk; this side knows
- *  what was asked and who watches. Only one process at a time has it open; others can copy it (`backupStore`). */
+/** Embedded store in an SQLite database on this machine's disk. A thread of its own waits for the disk; this
+ *  side tracks requests and watches. Only one process at a time has it open; others can copy it
+ *  (`backupStore`). */
 import { type Store, StoreError } from '../contract.ts';
 import { fromPlainError } from '../plain-error.ts';
 import type { ToMain } from './protocol.ts';
@@ -9,27 +10,27 @@ import { createWatches, type Watches } from './watches.ts';
 import { createWriteQueue, type WriteQueue } from './write-queue.ts';
 
 export interface EmbeddedStoreOptions {
-  /** A folder for the store alone; made if it isn't there. */
+  /** A folder for the store alone; created if it doesn't exist. */
   readonly dir: string;
-  /** Whether to read the whole file and look for damage before serving it; true unless given. */
+  /** Whether to read the whole file and check it for damage before serving it; true unless given. */
   readonly check?: boolean;
   /** Longest value in bytes; 8 MiB unless given. */
   readonly maxValueBytes?: number;
-  /** Told of a watch's sink that threw. Unless given, it is thrown again, where nobody catches it. */
+  /** Called when a watch's sink threw. Unless given, the error is rethrown and uncaught. */
   readonly onSinkError?: (thrown: unknown) => void;
-  /** The store's thread ended by itself: nothing works any more until the process is started again. */
+  /** The store's thread exited unexpectedly: the store is unusable until the process restarts. */
   readonly onFailure?: (error: StoreError) => void;
 }
 
 const MAX_VALUE_BYTES = 8 * 1024 * 1024;
 
-/** While the thread is busy with one piece and has the next at hand, writes gather: few large messages and
- *  transactions cost both threads less than many small ones, and no write waits longer for it. */
+/** While the thread is busy with one batch and has the next at hand, writes are gathered: few large messages
+ *  and transactions cost both threads less than many small ones, and no write waits longer for it. */
 const MAX_UNDER_WAY = 2;
 
-/** Opens the store, or makes it.
- *  @throws StoreError: `corrupt`, with words on how to restore; `unavailable` if another process has it or a newer
- *    version of this program made it; `readOnly`, `noSpace` */
+/** Opens the store; creates it if it doesn't exist.
+ *  @throws StoreError: `corrupt`, with advice on how to restore; `unavailable` if another process has it or a
+ *  newer version of this program created it; `readOnly`, `noSpace` */
 export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
   const { dir, check = true, maxValueBytes = MAX_VALUE_BYTES, onFailure } = options;
   const state = createState(options.onSinkError ?? throwLater);
@@ -51,10 +52,10 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
 interface State {
   readonly begin: (thread: DiskThread, revision: number) => void;
   readonly onMessage: (message: ToMain) => void;
-  /** Nothing is accepted any more, and what is awaited fails. */
+  /** Rejects new requests and fails the pending ones. */
   readonly finish: (error: StoreError) => void;
   readonly revision: () => number;
-  /** Has `send` put something in a queue and sends it soon, unless the store is over. */
+  /** Queues work through `send` and posts it soon, unless the store is closed. */
   readonly request: <T>(send: (queues: Queues) => Promise<T>) => Promise<T>;
   readonly watches: Watches;
   readonly close: () => Promise<void>;
@@ -84,19 +85,19 @@ function createState(onSinkError: (thrown: unknown) => void): State {
     onSinkError,
   });
 
-  /** The order is promised: all watches have the event before the writer has its answer. */
+  /** Guaranteed order: all watches have the event before the writer has its result. */
   function onWritten(outcomes: Float64Array, conflicts: Uint8Array): void {
     const settled = writes.onWritten(outcomes, conflicts);
     if (writes.waiting > 0) scheduleFlush();
     revision = settled.revision ?? revision;
     if (settled.events.length > 0) watches.publish(settled.events);
-    settled.answer();
+    settled.resolveAll();
   }
 
   function scheduleFlush(): void {
     if (flushing) return;
     flushing = true;
-    // What other connections bring in this turn of the event loop goes along.
+    // Includes requests that other connections bring in this turn of the event loop.
     setImmediate(() => {
       flushing = false;
       if (over === undefined) flush();
@@ -125,7 +126,7 @@ function createState(onSinkError: (thrown: unknown) => void): State {
   async function close(): Promise<void> {
     if (over === undefined) {
       scheduleFlush();
-      // If the thread fails instead, what it leaves is as good as after a crash.
+      // If the thread fails instead, its files are as good as after a crash.
       await requests.run({ kind: 'close' }).catch(() => undefined);
     }
     finish(closedError());
@@ -182,7 +183,10 @@ function closedError(): StoreError {
 }
 
 function tooLarge(key: string, bytes: number, maxBytes: number): StoreError {
-  return new StoreError('tooLarge', `the value of ${key} has ${bytes} bytes, at most ${maxBytes} are kept`);
+  return new StoreError(
+    'tooLarge',
+    `the value of ${key} has ${bytes} bytes, more than the limit of ${maxBytes}`,
+  );
 }
 
 function throwLater(thrown: unknown): void {

@@ -1,4 +1,4 @@
-/** What takes the store's thread longer than it may keep writes waiting, and so is done in steps. */
+/** Long tasks of the store's thread, done in steps so that writes need not wait for them. */
 import { Buffer } from 'node:buffer';
 import { StoreError } from '../contract.ts';
 import { keyAfter, prefixEnd } from '../keys.ts';
@@ -13,9 +13,9 @@ export interface TaskDeps {
 }
 
 export interface Ranges {
-  /** @throws StoreError if the revision asked for isn't held. */
+  /** @throws StoreError if the revision is not available. */
   readonly add: (request: Extract<Request, { kind: 'range' }>) => void;
-  /** Takes a step of each range. True if any goes on. */
+  /** Takes a step of each range. Returns true if any continues. */
   readonly step: () => boolean;
 }
 
@@ -27,11 +27,11 @@ interface RangeTask {
   left: number;
 }
 
-/** Ranges of one revision: however many steps one takes, it shows one state. */
+/** A range of one revision: however many steps it takes, it shows one state. */
 export function createRanges({ table, send, fail }: TaskDeps): Ranges {
   let ranges: readonly RangeTask[] = [];
 
-  /** True if the range goes on. */
+  /** Returns true if the range continues. */
   function step(task: RangeTask): boolean {
     try {
       requireHeld(table, task.revision);
@@ -71,16 +71,16 @@ function createRange(table: LogTable, request: Extract<Request, { kind: 'range' 
 }
 
 export interface Compactions {
-  /** Durably refuses older states at once, and removes them step by step.
-   *  @throws StoreError if the revision isn't there yet. */
+  /** Durably rejects older revisions at once, and removes them step by step.
+   *  @throws StoreError if the revision has not been reached yet. */
   readonly add: (id: number, revision: number) => void;
-  /** Removes some of what is no longer needed. True if there is more. */
+  /** Removes some superfluous versions. Returns true if there are more. */
   readonly step: () => boolean;
 }
 
 export function createCompactions({ table, send, fail }: TaskDeps): Compactions {
   let awaited: readonly number[] = [];
-  // The last process may have left something.
+  // The last process may have left some.
   let sweeping = true;
 
   return {
@@ -97,7 +97,7 @@ export function createCompactions({ table, send, fail }: TaskDeps): Compactions 
         if (sweeping) return true;
         for (const id of awaited) send({ kind: 'done', id });
       } catch (thrown) {
-        // What is left is removed with the next compaction.
+        // The rest is removed with the next compaction.
         sweeping = false;
         for (const id of awaited) fail(id, thrown, 'compacting');
       }
@@ -116,7 +116,7 @@ export function requireHeld(table: LogTable, revision: number): void {
 }
 
 function futureError(revision: number, newest: number): StoreError {
-  return new StoreError('future', `revision ${revision} is not there yet: the newest is ${newest}`, {
+  return new StoreError('future', `revision ${revision} has not been reached yet: the newest is ${newest}`, {
     revision: newest,
   });
 }

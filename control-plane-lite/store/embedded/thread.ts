@@ -1,10 +1,10 @@
-/** The thread that does the work of a store on disk. */
+/** Thread of a store on disk. */
 import { startThread, type Thread, type ThreadListener } from '../thread.ts';
 import type { ReadyWord, ToMain, ToWorker, WorkerTask } from './protocol.ts';
 
 export type DiskThread = Thread<ReadyWord, ToWorker>;
 
-/** Starts it in the background; `ready` tells when the task is under way, or done. */
+/** Starts it in the background; `ready` resolves once the task has started, or is complete. */
 export function startDiskThread(task: WorkerTask, listener: ThreadListener<ToMain>): DiskThread {
   return startThread(
     { program: programOf(import.meta.url), name: `store ${task.task}`, data: task },
@@ -12,7 +12,7 @@ export function startDiskThread(task: WorkerTask, listener: ThreadListener<ToMai
   );
 }
 
-/** Sources run as they are; a bundle has the thread's program as a file of its own. */
+/** Sources run unbundled; a bundle has the thread's program as a file of its own. */
 function programOf(url: string): URL {
   return new URL(url.endsWith('.ts') ? './worker.ts' : './store-worker.js', url);
 }

@@ -5,18 +5,18 @@ import { createWatches, type HistoryPiece, type Watches } from './watches.ts';
 interface Setup {
   readonly watches: Watches;
   readonly commit: (...keys: string[]) => void;
-  /** Answers the oldest open question for history with so many revisions, or an error. */
+  /** Responds to the oldest pending history request with so many revisions, or an error. */
   readonly answer: (size: number | StoreError) => void;
   readonly open: () => number;
 }
 
 function setUp(): Setup {
   const log: StoreEvent[] = [];
-  const questions: { prefix: string; after: number; done: (piece: HistoryPiece | StoreError) => void }[] = [];
+  const requests: { prefix: string; after: number; done: (piece: HistoryPiece | StoreError) => void }[] = [];
   let revision = 1;
   const watches = createWatches({
     revision: () => revision,
-    history: (prefix, after, done) => void questions.push({ prefix, after, done }),
+    history: (prefix, after, done) => void requests.push({ prefix, after, done }),
     onSinkError(thrown) {
       throw thrown;
     },
@@ -30,14 +30,14 @@ function setUp(): Setup {
       watches.publish(events);
     },
     answer(size) {
-      const question = questions.shift();
-      if (size instanceof StoreError) return question?.done(size);
-      const { prefix = '', after = 0 } = question ?? {};
+      const request = requests.shift();
+      if (size instanceof StoreError) return request?.done(size);
+      const { prefix = '', after = 0 } = request ?? {};
       const upTo = Math.min(after + size, revision);
       const inPiece = (event: StoreEvent): boolean => event.revision > after && event.revision <= upTo;
-      question?.done({ events: log.filter((e) => inPiece(e) && e.key.startsWith(prefix)), upTo });
+      request?.done({ events: log.filter((e) => inPiece(e) && e.key.startsWith(prefix)), upTo });
     },
-    open: () => questions.length,
+    open: () => requests.length,
   };
 }
 
@@ -84,7 +84,7 @@ describe('createWatches', () => {
     expect(seen.batches).toEqual([[2, 3], [4, 5], [6, 7], [8]]);
   });
 
-  test('tells of progress once it has caught up', async () => {
+  test('reports progress once it has caught up', async () => {
     const { watches, commit, answer } = setUp();
     commit('/a', '/a');
     const seen = createSeen();

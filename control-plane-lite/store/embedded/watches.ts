@@ -1,26 +1,26 @@
-/** The watches of an embedded store. One that starts at the newest revision is given each commit as it happens. One
- *  that starts in the past is first given history, piece by piece, and none of the commits meanwhile: a piece is
- *  answered in order with the commits, so the one that reaches the newest revision leaves no gap. */
+/** Watches of an embedded store. One that starts at the newest revision gets each commit as it happens. One
+ *  that starts in the past first gets history, batch by batch, and none of the commits meanwhile: batches are
+ *  ordered with the commits, so the one that reaches the newest revision leaves no gap. */
 import { StoreError, type StoreEvent, type StoreWatch, type WatchSink } from '../contract.ts';
 
 export interface HistoryPiece {
   readonly events: readonly StoreEvent[];
-  /** There is nothing else up to this revision. */
+  /** No further events exist up to this revision. */
   readonly upTo: number;
 }
 
 export interface WatchesDeps {
   /** The revision up to which `publish` was called. */
   readonly revision: () => number;
-  /** Calls back in order with the calls of `publish`, so not before it returns. */
+  /** Calls back in order with the calls of `publish`, so never before it returns. */
   readonly history: (prefix: string, after: number, done: (piece: HistoryPiece | StoreError) => void) => void;
-  /** Told of a sink that threw; its watch is over. */
+  /** Called when a sink threw; its watch is over. */
   readonly onSinkError: (thrown: unknown) => void;
 }
 
 export interface Watches {
   readonly open: (prefix: string, after: number, sink: WatchSink) => StoreWatch;
-  /** Gives a commit's events to every watch that is up to date. */
+  /** Delivers a commit's events to every watch that is current. */
   readonly publish: (events: readonly StoreEvent[]) => void;
   readonly endAll: (error: StoreError) => void;
 }
@@ -28,7 +28,7 @@ export interface Watches {
 interface Watch {
   readonly prefix: string;
   readonly sink: WatchSink;
-  /** What was given, or need not be. */
+  /** The revision up to which events were delivered or are not needed. */
   after: number;
   live: boolean;
   progressWanted: boolean;
@@ -37,7 +37,7 @@ interface Watch {
 export function createWatches(deps: WatchesDeps): Watches {
   const watches = new Set<Watch>();
 
-  /** A sink that throws is no reason to leave out the others, or to fail the write. */
+  /** A sink that throws must neither skip the other sinks nor fail the write. */
   function give(watch: Watch, call: (sink: WatchSink) => void): void {
     try {
       call(watch.sink);

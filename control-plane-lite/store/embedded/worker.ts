@@ -1,4 +1,4 @@
-/** The store's own thread: everything that waits for a disk happens here. */
+/** Worker of the store's thread: all waiting for the disk happens here. */
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { toPlainError } from '../plain-error.ts';
 import type { Refusal } from '../thread.ts';
@@ -14,7 +14,7 @@ function sendTo(port: MessagePort, message: ReadyWord | Refusal | ToMain): void 
   port.postMessage(message, transferable(message));
 }
 
-/** Memory that is handed over instead of copied. Copying is cheaper where there is little. */
+/** Minimum size of memory that is transferred instead of copied. Copying less is cheaper. */
 function transferable(message: ReadyWord | Refusal | ToMain): ArrayBuffer[] {
   if (message.kind === 'items' && message.items.length > 0) return [message.items.buffer];
   if (message.kind === 'history' && message.events.length > 0) return [message.events.buffer];
@@ -48,7 +48,7 @@ function serve(port: MessagePort, dir: string, check: boolean): void {
   }
   port.on('message', (message: ToWorker) => turn(message));
   sendTo(port, { kind: 'ready', revision: table.revision() });
-  // A sweep that the last process didn't finish goes on.
+  // Continues a sweep that the last process didn't finish.
   setImmediate(() => turn());
 }
 

@@ -1,11 +1,12 @@
-/** Writes that wait to be sent to the store's thread, and those that wait for its answer, which comes in order. */
+/** Queue of writes to the store's thread: those waiting to be sent, and those waiting for their outcome,
+ *  which arrives in order. */
 import { type Expected, type StoreError, type StoreEvent, type WriteResult } from '../contract.ts';
 import { type PackedRecords, packRecords, RecordReader, readItem, toEvent } from '../records.ts';
 
 interface PendingWrite {
   readonly key: string;
   readonly value: Buffer | undefined;
-  /** The revision expected, 0 for absent. */
+  /** The expected revision, 0 for absent. */
   readonly number: number;
   readonly resolve: (result: WriteResult) => void;
   readonly reject: (error: StoreError) => void;
@@ -13,22 +14,22 @@ interface PendingWrite {
 
 export interface Settled {
   readonly events: readonly StoreEvent[];
-  /** Of the last write that was done; undefined if none was. */
+  /** Revision of the last successful write; undefined without one. */
   readonly revision: number | undefined;
-  /** Answers the writers. */
-  readonly answer: () => void;
+  /** Resolves the writers. */
+  readonly resolveAll: () => void;
 }
 
 export interface WriteQueue {
   readonly add: (key: string, value: Buffer | undefined, expected: Expected) => Promise<WriteResult>;
-  /** Writes that were not sent yet. */
+  /** Number of unsent writes. */
   readonly waiting: number;
-  /** Pieces that were taken and not answered. */
+  /** Number of batches sent and not yet acknowledged. */
   readonly underWay: number;
-  /** Everything that wasn't sent yet, to be sent. */
+  /** Takes all unsent writes, to be sent. */
   readonly take: () => PackedRecords | undefined;
   readonly onWritten: (outcomes: Float64Array, conflicts: Uint8Array) => Settled;
-  /** What was taken in the oldest so many pieces has failed. */
+  /** All writes in the given number of oldest batches have failed. */
   readonly onFailed: (pieces: number, error: StoreError) => void;
   readonly failAll: (error: StoreError) => void;
 }
@@ -94,8 +95,8 @@ function settle(writes: readonly PendingWrite[], outcomes: Float64Array, conflic
       results.push({ ok: false, current: revision === 0 ? undefined : readItem(reader) });
     }
   }
-  const answer = (): void => {
+  const resolveAll = (): void => {
     for (const [i, result] of results.entries()) writes[i]?.resolve(result);
   };
-  return { events, revision: last, answer };
+  return { events, revision: last, resolveAll };
 }

@@ -1,5 +1,4 @@
-/** What etcd answers when something is wrong, in the store's own words.
- *  Source: api/v3rpc/rpctypes/error.go of etcd. */
+/** Maps etcd errors to store errors. Source: api/v3rpc/rpctypes/error.go of etcd. */
 import { type ServiceError, status } from '@grpc/grpc-js';
 import { StoreError, type StoreErrorReason } from '../contract.ts';
 
@@ -9,13 +8,13 @@ export function isServiceError(thrown: unknown): thrown is ServiceError {
   );
 }
 
-/** The call may have been lost on its way or not been done: another server may do better. */
+/** The call may have been lost in transit or not been performed: another server may succeed. */
 export function isAway(thrown: unknown): boolean {
   if (!isServiceError(thrown)) return false;
   return thrown.code === status.UNAVAILABLE || thrown.code === status.DEADLINE_EXCEEDED;
 }
 
-/** The cluster takes no transaction of that size, and has not done it. */
+/** The cluster rejects transactions of that size, and has not performed it. */
 export function isTooMuchAtOnce(thrown: unknown): boolean {
   if (!(thrown instanceof StoreError)) return false;
   if (thrown.reason === 'tooLarge') return true;
@@ -25,9 +24,9 @@ export function isTooMuchAtOnce(thrown: unknown): boolean {
 export function toStoreError(thrown: unknown, action: string): StoreError {
   if (thrown instanceof StoreError) return thrown;
   if (!isServiceError(thrown)) {
-    return new StoreError('unavailable', `${action}: etcd gave no usable answer`, { cause: thrown });
+    return new StoreError('unavailable', `${action}: etcd returned an unusable response`, { cause: thrown });
   }
-  return new StoreError(reasonOf(thrown), `${action}: etcd answered: ${thrown.details}`, { cause: thrown });
+  return new StoreError(reasonOf(thrown), `${action}: etcd returned: ${thrown.details}`, { cause: thrown });
 }
 
 function reasonOf({ code, details }: ServiceError): StoreErrorReason {

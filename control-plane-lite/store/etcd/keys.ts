@@ -1,4 +1,4 @@
-/** The names that keys have in the cluster, and what lies under them. */
+/** Maps the store's keys to keys in the cluster. */
 import { Buffer } from 'node:buffer';
 import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
 import type { StoredItem } from '../contract.ts';
@@ -14,7 +14,7 @@ export interface Keys {
   readonly range: (prefix: string) => { readonly from: Buffer; readonly end: Buffer };
 }
 
-/** @param prefix stands before every key */
+/** @param prefix prepended to every key */
 export function createKeys(prefix: string): Keys {
   const skip = Buffer.byteLength(prefix);
   const fromBytes = (bytes: Buffer): string => bytes.toString('utf8', skip);
@@ -27,7 +27,7 @@ export function createKeys(prefix: string): Keys {
       return { key: fromBytes(bytesIn(kv, 'key')), value, revision };
     },
     range(keysPrefix) {
-      // An empty key would mean a key of its own; no key is before this one.
+      // An empty key would denote a single key; no key is before this one.
       const from = Buffer.from(prefix + keysPrefix || '\0');
       return { from, end: prefixEnd(prefix + keysPrefix) };
     },

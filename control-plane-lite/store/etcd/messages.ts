@@ -99,8 +99,8 @@ export interface Methods {
   readonly status: Method;
 }
 
-/** Calls a method of the cluster; `action` says in an error what failed.
- *  @param repeat whether it does no harm if the call is done twice
+/** Calls a method of the cluster; `action` names the operation in errors.
+ *  @param repeat whether the call is idempotent
  *  @throws StoreError */
 export type Call = (
   method: Method,
@@ -109,7 +109,7 @@ export type Call = (
   repeat: boolean,
 ) => Promise<DecodedMessage>;
 
-/** A watch that catches up is given up to a thousand revisions in one message. */
+/** A watch that catches up receives up to a thousand revisions in one message. */
 const LIMITS = { maxDepth: 20, maxBytes: 2 ** 31 - 1, maxMessages: 100_000_000 };
 
 export function createMethods(): Methods {
@@ -128,7 +128,7 @@ export function createMethods(): Methods {
   };
 }
 
-/** A 64-bit number of a message; revisions stay far below 2^53. */
+/** Reads a 64-bit number of a message; revisions stay far below 2^53. */
 export function numberIn(message: DecodedMessage, name: string): number {
   const value = message[name];
   return typeof value === 'bigint' || typeof value === 'number' ? Number(value) : 0;
@@ -150,7 +150,7 @@ export function messagesIn(message: DecodedMessage, name: string): readonly Deco
   return Array.isArray(value) ? value.filter(isMessage) : [];
 }
 
-/** The revision in a response's header. */
+/** Returns the revision in a response's header. */
 export function headerRevision(response: DecodedMessage): number {
   return numberIn(messageIn(response, 'header'), 'revision');
 }

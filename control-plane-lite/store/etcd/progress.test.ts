@@ -24,18 +24,18 @@ function setUp(): Setup {
 }
 
 describe('createProgress', () => {
-  test('takes the first answer of a server that answers in order', () => {
+  test('uses the first response of a server that responds in order', () => {
     const { progress, asked, given } = setUp();
     progress.request();
     expect(asked()).toBe(0);
     progress.begin(true);
     expect(asked()).toBe(1);
-    progress.onAnswer(7);
-    progress.onAnswer(8);
+    progress.onResponse(7);
+    progress.onResponse(8);
     expect([asked(), given]).toEqual([1, [7]]);
   });
 
-  test('waits until the watch has caught up with another server, and has it confirm its answer', async () => {
+  test('waits until the watch has caught up with another server, and has it confirm its response', async () => {
     const { clock, progress, asked, given } = setUp();
     progress.begin(false);
     progress.request();
@@ -43,9 +43,9 @@ describe('createProgress', () => {
     expect(asked()).toBe(0);
     await clock.advance(1);
     expect(asked()).toBe(1);
-    progress.onAnswer(7);
+    progress.onResponse(7);
     expect([asked(), given]).toEqual([2, []]);
-    progress.onAnswer(9);
+    progress.onResponse(9);
     expect([asked(), given]).toEqual([2, [7]]);
   });
 
@@ -64,19 +64,19 @@ describe('createProgress', () => {
     progress.request();
     progress.request();
     expect(asked()).toBe(1);
-    progress.onAnswer(7);
+    progress.onResponse(7);
     expect([asked(), given]).toEqual([2, [7]]);
-    progress.onAnswer(8);
+    progress.onResponse(8);
     expect([asked(), given]).toEqual([2, [7, 8]]);
   });
 
-  test('asks again where it gets no answer', async () => {
+  test('repeats a request without a response', async () => {
     const { clock, progress, asked, given } = setUp();
     progress.begin(true);
     progress.request();
     await clock.advance(1000);
     expect(asked()).toBe(3);
-    progress.onAnswer(7);
+    progress.onResponse(7);
     await clock.advance(5000);
     expect([asked(), given]).toEqual([3, [7]]);
   });
@@ -87,10 +87,10 @@ describe('createProgress', () => {
     progress.request();
     progress.pause();
     await clock.advance(5000);
-    progress.onAnswer(6);
+    progress.onResponse(6);
     expect([asked(), given]).toEqual([1, []]);
     progress.begin(true);
-    progress.onAnswer(7);
+    progress.onResponse(7);
     progress.pause();
     progress.begin(true);
     expect([asked(), given]).toEqual([2, [7]]);

@@ -1,11 +1,12 @@
-/** Asks a watch's server up to where the watch has been given everything.
+/** Progress requests of a watch: ask its server for the revision up to which the watch has received
+ *  everything.
  *
- *  Servers before 3.4.25 and 3.5.8 answer with their newest revision whether or not the watch has been given
- *  everything up to it. With them, the question waits until the watch must have caught up (such a server looks after
- *  watches that start in the past ten times a second), and two answers make one: the second is asked for after the
- *  first has come, and the server sends waiting events meanwhile.
+ *  Servers before 3.4.25 and 3.5.8 respond with their newest revision whether or not the watch has received
+ *  everything up to it. With them, the request waits until the watch must have caught up (such a server
+ *  processes watches that start in the past ten times a second), and two responses count as one: the second
+ *  is requested after the first has arrived, and the server sends waiting events meanwhile.
  *
- *  Later servers leave a question without an answer while the watch catches up: it is asked again. */
+ *  Later servers ignore a request while the watch catches up: it is repeated. */
 import type { Clock, Timer } from '#api/kit/clock.ts';
 
 export interface ProgressDeps {
@@ -15,15 +16,15 @@ export interface ProgressDeps {
 }
 
 export interface Progress {
-  /** Has `onProgress` called with a revision that is at least as new as now. */
+  /** Requests a call of `onProgress` with a revision at least as new as now. */
   readonly request: () => void;
-  readonly onAnswer: (revision: number) => void;
-  /** A stream has begun: what was asked on the last one is asked again.
-   *  @param isExact whether its server's answers can be relied on */
+  readonly onResponse: (revision: number) => void;
+  /** A stream has started: pending requests of the last one are repeated.
+   *  @param isExact whether its server's responses are reliable */
   readonly begin: (isExact: boolean) => void;
   /** The stream's watch is known to have caught up. */
   readonly caughtUp: () => void;
-  /** The stream has ended: no question can be asked. */
+  /** The stream has ended: no request can be sent. */
   readonly pause: () => void;
 }
 
@@ -34,13 +35,13 @@ type State =
   /** There is no stream, or its watch may not have caught up. */
   | { readonly kind: 'waiting' }
   | { readonly kind: 'idle' }
-  /** `first`: the answer that is to be confirmed. */
+  /** `first`: the response that has to be confirmed. */
   | { readonly kind: 'asking'; readonly first: number | undefined };
 
 export function createProgress({ clock, ask, onProgress }: ProgressDeps): Progress {
   let state: State = { kind: 'waiting' };
   let isExact = false;
-  /** A question is wanted that wasn't asked since. */
+  /** A progress request is wanted that has not been sent since. */
   let isWanted = false;
   let timer: Timer | undefined;
 
@@ -70,7 +71,7 @@ export function createProgress({ clock, ask, onProgress }: ProgressDeps): Progre
       isWanted = true;
       if (state.kind === 'idle') settle();
     },
-    onAnswer(revision) {
+    onResponse(revision) {
       if (state.kind !== 'asking') return;
       const { first } = state;
       if (first === undefined && !isExact) return send(revision);
@@ -90,7 +91,7 @@ export function createProgress({ clock, ask, onProgress }: ProgressDeps): Progre
   };
 }
 
-/** Whether a server of this version answers questions for progress in order with events. */
+/** Reports whether a server of this version orders progress responses with events. */
 export function answersInOrder(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
   if (major !== 3 || minor > 5) return major > 3 || minor > 5;

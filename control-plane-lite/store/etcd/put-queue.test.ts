@@ -34,7 +34,7 @@ describe('createPutQueue', () => {
   interface Fixture {
     readonly sent: readonly string[];
     readonly add: (keys: string) => void;
-    /** Ends the oldest group that is under way. */
+    /** Completes the oldest group in flight. */
     readonly end: () => Promise<void>;
   }
 

@@ -1,8 +1,8 @@
-/** Puts that wait for their turn. All that have come while the last ones were under way go together, as one group.
+/** Batches puts: all that arrive while the last ones are in flight go together, as one group.
  *
- *  A second group goes beside the first if it has enough entries: with few, each call has half as many and costs as
- *  much. Without it, clients that wait for their answers fall into step: all of their puts go as one group, and the
- *  server and the cluster work in turns. */
+ *  A second group is sent in parallel if it has enough entries: with few, each call has half as many and
+ *  costs as much. Without it, clients that wait for their results fall into step: all of their puts go as one
+ *  group, and the server and the cluster work alternately. */
 
 export interface QueueEntry {
   readonly key: string;
@@ -10,11 +10,11 @@ export interface QueueEntry {
 }
 
 export interface PutQueueLimits {
-  /** Entries that a group has at most. */
+  /** Maximum number of entries of a group. */
   readonly entries: number;
-  /** Entries for which it is worth while to send a second group beside the first. They go at once. */
+  /** Number of entries that justifies a second parallel group. They are sent immediately. */
   readonly enough: number;
-  /** Bytes that a group of more than one has at most. */
+  /** Maximum bytes of a group of more than one entry. */
   readonly bytes: number;
 }
 
@@ -22,10 +22,10 @@ export interface PutQueue<T extends QueueEntry> {
   readonly add: (entry: T) => void;
 }
 
-/** Groups that are under way at once. */
+/** Maximum number of groups in flight. */
 const MOST_UNDER_WAY = 2;
 
-/** @param send never rejects; the next group goes when it resolves. Its entries have different keys */
+/** @param send never rejects; the next group is sent when it resolves. Its entries have different keys */
 export function createPutQueue<T extends QueueEntry>(
   limits: PutQueueLimits,
   send: (group: readonly T[]) => Promise<void>,
@@ -48,7 +48,7 @@ export function createPutQueue<T extends QueueEntry>(
     else if (waiting.length > 0 && underWay === 0 && !isDue) sendLater();
   }
 
-  /** What other connections bring in this turn of the event loop goes along. */
+  /** Includes puts that other connections bring in this turn of the event loop. */
   function sendLater(): void {
     isDue = true;
     setImmediate(() => {
@@ -65,7 +65,8 @@ export function createPutQueue<T extends QueueEntry>(
   };
 }
 
-/** The oldest entries that can go together. One key's second put waits: a transaction writes a key once. */
+/** Returns the oldest entries that can go together. A key's second put waits: a transaction writes a key
+ *  once. */
 export function takeGroup<T extends QueueEntry>(
   waiting: readonly T[],
   limits: PutQueueLimits,

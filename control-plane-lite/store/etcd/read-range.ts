@@ -1,4 +1,4 @@
-/** Reads what lies under a prefix, page by page, as it was at one revision. */
+/** Reads the keys under a prefix, page by page, at one revision. */
 import { Buffer } from 'node:buffer';
 import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
 import type { RangeOptions, RangeResult, StoredItem } from '../contract.ts';
@@ -6,15 +6,15 @@ import type { Keys } from './keys.ts';
 import { headerRevision, messagesIn } from './messages.ts';
 import { commitOf, revisionOf, wholeCommitAt } from './revisions.ts';
 
-/** Asks for a `RangeResponse`. */
+/** Requests a `RangeResponse`. */
 type CallRange = (request: object) => Promise<DecodedMessage>;
 
-/** Bytes that a page should have, and items at most and at first: values can be large. */
+/** Target size of a page in bytes, and its maximum and initial number of items: values can be large. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 const LONGEST_PAGE = 2000;
 const FIRST_PAGE = 100;
 
-/** @throws StoreError `compacted` or `future` if the revision asked for isn't held */
+/** @throws StoreError `compacted` or `future` if the revision is not available */
 export async function readRange(
   call: CallRange,
   keys: Keys,
@@ -28,7 +28,7 @@ export async function readRange(
   return await readWithinCommit(call, keys, prefix, { ...options, revision });
 }
 
-/** The state within a commit is that of the whole commit without the writes that come after the revision. */
+/** The state within a commit is that of the whole commit without the writes after the revision. */
 async function readWithinCommit(
   call: CallRange,
   keys: Keys,
@@ -38,7 +38,7 @@ async function readWithinCommit(
   const { revision, after, limit = Number.POSITIVE_INFINITY } = options;
   const before = wholeCommitAt(revision);
   const items: StoredItem[] = [];
-  // One more than wanted shows whether there is more.
+  // One more than requested reveals whether there are more.
   const page = Number.isFinite(limit) ? { limit: limit + 1 } : {};
   let from = after;
   for (;;) {
@@ -61,7 +61,7 @@ async function readOne(
   key: string,
   commit: number,
 ): Promise<StoredItem | undefined> {
-  // There is nothing before the first commit, and 0 would mean the newest.
+  // Nothing precedes the first commit, and 0 would mean the newest.
   if (commit === 0) return undefined;
   const [kv] = messagesIn(await call({ key: keys.toBytes(key), revision: commit }), 'kvs');
   return kv === undefined ? undefined : keys.toItem(kv);

@@ -7,7 +7,7 @@ const commits = integer({ min: 1, max: 2 ** 40 });
 const places = integer({ min: 0, max: PLACES - 1 });
 
 describe('revisions', () => {
-  test('rise within a commit and from one to the next, and tell their commit', () => {
+  test('rise within a commit and from one to the next, and identify their commit', () => {
     assert(
       property(commits, places, (commit, behind) => {
         const revision = revisionOf(commit, behind);

@@ -1,16 +1,17 @@
-/** How etcd's revisions become the store's.
+/** Mapping between etcd's revisions and the store's.
  *
- *  etcd gives all writes of one transaction the same revision; here it is called a commit. The store promises each
- *  write a revision of its own, so that whoever watched up to one of them can go on with the next. So a write has a
- *  place in its commit, counted from the end: the last has none behind it, and a write that is alone is the last. */
+ *  etcd gives all writes of one transaction the same revision; here it is called a commit. The store
+ *  guarantees each write a revision of its own, so that a watch can resume after any of them. So a write has
+ *  a position in its commit, counted from the end: the last has none behind it, and a single write is the
+ *  last. */
 import { Buffer } from 'node:buffer';
 
-/** Writes that one commit can have. */
+/** Maximum number of writes of a commit. */
 export const PLACES = 64;
 
 export interface Marked {
   readonly value: Buffer;
-  /** Writes of the same commit that come after this one. */
+  /** Number of writes of the same commit after this one. */
   readonly behind: number;
 }
 
@@ -18,21 +19,22 @@ export function revisionOf(commit: number, behind = 0): number {
   return commit * PLACES - behind;
 }
 
-/** The commit that the revision is of. */
+/** Returns the commit of the revision. */
 export function commitOf(revision: number): number {
   return Math.ceil(revision / PLACES);
 }
 
-/** The newest commit of which everything was written at the revision. */
+/** Returns the newest commit that is complete at the revision. */
 export function wholeCommitAt(revision: number): number {
   return Math.floor(revision / PLACES);
 }
 
-/** No value that the store is given begins so but those that say nothing in text. */
+/** First byte of a marked value; only binary values start with it. */
 const MARK = 0;
 const MARK_BYTES = 2;
 
-/** The value as it lies in etcd. The last of a commit is as it was given, unless it looks marked itself. */
+/** Returns the value stored in etcd. The last of a commit is stored unchanged, unless it looks marked
+ *  itself. */
 export function mark({ value, behind }: Marked): Buffer {
   if (behind === 0 && value[0] !== MARK) return value;
   const marked = Buffer.allocUnsafe(MARK_BYTES + value.length);

@@ -1,4 +1,4 @@
-/** The servers of an etcd cluster. All are held connected; calls go to one of them until it fails. */
+/** Servers of an etcd cluster. Connections to all of them stay open; calls use one of them until it fails. */
 import { isIP } from 'node:net';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import {
@@ -16,7 +16,7 @@ import { isAway } from './failure.ts';
 import type { Method } from './messages.ts';
 
 export interface EtcdTls {
-  /** PEM. Absent: the certificate authorities that Node knows. */
+  /** PEM. Absent: Node's default CAs. */
   readonly ca?: Uint8Array;
   /** PEM; both or neither. */
   readonly cert?: Uint8Array;
@@ -33,10 +33,10 @@ export interface ServersOptions {
 export type WatchStream = ClientDuplexStream<object, DecodedMessage>;
 
 export interface Servers {
-  /** @param repeat whether it does no harm if the call is done twice: another server is then tried
+  /** @param repeat whether the call is idempotent: another server is then tried
    *  @throws ServiceError, or StoreError `unavailable` if no server is connected within the time */
   readonly call: (method: Method, request: object, repeat: boolean) => Promise<DecodedMessage>;
-  /** Opens a stream to a server that is connected. */
+  /** Opens a stream to a connected server. */
   readonly stream: (method: Method) => Promise<WatchStream>;
   /** A stream broke: the next goes to another server. */
   readonly next: () => void;
@@ -46,7 +46,7 @@ export interface Servers {
 const CHANNEL_OPTIONS: Readonly<Record<string, number>> = {
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 3000,
-  // A server that vanishes without a word is noticed after 15 s.
+  // A server that vanishes silently is noticed after 15 s.
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 5000,
   'grpc.max_receive_message_length': -1,
@@ -55,14 +55,14 @@ const CHANNEL_OPTIONS: Readonly<Record<string, number>> = {
   'grpc.service_config_disable_resolution': 1,
   'grpc.use_local_subchannel_pool': 1,
   'grpc.enable_channelz': 0,
-  // The events of many writes come without waiting half way to be told that there is room for the rest.
+  // The events of many writes arrive without waiting halfway for a window update.
   'grpc-node.flow_control_window': 4 * 1024 * 1024,
 };
 
 export function createServers(options: ServersOptions): Servers {
   const { timeoutMs } = options;
   const clients = options.servers.map((server) => connect(server, options.tls));
-  // A server without a leader says so, instead of keeping the call.
+  // A server without a leader reports that, instead of holding the call.
   const metadata = new Metadata();
   metadata.set('hasleader', 'true');
   let current = 0;
@@ -102,7 +102,7 @@ export function createServers(options: ServersOptions): Servers {
         (bytes) => response.decode(bytes),
         metadata,
       );
-      // Its end by our own hand is an error, too, which nobody needs to know of.
+      // Cancelling the call is an error, too, which needs no handling.
       return stream.on('error', () => undefined);
     },
     next,
@@ -112,12 +112,12 @@ export function createServers(options: ServersOptions): Servers {
   };
 }
 
-/** @throws StoreError `unavailable` if the address can't be used */
+/** @throws StoreError `unavailable` if the address is invalid */
 function connect(server: string, tls: EtcdTls | undefined): Client {
   const { scheme, host, target: address } = parseAddress(server, tls !== undefined);
   const target = `dns:${address}`;
   if (scheme === 'http') return new Client(target, credentials.createInsecure(), CHANNEL_OPTIONS);
-  // Node refuses to send an address as the server's name: another name is sent, and the address is checked.
+  // Node refuses an IP address as server name: another name is sent, and the address is verified.
   const isAddress = isIP(host) !== 0;
   const verify = isAddress
     ? { checkServerIdentity: (_: string, cert: PeerCertificate) => checkServerIdentity(host, cert) }
@@ -150,7 +150,7 @@ function unary(
   metadata: Metadata,
   deadline: number,
 ): Promise<DecodedMessage> {
-  // Now, because the finished call is kept for a while, and with it what it was given.
+  // Now, because the finished call is retained for a while, together with its arguments.
   const encoded = asBuffer(request.encode(message));
   return new Promise((resolve, reject) => {
     withoutStacks(() =>
@@ -170,8 +170,8 @@ function unary(
   });
 }
 
-/** The library makes an error for each call, in case that it fails, for the sake of its stack. Nobody sees that one:
- *  the store throws errors of its own. */
+/** The library creates an error for each call, in case it fails, for its stack trace. That one is never
+ *  shown: the store throws errors of its own. */
 function withoutStacks(work: () => void): void {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 0;
@@ -182,7 +182,7 @@ function withoutStacks(work: () => void): void {
   }
 }
 
-/** What comes from another thread is no buffer any more. */
+/** Memory from another thread arrives as a Uint8Array, not as a Buffer. */
 function pem(bytes: Uint8Array | undefined): Buffer | null {
   return bytes === undefined ? null : asBuffer(bytes);
 }

@@ -7,7 +7,7 @@ import { createTempDir } from '../../../testing/temp.ts';
 import { bytes, keysOf, mustPut, reasonOf, record } from '../conformance/tools.ts';
 import { describeStore } from '../conformance.ts';
 import type { Store, StoreError } from '../contract.ts';
-import { type EtcdCluster, startEtcd } from '../testing/etcd.ts';
+import { type EtcdCluster, startEtcd } from '../etcd.fixture.ts';
 import { createEtcdStore } from './store.ts';
 import { createThreadedEtcdStore, type ThreadedEtcdOptions } from './thread.ts';
 
@@ -57,7 +57,9 @@ describe('a store on etcd', () => {
   test('takes an address without a scheme', async () => {
     const store = open({ servers: shared.urls.map((url) => url.slice('http://'.length)) });
     await mustPut(store, '/a', '1');
-    expect(() => createThreadedEtcdStore({ servers: ['ftp://x'] })).toThrow('no address of an etcd server');
+    expect(() => createThreadedEtcdStore({ servers: ['ftp://x'] })).toThrow(
+      'not the address of an etcd server',
+    );
   });
 
   test('says that it cannot go on when its thread could not begin', async () => {
@@ -112,7 +114,7 @@ describe('writes that come together', () => {
     const start = await store.currentRevision();
     const recorder = record(store, '/', start);
     const revisions = await putAll(store, bytes('x'));
-    // Two transactions under way may be done in either order.
+    // Two transactions in flight may be performed in either order.
     const written = keys.map((key, i) => ({ key, revision: revisions[i] ?? 0 }));
     const inOrder = written.toSorted((a, b) => a.revision - b.revision);
     const transactions = ((await store.currentRevision()) - start) / store.revisionStep;
@@ -201,7 +203,7 @@ describe('a watch on etcd', () => {
     const writeSome = async (name: string): Promise<void> => {
       for (let i = 0; i < 20; i += 1) {
         const key = `/${name}${String(i).padStart(2, '0')}`;
-        // A write whose answer was lost may have been done.
+        // A write whose response was lost may have been performed.
         for (let isDone = false; !isDone; ) {
           const result = await store.put(key, bytes('x'), 'absent').catch(() => undefined);
           isDone = result !== undefined;

@@ -1,8 +1,9 @@
-/** A store in an etcd cluster, which several API servers can share. Reads go through the cluster's leader and quorum.
+/** Store in an etcd cluster, which several API servers can share. Reads go through the cluster's leader and
+ *  quorum.
  *
- *  A write whose answer is lost fails as `unavailable` though it may have been done: it is never sent twice, or the
- *  writer would be told of a conflict with itself. Revisions come from etcd's own (see `revisions.ts`) and rise with
- *  every write of anyone. */
+ *  A write whose response is lost fails as `unavailable` although it may have been performed: it is never
+ *  sent twice, or the writer would get a conflict with itself. Revisions are derived from etcd's own (see
+ *  `revisions.ts`) and rise with every write of any client. */
 import { Buffer } from 'node:buffer';
 import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
 import { systemClock } from '#api/kit/clock.ts';
@@ -25,24 +26,24 @@ import { createServers, type EtcdTls } from './servers.ts';
 import { type EtcdWatch, startWatch, type WatchDeps } from './watch.ts';
 import { createWrites } from './writes.ts';
 
-/** Where a store is. */
+/** Address and credentials of a cluster. */
 export interface EtcdAddress {
   /** `https://host:2379`, `http://…`, or without a scheme: with TLS if `tls` is given. */
   readonly servers: readonly string[];
   readonly tls?: EtcdTls;
-  /** Stands before every key, so that one cluster can serve several; none unless given. */
+  /** Prefix of every key, so that one cluster can serve several; none unless given. */
   readonly prefix?: string;
-  /** Longest time for a call, in ms; 10 s unless given. */
+  /** Timeout of a call, in ms; 10 s unless given. */
   readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 10_000;
 
-/** Where the answer's revision is what is asked for. */
+/** Any key: only the revision of the response, or its error, matters. */
 const ANY_KEY = Buffer.from('/');
 
-/** Connects in the background: calls wait for a server for as long as they may take.
- *  @throws StoreError `unavailable` if an address can't be used */
+/** Connects in the background: calls wait for a server up to their timeout.
+ *  @throws StoreError `unavailable` if an address is invalid */
 export function createEtcdStore(address: EtcdAddress): ServableStore {
   const { prefix = '', timeoutMs = TIMEOUT_MS } = address;
   const methods = createMethods();
@@ -52,7 +53,7 @@ export function createEtcdStore(address: EtcdAddress): ServableStore {
   let closed = false;
   let areHeld = false;
 
-  /** Everything that fails because the store was closed says so. */
+  /** Replaces failures caused by closing the store. */
   async function call(
     method: Method,
     action: string,
@@ -107,7 +108,7 @@ export function createEtcdStore(address: EtcdAddress): ServableStore {
       try {
         await call(methods.compact, 'compacting', { revision: wholeCommitAt(revision) }, true);
       } catch (thrown) {
-        // Another server was faster.
+        // Another server compacted first.
         if (!(thrown instanceof StoreError) || thrown.reason !== 'compacted') throw thrown;
       }
     },
@@ -122,7 +123,7 @@ export function createEtcdStore(address: EtcdAddress): ServableStore {
   };
 }
 
-/** Whether the cluster still has the state of the commit, or is yet to have it. */
+/** Reports whether the state of the commit is available or yet to come. */
 async function holds(call: Call, { range }: Methods, revision: number): Promise<boolean> {
   try {
     await call(range, 'looking for history', { key: ANY_KEY, countOnly: true, revision }, true);

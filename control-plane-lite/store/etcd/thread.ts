@@ -1,4 +1,4 @@
-/** A store in an etcd cluster, with a thread of its own for what the calls to the cluster cost. */
+/** Store in an etcd cluster, with a thread of its own for the cost of calls to the cluster. */
 import type { Store, StoreError } from '../contract.ts';
 import { type Ready, startThread } from '../thread.ts';
 import { createStoreClient } from '../threaded/client.ts';
@@ -8,18 +8,19 @@ import { PLACES } from './revisions.ts';
 import type { EtcdAddress } from './store.ts';
 
 export interface ThreadedEtcdOptions extends EtcdAddress {
-  /** Told of a watch's sink that threw. Unless given, it is thrown again, where nobody catches it. */
+  /** Called when a watch's sink threw. Unless given, the error is rethrown and uncaught. */
   readonly onSinkError?: (thrown: unknown) => void;
-  /** The thread ended by itself: nothing works any more until the process is started again. */
+  /** The thread exited unexpectedly: the store is unusable until the process restarts. */
   readonly onFailure?: (error: StoreError) => void;
 }
 
-/** What it has to keep is little. The process's own settings would give it as much as those who serve requests. */
+/** Its live data is small. The process's own settings would give it as much memory as the thread that serves
+ *  requests. */
 const LIMITS = { maxYoungGenerationSizeMb: 16 };
 
-/** The thread starts, and connects, in the background: calls wait for it, and then for a server for as long as they may
- *  take.
- *  @throws StoreError `unavailable` if an address can't be used */
+/** Starts and connects in the background: calls wait for the thread, and then for a server, up to their
+ *  timeout.
+ *  @throws StoreError `unavailable` if an address is invalid */
 export function createThreadedEtcdStore(options: ThreadedEtcdOptions): Store {
   const { onSinkError = throwLater, onFailure, ...address } = options;
   for (const server of address.servers) parseAddress(server, address.tls !== undefined);
@@ -45,7 +46,7 @@ export function createThreadedEtcdStore(options: ThreadedEtcdOptions): Store {
   return client.store;
 }
 
-/** Sources run as they are; a bundle has the thread's program as a file of its own. */
+/** Sources run unbundled; a bundle has the thread's program as a file of its own. */
 function programOf(url: string): URL {
   return new URL(url.endsWith('.ts') ? './worker.ts' : './etcd-worker.js', url);
 }

@@ -1,6 +1,7 @@
-/** One watch of an etcd cluster, which outlives its connections: it goes on where it was, on whichever server.
+/** Watch of an etcd cluster that outlives its connections: it resumes from its position on another server.
  *
- *  connecting → streaming → (connection lost) → connecting, after a delay; any → over (closed, or history is lost) */
+ *  connecting → streaming → (connection lost) → connecting, after a delay; any → over (closed, or history is
+ *  lost) */
 import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
 import { type Backoff, createBackoff } from '#api/kit/backoff.ts';
 import type { Clock, Timer } from '#api/kit/clock.ts';
@@ -14,12 +15,12 @@ import type { Servers, WatchStream } from './servers.ts';
 export interface WatchDeps {
   readonly servers: Pick<Servers, 'stream' | 'next'>;
   readonly method: Method;
-  /** Whether the cluster still has the state of the commit. */
+  /** Reports whether the state of the commit is still available. */
   readonly holds: (commit: number) => Promise<boolean>;
-  /** Whether the servers' answers to questions for progress can be relied on. */
+  /** Whether the servers' progress responses are reliable. */
   readonly isExact: () => Promise<boolean>;
   readonly clock: Clock;
-  /** Told of the sink's own failure; the watch is over. */
+  /** Called when the sink threw; the watch is over. */
   readonly onSinkError: (thrown: unknown) => void;
   readonly onOver: () => void;
 }
@@ -35,15 +36,15 @@ export interface WatchTarget {
 export interface EtcdWatch extends StoreWatch {
   /** Ends it with the error, unless it is over already. */
   readonly end: (error: StoreError) => void;
-  /** Whether to give nothing; what comes meanwhile waits, most of it in the cluster. */
+  /** Pauses delivery; events wait, most of them in the cluster. */
   readonly hold: (isHeld: boolean) => void;
 }
 
-/** A quiet watch asks so often how far it has come, so that compaction doesn't overtake it. */
+/** Interval at which an idle watch requests its progress, so that compaction doesn't overtake it. */
 const REMIND_MS = 60_000;
 const RECONNECT = { initialMs: 100, maxMs: 3000, jitter: 0.5 };
 
-/** Answers to a question for progress go to all watches of a stream and bear this id. */
+/** Watch ID of responses to a progress request, which go to all watches of a stream. */
 const ALL_WATCHES = -1;
 
 export function startWatch(
@@ -67,10 +68,10 @@ class ReconnectingWatch implements EtcdWatch {
   private isHeld: boolean;
   private stream: WatchStream | undefined = undefined;
   private isExact = false;
-  /** The newest revision when the stream's watch was made. */
+  /** The newest revision when the stream's watch was created. */
   private createdAt = 0;
   private timer: Timer | undefined = undefined;
-  /** Everything up to here was given, or need not be. */
+  /** Everything up to here was delivered, or is not needed. */
   private seen: number;
 
   constructor(deps: WatchDeps, target: WatchTarget, sink: WatchSink, isHeld: boolean) {
@@ -119,14 +120,14 @@ class ReconnectingWatch implements EtcdWatch {
   connect(): void {
     this.open().catch((thrown: unknown) => {
       if (thrown instanceof StoreError && thrown.reason === 'compacted') this.end(thrown);
-      // No server is there: the next try may find one.
+      // No server is available: the next attempt may find one.
       else this.reconnectLater();
     });
   }
 
   private async open(): Promise<void> {
     const { servers, method, holds, isExact } = this.deps;
-    // A watch from the revision after is allowed where the state itself is gone, and then lacks deletions.
+    // A watch from the next revision is allowed even if the state itself is gone, and then lacks deletions.
     const commit = wholeCommitAt(this.seen);
     if (commit > 0 && !(await holds(commit))) throw compactedError();
     this.isExact = await isExact();
@@ -151,7 +152,7 @@ class ReconnectingWatch implements EtcdWatch {
     opened.on('error', lost);
     opened.on('end', lost);
     const { from, end } = this.target;
-    // Of a commit that was not seen whole, what was seen comes again.
+    // The events of an incompletely received commit arrive again.
     const startRevision = wholeCommitAt(this.seen) + 1;
     opened.write({ createRequest: { key: from, rangeEnd: end, startRevision, progressNotify: true } });
   }
@@ -182,7 +183,7 @@ class ReconnectingWatch implements EtcdWatch {
     const events = messagesIn(response, 'events');
     if (events.length > 0) return this.onEvents(events);
     const revision = revisionOf(headerRevision(response));
-    if (numberIn(response, 'watchId') === ALL_WATCHES) return this.progress.onAnswer(revision);
+    if (numberIn(response, 'watchId') === ALL_WATCHES) return this.progress.onResponse(revision);
     this.seen = Math.max(this.seen, revision);
     this.give((sink) => sink.onProgress(revision));
   }
@@ -198,7 +199,7 @@ class ReconnectingWatch implements EtcdWatch {
   }
 
   private giveProgress(revision: number): void {
-    // A place that isn't certain is none to go on from.
+    // An uncertain position cannot be resumed from.
     if (this.isExact) this.seen = Math.max(this.seen, revision);
     this.give((sink) => sink.onProgress(revision));
   }
@@ -227,7 +228,7 @@ function cancelError(response: DecodedMessage): StoreError {
   const reason = response['cancelReason'];
   return new StoreError(
     'unavailable',
-    `etcd ended the watch: ${typeof reason === 'string' ? reason : 'for no reason'}`,
+    `etcd ended the watch: ${typeof reason === 'string' ? reason : 'no reason given'}`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** The thread of a store on etcd: calls to the cluster, and their messages, are made and read here. */
+/** Thread of a store on etcd: performs the calls to the cluster and encodes and decodes their messages. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { toPlainError } from '../plain-error.ts';
 import type { Ready, Refusal } from '../thread.ts';

@@ -1,8 +1,8 @@
-/** Writes, each on its condition. Puts that come together are one transaction of the cluster's, which costs it little
- *  more than a single one; if the condition of any does not hold, that one goes alone, and the others once more.
- *  Deletions go alone: what is deleted has no value that could say its place.
+/** Conditional writes. Puts that arrive together are one transaction of the cluster, which costs it little
+ *  more than a single one; if the condition of any fails, that one goes alone, and the others once more.
+ *  Deletions go alone: a deletion has no value that could encode its position.
  *
- *  Why no transaction in the transaction for each put: etcd's space quota does not see what such a one writes. */
+ *  Nested transactions per put are no alternative: etcd's space quota does not count what they write. */
 import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { Expected, WriteResult } from '../contract.ts';
@@ -24,7 +24,7 @@ interface PendingPut extends QueueEntry {
   readonly reject: (error: Error) => void;
 }
 
-/** etcd takes 1.5 MiB at once unless told otherwise. */
+/** etcd's default limit is 1.5 MiB per request. */
 const LIMITS = { entries: PLACES, enough: 16, bytes: 1024 * 1024 };
 
 export function createWrites(call: Call, txn: Method, keys: Keys): Writes {
@@ -67,7 +67,7 @@ export function createWrites(call: Call, txn: Method, keys: Keys): Writes {
       resolve({ ok: true, revision: revisionOf(commit, last - i) });
   }
 
-  /** @param response of the transaction that was not done: what was there */
+  /** @param response of the transaction that was not performed: the current items */
   async function putApart(group: readonly PendingPut[], response: DecodedMessage): Promise<void> {
     const found = messagesIn(response, 'responses');
     const isMet = ({ expected }: PendingPut, i: number): boolean => {
@@ -108,7 +108,7 @@ function putOf(
   return { requestPut: { key: keys.toBytes(key), value: mark({ value, behind }) } };
 }
 
-/** A transaction that reads the key where the condition doesn't hold. */
+/** Returns a transaction that reads the key if the condition fails. */
 function conditional(
   keys: Keys,
   { key, expected }: { readonly key: string; readonly expected: Expected },

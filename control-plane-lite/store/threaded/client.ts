@@ -1,5 +1,5 @@
-/** A store that lives in another thread, as it is used on this side. Requests of one turn of the event loop share a
- *  message, and so do the answers: its cost is theirs together. */
+/** Client of a store that runs in another thread. Requests of one turn of the event loop share a message, and
+ *  so do their responses: they share its cost. */
 import { type Store, StoreError } from '../contract.ts';
 import { fromPlainError } from '../plain-error.ts';
 import { RecordReader, readItem } from '../records.ts';
@@ -8,43 +8,43 @@ import { createSender, type Sender, type SenderDeps } from './sender.ts';
 import { createWatches, type Watches } from './watches.ts';
 
 export interface ClientDeps extends SenderDeps, Pick<Store, 'isShared' | 'revisionStep'> {
-  /** Ends the thread. */
+  /** Terminates the thread. */
   readonly end: () => Promise<void>;
-  /** Told of a watch's sink that threw; its watch is over. */
+  /** Called when a watch's sink threw; its watch is over. */
   readonly onSinkError: (thrown: unknown) => void;
 }
 
 export interface StoreClient {
   readonly store: Store;
   readonly onTurn: (turn: Turn) => void;
-  /** The thread has ended: what is awaited fails, and all that is asked from now on. */
+  /** The thread has exited: pending and future requests fail. */
   readonly onEnd: (error: StoreError) => void;
 }
 
-/** Those on this side who may be waiting. */
-interface Listeners extends Pick<Sender, 'writes' | 'questions'> {
+/** Pending requests, writes and watches of this side. */
+interface Listeners extends Pick<Sender, 'writes' | 'requests'> {
   readonly watches: Watches;
 }
 
-/** The store as this side sees it, and what is to be told of the thread's messages and of its end. */
+/** The store on this side, with the handlers of the thread's messages and of its exit. */
 export function createStoreClient(deps: ClientDeps): StoreClient {
   const sender = createSender(deps);
-  const { writes, questions } = sender;
+  const { writes, requests } = sender;
   const watches = createWatches({
     onSinkError: deps.onSinkError,
     ask(request) {
-      questions.tell(request);
+      requests.tell(request);
       sender.sendSoon();
     },
   });
-  const listeners: Listeners = { writes, questions, watches };
+  const listeners: Listeners = { writes, requests, watches };
   let over: StoreError | undefined;
   let closing: Promise<void> | undefined;
 
   function finish(error: StoreError): void {
     over ??= error;
     writes.failAll(over);
-    questions.failAll(over);
+    requests.failAll(over);
     watches.endAll(over);
   }
 
@@ -53,12 +53,12 @@ export function createStoreClient(deps: ClientDeps): StoreClient {
       finish(new StoreError('closed', 'the store is closed'));
       sender.sendSoon();
       // If the thread fails instead, there is nothing left to close.
-      await questions.run({ kind: 'close' }).catch(() => undefined);
+      await requests.run({ kind: 'close' }).catch(() => undefined);
     }
     await deps.end();
   }
 
-  /** Has `queue` put something in a queue and sends it soon, unless the store is over. */
+  /** Queues work through `queue` and sends it soon, unless the store is closed. */
   function ask<T>(queue: () => Promise<T>): Promise<T> {
     if (over !== undefined) return Promise.reject(over);
     sender.sendSoon();
@@ -69,17 +69,18 @@ export function createStoreClient(deps: ClientDeps): StoreClient {
     isShared: deps.isShared,
     revisionStep: deps.revisionStep,
     currentRevision() {
-      const answer = ask(questions.currentRevision);
-      // Whoever asks asks for many who wait (see `shareQuestion` of the cache): nobody else is waited for.
+      const reply = ask(requests.currentRevision);
+      // The caller coalesces the queries of many waiters (see `coalesce` of the cache): no need to wait for
+      // others.
       sender.sendNow();
-      return answer;
+      return reply;
     },
-    get: (key) => ask(() => questions.get(key)),
+    get: (key) => ask(() => requests.get(key)),
     range: (prefix, { revision, after, limit } = {}) =>
-      ask(() => questions.range({ kind: 'range', prefix, revision, after, limit })),
+      ask(() => requests.range({ kind: 'range', prefix, revision, after, limit })),
     put: (key, value, expected) => ask(() => writes.add(key, value, expected === 'absent' ? 0 : expected)),
     delete: (key, expected) => ask(() => writes.add(key, undefined, expected)),
-    compact: (revision) => ask(() => questions.run({ kind: 'compact', revision })),
+    compact: (revision) => ask(() => requests.run({ kind: 'compact', revision })),
     watch(prefix, after, sink) {
       const watch = watches.open(prefix, after, sink);
       const error = over;
@@ -104,8 +105,8 @@ export function createStoreClient(deps: ClientDeps): StoreClient {
   return { store, onTurn, onEnd: finish };
 }
 
-/** @param reader stands before the step's records, and then behind them */
-function giveOut({ writes, questions, watches }: Listeners, step: Step, reader: RecordReader): void {
+/** @param reader positioned before the step's records, and then behind them */
+function giveOut({ writes, requests, watches }: Listeners, step: Step, reader: RecordReader): void {
   switch (step.kind) {
     case 'events':
       return watches.onEvents(step.watch, step.count, reader);
@@ -123,7 +124,7 @@ function giveOut({ writes, questions, watches }: Listeners, step: Step, reader: 
     case 'revision':
     case 'done':
     case 'failed':
-      return questions.onAnswer(step, reader);
+      return requests.onReply(step, reader);
     default:
       step satisfies never;
   }

@@ -1,29 +1,29 @@
-/** What the store's thread has to say, gathered for the turn of the event loop. */
+/** Outbox of the store's thread, gathered for the turn of the event loop. */
 import { type PackableRecord, packRecords } from '../records.ts';
 import type { Step, Turn } from './protocol.ts';
 
 export interface Outbox {
-  /** @param records those that the step is about */
+  /** @param records subject of the step */
   readonly add: (step: Step, records?: readonly PackableRecord[]) => void;
   readonly written: (write: number, revision: number) => void;
-  /** The other side has given out so many bytes of records. */
+  /** The other side has delivered this many bytes of records. */
   readonly taken: (bytes: number) => void;
 }
 
 export interface OutboxDeps {
   readonly send: (turn: Turn) => void;
   readonly defer: (work: () => void) => void;
-  /** Whether the other side has enough to do: watches are to wait. */
+  /** Whether the other side has enough work: watches should pause. */
   readonly onPressure: (isHigh: boolean) => void;
 }
 
-/** A turn's records, in bytes; with more they are sent at once. */
+/** Maximum size of a turn's records, in bytes; beyond it they are sent immediately. */
 const TURN_BYTES = 1024 * 1024;
-/** Sent and not yet given out. */
+/** Bytes sent and not yet delivered. */
 const HIGH_BYTES = 16 * 1024 * 1024;
 const LOW_BYTES = HIGH_BYTES / 2;
 
-/** Sends when the turn ends; sooner what is large, and what many wait for. */
+/** Sends at the end of the turn; sooner if the content is large, or many callers wait for it. */
 export function createOutbox({ send, defer, onPressure }: OutboxDeps): Outbox {
   let records: PackableRecord[] = [];
   let recordBytes = 0;
@@ -59,7 +59,7 @@ export function createOutbox({ send, defer, onPressure }: OutboxDeps): Outbox {
   }
 
   function flushSoon(): void {
-    // Many wait for a revision, and for nothing but it.
+    // Many callers wait for a revision, and for nothing else.
     if (recordBytes > TURN_BYTES || steps.at(-1)?.kind === 'revision') return flush();
     if (isDue) return;
     isDue = true;

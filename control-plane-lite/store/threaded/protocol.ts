@@ -1,10 +1,10 @@
-/** What a store that lives in a thread of its own and whoever uses it tell each other: once in a turn of the event
- *  loop, everything that came up in it. */
+/** Messages between a store in a thread of its own and its client: once per turn of the event loop,
+ *  everything that came up in it. */
 import type { PlainStoreError } from '../plain-error.ts';
 import type { ReadRequest } from '../read-requests.ts';
 import type { PackedRecords } from '../records.ts';
 
-/** What can be asked but writes. Watches have numbers of their own. */
+/** Requests other than writes. Watches have numbers of their own. */
 export type Request =
   | { readonly kind: 'currentRevision'; readonly id: number }
   | ReadRequest
@@ -17,26 +17,26 @@ export type WatchRequest =
   | { readonly kind: 'progress' | 'unwatch'; readonly watch: number };
 
 export interface ToThread {
-  /** Number: the revision that is expected, 0 for absent; without a value a deletion. Both sides number them from 1
-   *  as they are sent. */
+  /** Number: the expected revision, 0 for absent; without a value a deletion. Both sides number them from 1
+   *  in the order of sending. */
   readonly writes: PackedRecords | undefined;
   readonly requests: readonly Request[];
-  /** Bytes of records that came in and were given out since the last message. */
+  /** Bytes of records that were received and delivered since the last message. */
   readonly takenBytes: number;
 }
 
-/** What came up, in order. What has `count` is about so many of the turn's records, in their order. */
+/** Steps in order. One with `count` is about that many of the turn's records, in their order. */
 export type Step =
   | { readonly kind: 'events'; readonly watch: number; readonly count: number }
   | { readonly kind: 'progress'; readonly watch: number; readonly revision: number }
   | { readonly kind: 'ended'; readonly watch: number; readonly error: PlainStoreError }
-  /** A write's expectation did not hold: what is there, if anything. */
+  /** A write's precondition failed: the current item, if any. */
   | { readonly kind: 'conflict'; readonly write: number; readonly count: 0 | 1 }
   | { readonly kind: 'notWritten'; readonly write: number; readonly error: PlainStoreError }
-  | Answer;
+  | Reply;
 
-export type Answer =
-  /** A piece of what was asked for; `more` is of the whole. */
+export type Reply =
+  /** A part of a response; `more` refers to the whole. */
   | {
       readonly kind: 'items';
       readonly id: number;
@@ -52,7 +52,7 @@ export type Answer =
 export interface Turn {
   readonly kind: 'turn';
   readonly records: PackedRecords;
-  /** Writes that were done: the number of each, and its revision. */
+  /** Successful writes: the number of each, and its revision. */
   readonly written: Float64Array;
   readonly steps: readonly Step[];
 }

@@ -1,11 +1,11 @@
-/** The thread's side: has the store do what is asked for, and sends what comes of it. */
+/** Server in the store's thread: executes requests on the store, and sends the results. */
 import type { Store, StoredItem, StoreEvent, StoreWatch } from '../contract.ts';
 import { toPlainError } from '../plain-error.ts';
 import { type PackableRecord, RecordReader } from '../records.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import type { Request, ToThread, Turn, WatchRequest } from './protocol.ts';
 
-/** A store that can be told to let its watches wait. */
+/** A store whose watches can be paused. */
 export interface ServableStore extends Store {
   readonly holdWatches: (isHeld: boolean) => void;
 }
@@ -15,10 +15,10 @@ export interface ServerDeps {
   readonly defer: (work: () => void) => void;
 }
 
-/** Items of an answer are sent in pieces of about so many bytes. */
+/** Items of a response are sent in parts of about this many bytes. */
 const PIECE_BYTES = 256 * 1024;
 
-/** @returns what takes in the other side's messages */
+/** @returns the handler of the other side's messages */
 export function serveStore(store: ServableStore, deps: ServerDeps): (message: ToThread) => void {
   const outbox = createOutbox({ ...deps, onPressure: store.holdWatches });
   const follow = createFollower(store, outbox);
@@ -44,7 +44,7 @@ export function serveStore(store: ServableStore, deps: ServerDeps): (message: To
     }
   }
 
-  async function answer(request: Exclude<Request, WatchRequest>): Promise<void> {
+  async function reply(request: Exclude<Request, WatchRequest>): Promise<void> {
     const { id } = request;
     try {
       switch (request.kind) {
@@ -96,7 +96,7 @@ export function serveStore(store: ServableStore, deps: ServerDeps): (message: To
     }
     for (const request of requests) {
       if ('watch' in request) follow(request);
-      else void answer(request);
+      else void reply(request);
     }
   };
 }

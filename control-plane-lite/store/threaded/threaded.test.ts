@@ -1,4 +1,5 @@
-/** Both sides together, with a store of the test's own and messages that are copied as between threads. */
+/** Client and server together, with a store of the test's own and messages that are copied as between
+ *  threads. */
 import { Buffer } from 'node:buffer';
 import { describe, expect, test } from 'vitest';
 import {
@@ -16,19 +17,19 @@ import { type ServableStore, serveStore } from './server.ts';
 type Fake = { -readonly [K in keyof ServableStore]: ServableStore[K] };
 
 interface Setup {
-  /** What the thread has; a test replaces what it is about. */
+  /** The thread's store; a test replaces the relevant methods. */
   readonly fake: Fake;
   readonly client: StoreClient;
   readonly toThread: ToThread[];
   readonly toMain: Turn[];
-  /** Those of the watches that are open in the thread. */
+  /** Sinks of the watches that are open in the thread. */
   readonly sinks: WatchSink[];
   readonly sinkErrors: unknown[];
   readonly held: boolean[];
   readonly ended: () => boolean;
-  /** Lets messages pass until there is none. */
+  /** Delivers messages until none is left. */
   readonly settle: () => Promise<void>;
-  /** Messages to this side are kept back from now on. */
+  /** Holds back messages to this side from now on. */
   readonly stall: (isStalled: boolean) => void;
 }
 
@@ -220,8 +221,8 @@ describe('writes to a store in another thread', () => {
   });
 });
 
-describe('questions to a store in another thread', () => {
-  test('are answered', async () => {
+describe('requests to a store in another thread', () => {
+  test('get their replies', async () => {
     const setup = setUp();
     setup.fake.get = (key) => Promise.resolve(key === '/a' ? item('/a', 'x', 3) : undefined);
     setup.fake.compact = () => Promise.reject(new StoreError('compacted', 'gone', { revision: 12 }));
@@ -237,7 +238,7 @@ describe('questions to a store in another thread', () => {
     expect(reason(compacted)).toMatchObject({ reason: 'compacted', revision: 12 });
   });
 
-  test('for a range are passed on, and a long answer comes in pieces', async () => {
+  test('for a range are passed on, and a long reply comes in pieces', async () => {
     const setup = setUp();
     const items = Array.from({ length: 90 }, (_, i) => item(`/${i}`, 'x'.repeat(30_000), i));
     const asked: unknown[] = [];

@@ -1,4 +1,4 @@
-/** Those who watch a store in another thread. */
+/** Watches of a store in another thread. */
 import type { StoreError, StoreEvent, StoreWatch, WatchSink } from '../contract.ts';
 import { type RecordReader, readEvent } from '../records.ts';
 import type { WatchRequest } from './protocol.ts';
@@ -16,7 +16,7 @@ export interface Watches {
   readonly endAll: (error: StoreError) => void;
 }
 
-/** Gives each watch what the thread says of it. A sink that throws ends its own watch only. */
+/** Delivers the thread's messages to each watch. A sink that throws ends its own watch only. */
 export function createWatches({ ask, onSinkError }: WatchesDeps): Watches {
   const sinks = new Map<number, WatchSink>();
   let last = 0;

@@ -1,4 +1,4 @@
-/** Writes that wait to be sent to the thread, and those whose outcome it has yet to tell. */
+/** Writes waiting to be sent to the thread, and those whose outcome is pending. */
 import { createTransientMap } from '#api/kit/transient.ts';
 import type { StoreError, WriteResult } from '../contract.ts';
 import { type PackableRecord, type PackedRecords, packRecords } from '../records.ts';
@@ -7,7 +7,7 @@ export interface Writes {
   /** @param value undefined: to be deleted
    *  @param expected the revision, 0 for absent */
   readonly add: (key: string, value: Buffer | undefined, expected: number) => Promise<WriteResult>;
-  /** Everything that wasn't sent yet, to be sent. */
+  /** Takes all unsent writes, to be sent. */
   readonly take: () => PackedRecords | undefined;
   readonly settle: (write: number, result: WriteResult) => void;
   readonly fail: (write: number, error: StoreError) => void;

@@ -1,5 +1,5 @@
-/** A Ceph cluster in the VM: one monitor, one disk, one metadata server. It is made with the VM's disk, at full speed, and
- *  its servers start whenever the VM does. */
+/** A Ceph cluster in the VM: one monitor, one disk, one metadata server. It is created with the VM's disk, at
+ *  full speed, and its servers start at every boot of the VM. */
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const TIMEOUT_MS = 600_000;
 const UNITS = ['ceph-mon@a.service', 'ceph-osd@0.service', 'ceph-mds@a.service'];
 const run = promisify(execFile);
 
-/** In a container of systemd: with a network of its own, where nobody else has the monitor's address. */
+/** In a systemd container with its own network, where the monitor's address is unused. */
 async function makeCluster(rootfs: string): Promise<void> {
   const script = join(rootfs, 'root/make-cluster.sh');
   await mkdir(join(rootfs, 'root'), { recursive: true });
@@ -31,7 +31,7 @@ async function makeCluster(rootfs: string): Promise<void> {
   await run('systemd-nspawn', [...container, ...alone, ...command], {
     timeout: TIMEOUT_MS,
     maxBuffer: 64 * 1024 * 1024,
-    // Its filter of system calls is more than kernels in containers may allow.
+    // Kernels in containers may not support its system call filter.
     env: { ...process.env, SYSTEMD_SECCOMP: '0' },
   });
   await rm(script);

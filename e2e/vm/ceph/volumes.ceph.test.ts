@@ -1,5 +1,5 @@
-/** Volumes of a real Ceph cluster: an image and a file system. Not of `npm test`, as the cluster's packages take as long
- *  as all other end-to-end tests: `npm run test:ceph`. */
+/** Volumes of a real Ceph cluster: an image and a file system. Not part of `npm test`, because the cluster's
+ *  packages take as long as all other end-to-end tests: `npm run test:ceph`. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isReady } from '../../../testing/agent.ts';
 import { eventually } from '../../../testing/wait.ts';
@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const ACCESS = { monitors: [CEPH.monitor], user: CEPH.user, secretRef: { name: 'ceph' } };
 const LOOKS = { timeoutMs: 240_000, intervalMs: 2000 } as const;
-/** Mounts of Ceph, and images that the kernel has. */
+/** Returns Ceph's mounts, and images mapped in the kernel. */
 const LEFT = "grep -c 'ceph\\|/dev/rbd' /proc/mounts; ls /sys/bus/rbd/devices";
 
 test('a pod writes to an image and to a file system', async () => {
@@ -40,7 +40,7 @@ test('a pod writes to an image and to a file system', async () => {
   expect(seen).not.toContain(key.trim());
 });
 
-test('an agent that was killed takes them over as they are', async () => {
+test('an agent that was killed adopts them unchanged', async () => {
   const [before] = await node.pods();
   await node.killAgent();
   const after = await eventually(async () => (await node.pods()).find(isReady), LOOKS);

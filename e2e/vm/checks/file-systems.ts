@@ -1,17 +1,18 @@
-/** Runs in the VM, whose kernel has what tests' own machines may lack: project quotas, and the privilege to let an ext
- *  file system grow while it is mounted. Prints what it saw of each file system as one line of JSON. */
+/** File system checks that run in the VM, whose kernel has features that the tests' machines may lack:
+ *  project quotas, and the privilege to expand a mounted ext file system. Prints the results for each file
+ *  system as a line of JSON. */
 import { mkdir, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createTestDisks, type TestDisks } from '#volumes/devices/disk.fixture.ts';
 import { growFileSystem } from '#volumes/devices/resize.ts';
-import { createTestDisks, type TestDisks } from '#volumes/devices/test-disk.ts';
 import { createProjectCalls } from '#volumes/usage/project-calls.ts';
 import { createProjectQuotas, type ProjectQuotas } from '#volumes/usage/project-quotas.ts';
 import type { TreeUsage } from '#volumes/usage/walk.ts';
 
-/** What is known of one file system. */
+/** Results for one file system. */
 export interface Seen {
   readonly fsType: string;
-  /** What an earlier agent's folder, and one without anything, are counted as. */
+  /** Usage counted for an earlier agent's folder, and for an empty one. */
   readonly full: TreeUsage | undefined;
   readonly empty: TreeUsage | undefined;
   readonly grew: boolean;

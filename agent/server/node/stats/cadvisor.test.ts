@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { Summary } from '#api/gen/stats-v1alpha1.ts';
 import { createFakeClock } from '#api/kit/clock.ts';
-import type { Summary } from '#api/schema/gen/stats-v1alpha1.ts';
 import type { ObservedContainer, ObservedSandbox } from '../../../observe/types.ts';
-import { createCadvisor } from './cadvisor-look.ts';
+import { createCadvisor } from './cadvisor-data.ts';
 import { formatFamilies } from './exposition.ts';
 import { volumeMetrics } from './volume-metrics.ts';
 
@@ -38,7 +38,7 @@ const counts = {
   txDropped: 0,
 };
 
-/** Of a container in a cgroup of its own, or in none that is known. */
+/** Subject of a container with its own cgroup, or with an unknown one. */
 async function scrape(path: string | undefined): Promise<string> {
   const cadvisor = createCadvisor(
     {
@@ -75,7 +75,7 @@ const OF_POD = 'container="",id="/pods/aa_bb",image="",name="",namespace="ns",po
 const OF_MACHINE = 'container="",id="/",image="",name="",namespace="",pod=""';
 
 describe('createCadvisor', () => {
-  test('tells of containers, their pods and the machine', async () => {
+  test('reports containers, their pods and the machine', async () => {
     const lines = new Set((await scrape('/pods/aa_bb/c1')).split('\n'));
     for (const line of [
       `container_cpu_usage_seconds_total{${OF_CONTAINER},cpu="total"} 14 1000`,
@@ -96,19 +96,19 @@ describe('createCadvisor', () => {
     }
   });
 
-  test('tells no pod’s numbers by a cgroup that is not the pod’s', async () => {
+  test('reports no pod statistics from a cgroup of another pod', async () => {
     const text = await scrape('/k8s/c1');
     expect(text).toContain('container_cpu_usage_seconds_total{container="c",id="/k8s/c1"');
     expect(text).not.toContain('container_cpu_usage_seconds_total{container="",id="/k8s"');
     expect(text).toContain('container_network_receive_bytes_total{container="",id="/aa-bb"');
   });
 
-  test('makes do with the runtime’s numbers', async () => {
+  test('falls back to statistics of the runtime', async () => {
     expect(await scrape(undefined)).toContain('container_fs_usage_bytes{container="c",id="/c1"');
   });
 });
 
-test('volumeMetrics tells each claim once', () => {
+test('volumeMetrics reports each claim once', () => {
   const volume = {
     name: 'v',
     pvcRef: { name: 'claim', namespace: 'ns' },

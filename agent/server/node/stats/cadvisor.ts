@@ -1,6 +1,8 @@
-/** `/metrics/cadvisor`: containers and pods in the names that monitors of containers know. Pure.
- *  Source: the families and labels of the field's container metrics. */
-import type { FsStats, NodeStats } from '#api/schema/gen/stats-v1alpha1.ts';
+/** Formats `/metrics/cadvisor`: containers and pods under the metric names of cAdvisor. Pure.
+ *  Source: upstream's container metric families and labels. */
+
+import type { FsStats, NodeStats } from '#api/gen/stats-v1alpha1.ts';
+import type { Int64 } from '#api/kit/int64.ts';
 import type { CgroupUsage } from './cgroups/usage.ts';
 import { type Family, formatFamilies, type Sample } from './exposition.ts';
 import type { InterfaceCounts } from './proc.ts';
@@ -17,20 +19,20 @@ export interface CadvisorLabels {
   readonly pod: string;
 }
 
-/** Something that runs: a container, a pod, or the machine. */
+/** A container, a pod, or the machine. */
 export interface Subject {
   readonly labels: CadvisorLabels;
   readonly usage: CgroupUsage;
   readonly startMs?: number | undefined;
-  /** Of what it writes, and the device below. */
+  /** Usage of its file system, and the device. */
   readonly fs?: { readonly device: string; readonly stats: FsStats } | undefined;
   readonly interfaces?: readonly InterfaceCounts[] | undefined;
 }
 
-export interface CadvisorLook {
+export interface CadvisorData {
   readonly nowMs: number;
   readonly subjects: readonly Subject[];
-  /** Name of a device by its numbers. */
+  /** Returns the name of a device by its numbers. */
   readonly deviceName: (device: string) => string;
   readonly machine: { readonly cores: number; readonly memoryBytes: number; readonly swapBytes: number };
   readonly version: Readonly<Record<'kernelVersion' | 'osVersion' | 'cadvisorVersion', string>>;
@@ -38,7 +40,7 @@ export interface CadvisorLook {
 
 type Values = (
   subject: Subject,
-) => readonly (readonly [Readonly<Record<string, string>>, number | undefined])[];
+) => readonly (readonly [Readonly<Record<string, string>>, Int64 | undefined])[];
 
 interface Description {
   readonly name: string;
@@ -131,7 +133,7 @@ type FsKey = 'usedBytes' | 'capacityBytes' | 'inodes' | 'inodesFree';
 const fsGauge = (name: string, help: string, key: FsKey): Description =>
   gauge(`fs_${name}`, help, ({ fs }) => (fs === undefined ? [] : [[{ device: fs.device }, fs.stats[key]]]));
 
-function fsFamilies(deviceName: CadvisorLook['deviceName']): readonly Description[] {
+function fsFamilies(deviceName: CadvisorData['deviceName']): readonly Description[] {
   type Key = 'readBytes' | 'writeBytes' | 'reads' | 'writes';
   const io = (name: string, help: string, key: Key): Description =>
     counter(`fs_${name}_total`, help, ({ usage }) =>
@@ -171,7 +173,7 @@ const NETWORK: readonly Description[] = [
   net('transmit_packets_dropped', 'Cumulative count of packets dropped while transmitting.', 'txDropped'),
 ];
 
-/** A container without a limit has 0 there, as monitors expect. */
+/** Monitors expect 0 for a container without a limit. */
 const limitOf = ({ labels, usage }: Subject): number | undefined =>
   labels.container === '' ? usage.memory.limitBytes : (usage.memory.limitBytes ?? 0);
 
@@ -216,8 +218,8 @@ const single = (name: string, help: string, value: number, labels: Sample['label
   samples: [{ labels, value }],
 });
 
-export function cadvisorMetrics(look: CadvisorLook): string {
-  const { nowMs, subjects, deviceName, machine, version } = look;
+export function cadvisorMetrics(data: CadvisorData): string {
+  const { nowMs, subjects, deviceName, machine, version } = data;
   const { kernelVersion, osVersion, cadvisorVersion } = version;
   const descriptions = [...CPU, ...MEMORY, ...fsFamilies(deviceName), ...NETWORK, ...facts(nowMs)];
   const families = descriptions.map(
@@ -235,13 +237,18 @@ export function cadvisorMetrics(look: CadvisorLook): string {
     }),
   );
   return formatFamilies([
-    single('cadvisor_version_info', 'Versions of the kernel, the system and what tells these metrics.', 1, {
-      cadvisorRevision: '',
-      cadvisorVersion,
-      dockerVersion: '',
-      kernelVersion,
-      osVersion,
-    }),
+    single(
+      'cadvisor_version_info',
+      'Versions of the kernel, the operating system and the exporter of these metrics.',
+      1,
+      {
+        cadvisorRevision: '',
+        cadvisorVersion,
+        dockerVersion: '',
+        kernelVersion,
+        osVersion,
+      },
+    ),
     ...families,
     single(
       'container_scrape_error',
@@ -254,7 +261,7 @@ export function cadvisorMetrics(look: CadvisorLook): string {
   ]);
 }
 
-/** What a summary has of something, in the form of a cgroup's numbers. */
+/** Converts summary statistics to the form of cgroup statistics. */
 export function usageOfStats(
   { cpu, memory }: Pick<NodeStats, 'cpu' | 'memory'>,
   processes?: number,
@@ -262,11 +269,11 @@ export function usageOfStats(
   const { usageCoreNanoSeconds: usageNs } = cpu ?? {};
   const { usageBytes, workingSetBytes, rssBytes } = memory ?? {};
   return {
-    cpu: usageNs === undefined ? {} : { usageNs },
+    cpu: usageNs === undefined ? {} : { usageNs: Number(usageNs) },
     memory: {
-      ...(usageBytes === undefined ? {} : { usageBytes }),
-      ...(workingSetBytes === undefined ? {} : { workingSetBytes }),
-      ...(rssBytes === undefined ? {} : { rssBytes }),
+      ...(usageBytes === undefined ? {} : { usageBytes: Number(usageBytes) }),
+      ...(workingSetBytes === undefined ? {} : { workingSetBytes: Number(workingSetBytes) }),
+      ...(rssBytes === undefined ? {} : { rssBytes: Number(rssBytes) }),
     },
     io: [],
     ...(processes === undefined ? {} : { processes }),

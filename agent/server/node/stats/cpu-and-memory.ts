@@ -1,5 +1,5 @@
-/** The part of a summary that is cheap to keep: for those who ask often. Pure. */
-import type { ContainerStats, NodeStats, PodStats, Summary } from '#api/schema/gen/stats-v1alpha1.ts';
+/** Reduces a summary to CPU and memory, which are cheap to retain for frequent readers. Pure. */
+import type { ContainerStats, NodeStats, PodStats, Summary } from '#api/gen/stats-v1alpha1.ts';
 
 const used = ({ cpu, memory }: Pick<NodeStats, 'cpu' | 'memory'>): Pick<NodeStats, 'cpu' | 'memory'> => ({
   ...(cpu === undefined ? {} : { cpu }),

@@ -1,11 +1,12 @@
-/** Samples that somebody else has counted, in the text form for scrapers, with the times they are of. Pure.
+/** Formats samples collected elsewhere in the text exposition format, with their timestamps. Pure.
  *  @see https://prometheus.io/docs/instrumenting/exposition_formats/ */
+import type { Int64 } from '#api/kit/int64.ts';
 
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
-  /** Undefined: not known, and left out. */
-  readonly value: number | undefined;
-  /** In ms since the epoch. Absent: now. */
+  /** Undefined values are omitted. */
+  readonly value: Int64 | undefined;
+  /** In ms since the epoch. Absent: no timestamp. */
   readonly atMs?: number | undefined;
 }
 
@@ -32,5 +33,5 @@ function formatFamily({ name, help, type, samples }: Family): string {
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines}`;
 }
 
-/** Families without a sample are left out. */
+/** Omits families without samples. */
 export const formatFamilies = (families: readonly Family[]): string => families.map(formatFamily).join('');

@@ -1,8 +1,8 @@
-/** What logs of containers take, as part of `/metrics`. Pure. Source: upstream's metric of the same name. */
-import type { Summary } from '#api/schema/gen/stats-v1alpha1.ts';
+/** Disk usage of container logs for `/metrics`. Pure. Source: upstream's metric of the same name. */
+import type { Summary } from '#api/gen/stats-v1alpha1.ts';
 import { formatFamilies } from './exposition.ts';
 
-/** @param prefix first word of the agent's own metrics */
+/** @param prefix name prefix of the agent's own metrics */
 export function logMetrics(summary: Summary | undefined, prefix: string): string {
   const samples = (summary?.pods ?? []).flatMap(({ podRef: { uid, namespace, name: pod }, containers }) =>
     containers.map(({ name: container, logs }) => ({

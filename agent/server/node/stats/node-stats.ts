@@ -1,6 +1,6 @@
-/** What the machine and the parts of it that are not pods use. */
-import { formatTime } from '#api/meta/time.ts';
-import type { ContainerStats, FsStats, NodeStats } from '#api/schema/gen/stats-v1alpha1.ts';
+/** Statistics of the node and of its system containers. */
+
+import type { ContainerStats, FsStats, NodeStats } from '#api/gen/stats-v1alpha1.ts';
 import type { ImageService } from '#cri/gen/cri-v1.ts';
 import type { FsSpace } from '#volumes/usage/fs-space.ts';
 import type { Cgroups } from './cgroups/cgroups.ts';
@@ -9,8 +9,9 @@ import { networkStats } from './pod-network.ts';
 import { known, num, spaceFields } from './pod-stats.ts';
 import { parseMeminfo, parseNetDev, parseStat, parseThreads, parseVmstat } from './proc.ts';
 import type { Rates } from './rates.ts';
+import { sampleTime } from './sample-time.ts';
 
-/** What the agent itself has used. */
+/** Resource usage of the agent itself. */
 export interface OwnUsage {
   readonly cpuNs: number;
   readonly rssBytes: number;
@@ -20,7 +21,7 @@ export interface OwnUsage {
 
 export interface NodeStatsDeps {
   readonly images: Pick<ImageService, 'imageFsInfo'>;
-  /** Text of a file of the kernel's. */
+  /** Returns the text of a file in /proc. */
   readonly readProc: (path: string) => Promise<string>;
   readonly spaceOf: (path: string) => Promise<FsSpace>;
   readonly own: () => OwnUsage;
@@ -28,7 +29,7 @@ export interface NodeStatsDeps {
   readonly usageOf: (place: NonNullable<Awaited<ReturnType<Cgroups['at']>>>) => Promise<CgroupUsage>;
 }
 
-/** A part of the system that has a cgroup of its own. */
+/** A system component with its own cgroup. */
 export interface SystemCgroup {
   readonly name: string;
   readonly path: string;
@@ -37,9 +38,9 @@ export interface SystemCgroup {
 export interface NodeStatsOptions {
   readonly nodeName: string;
   readonly rootDir: string;
-  /** What the agent calls itself. */
+  /** Name of the agent among the system containers. */
   readonly agentName: string;
-  /** Those that are configured; one of the agent's name stands for it instead of its process. */
+  /** Configured system cgroups; one with the name of the agent replaces the statistics of its process. */
   readonly systemCgroups: readonly SystemCgroup[];
 }
 
@@ -63,10 +64,10 @@ function ownStats(
   nowMs: number,
   rates: Rates,
 ): ContainerStats {
-  const time = formatTime(nowMs);
+  const time = sampleTime(nowMs);
   return {
     name,
-    startTime: formatTime(startMs),
+    startTime: sampleTime(startMs),
     cpu: {
       time,
       ...known({ usageNanoCores: rates.rate(`system/${name}`, cpuNs, nowMs * NS_PER_MS) }),
@@ -87,15 +88,15 @@ async function cgroupStats(
   const { cpu, memory } = await usageOf(place);
   const { usageNs } = cpu;
   const { usageBytes, workingSetBytes, rssBytes, limitBytes, pageFaults, majorPageFaults } = memory;
-  // There is no such cgroup.
+  // The cgroup does not exist.
   if (usageNs === undefined && usageBytes === undefined) return undefined;
-  const time = formatTime(nowMs);
+  const time = sampleTime(nowMs);
   const rate = usageNs === undefined ? undefined : rates.rate(`system/${name}`, usageNs, nowMs * NS_PER_MS);
   const availableBytes =
     limitBytes === undefined || workingSetBytes === undefined ? undefined : limitBytes - workingSetBytes;
   return {
     name,
-    startTime: formatTime(bootMs),
+    startTime: sampleTime(bootMs),
     cpu: { time, ...known({ usageNanoCores: rate, usageCoreNanoSeconds: usageNs }) },
     memory: {
       time,
@@ -104,14 +105,14 @@ async function cgroupStats(
   };
 }
 
-/** Keys of the rates that are kept. */
+/** Returns the keys of all rates to retain. */
 export const nodeRateKeys = ({ agentName, systemCgroups }: NodeStatsOptions): readonly string[] => [
   'node',
   `system/${agentName}`,
   ...systemCgroups.map(({ name }) => `system/${name}`),
 ];
 
-export interface NodeLook {
+export interface NodeInput {
   readonly nowMs: number;
   readonly imageFs: FsStats | undefined;
   readonly space: FsSpace;
@@ -121,7 +122,7 @@ export async function nodeStats(
   deps: NodeStatsDeps,
   options: NodeStatsOptions,
   rates: Rates,
-  { nowMs, imageFs, space }: NodeLook,
+  { nowMs, imageFs, space }: NodeInput,
 ): Promise<NodeStats> {
   const [stat, meminfo, vmstat, netDev, loadavg, pidMax] = await Promise.all([
     deps.readProc('/proc/stat'),
@@ -131,7 +132,7 @@ export async function nodeStats(
     deps.readProc('/proc/loadavg'),
     deps.readProc('/proc/sys/kernel/pid_max'),
   ]);
-  const time = formatTime(nowMs);
+  const time = sampleTime(nowMs);
   const { busyNs, bootMs } = parseStat(stat);
   const memory = parseMeminfo(meminfo);
   const network = networkStats(parseNetDev(netDev), time);
@@ -144,7 +145,7 @@ export async function nodeStats(
   return {
     nodeName: options.nodeName,
     systemContainers: [...(hasAgent ? [] : [ownStats(deps.own(), agentName, nowMs, rates)]), ...parts],
-    startTime: formatTime(bootMs),
+    startTime: sampleTime(bootMs),
     cpu: {
       time,
       ...known({ usageNanoCores: rates.rate('node', busyNs, nowMs * NS_PER_MS) }),

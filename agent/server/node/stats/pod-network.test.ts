@@ -19,14 +19,14 @@ function setUp() {
 }
 
 describe('createPodNetworks', () => {
-  test('reads the counters of a pod with a network of its own', async () => {
+  test('reads the counters of a pod with its own network', async () => {
     const { networks } = setUp();
     expect(await networks.of('own')).toMatchObject([{ name: 'eth1', rxBytes: 1 }, { name: 'eth0' }]);
     expect(await networks.of('host')).toBeUndefined();
     expect(await networks.of('gone')).toBeUndefined();
   });
 
-  test('takes no other process of that number for the pod', async () => {
+  test('detects a reused PID', async () => {
     const { networks, links } = setUp();
     await networks.of('own');
     links['/proc/7/ns/net'] = 'net:[3]';
@@ -36,7 +36,7 @@ describe('createPodNetworks', () => {
   });
 });
 
-test('networkStats names the usual interface first', async () => {
+test('networkStats lists the default interface first', async () => {
   const counts = (await setUp().networks.of('own')) ?? [];
   const eth0 = { name: 'eth0', rxBytes: 11, rxErrors: 3, txBytes: 15, txErrors: 7 };
   expect(networkStats(counts, 't')).toEqual({
@@ -58,14 +58,14 @@ describe('createProcesses', () => {
     expect(parsePid(info)).toBe(pid);
   });
 
-  test('asks once', async () => {
+  test('queries once', async () => {
     let asked = 0;
-    const answer = { status: undefined, info: { info: '{"pid":7}' } };
+    const response = { status: undefined, info: { info: '{"pid":7}' } };
     const runtime = {
-      containerStatus: () => Promise.resolve(answer),
+      containerStatus: () => Promise.resolve(response),
       podSandboxStatus() {
         asked += 1;
-        return Promise.resolve({ ...answer, containersStatuses: [], timestamp: 0n });
+        return Promise.resolve({ ...response, containersStatuses: [], timestamp: 0n });
       },
     };
     const processes = createProcesses({ runtime });

@@ -1,19 +1,19 @@
-/** Network counters of pods, from their network namespaces. */
-import type { InterfaceStats, NetworkStats } from '#api/schema/gen/stats-v1alpha1.ts';
+/** Network statistics of pods, read in their network namespaces. */
+import type { InterfaceStats, NetworkStats } from '#api/gen/stats-v1alpha1.ts';
 import { type InterfaceCounts, parseNetDev } from './proc.ts';
 import type { Processes } from './processes.ts';
 
 export interface PodNetworkDeps {
   readonly processes: Pick<Processes, 'ofSandbox'>;
   readonly readProc: (path: string) => Promise<string>;
-  /** Where a link of the kernel's leads. */
+  /** Reads the target of a symbolic link in /proc. */
   readonly readLink: (path: string) => Promise<string>;
 }
 
 export interface PodNetworks {
-  /** Counters of a pod's interfaces; undefined for one in the node's own namespace, and where they can't be had. */
+  /** Returns the interface counters of a pod; undefined in the host network, and if they are not available. */
   of(sandboxId: string): Promise<readonly InterfaceCounts[] | undefined>;
-  /** Forgets all others. */
+  /** Removes all other pods from the cache. */
   keep(sandboxIds: ReadonlySet<string>): void;
 }
 
@@ -26,13 +26,13 @@ export function createPodNetworks({ processes, readProc, readLink }: PodNetworkD
     const [own, its] = await Promise.all([readLink('/proc/self/ns/net'), readLink(`/proc/${pid}/ns/net`)]);
     const before = namespaces.get(sandboxId) ?? its;
     namespaces.set(sandboxId, before);
-    // A process of the same number that came after it is of another pod.
+    // A later process with the same PID belongs to another pod.
     if (its === own || its !== before) return undefined;
     return parseNetDev(await readProc(`/proc/${pid}/net/dev`));
   }
 
   return {
-    // What ended meanwhile has none.
+    // A pod that has ended has no network namespace.
     of: (sandboxId) => read(sandboxId).catch(() => undefined),
     keep(sandboxIds) {
       for (const id of namespaces.keys()) if (!sandboxIds.has(id)) namespaces.delete(id);
@@ -48,10 +48,10 @@ const shown = ({ name, rxBytes, rxErrors, txBytes, txErrors }: InterfaceCounts):
   txErrors,
 });
 
-/** The interface that pods and most machines go out by. */
+/** Interface of the default route of pods and of most machines. */
 const USUAL = 'eth0';
 
-/** As a summary has it: the main interface, and all. */
+/** Formats network statistics for the summary: the default interface, and all interfaces. */
 export function networkStats(counts: readonly InterfaceCounts[], time: string): NetworkStats | undefined {
   const main = counts.find(({ name }) => name === USUAL) ?? counts[0];
   return main === undefined ? undefined : { time, ...shown(main), interfaces: counts.map(shown) };

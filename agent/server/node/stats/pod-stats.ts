@@ -1,6 +1,6 @@
-/** What pods and their containers use, of what the runtime and the kernel tell. Pure. */
-import { formatTime } from '#api/meta/time.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+/** Statistics of pods and their containers, from runtime and kernel data. Pure. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
 import type {
   ContainerStats,
   CPUStats,
@@ -8,7 +8,9 @@ import type {
   MemoryStats,
   PodStats,
   VolumeStats,
-} from '#api/schema/gen/stats-v1alpha1.ts';
+} from '#api/gen/stats-v1alpha1.ts';
+import type { Int64 } from '#api/kit/int64.ts';
+import { addInt64, int64Of } from '#api/kit/int64.ts';
 import type { ContainerStats as CriStats, FilesystemUsage, UInt64Value } from '#cri/gen/cri-v1.ts';
 import type { UsageFigures } from '#volumes/usage/disk-usage.ts';
 import type { FsSpace } from '#volumes/usage/fs-space.ts';
@@ -16,32 +18,36 @@ import type { ObservedContainer, ObservedSandbox } from '../../../observe/types.
 import { networkStats } from './pod-network.ts';
 import type { InterfaceCounts } from './proc.ts';
 import type { Rates } from './rates.ts';
+import { sampleTime } from './sample-time.ts';
 
 const NS_PER_MS = 1_000_000;
 
-export const num = (value: UInt64Value | undefined): number | undefined =>
-  value === undefined ? undefined : Number(value.value);
+export const num = (value: UInt64Value | undefined): Int64 | undefined =>
+  value === undefined ? undefined : int64Of(value.value);
 
-/** Members that are known. */
-export function known<K extends string>(
-  values: Readonly<Record<K, number | undefined>>,
-): { readonly [P in K]?: number } {
-  const result: { [P in K]?: number } = {};
+/** Returns the members with known values. */
+export function known<K extends string, T extends Int64>(
+  values: Readonly<Record<K, T | undefined>>,
+): { readonly [P in K]?: T } {
+  const result: { [P in K]?: T } = {};
   for (const key in values) if (values[key] !== undefined) result[key] = values[key];
   return result;
 }
 
-const timeOfNs = (ns: bigint): string => formatTime(Number(ns / BigInt(NS_PER_MS)));
+const timeOfNs = (ns: bigint): string => sampleTime(Number(ns / BigInt(NS_PER_MS)));
 
 function cpuOf(key: string, { cpu }: CriStats, rates: Rates): CPUStats | undefined {
   if (cpu === undefined) return undefined;
   const used = num(cpu.usageCoreNanoSeconds);
-  const told = num(cpu.usageNanoCores);
-  const rate = used === undefined ? undefined : rates.rate(key, used, Number(cpu.timestamp));
+  const reported = num(cpu.usageNanoCores);
+  const rate = used === undefined ? undefined : rates.rate(key, Number(used), Number(cpu.timestamp));
   return {
     time: timeOfNs(cpu.timestamp),
-    // Runtimes without a rate of their own tell zero.
-    ...known({ usageNanoCores: told === undefined || told === 0 ? rate : told, usageCoreNanoSeconds: used }),
+    // Runtimes that compute no rate report zero.
+    ...known({
+      usageNanoCores: reported === undefined || reported === 0 ? rate : reported,
+      usageCoreNanoSeconds: used,
+    }),
   };
 }
 
@@ -52,7 +58,7 @@ function memoryOf({ memory }: CriStats): MemoryStats | undefined {
   return {
     time: timeOfNs(timestamp),
     ...known({
-      // Nothing is left, or there is no limit: runtimes tell both in this way.
+      // Runtimes report zero both for exhausted memory and for a missing limit.
       availableBytes: num(availableBytes) || undefined,
       usageBytes: num(usageBytes),
       workingSetBytes: num(workingSetBytes),
@@ -65,7 +71,7 @@ function memoryOf({ memory }: CriStats): MemoryStats | undefined {
 
 type Space = Partial<Pick<FsSpace, 'capacityBytes' | 'availableBytes' | 'inodes' | 'inodesFree'>>;
 
-/** What is known of it. */
+/** Returns the known members. */
 export const spaceFields = ({ capacityBytes, availableBytes, inodes, inodesFree }: Space): Space =>
   known({ availableBytes, capacityBytes, inodes, inodesFree });
 
@@ -77,7 +83,7 @@ function layerOf(
   if (layer === undefined) return undefined;
   const used = { usedBytes: num(layer.usedBytes), inodesUsed: num(layer.inodesUsed) };
   return {
-    // A runtime that has not measured it yet tells no time.
+    // The timestamp is zero if the runtime has not measured the layer yet.
     time: layer.timestamp === 0n ? time : timeOfNs(layer.timestamp),
     ...(space === undefined ? {} : spaceFields(space)),
     ...known(used),
@@ -85,7 +91,7 @@ function layerOf(
 }
 
 const measured = ({ atMs, space, usedBytes, inodesUsed }: UsageFigures): FsStats => ({
-  time: formatTime(atMs),
+  time: sampleTime(atMs),
   ...spaceFields(space),
   ...known({ usedBytes, inodesUsed }),
 });
@@ -93,11 +99,11 @@ const measured = ({ atMs, space, usedBytes, inodesUsed }: UsageFigures): FsStats
 export interface ContainerParts {
   readonly stats: CriStats;
   readonly observed: ObservedContainer;
-  /** Of its logs. */
+  /** Disk usage of its logs. */
   readonly log: UsageFigures | undefined;
-  /** Where writable layers lie. */
+  /** Space of the file system with the writable layers. */
   readonly layers: Space | undefined;
-  /** Of the look. */
+  /** Time of collection. */
   readonly time: string;
 }
 
@@ -110,7 +116,7 @@ export function containerStats(
   const rootfs = layerOf(stats.writableLayer, layers, time);
   return {
     name: observed.name,
-    startTime: formatTime(observed.startedAtMs === 0 ? observed.createdAtMs : observed.startedAtMs),
+    startTime: sampleTime(observed.startedAtMs === 0 ? observed.createdAtMs : observed.startedAtMs),
     ...(cpu === undefined ? {} : { cpu }),
     ...(memory === undefined ? {} : { memory }),
     ...(rootfs === undefined ? {} : { rootfs }),
@@ -118,7 +124,7 @@ export function containerStats(
   };
 }
 
-/** The claim behind a volume: its own, or one that was made for it. */
+/** Returns the claim of a volume: a referenced one, or that of a generic ephemeral volume. */
 function claimOf({ metadata, spec }: Pod, name: string): VolumeStats['pvcRef'] {
   const volume = spec?.volumes?.find((each) => each.name === name);
   const namespace = metadata?.namespace ?? '';
@@ -138,15 +144,15 @@ function volumeStats(figures: UsageFigures, pod: Pod | undefined): VolumeStats {
   };
 }
 
-/** Nothing, if nothing is known. */
-function sum(values: readonly (number | undefined)[]): number | undefined {
+/** Returns undefined if no value is known. */
+function sum(values: readonly (Int64 | undefined)[]): Int64 | undefined {
   const numbers = values.filter((value) => value !== undefined);
-  return numbers.length === 0 ? undefined : numbers.reduce((total, value) => total + value, 0);
+  return numbers.length === 0 ? undefined : numbers.reduce(addInt64, 0);
 }
 
 const MEMORY_SUMS = ['usageBytes', 'workingSetBytes', 'rssBytes', 'pageFaults', 'majorPageFaults'] as const;
 
-/** What several use together. */
+/** Returns the total of several containers. */
 export function together(
   parts: readonly Pick<ContainerStats, 'cpu' | 'memory'>[],
   time: string,
@@ -154,7 +160,7 @@ export function together(
   const sumOf = (key: (typeof MEMORY_SUMS)[number]) => sum(parts.map(({ memory }) => memory?.[key]));
   const [usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults] = MEMORY_SUMS.map(sumOf);
   const left = parts.map(({ memory }) => memory?.availableBytes);
-  // What one without a limit may take, all may.
+  // Without a limit on every part, the total has no limit.
   const availableBytes = left.includes(undefined) ? undefined : sum(left);
   return {
     cpu: {
@@ -178,22 +184,22 @@ export interface PodParts {
   readonly figures: readonly UsageFigures[];
   readonly interfaces: readonly InterfaceCounts[] | undefined;
   readonly processes: number | undefined;
-  /** Where the pod's folders lie. */
+  /** Space of the file system with the pod directories. */
   readonly space: Space;
 }
 
-/** @param time of the look */
+/** @param time time of collection */
 export function podStats(parts: PodParts, time: string): PodStats {
   const { sandbox, pod, containers, figures, interfaces, processes, space } = parts;
   const volumes = figures.filter((one) => one.of === 'volume');
-  // Those of other file systems take nothing of the node's.
+  // Volumes with their own file systems use no space of the node.
   const local = figures.filter(({ isOwnFs }) => !isOwnFs);
   const layers = containers.map(({ rootfs }) => rootfs);
   const network = networkStats(interfaces ?? [], time);
   const swapUsageBytes = sum(containers.map(({ swap }) => swap?.swapUsageBytes));
   return {
     podRef: { name: sandbox.podName, namespace: sandbox.podNamespace, uid: sandbox.podUID },
-    startTime: formatTime(sandbox.createdAtMs),
+    startTime: sampleTime(sandbox.createdAtMs),
     containers,
     ...together(containers, time),
     ...(swapUsageBytes === undefined ? {} : { swap: { time, swapUsageBytes } }),

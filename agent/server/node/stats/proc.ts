@@ -1,17 +1,17 @@
-/** Numbers in the kernel's text files about the whole machine. Pure. @see proc(5) */
+/** Parsers for machine-wide statistics in /proc. Pure. @see proc(5) */
 
-/** Ticks in a second, of the times in /proc/stat: fixed for programs whatever the kernel's own. */
+/** Ticks per second of the times in /proc/stat: a constant of the user-space interface. */
 const TICKS = 100;
 const NS_PER_TICK = 1_000_000_000 / TICKS;
 
 export interface CpuTimes {
-  /** Time that processors were at work since the start of the machine, in ns. */
+  /** CPU time used since boot, in ns. */
   readonly busyNs: number;
-  /** Start of the machine, in ms since the epoch. */
+  /** Boot time, in ms since the epoch. */
   readonly bootMs: number;
 }
 
-/** Reads /proc/stat. */
+/** Parses /proc/stat. */
 export function parseStat(text: string): CpuTimes {
   const words = /^cpu +(.+)$/m.exec(text)?.[1]?.split(' ').map(Number) ?? [];
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = words;
@@ -28,7 +28,7 @@ export interface Memory {
   readonly swapFreeBytes: number;
 }
 
-/** Reads /proc/meminfo. */
+/** Parses /proc/meminfo. */
 export function parseMeminfo(text: string): Memory {
   const bytesOf = (key: string): number =>
     Number(new RegExp(`^${key}: +(\\d+) kB$`, 'm').exec(text)?.[1] ?? 0) * 1024;
@@ -47,7 +47,7 @@ export interface Faults {
   readonly majorPageFaults: number;
 }
 
-/** Reads /proc/vmstat. */
+/** Parses /proc/vmstat. */
 export function parseVmstat(text: string): Faults {
   const count = (key: string): number => Number(new RegExp(`^${key} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
   return { pageFaults: count('pgfault'), majorPageFaults: count('pgmajfault') };
@@ -65,7 +65,7 @@ export interface InterfaceCounts {
   readonly txDropped: number;
 }
 
-/** Reads /proc/net/dev; without loopback and what belongs to pods. */
+/** Parses /proc/net/dev, without loopback and pod interfaces. */
 export function parseNetDev(text: string): readonly InterfaceCounts[] {
   return text.split('\n').flatMap((line) => {
     const [, name = '', rest = ''] = /^\s*([^:\s]+):\s*(.+)$/.exec(line) ?? [];
@@ -80,5 +80,5 @@ export function parseNetDev(text: string): readonly InterfaceCounts[] {
   });
 }
 
-/** Threads that there are, by /proc/loadavg. */
+/** Returns the number of threads in /proc/loadavg. */
 export const parseThreads = (text: string): number => Number(/(?<!\d)\d+\/(\d+)/.exec(text)?.[1] ?? 0);

@@ -1,12 +1,12 @@
-/** First processes of containers and pod sandboxes, by which the kernel's files about them are found. Each is asked for
- *  once in its life. */
+/** First processes of containers and pod sandboxes, which lead to their kernel statistics. The runtime is
+ *  queried once for each. */
 import type { RuntimeService } from '#cri/gen/cri-v1.ts';
 
 export interface Processes {
-  /** Undefined when the runtime does not tell. */
+  /** Undefined when the runtime does not report the process. */
   ofContainer(id: string): Promise<number | undefined>;
   ofSandbox(id: string): Promise<number | undefined>;
-  /** Forgets all others. */
+  /** Removes all others from the cache. */
   keep(ids: ReadonlySet<string>): void;
 }
 
@@ -14,7 +14,7 @@ export interface ProcessesDeps {
   readonly runtime: Pick<RuntimeService, 'containerStatus' | 'podSandboxStatus'>;
 }
 
-/** Reads a runtime's own words about a container: those of containerd and of CRI-O have the same member. */
+/** Parses the verbose runtime information of a container: containerd and CRI-O have the same member. */
 export function parsePid(info: Readonly<Record<string, string>>): number | undefined {
   try {
     const parsed: unknown = JSON.parse(info['info'] ?? '');
@@ -34,9 +34,9 @@ export function createProcesses({ runtime }: ProcessesDeps): Processes {
   ): Promise<number | undefined> {
     const before = pids.get(id);
     if (before !== undefined) return before;
-    // What ended meanwhile has none.
-    const answer = await ask().catch(() => undefined);
-    const pid = answer === undefined ? undefined : parsePid(answer.info);
+    // A container that has ended has no process.
+    const status = await ask().catch(() => undefined);
+    const pid = status === undefined ? undefined : parsePid(status.info);
     if (pid !== undefined) pids.set(id, pid);
     return pid;
   }

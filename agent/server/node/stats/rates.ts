@@ -1,18 +1,18 @@
-/** Makes a rate of a counter that only grows, from what it was when it was last looked at. */
+/** Computes rates of monotonic counters from successive samples. */
 
 export interface Rates {
-  /** In ns of processor time per second; `undefined` at the first look, and after a long time without one.
-   *  @param atNs when the counter had this value */
+  /** Returns the rate in ns of CPU time per second; `undefined` for the first sample, and after a long gap.
+   *  @param atNs time of the sample */
   rate(key: string, usedNs: number, atNs: number): number | undefined;
-  /** Forgets everything else. */
+  /** Removes all other keys. */
   keep(keys: ReadonlySet<string>): void;
 }
 
-/** A rate over less says little, in ms. */
+/** Minimum interval of a meaningful rate, in ms. */
 export const LEAST_RATE_MS = 500;
 
 const NS_PER_MS = 1_000_000;
-/** One over more says nothing of now. */
+/** Maximum interval of a current rate. */
 const MOST_NS = 120_000 * NS_PER_MS;
 const NS_PER_SECOND = 1_000_000_000;
 
@@ -28,7 +28,7 @@ export function createRates(): Rates {
     rate(key, usedNs, atNs) {
       const before = samples.get(key);
       const passedNs = atNs - (before?.atNs ?? 0);
-      // A counter that went back is another one.
+      // A counter that decreased has been reset.
       const isContinued = before !== undefined && usedNs >= before.usedNs && passedNs <= MOST_NS;
       if (isContinued && passedNs < LEAST_RATE_MS * NS_PER_MS) return before.rate;
       const rate = isContinued

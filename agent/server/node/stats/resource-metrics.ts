@@ -1,14 +1,16 @@
-/** `/metrics/resource`: the summary's processor times and memory, for autoscalers and `top`. Pure.
+/** `/metrics/resource`: CPU times and memory of the summary, for autoscalers and `top`. Pure.
  *  Source: upstream's resource metrics. */
+
+import type { Summary } from '#api/gen/stats-v1alpha1.ts';
+import type { Int64 } from '#api/kit/int64.ts';
 import { parseTime } from '#api/meta/time.ts';
-import type { Summary } from '#api/schema/gen/stats-v1alpha1.ts';
 import { type Family, formatFamilies } from './exposition.ts';
 
 const msOf = (time: string | undefined): number | undefined =>
   time === undefined ? undefined : parseTime(time);
 
-const seconds = (ns: number | undefined): number | undefined =>
-  ns === undefined ? undefined : ns / 1_000_000_000;
+const seconds = (ns: Int64 | undefined): number | undefined =>
+  ns === undefined ? undefined : Number(ns) / 1_000_000_000;
 
 function containerFamilies({ pods }: Summary): readonly Family[] {
   const containers = pods.flatMap(({ podRef: { namespace, name: pod }, containers: all }) =>
@@ -113,7 +115,7 @@ function totals({ node, pods }: Summary): readonly Family[] {
   ];
 }
 
-/** @param summary undefined if it could not be had */
+/** @param summary undefined if it is not available */
 export function resourceMetrics(summary: Summary | undefined): string {
   const error: Family = {
     name: 'scrape_error',

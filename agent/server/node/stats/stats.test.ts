@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { ContainerStats as CriStats } from '#cri/gen/cri-v1.ts';
+import type { ObservedContainer } from '../../../observe/types.ts';
+import { containerStats, together } from './pod-stats.ts';
 import { parseMeminfo, parseNetDev, parseStat, parseThreads } from './proc.ts';
 import { createRates } from './rates.ts';
 import { resourceMetrics } from './resource-metrics.ts';
@@ -51,25 +54,48 @@ vethab: 5 5 0 0 0 0 0 0 5 5 0 0 0 0 0 0
 describe('createRates', () => {
   const SECOND = 1_000_000_000;
 
-  test('tells what was used in between', () => {
+  test('returns the rate between two samples', () => {
     const rates = createRates();
     expect(rates.rate('a', 0, SECOND)).toBeUndefined();
     expect(rates.rate('a', SECOND, 3 * SECOND)).toBe(SECOND / 2);
   });
 
-  test('tells the last rate again when little time has passed', () => {
+  test('returns the last rate again within a short time', () => {
     const rates = createRates();
     rates.rate('a', 0, SECOND);
     rates.rate('a', SECOND, 2 * SECOND);
     expect(rates.rate('a', 2 * SECOND, 2 * SECOND + 1)).toBe(SECOND);
   });
 
-  test('begins anew with a counter that went back, and with what was forgotten', () => {
+  test('restarts for a reset counter, and for a dropped key', () => {
     const rates = createRates();
     rates.rate('a', SECOND, SECOND);
     expect(rates.rate('a', 0, 2 * SECOND)).toBeUndefined();
     rates.keep(new Set());
     expect(rates.rate('a', SECOND, 3 * SECOND)).toBeUndefined();
+  });
+});
+
+describe('amounts of 64 bits', () => {
+  const amount = (value: bigint) => ({ value });
+  const time = '2024-01-01T00:00:00Z';
+  const ofContainer = (ns: bigint, bytes: bigint) => {
+    const stats = {
+      cpu: { timestamp: 1n, usageCoreNanoSeconds: amount(ns) },
+      memory: { timestamp: 1n, workingSetBytes: amount(bytes), availableBytes: amount(bytes) },
+    } as unknown as CriStats;
+    const observed = { id: 'c', name: 'c', startedAtMs: 1, createdAtMs: 1 } as ObservedContainer;
+    return containerStats({ stats, observed, log: undefined, layers: undefined, time }, createRates());
+  };
+
+  test('are exact, each and together', () => {
+    const odd = 2n ** 53n + 1n;
+    const one = ofContainer(odd, 2n ** 64n - 1n);
+    expect(JSON.stringify(one.cpu)).toContain(`"usageCoreNanoSeconds":${odd}`);
+    expect(JSON.stringify(one.memory)).toContain(`"availableBytes":${2n ** 64n - 1n}`);
+    const { cpu } = together([one, ofContainer(2n, 1n)], time);
+    expect(cpu.usageCoreNanoSeconds).toBe(odd + 2n);
+    expect(together([one, ofContainer(-odd + 5n, 1n)], time).cpu.usageCoreNanoSeconds).toBe(5);
   });
 });
 
@@ -95,7 +121,7 @@ describe('resourceMetrics', () => {
     expect(text).toContain('scrape_error 0\n');
   });
 
-  test('tells that there is nothing', () => {
+  test('reports an error without a summary', () => {
     expect(resourceMetrics(undefined)).toContain('scrape_error 1\n');
   });
 });

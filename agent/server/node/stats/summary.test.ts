@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import type { Pod } from '#api/gen/core-v1.ts';
 import { createFakeClock } from '#api/kit/clock.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ContainerStats as CriStats } from '#cri/gen/cri-v1.ts';
 import type { UsageFigures } from '#volumes/usage/disk-usage.ts';
 import type { ObservedContainer, ObservedSandbox } from '../../../observe/types.ts';
+import { resourceMetrics } from './resource-metrics.ts';
 import { createSummary } from './summary.ts';
 
 const SPACE = { capacityBytes: 100, availableBytes: 60, usedBytes: 40, inodes: 10, inodesFree: 7 };
@@ -108,7 +109,21 @@ function setUp(systemCgroups: readonly { readonly name: string; readonly path: s
 }
 
 describe('createSummary', () => {
-  test('looks twice for rates when nobody has looked for long, and once when somebody has', async () => {
+  test('has samples with their times to the millisecond: scrapes may be little more than a second apart', async () => {
+    const { clock, collect } = setUp();
+    const samples = async (): Promise<readonly number[]> => {
+      const text = resourceMetrics(await collect('totals'));
+      return [...text.matchAll(/_cpu_usage_seconds_total\S* \S+ (\d+)$/gm)].map(([, at]) => Number(at));
+    };
+    await clock.advance(111);
+    const first = await samples();
+    await clock.advance(1234);
+    const second = await samples();
+    expect(first.length).toBeGreaterThan(2);
+    expect(second).toEqual(first.map((at) => at + 1234));
+  });
+
+  test('samples twice for rates after a long gap, and once after a recent sample', async () => {
     const { clock, collect, looks } = setUp();
     expect((await collect('totals')).node.cpu?.usageNanoCores).toBeUndefined();
     const asked = collect();
@@ -117,7 +132,7 @@ describe('createSummary', () => {
     const { node, pods } = await asked;
     expect(looks()).toBe(2);
     expect(node.cpu?.usageNanoCores).toBeGreaterThan(0);
-    // Half a processor, by the runtime's own times.
+    // Half a CPU, by the timestamps of the runtime.
     expect(pods[0]?.containers[0]?.cpu?.usageNanoCores).toBe(500_000_000);
     expect(pods[0]?.cpu?.usageNanoCores).toBe(500_000_000);
     await clock.advance(30_000);
@@ -128,7 +143,7 @@ describe('createSummary', () => {
     expect(looks()).toBe(4);
   });
 
-  test('tells volumes with their claims, and counts what is on the node’s own disk', async () => {
+  test('reports volumes with their claims, and counts those on the disk of the node', async () => {
     const [stats] = (await setUp().collect('totals')).pods;
     expect(stats?.volume?.map(({ name, usedBytes, pvcRef }) => [name, usedBytes, pvcRef?.name])).toEqual([
       ['scratch', 20, undefined],
@@ -144,7 +159,7 @@ describe('createSummary', () => {
     expect(stats?.swap).toMatchObject({ swapUsageBytes: 13 });
   });
 
-  test('tells the machine, and the agent by its process', async () => {
+  test('reports the machine, and the agent by its process', async () => {
     const { node } = await setUp().collect('totals');
     expect(node).toMatchObject({
       nodeName: 'n',
@@ -166,7 +181,7 @@ describe('createSummary', () => {
     ]);
   });
 
-  test('tells parts of the system by the cgroups that they are said to have', async () => {
+  test('reports system containers by their configured cgroups', async () => {
     const { node } = await setUp([
       { name: 'agent', path: '/system/agent' },
       { name: 'runtime', path: '/none' },

@@ -1,16 +1,10 @@
-/** The machine's and its containers' use of resources, as `/stats/summary` shows it. What the runtime and the kernel
- *  tell in one look each; what volumes take is measured apart, and told as it was then. */
+/** Resource usage of the node and its containers for `/stats/summary`. Runtime and kernel are read once per
+ *  collection; volume usage is measured separately and reported with its own time. */
+
+import type { Pod } from '#api/gen/core-v1.ts';
+import type { ContainerStats, FsStats, NodeStats, PodStats, Summary } from '#api/gen/stats-v1alpha1.ts';
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
-import { formatTime } from '#api/meta/time.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
-import type {
-  ContainerStats,
-  FsStats,
-  NodeStats,
-  PodStats,
-  Summary,
-} from '#api/schema/gen/stats-v1alpha1.ts';
 import type { RuntimeService } from '#cri/gen/cri-v1.ts';
 import type { DiskUsage } from '#volumes/usage/disk-usage.ts';
 import type { FsSpace } from '#volumes/usage/fs-space.ts';
@@ -28,6 +22,7 @@ import type { PodNetworks } from './pod-network.ts';
 import { containerStats, podStats, together } from './pod-stats.ts';
 import { parseMeminfo } from './proc.ts';
 import { createRates, LEAST_RATE_MS, type Rates } from './rates.ts';
+import { sampleTime } from './sample-time.ts';
 
 export interface SummaryDeps extends Omit<NodeStatsDeps, 'cgroups'> {
   readonly runtime: Pick<RuntimeService, 'listContainerStats'>;
@@ -37,44 +32,44 @@ export interface SummaryDeps extends Omit<NodeStatsDeps, 'cgroups'> {
   readonly disk: Pick<DiskUsage, 'of' | 'refresh'>;
   readonly networks: PodNetworks;
   readonly cgroups: Cgroups;
-  /** How many processes there are in a cgroup. */
+  /** Returns the number of processes in a cgroup. */
   readonly processesIn: (place: CgroupPlace) => Promise<number | undefined>;
-  /** Forgets what is known of others than these containers and sandboxes. */
+  /** Drops cached processes of all other containers and sandboxes. */
   readonly keepProcesses: (ids: ReadonlySet<string>) => void;
   readonly clock: Clock;
 }
 
-/** @param needs rates are there at once, or only if they were looked for before */
+/** @param needs whether rates are required at once, or only if a previous sample exists */
 export type CollectSummary = (needs?: 'rates' | 'totals') => Promise<Summary>;
 
-/** What was collected is good for this long. */
+/** Time for which a collected summary is reused. */
 const FRESH_MS = 1000;
 
-interface Look {
+interface Snapshot {
   readonly time: string;
   readonly imageFs: FsStats | undefined;
   readonly space: FsSpace;
-  /** Whether the machine has any: else no file is read for it. */
+  /** Whether the machine has swap; without swap, no swap file is read. */
   readonly hasSwap: boolean;
 }
 
 type Container = readonly [ObservedContainer, ContainerStats];
 
-/** Of this agent's running containers; others are none of its business. */
+/** Collects statistics of running containers of this agent; ignores all others. */
 async function containersStats(
   { runtime, container, disk }: SummaryDeps,
   rates: Rates,
-  { imageFs, time }: Look,
+  { imageFs, time }: Snapshot,
 ): Promise<readonly Container[]> {
   const { stats } = await runtime.listContainerStats({});
   const layers =
     imageFs === undefined
       ? undefined
       : {
-          capacityBytes: imageFs.capacityBytes ?? 0,
-          availableBytes: imageFs.availableBytes ?? 0,
-          inodes: imageFs.inodes ?? 0,
-          inodesFree: imageFs.inodesFree ?? 0,
+          capacityBytes: Number(imageFs.capacityBytes ?? 0),
+          availableBytes: Number(imageFs.availableBytes ?? 0),
+          inodes: Number(imageFs.inodes ?? 0),
+          inodesFree: Number(imageFs.inodesFree ?? 0),
         };
   return stats.flatMap((each): readonly Container[] => {
     const observed = container(each.attributes?.id ?? '');
@@ -84,7 +79,7 @@ async function containersStats(
   });
 }
 
-/** What of the container's memory is on disk. */
+/** Adds the swap usage of the container. */
 async function withSwap(
   deps: SummaryDeps,
   [{ id }, stats]: Container,
@@ -115,10 +110,10 @@ function forget(deps: SummaryDeps, ids: readonly string[], sandboxes: readonly s
 async function podsStats(
   deps: SummaryDeps,
   rates: Rates,
-  look: Look,
+  snapshot: Snapshot,
   nodeKeys: readonly string[],
 ): Promise<readonly PodStats[]> {
-  const containers = await containersStats(deps, rates, look);
+  const containers = await containersStats(deps, rates, snapshot);
   const ids = containers.map(([{ id }]) => id);
   rates.keep(new Set([...nodeKeys, ...ids]));
   const ofPods = Map.groupBy(containers, ([{ podUID }]) => podUID);
@@ -136,20 +131,20 @@ async function podsStats(
       const parts = {
         sandbox,
         pod: deps.pod(podUID),
-        containers: look.hasSwap
-          ? await Promise.all(its.map((one) => withSwap(deps, one, look.time)))
+        containers: snapshot.hasSwap
+          ? await Promise.all(its.map((one) => withSwap(deps, one, snapshot.time)))
           : its.map(([, stats]) => stats),
         figures: deps.disk.of(podUID),
         interfaces,
         processes,
-        space: look.space,
+        space: snapshot.space,
       };
-      return podStats(parts, look.time);
+      return podStats(parts, snapshot.time);
     }),
   );
 }
 
-/** All pods together, as one more part of the system. */
+/** Adds the total of all pods as a system container. */
 const withPods = (node: NodeStats, pods: readonly PodStats[], time: string): NodeStats => ({
   ...node,
   systemContainers: [
@@ -158,7 +153,7 @@ const withPods = (node: NodeStats, pods: readonly PodStats[], time: string): Nod
   ],
 });
 
-/** Everyone who asks within a moment gets the same. */
+/** Coalesces concurrent and subsequent requests within a moment. */
 export function createSummary(deps: SummaryDeps, options: NodeStatsOptions): CollectSummary {
   const { clock } = deps;
   const rates = createRates();
@@ -168,14 +163,14 @@ export function createSummary(deps: SummaryDeps, options: NodeStatsOptions): Col
   async function collect(): Promise<Summary> {
     await deps.disk.refresh();
     const nowMs = clock.now();
-    const time = formatTime(nowMs);
+    const time = sampleTime(nowMs);
     const [imageFs, space, meminfo] = await Promise.all([
       imageFsStats(deps, time).catch(() => undefined),
       deps.spaceOf(options.rootDir),
       deps.readProc('/proc/meminfo'),
     ]);
-    const look = { time, imageFs, space, hasSwap: parseMeminfo(meminfo).swapBytes > 0 };
-    const pods = await podsStats(deps, rates, look, nodeRateKeys(options));
+    const snapshot = { time, imageFs, space, hasSwap: parseMeminfo(meminfo).swapBytes > 0 };
+    const pods = await podsStats(deps, rates, snapshot, nodeRateKeys(options));
     const node = await nodeStats(deps, options, rates, { nowMs, imageFs, space });
     const summary: Summary = { node: withPods(node, pods, time), pods };
     last = { summary, atMs: clock.monotonic() };
@@ -190,7 +185,7 @@ export function createSummary(deps: SummaryDeps, options: NodeStatsOptions): Col
   return async (needs = 'rates') => {
     const first = await fresh();
     if (needs === 'totals' || first.node.cpu?.usageNanoCores !== undefined) return first;
-    // Nobody has looked for long: two looks make a rate.
+    // The previous sample is too old: two samples are required for a rate.
     await sleep(clock, LEAST_RATE_MS + 10);
     return flights.run('summary', collect);
   };

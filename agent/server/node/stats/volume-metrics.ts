@@ -1,6 +1,7 @@
-/** What claims take, as part of `/metrics`: for alerts on volumes that fill up. Pure. */
+/** Usage of persistent volume claims for `/metrics`, for alerts on volumes that fill up. Pure. */
+
+import type { FsStats, Summary, VolumeStats } from '#api/gen/stats-v1alpha1.ts';
 import { parseTime } from '#api/meta/time.ts';
-import type { FsStats, Summary, VolumeStats } from '#api/schema/gen/stats-v1alpha1.ts';
 import { type Family, formatFamilies } from './exposition.ts';
 
 const FAMILIES = [
@@ -22,11 +23,11 @@ const claimLabels = ({ pvcRef }: VolumeStats) => ({
   persistentvolumeclaim: pvcRef?.name ?? '',
 });
 
-/** @param prefix first word of the agent's own metrics */
+/** @param prefix name prefix of the agent's own metrics */
 export function volumeMetrics(summary: Summary | undefined, prefix: string): string {
   const claims = new Map<string, VolumeStats>();
   for (const volume of (summary?.pods ?? []).flatMap((pod) => pod.volume ?? [])) {
-    // Several pods may have the same one.
+    // Several pods may use the same claim.
     if (volume.pvcRef !== undefined) claims.set(`${volume.pvcRef.namespace}/${volume.pvcRef.name}`, volume);
   }
   const volumes = [...claims.values()];

@@ -1,4 +1,4 @@
-/** What the parts of service allocation have in common. */
+/** Types shared by the parts of service allocation. */
 import type { IpFamily, IpRange } from '#api/meta/ip.ts';
 import type { ApiObject, Release, StrategyContext } from '../../contract.ts';
 import type { PortRange } from './spaces.ts';
@@ -12,7 +12,7 @@ export interface AllocationOptions {
 export interface RepairReport {
   /** Values that services have and the pool didn't know of. */
   readonly restored: number;
-  /** Values that nobody has any more. */
+  /** Released values. */
   readonly freed: number;
   /** Values that two services claim, as `value: namespace/name`. */
   readonly conflicts: readonly string[];

@@ -1,4 +1,4 @@
-/** As much of a store as pools need, in memory: tests of pools are about who gets what, not about disks. */
+/** In-memory store for tests of pools, which check allocation and not persistence. */
 import type { Buffer } from 'node:buffer';
 import type { Expected, RangeResult, StoredItem, WriteResult } from '../../../store/contract.ts';
 import type { PoolDeps } from './pool.ts';

@@ -1,5 +1,5 @@
-/** A pool of values, each of which is given away at most once whatever number of servers share the store: who has a
- *  value owns its key, which is made by compare-and-set. Nothing is kept in memory. */
+/** Pool of values, each allocated at most once among all servers that share the store: the owner of a value
+ *  owns its key, which is created by compare-and-set. Holds nothing in memory. */
 import { Buffer } from 'node:buffer';
 import type { Store } from '../../../store/contract.ts';
 

@@ -1,5 +1,5 @@
-/** Brings a pool in line with what its owners say. A server that was killed between taking a value and storing its
- *  service leaves the value behind; one that was killed before giving it back as well. */
+/** Reconciles a pool with the objects that own its values. A server killed between allocating a value and
+ *  storing its service leaks the value; so does one killed before releasing it. */
 import type { RepairReport } from './contract.ts';
 import type { Pool } from './pool.ts';
 
@@ -19,8 +19,8 @@ function claimsOf(pool: Pool, claims: readonly Claim[]): readonly Claim[] {
   });
 }
 
-/** Claims are made good, what nobody claims is freed. Safe to repeat, and beside other servers: what was taken
- *  lately is left alone. */
+/** Allocates owned values that are missing and releases values without an owner. Safe to repeat, and to run
+ *  beside other servers: recent allocations stay untouched. */
 export async function repairPool(pool: Pool, claims: readonly Claim[], nowMs: number): Promise<RepairReport> {
   const entries = await pool.entries();
   const known = new Set(entries.map(({ text }) => text));

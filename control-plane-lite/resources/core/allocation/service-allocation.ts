@@ -1,8 +1,9 @@
-/** Gives services their cluster IPs and node ports from pools in the store, and takes them back. */
+/** Allocates cluster IPs and node ports to services from pools in the store, and releases them. */
+
+import type { ServiceSpec } from '#api/gen/core-v1.ts';
 import { type IpFamily, ipFamilyOf } from '#api/meta/ip.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid } from '#api/meta/status-errors.ts';
-import type { ServiceSpec } from '#api/schema/gen/core-v1.ts';
 import { createFaults } from '#api/schema/validation/faults.ts';
 import type { ApiObject } from '../../contract.ts';
 import { draftSpec } from '../../view.ts';

@@ -1,4 +1,4 @@
-/** The values that services are given: cluster IPs and node ports. Pure. */
+/** Value ranges of services: cluster IPs and node ports. Pure. */
 import {
   formatIp,
   formatIpRange,

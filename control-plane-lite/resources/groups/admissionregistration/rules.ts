@@ -1,6 +1,7 @@
-/** Which requests a webhook is asked about. A `*` stands for everything, and then stands alone.
- *  Source: document 2, 2.6. */
-import type { RuleWithOperations } from '#api/schema/gen/admissionregistration-v1.ts';
+/** Rules of webhooks: the requests that they match. A `*` matches everything and must be the only element.
+ *  Source: webhook rules, document 2 §2.6. */
+
+import type { RuleWithOperations } from '#api/gen/admissionregistration-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 
 const ALL = '*';

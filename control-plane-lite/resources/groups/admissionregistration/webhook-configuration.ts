@@ -1,8 +1,9 @@
-/** Mutating and validating webhook configurations. Source: document 2, 2.6; admissionregistration/v1. */
+/** Mutating and validating webhook configurations. Source: webhooks, document 2 §2.6;
+ *  admissionregistration/v1. */
 import { isDeepStrictEqual } from 'node:util';
+import type { MutatingWebhook, ValidatingWebhook } from '#api/gen/admissionregistration-v1.ts';
+import type { ObjectMeta } from '#api/gen/meta-v1.ts';
 import { dns1035LabelFaults } from '#api/meta/names.ts';
-import type { MutatingWebhook, ValidatingWebhook } from '#api/schema/gen/admissionregistration-v1.ts';
-import type { ObjectMeta } from '#api/schema/gen/meta-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 import type { KindEntry } from '../../contract.ts';

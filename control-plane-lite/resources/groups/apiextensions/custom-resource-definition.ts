@@ -1,13 +1,13 @@
-/** CustomResourceDefinitions: names, versions and conversion. What the schemas may say is checked by whoever is
- *  handed in. Source: apiextensions/v1. */
+/** CustomResourceDefinitions: names, versions and conversion. An injected validator checks the schemas.
+ *  Source: apiextensions/v1. */
 
-import type { FieldError } from '#api/meta/field-error.ts';
-import { dns1035LabelFaults, dns1123SubdomainFaults } from '#api/meta/names.ts';
 import type {
   CustomResourceConversion,
   CustomResourceDefinition,
   CustomResourceDefinitionSpec,
-} from '#api/schema/gen/apiextensions-v1.ts';
+} from '#api/gen/apiextensions-v1.ts';
+import type { FieldError } from '#api/meta/field-error.ts';
+import { dns1035LabelFaults, dns1123SubdomainFaults } from '#api/meta/names.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { KindEntry, Strategy, StrategyContext } from '../../contract.ts';
@@ -22,7 +22,7 @@ type Definition = CustomResourceDefinition;
 const SCOPES = ['Cluster', 'Namespaced'];
 const STRATEGIES = ['None', 'Webhook'];
 /** Versions of ConversionReview that the server speaks. */
-export const CONVERSION_VERSIONS: readonly string[] = ['v1', 'v1beta1'];
+const CONVERSION_VERSIONS: readonly string[] = ['v1', 'v1beta1'];
 
 export interface DefinitionDeps {
   /** Faults of the schemas of a definition: that they are structural, and fit one another. Takes its time. Default

@@ -1,6 +1,7 @@
 /** Names that a definition gives to its resource. Source: apiextensions/v1. */
+
+import type { CustomResourceDefinitionNames } from '#api/gen/apiextensions-v1.ts';
 import { dns1035LabelFaults } from '#api/meta/names.ts';
-import type { CustomResourceDefinitionNames } from '#api/schema/gen/apiextensions-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 
 /** Every fault of the names: labels all, in any case where they name kinds. */

@@ -1,12 +1,13 @@
-/** Versions of a defined resource, and what each says beside its schema. Source: apiextensions/v1. */
-import { parseJsonPath } from '#api/meta/json-path.ts';
-import { JsonPathError } from '#api/meta/json-path-parser.ts';
-import { dns1035LabelFaults } from '#api/meta/names.ts';
+/** Versions of a defined resource and their fields besides the schema. Source: apiextensions/v1. */
+
 import type {
   CustomResourceColumnDefinition,
   CustomResourceDefinitionVersion,
   CustomResourceSubresourceScale,
-} from '#api/schema/gen/apiextensions-v1.ts';
+} from '#api/gen/apiextensions-v1.ts';
+import { parseJsonPath } from '#api/meta/json-path.ts';
+import { JsonPathError } from '#api/meta/json-path-parser.ts';
+import { dns1035LabelFaults } from '#api/meta/names.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 
 const COLUMN_TYPES = ['integer', 'number', 'string', 'boolean', 'date'];

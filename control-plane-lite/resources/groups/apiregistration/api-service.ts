@@ -1,7 +1,8 @@
-/** APIServices: which server has which version of a group. Source: apiregistration/v1. */
+/** APIServices: the servers of group versions. Source: apiregistration/v1. */
+
+import type { APIService, APIServiceCondition, APIServiceSpec } from '#api/gen/apiregistration-v1.ts';
 import { dns1035LabelFaults, dns1123SubdomainFaults, portNumberFaults } from '#api/meta/names.ts';
 import { formatTime } from '#api/meta/time.ts';
-import type { APIService, APIServiceCondition, APIServiceSpec } from '#api/schema/gen/apiregistration-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';

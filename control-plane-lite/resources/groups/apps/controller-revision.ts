@@ -1,5 +1,5 @@
-/** ControllerRevisions: snapshots of templates, never changed. Source: apps/v1. */
-import type { ControllerRevision } from '#api/schema/gen/apps-v1.ts';
+/** ControllerRevisions: immutable snapshots of templates. Source: apps/v1. */
+import type { ControllerRevision } from '#api/gen/apps-v1.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, NONE } from '../../rows.ts';
 import { kindStrategy, validateImmutable } from '../kind.ts';

@@ -1,5 +1,6 @@
 /** DaemonSets. Source: apps/v1. */
-import type { DaemonSet, DaemonSetSpec, DaemonSetStatus } from '#api/schema/gen/apps-v1.ts';
+
+import type { DaemonSet, DaemonSetSpec, DaemonSetStatus } from '#api/gen/apps-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, containerCells, formatLabelCell, formatSelectorCell } from '../../rows.ts';

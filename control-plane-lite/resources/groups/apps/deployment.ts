@@ -1,6 +1,6 @@
-/** Deployments. Source: apps/v1; document 1, 9.5. */
+/** Deployments. Source: apps/v1; migration notes, document 1 §9.5. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Deployment, DeploymentSpec, DeploymentStatus } from '#api/schema/gen/apps-v1.ts';
+import type { Deployment, DeploymentSpec, DeploymentStatus } from '#api/gen/apps-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, containerCells, formatSelectorCell } from '../../rows.ts';

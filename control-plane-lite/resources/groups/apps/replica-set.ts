@@ -1,5 +1,6 @@
-/** ReplicaSets. Source: apps/v1; document 1, 9.5. */
-import type { ReplicaSet, ReplicaSetStatus } from '#api/schema/gen/apps-v1.ts';
+/** ReplicaSets. Source: apps/v1; migration notes, document 1 §9.5. */
+
+import type { ReplicaSet, ReplicaSetStatus } from '#api/gen/apps-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, containerCells, formatSelectorCell } from '../../rows.ts';

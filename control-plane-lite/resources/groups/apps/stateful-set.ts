@@ -1,8 +1,8 @@
-/** StatefulSets. Source: apps/v1; document 1, 9.5. */
+/** StatefulSets. Source: apps/v1; migration notes, document 1 §9.5. */
 import { isDeepStrictEqual } from 'node:util';
+import type { StatefulSet, StatefulSetSpec, StatefulSetStatus } from '#api/gen/apps-v1.ts';
 import { validateAnnotations, validateLabels } from '#api/meta/labels.ts';
 import { matchesLabels } from '#api/meta/selectors.ts';
-import type { StatefulSet, StatefulSetSpec, StatefulSetStatus } from '#api/schema/gen/apps-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, containerCells } from '../../rows.ts';

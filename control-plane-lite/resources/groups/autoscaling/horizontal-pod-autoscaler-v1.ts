@@ -1,9 +1,9 @@
 /** HorizontalPodAutoscalers in version 1: one CPU percentage in a field of its own, all else in annotations that
  *  exist only in this version. Source: autoscaling/v1. */
 import { parseJsonText } from '#api/codec/json-text.ts';
+import type * as v1 from '#api/gen/autoscaling-v1.ts';
+import type * as v2 from '#api/gen/autoscaling-v2.ts';
 import { decode } from '#api/schema/decode.ts';
-import type * as v1 from '#api/schema/gen/autoscaling-v1.ts';
-import type * as v2 from '#api/schema/gen/autoscaling-v2.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Conversion, KindEntry } from '../../contract.ts';
 import { typed } from '../../view.ts';

@@ -1,8 +1,8 @@
 /** HorizontalPodAutoscalers in version 2beta1: its metrics have the form that version 1 keeps in annotations, and it
  *  has no field for behavior, which stands in an annotation there too. Source: autoscaling/v2beta1. */
-import type * as v1 from '#api/schema/gen/autoscaling-v1.ts';
-import type * as v2 from '#api/schema/gen/autoscaling-v2.ts';
-import type * as v2beta1 from '#api/schema/gen/autoscaling-v2beta1.ts';
+import type * as v1 from '#api/gen/autoscaling-v1.ts';
+import type * as v2 from '#api/gen/autoscaling-v2.ts';
+import type * as v2beta1 from '#api/gen/autoscaling-v2beta1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Conversion, KindEntry } from '../../contract.ts';
 import { typed } from '../../view.ts';
@@ -51,7 +51,7 @@ function fromV2(draft: ApiObject, vocabulary: Vocabulary): void {
 }
 
 /** Between version 2beta1 and the stored version 2. */
-export function createAutoscalerBetaConversion(vocabulary: Vocabulary): Conversion {
+function createAutoscalerBetaConversion(vocabulary: Vocabulary): Conversion {
   return {
     fromStorage(draft) {
       dropKept(draft, vocabulary);

@@ -1,10 +1,11 @@
 /** HorizontalPodAutoscalers as they are stored: version 2. Source: autoscaling/v2. */
+
 import type {
   HorizontalPodAutoscaler,
   HorizontalPodAutoscalerSpec,
   HorizontalPodAutoscalerStatus,
   HPAScalingRules,
-} from '#api/schema/gen/autoscaling-v2.ts';
+} from '#api/gen/autoscaling-v2.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, UNSET } from '../../rows.ts';

@@ -1,11 +1,11 @@
-/** What an autoscaler's metrics are and should be, in a few words. Source: autoscaling/v2. */
+/** Table cells of an autoscaler's current and target metrics. Source: autoscaling/v2. */
 import type {
   HorizontalPodAutoscaler,
   MetricSpec,
   MetricStatus,
   MetricTarget,
   MetricValueStatus,
-} from '#api/schema/gen/autoscaling-v2.ts';
+} from '#api/gen/autoscaling-v2.ts';
 import { NONE, UNKNOWN } from '../../rows.ts';
 
 const MOST_SHOWN = 2;

@@ -1,8 +1,8 @@
-/** Metrics between the two versions: version 1 keeps what it has no field for as text in annotations.
+/** Conversion of metrics between versions: version 1 stores what it has no field for as text in annotations.
  *  Source: autoscaling/v1, autoscaling/v2. */
-import type * as v1 from '#api/schema/gen/autoscaling-v1.ts';
-import type * as v2 from '#api/schema/gen/autoscaling-v2.ts';
-import type { LabelSelector } from '#api/schema/gen/meta-v1.ts';
+import type * as v1 from '#api/gen/autoscaling-v1.ts';
+import type * as v2 from '#api/gen/autoscaling-v2.ts';
+import type { LabelSelector } from '#api/gen/meta-v1.ts';
 
 type V2Type = v1.MetricSpec['type'];
 

@@ -1,5 +1,5 @@
-/** Metrics that an autoscaler looks at. Source: autoscaling/v2. */
-import { parseQuantity } from '#api/meta/quantity.ts';
+/** Metrics of an autoscaler. Source: autoscaling/v2. */
+
 import type {
   ContainerResourceMetricSource,
   CrossVersionObjectReference,
@@ -10,7 +10,8 @@ import type {
   ObjectMetricSource,
   PodsMetricSource,
   ResourceMetricSource,
-} from '#api/schema/gen/autoscaling-v2.ts';
+} from '#api/gen/autoscaling-v2.ts';
+import { parseQuantity } from '#api/meta/quantity.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 import { pathSegmentFaults } from '../names.ts';

@@ -1,7 +1,8 @@
 /** CronJobs. Source: batch/v1. */
+
+import type { CronJob, CronJobSpec } from '#api/gen/batch-v1.ts';
 import { CronError, isTimeZone, parseCron } from '#api/meta/cron.ts';
 import { dns1123SubdomainFaults } from '#api/meta/names.ts';
-import type { CronJob, CronJobSpec } from '#api/schema/gen/batch-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { KindEntry, StrategyContext } from '../../contract.ts';
 import { ageOf, containerCells, formatSelectorCell, formatSince, NONE } from '../../rows.ts';

@@ -1,6 +1,7 @@
 /** Specs of jobs, on their own and in the templates of cron jobs. Source: batch/v1. */
+
+import type { JobSpec } from '#api/gen/batch-v1.ts';
 import { matchesLabels } from '#api/meta/selectors.ts';
-import type { JobSpec } from '#api/schema/gen/batch-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 import { validatePodTemplate } from '#api/schema/validation/pod-template.ts';

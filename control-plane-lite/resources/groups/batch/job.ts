@@ -1,9 +1,9 @@
-/** Jobs. The pods of a job carry its UID in a label, by which it knows them. Source: batch/v1. */
+/** Jobs. The pods of a job carry its UID in a label, by which the job selects them. Source: batch/v1. */
 import { isDeepStrictEqual } from 'node:util';
+import type { Job, JobSpec, JobStatus } from '#api/gen/batch-v1.ts';
+import type { PodTemplateSpec } from '#api/gen/core-v1.ts';
 import { dns1123LabelFaults } from '#api/meta/names.ts';
 import { parseTime } from '#api/meta/time.ts';
-import type { Job, JobSpec, JobStatus } from '#api/schema/gen/batch-v1.ts';
-import type { PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { KindEntry, StrategyContext } from '../../contract.ts';
 import { ageOf, containerCells, formatAge, formatSelectorCell } from '../../rows.ts';
@@ -113,7 +113,7 @@ function durationCell({ status }: Job, nowMs: number): string {
 
 export const job: KindEntry = {
   strategy: kindStrategy<Job>({
-    // As ever in this version: whoever deletes a job and says nothing more keeps its pods.
+    // Default of this version: deleting a job without a propagation policy orphans its pods.
     defaultPropagation: 'orphan',
     prepareForCreate(draft, context) {
       generateSelector(draft);

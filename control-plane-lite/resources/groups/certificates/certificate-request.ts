@@ -1,5 +1,5 @@
-/** Requests for certificates (PKCS #10): that they can be read, and that whoever made one has its key.
- *  Source: RFC 2986; RFC 7468. */
+/** Certificate requests (PKCS #10): parsing, and proof that the requestor has the private key. Source: RFC
+ *  2986; RFC 7468. */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 
 /** A text or structure that is no request, or whose signature is not of its key. */
@@ -33,7 +33,7 @@ export function readValues(bytes: Buffer): readonly DerValue[] {
     const end = start + length;
     const tag = bytes[offset];
     if (tag === undefined || end > bytes.length)
-      throw new CertificateRequestError('the DER structure is cut off');
+      throw new CertificateRequestError('the DER structure is truncated');
     values.push({ tag, whole: bytes.subarray(offset, end), content: bytes.subarray(start, end) });
     offset = end;
   }
@@ -42,17 +42,17 @@ export function readValues(bytes: Buffer): readonly DerValue[] {
 
 function readLength(bytes: Buffer, offset: number): { readonly start: number; readonly length: number } {
   const first = bytes[offset];
-  if (first === undefined) throw new CertificateRequestError('the DER structure is cut off');
+  if (first === undefined) throw new CertificateRequestError('the DER structure is truncated');
   if (first < 0x80) return { start: offset + 1, length: first };
   const count = first & 0x7f;
   if (count < 1 || count > 4 || offset + count >= bytes.length) {
-    throw new CertificateRequestError('the DER structure has a length that is none');
+    throw new CertificateRequestError('the DER structure has an invalid length');
   }
   return { start: offset + 1 + count, length: bytes.readUIntBE(offset + 1, count) };
 }
 
 function expectTag(value: DerValue | undefined, tag: number, what: string): DerValue {
-  if (value?.tag !== tag) throw new CertificateRequestError(`the request has no ${what}`);
+  if (value?.tag !== tag) throw new CertificateRequestError(`the request lacks the ${what}`);
   return value;
 }
 
@@ -71,7 +71,7 @@ function readKey(der: Buffer): KeyObject {
   try {
     return createPublicKey({ key: der, format: 'der', type: 'spki' });
   } catch (error) {
-    throw new CertificateRequestError('the request has no public key that can be used', { cause: error });
+    throw new CertificateRequestError('the public key of the request is not supported', { cause: error });
   }
 }
 
@@ -79,7 +79,9 @@ function isSigned(digest: string | null, signed: Buffer, key: KeyObject, signatu
   try {
     return verify(digest, signed, key, signature);
   } catch (error) {
-    throw new CertificateRequestError('the signature is not of the kind of the key', { cause: error });
+    throw new CertificateRequestError('the signature algorithm does not match the public key', {
+      cause: error,
+    });
   }
 }
 
@@ -101,7 +103,7 @@ export function parseCertificateRequest(pem: string): CertificateRequest {
     throw new CertificateRequestError('PEM block type must be CERTIFICATE REQUEST');
   }
   const [request, ...others] = readValues(Buffer.from(rest.slice(0, end.index), 'base64'));
-  if (others.length > 0) throw new CertificateRequestError('the request is followed by something else');
+  if (others.length > 0) throw new CertificateRequestError('the request is followed by trailing data');
   const [info, algorithm, signature] = readValues(expectTag(request, SEQUENCE, 'structure').content);
   const signed = expectTag(info, SEQUENCE, 'information');
   const [version, subject, publicKey, attributes] = readValues(signed.content);
@@ -109,13 +111,13 @@ export function parseCertificateRequest(pem: string): CertificateRequest {
   const [identifier] = readValues(expectTag(algorithm, SEQUENCE, 'signature algorithm').content);
   const oid = expectTag(identifier, OBJECT_IDENTIFIER, 'signature algorithm').content.toString('hex');
   const digest = DIGESTS.get(oid);
-  if (digest === undefined) throw new CertificateRequestError('the signature algorithm is not known');
+  if (digest === undefined) throw new CertificateRequestError('the signature algorithm is not supported');
   const key = readKey(expectTag(publicKey, SEQUENCE, 'public key').whole);
   // The first byte of a bit string says how many bits of the last are unused.
   const bits = expectTag(signature, BIT_STRING, 'signature').content;
-  if (bits[0] !== 0) throw new CertificateRequestError('the signature is not of whole bytes');
+  if (bits[0] !== 0) throw new CertificateRequestError('the signature is not a whole number of bytes');
   if (!isSigned(digest, signed.whole, key, bits.subarray(1))) {
-    throw new CertificateRequestError('the signature is not of the key in the request');
+    throw new CertificateRequestError('the signature does not verify with the public key of the request');
   }
   return {
     publicKey: key,

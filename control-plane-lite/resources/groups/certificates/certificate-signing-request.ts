@@ -1,15 +1,16 @@
-/** CertificateSigningRequests: what is asked for never changes; approval and status each have their own part.
- *  Who may approve and sign is for authorization. Source: document 2, 2.5 and 3; certificates/v1. */
+/** CertificateSigningRequests: the spec is immutable; approval and status each have their own subresource.
+ *  Authorization decides who may approve and sign. Source: certificates, document 2 §2.5 and §3;
+ *  certificates/v1. */
 import { X509Certificate } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { dns1123SubdomainFaults } from '#api/meta/names.ts';
-import { formatTime } from '#api/meta/time.ts';
-import { parsePem } from '#api/pki/pem.ts';
 import type {
   CertificateSigningRequest,
   CertificateSigningRequestCondition,
   CertificateSigningRequestSpec,
-} from '#api/schema/gen/certificates-v1.ts';
+} from '#api/gen/certificates-v1.ts';
+import { dns1123SubdomainFaults } from '#api/meta/names.ts';
+import { formatTime } from '#api/meta/time.ts';
+import { parsePem } from '#api/pki/pem.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { KindEntry, StrategyContext } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';
@@ -154,7 +155,7 @@ function validateCertificate(faults: Faults, object: Request, old: Request): voi
   }
 }
 
-/** Says since when a condition holds, where whoever set it did not. */
+/** Sets the missing times of conditions. */
 function stampConditions(draft: Mutable<Request>, old: Request, nowMs: number): void {
   const now = formatTime(nowMs);
   for (const condition of draft.status?.conditions ?? []) {

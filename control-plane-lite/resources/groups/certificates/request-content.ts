@@ -1,5 +1,5 @@
-/** What a request for a certificate asks to be called, and whether it wants to be an authority. Whatever else a
- *  request has in it counts for nothing. Pure. Source: RFC 2986; RFC 5280, 4.1.2.6 and 4.2.1. */
+/** Subject and extensions of a certificate request: the requested names, and whether it requests a CA.
+ *  Everything else in a request is ignored. Pure. Source: RFC 2986; RFC 5280, 4.1.2.6 and 4.2.1. */
 import {
   type CertificateRequest,
   CertificateRequestError,
@@ -54,7 +54,7 @@ const BMP_STRING = 0x1e;
 const CONTROL = /[\u0000-\u001f\u007f\ufffd]/;
 
 function checked(text: string, what: string): string {
-  if (CONTROL.test(text)) throw new CertificateRequestError(`the ${what} has characters that no name has`);
+  if (CONTROL.test(text)) throw new CertificateRequestError(`the ${what} contains control characters`);
   return text;
 }
 
@@ -62,7 +62,7 @@ function readString({ tag, content }: DerValue): string {
   const encoding = ENCODINGS.get(tag);
   if (encoding !== undefined) return checked(content.toString(encoding), 'subject');
   if (tag !== BMP_STRING || content.length % 2 !== 0) {
-    throw new CertificateRequestError('the subject has a value that is no text');
+    throw new CertificateRequestError('the subject has a value that is not a string');
   }
   return checked(Buffer.from(content).swap16().toString('utf16le'), 'subject');
 }
@@ -91,7 +91,8 @@ function readName(der: Buffer): Name {
 
 function readAddress(bytes: Buffer): string {
   if (bytes.length === 4) return [...bytes].join('.');
-  if (bytes.length !== 16) throw new CertificateRequestError('a name of the subject is no IP address');
+  if (bytes.length !== 16)
+    throw new CertificateRequestError('an IP address in the subject alternative names is invalid');
   return Array.from({ length: 8 }, (_, index) => bytes.readUInt16BE(index * 2).toString(16)).join(':');
 }
 
@@ -105,7 +106,7 @@ function readAlternatives(value: Buffer): Names {
       .filter((name) => name.tag === tag)
       .map(({ content }) => {
         if (content.some((byte) => byte >= 0x80)) {
-          throw new CertificateRequestError('a name of the subject is not ASCII');
+          throw new CertificateRequestError('a subject alternative name is not ASCII');
         }
         return checked(content.toString('latin1'), 'list of names');
       });
@@ -129,7 +130,8 @@ function readExtensions(attributes: Buffer): ReadonlyMap<string, Buffer> {
         const value = rest.find(({ tag }) => tag === OCTET_STRING);
         if (id === undefined || value === undefined) continue;
         const key = id.content.toString('hex');
-        if (extensions.has(key)) throw new CertificateRequestError('an extension is asked for twice');
+        if (extensions.has(key))
+          throw new CertificateRequestError('an extension is requested more than once');
         extensions.set(key, value.content);
       }
     }

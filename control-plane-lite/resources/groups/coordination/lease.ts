@@ -1,5 +1,5 @@
-/** Leases: who holds what, and until when. Source: coordination/v1. */
-import type { Lease } from '#api/schema/gen/coordination-v1.ts';
+/** Leases: holder and expiry. Source: coordination/v1. */
+import type { Lease } from '#api/gen/coordination-v1.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';
 import { kindStrategy } from '../kind.ts';

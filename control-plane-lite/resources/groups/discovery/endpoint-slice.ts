@@ -1,6 +1,8 @@
-/** EndpointSlices, stored in version 1. Version 1beta1 tells where an endpoint is by a map of labels, which version 1
- *  only keeps for those who wrote it there. Source: discovery/v1, discovery/v1beta1. */
+/** EndpointSlices, stored in version 1. Version 1beta1 describes the topology of an endpoint with a map of
+ *  labels, which version 1 only preserves for clients that wrote it there. Source: discovery/v1,
+ *  discovery/v1beta1. */
 import { isDeepStrictEqual } from 'node:util';
+import type { Endpoint, EndpointPort, EndpointSlice } from '#api/gen/discovery-v1.ts';
 import { ipFamilyOf, nonSpecialIpFaults } from '#api/meta/ip.ts';
 import {
   dns1123LabelFaults,
@@ -8,7 +10,6 @@ import {
   portNumberFaults,
   qualifiedNameFaults,
 } from '#api/meta/names.ts';
-import type { Endpoint, EndpointPort, EndpointSlice } from '#api/schema/gen/discovery-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Conversion, KindEntry } from '../../contract.ts';
@@ -174,7 +175,7 @@ function endpointTo(version: 'v1' | 'v1beta1', endpoint: Members, zoneLabel: str
   };
 }
 
-export function createSliceConversion({ apiGroupDomain, domain }: Vocabulary): Conversion {
+function createSliceConversion({ apiGroupDomain, domain }: Vocabulary): Conversion {
   const to =
     (version: 'v1' | 'v1beta1') =>
     (draft: ApiObject): ApiObject => {

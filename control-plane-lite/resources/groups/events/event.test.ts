@@ -74,6 +74,11 @@ describe('an event', () => {
 
   test.each<FaultRow>([
     ['its series', { series: { count: 2, lastObservedTime: '2026-11-21T11:59:50.000000Z' } }, []],
+    [
+      'its series to one',
+      { series: { count: 1 } },
+      ['series.count Invalid', 'series.lastObservedTime Required'],
+    ],
     ['its labels', { 'metadata.labels': { a: 'b' } }, []],
     ['its note', { note: 'other' }, []],
     ['its reason', { reason: 'Other' }, ['reason Invalid']],

@@ -1,5 +1,5 @@
-/** FlowSchemas: which requests are of which priority. Source: flowcontrol/v1beta2. */
-import { dns1123LabelFaults, dns1123SubdomainFaults } from '#api/meta/names.ts';
+/** FlowSchemas: priority levels of requests. Source: flowcontrol/v1beta2. */
+
 import type {
   FlowSchema,
   FlowSchemaSpec,
@@ -7,7 +7,8 @@ import type {
   PolicyRulesWithSubjects,
   ResourcePolicyRule,
   Subject,
-} from '#api/schema/gen/flowcontrol-apiserver-v1beta2.ts';
+} from '#api/gen/flowcontrol-apiserver-v1beta2.ts';
+import { dns1123LabelFaults, dns1123SubdomainFaults } from '#api/meta/names.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, NONE } from '../../rows.ts';

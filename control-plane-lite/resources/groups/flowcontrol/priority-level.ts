@@ -1,10 +1,11 @@
-/** PriorityLevelConfigurations: how many requests of a priority run at once, and how the rest wait.
- *  Source: flowcontrol/v1beta2. */
+/** PriorityLevelConfigurations: concurrency of a priority level, and its queues. Source:
+ *  flowcontrol/v1beta2. */
+
 import type {
   LimitedPriorityLevelConfiguration,
   PriorityLevelConfiguration,
   QueuingConfiguration,
-} from '#api/schema/gen/flowcontrol-apiserver-v1beta2.ts';
+} from '#api/gen/flowcontrol-apiserver-v1beta2.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, NONE } from '../../rows.ts';

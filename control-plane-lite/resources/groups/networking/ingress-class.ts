@@ -1,6 +1,7 @@
 /** IngressClasses. Source: networking/v1. */
+
+import type { IngressClass, IngressClassParametersReference } from '#api/gen/networking-v1.ts';
 import { dns1123LabelFaults, dns1123SubdomainFaults } from '#api/meta/names.ts';
-import type { IngressClass, IngressClassParametersReference } from '#api/schema/gen/networking-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, NONE } from '../../rows.ts';

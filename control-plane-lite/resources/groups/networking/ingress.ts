@@ -1,5 +1,12 @@
 /** Ingresses. Source: networking/v1. */
 
+import type {
+  HTTPIngressPath,
+  Ingress,
+  IngressBackend,
+  IngressRule,
+  IngressTLS,
+} from '#api/gen/networking-v1.ts';
 import { ipFamilyOf } from '#api/meta/ip.ts';
 import {
   dns1035LabelFaults,
@@ -7,13 +14,6 @@ import {
   portNameFaults,
   portNumberFaults,
 } from '#api/meta/names.ts';
-import type {
-  HTTPIngressPath,
-  Ingress,
-  IngressBackend,
-  IngressRule,
-  IngressTLS,
-} from '#api/schema/gen/networking-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { KindEntry } from '../../contract.ts';

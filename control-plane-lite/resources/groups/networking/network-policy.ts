@@ -1,12 +1,8 @@
 /** NetworkPolicies. Source: networking/v1. */
+
+import type { IPBlock, NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '#api/gen/networking-v1.ts';
 import { parseIp, parseIpRange, rangeContains } from '#api/meta/ip.ts';
 import { portNameFaults, portNumberFaults } from '#api/meta/names.ts';
-import type {
-  IPBlock,
-  NetworkPolicy,
-  NetworkPolicyPeer,
-  NetworkPolicyPort,
-} from '#api/schema/gen/networking-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 import type { KindEntry } from '../../contract.ts';

@@ -1,7 +1,8 @@
 /** RuntimeClasses. Source: node/v1. */
+
+import type { Toleration } from '#api/gen/core-v1.ts';
+import type { RuntimeClass } from '#api/gen/node-v1.ts';
 import { dns1123LabelFaults } from '#api/meta/names.ts';
-import type { Toleration } from '#api/schema/gen/core-v1.ts';
-import type { RuntimeClass } from '#api/schema/gen/node-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import { validateOverhead } from '#api/schema/validation/resources.ts';
 import type { KindEntry } from '../../contract.ts';

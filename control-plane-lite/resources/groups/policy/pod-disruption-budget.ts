@@ -1,6 +1,7 @@
 /** PodDisruptionBudgets, stored in version 1. Source: policy/v1, policy/v1beta1. */
-import type { LabelSelector } from '#api/schema/gen/meta-v1.ts';
-import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/schema/gen/policy-v1.ts';
+
+import type { LabelSelector } from '#api/gen/meta-v1.ts';
+import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/gen/policy-v1.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Conversion, KindEntry } from '../../contract.ts';

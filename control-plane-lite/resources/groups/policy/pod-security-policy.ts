@@ -1,6 +1,7 @@
-/** PodSecurityPolicies: kept for those who have them, removed in 1.25. Source: policy/v1beta1. */
+/** PodSecurityPolicies: served for existing users, removed in 1.25. Source: policy/v1beta1. */
+
+import type { IDRange, PodSecurityPolicy, PodSecurityPolicySpec } from '#api/gen/policy-v1beta1.ts';
 import { dns1123SubdomainFaults, parentElementFaults } from '#api/meta/names.ts';
-import type { IDRange, PodSecurityPolicy, PodSecurityPolicySpec } from '#api/schema/gen/policy-v1beta1.ts';
 import { jsonFields, parseTypeName } from '#api/schema/registry.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';

@@ -1,5 +1,6 @@
-/** Roles of the whole cluster, by themselves or put together from others. Source: rbac.authorization/v1. */
-import type { ClusterRole } from '#api/schema/gen/rbac-authorization-v1.ts';
+/** Cluster roles, plain or aggregated. Source: rbac.authorization/v1. */
+
+import type { ClusterRole } from '#api/gen/rbac-authorization-v1.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 import type { KindEntry } from '../../contract.ts';
 import { kindStrategy } from '../kind.ts';

@@ -1,5 +1,6 @@
-/** What a role allows. Source: rbac.authorization/v1. */
-import type { PolicyRule } from '#api/schema/gen/rbac-authorization-v1.ts';
+/** Policy rules of roles. Source: rbac.authorization/v1. */
+
+import type { PolicyRule } from '#api/gen/rbac-authorization-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 
 /** Every fault of a role's rules; paths outside resources are for roles of the whole cluster. */

@@ -1,7 +1,8 @@
-/** Who has a role, in a namespace or in the whole cluster. The role of a binding never changes.
- *  Source: rbac.authorization/v1. */
+/** Role bindings of namespaces and of the cluster. The role of a binding is immutable. Source:
+ *  rbac.authorization/v1. */
+
+import type { RoleBinding, RoleRef, Subject } from '#api/gen/rbac-authorization-v1.ts';
 import { dns1123LabelFaults, dns1123SubdomainFaults } from '#api/meta/names.ts';
-import type { RoleBinding, RoleRef, Subject } from '#api/schema/gen/rbac-authorization-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { Cell, KindEntry, StrategyContext } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';

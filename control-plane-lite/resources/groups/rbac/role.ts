@@ -1,5 +1,5 @@
 /** Roles of a namespace. Source: rbac.authorization/v1. */
-import type { Role } from '#api/schema/gen/rbac-authorization-v1.ts';
+import type { Role } from '#api/gen/rbac-authorization-v1.ts';
 import type { KindEntry } from '../../contract.ts';
 import { kindStrategy } from '../kind.ts';
 import { pathSegmentFaults } from '../names.ts';

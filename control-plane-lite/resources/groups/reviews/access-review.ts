@@ -1,12 +1,13 @@
-/** Questions of what somebody may do: nothing of them is stored. Source: authorization/v1. */
+/** Access reviews: never stored. Source: authorization/v1. */
+
 import type {
   LocalSubjectAccessReview,
   SelfSubjectAccessReview,
   SelfSubjectRulesReview,
   SubjectAccessReview,
   SubjectAccessReviewSpec,
-} from '#api/schema/gen/authorization-v1.ts';
-import type { ObjectMeta } from '#api/schema/gen/meta-v1.ts';
+} from '#api/gen/authorization-v1.ts';
+import type { ObjectMeta } from '#api/gen/meta-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { kindStrategy } from '../kind.ts';

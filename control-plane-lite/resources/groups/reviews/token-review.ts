@@ -1,6 +1,5 @@
-/** Questions of whose a token is: nothing of them is stored, and no fault shows the token.
- *  Source: authentication/v1. */
-import type { TokenReview } from '#api/schema/gen/authentication-v1.ts';
+/** Token reviews: never stored, and no validation error contains the token. Source: authentication/v1. */
+import type { TokenReview } from '#api/gen/authentication-v1.ts';
 import type { KindEntry } from '../../contract.ts';
 import { kindStrategy } from '../kind.ts';
 

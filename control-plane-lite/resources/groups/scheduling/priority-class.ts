@@ -1,5 +1,6 @@
-/** PriorityClasses. That only one is the default is for admission to see to. Source: scheduling/v1. */
-import type { PriorityClass } from '#api/schema/gen/scheduling-v1.ts';
+/** PriorityClasses. Admission ensures that only one is the default. Source: scheduling/v1. */
+
+import type { PriorityClass } from '#api/gen/scheduling-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';

@@ -1,5 +1,6 @@
 /** CSIDrivers. Source: storage/v1. */
-import type { CSIDriver } from '#api/schema/gen/storage-v1.ts';
+
+import type { CSIDriver } from '#api/gen/storage-v1.ts';
 import { validateDriverName, validateDriverSpec } from '#api/schema/validation/csi-driver.ts';
 import { createFaults } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';

@@ -1,7 +1,7 @@
-/** CSINodes: which drivers a node has. Source: storage/v1. */
+/** CSINodes: drivers of a node. Source: storage/v1. */
 import { isDeepStrictEqual } from 'node:util';
+import type { CSINode, CSINodeDriver } from '#api/gen/storage-v1.ts';
 import { qualifiedNameFaults } from '#api/meta/names.ts';
-import type { CSINode, CSINodeDriver } from '#api/schema/gen/storage-v1.ts';
 import { validateDriverName } from '#api/schema/validation/csi-driver.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';

@@ -1,7 +1,9 @@
-/** CSIStorageCapacities, stored in version 1; version 1beta1 has the same members. Source: storage/v1, v1beta1. */
+/** CSIStorageCapacities, stored in version 1; version 1beta1 has the same fields. Source: storage/v1,
+ *  v1beta1. */
+
+import type { CSIStorageCapacity } from '#api/gen/storage-v1.ts';
 import { dns1123SubdomainFaults } from '#api/meta/names.ts';
 import { parseQuantity } from '#api/meta/quantity.ts';
-import type { CSIStorageCapacity } from '#api/schema/gen/storage-v1.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';

@@ -1,9 +1,9 @@
-/** StorageClasses. Source: document 3, 2.6; storage/v1. */
+/** StorageClasses. Source: storage classes, document 3 §2.6; storage/v1. */
 
 import { isDeepStrictEqual } from 'node:util';
+import type { TopologySelectorTerm } from '#api/gen/core-v1.ts';
+import type { StorageClass } from '#api/gen/storage-v1.ts';
 import { qualifiedNameFaults } from '#api/meta/names.ts';
-import type { TopologySelectorTerm } from '#api/schema/gen/core-v1.ts';
-import type { StorageClass } from '#api/schema/gen/storage-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, UNSET } from '../../rows.ts';

@@ -1,7 +1,8 @@
-/** VolumeAttachments. Source: document 3, 2.7; storage/v1. */
+/** VolumeAttachments. Source: volume attachments, document 3 §2.7; storage/v1. */
+
+import type { PersistentVolumeSpec } from '#api/gen/core-v1.ts';
+import type { VolumeAttachment, VolumeAttachmentSource, VolumeError } from '#api/gen/storage-v1.ts';
 import { dns1123SubdomainFaults } from '#api/meta/names.ts';
-import type { PersistentVolumeSpec } from '#api/schema/gen/core-v1.ts';
-import type { VolumeAttachment, VolumeAttachmentSource, VolumeError } from '#api/schema/gen/storage-v1.ts';
 import { validateDriverName } from '#api/schema/validation/csi-driver.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import { validatePersistentVolume } from '#api/schema/validation/persistent-volume.ts';

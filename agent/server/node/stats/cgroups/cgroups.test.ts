@@ -11,7 +11,7 @@ const V1 = `31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw
 const V2 = '30 23 0:26 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw\n';
 
 describe('placeOf', () => {
-  test('finds v1 hierarchies, wherever and whatever of them is mounted', () => {
+  test('finds v1 hierarchies, wherever and in whatever part they are mounted', () => {
     const text = '4:memory:/docker/x/pod/c1\n2:cpu,cpuacct:/pod/c1\n1:name=systemd:/pod/c1\n0::/elsewhere\n';
     expect(placeOf(parseHierarchies(V1), text)).toEqual({
       version: 1,
@@ -32,7 +32,7 @@ describe('placeOf', () => {
     });
   });
 
-  test('knows nothing of what is not mounted', () => {
+  test('is undefined for unmounted paths', () => {
     expect(placeOf(parseHierarchies(''), '0::/a\n')).toBeUndefined();
   });
 });
@@ -139,7 +139,7 @@ describe('readUsage', () => {
     });
   });
 
-  test('leaves out what is not there', async () => {
+  test('omits missing files', async () => {
     expect(await readUsage({ version: 1, path: '/c', folders: {} }, filesOf({}))).toEqual({
       cpu: {},
       memory: {},
@@ -149,7 +149,7 @@ describe('readUsage', () => {
 });
 
 describe('createCgroups', () => {
-  test('looks for a container once, and is not taken in by a process of the same number', async () => {
+  test('looks up a container once, and detects a reused PID', async () => {
     const asked: string[] = [];
     const files: Record<string, string> = {
       '/proc/self/mountinfo': V2,

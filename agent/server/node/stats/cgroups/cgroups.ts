@@ -1,12 +1,12 @@
-/** Cgroups of containers, found by their processes; each is looked for once in its life. */
+/** Finds and caches the cgroups of containers by their processes. */
 import type { Processes } from '../processes.ts';
 import { type CgroupPlace, type Hierarchies, parseHierarchies, placeAt, placeOf } from './places.ts';
 
 export interface Cgroups {
   ofContainer(id: string): Promise<CgroupPlace | undefined>;
-  /** Of this path from the root of the hierarchies. */
+  /** Returns the cgroup at this path, relative to the root of the hierarchies. */
   at(path: string): Promise<CgroupPlace | undefined>;
-  /** Forgets the containers other than these. */
+  /** Removes all other containers from the cache. */
   keep(ids: ReadonlySet<string>): void;
 }
 
@@ -30,7 +30,7 @@ export function createCgroups({ processes, readProc }: CgroupsDeps): Cgroups {
     const pid = await processes.ofContainer(id);
     if (pid === undefined) return undefined;
     const text = await readProc(`/proc/${pid}/cgroup`);
-    // A process of that number that came later is in another cgroup than this container's.
+    // A later process with the same PID is in another cgroup.
     if (!text.includes(id)) return undefined;
     const place = placeOf(await readHierarchies(), text);
     if (place !== undefined) places.set(id, place);
@@ -38,7 +38,7 @@ export function createCgroups({ processes, readProc }: CgroupsDeps): Cgroups {
   }
 
   return {
-    // What ended meanwhile has none.
+    // A container that has ended has no cgroup.
     ofContainer: (id) => find(id).catch(() => undefined),
     at: async (path) => placeAt(await readHierarchies(), () => path),
     keep(ids) {

@@ -1,22 +1,22 @@
-/** Where the cgroups of a process lie in the file system: cgroup v1, v2, or both at once. Pure. @see cgroups(7) */
+/** Locates the cgroups of a process in the file system: cgroup v1, v2, or hybrid. Pure. @see cgroups(7) */
 
-/** Kinds of numbers, by the controllers that keep them. */
+/** Controllers that provide statistics. */
 export const KINDS = ['cpu', 'cpuacct', 'memory', 'blkio', 'pids'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Folders of one cgroup. */
+/** Directories of one cgroup. */
 export type CgroupPlace =
   | { readonly version: 2; readonly path: string; readonly folder: string }
   | {
       readonly version: 1;
-      /** Of the cgroup in its hierarchy; that of the memory, if hierarchies differ. */
+      /** Path within the hierarchy; that of the memory controller if hierarchies differ. */
       readonly path: string;
       readonly folders: Readonly<Partial<Record<Kind, string>>>;
     };
 
 interface Hierarchy {
   readonly mountPoint: string;
-  /** What of the hierarchy is mounted there. */
+  /** Subtree of the hierarchy that is mounted. */
   readonly root: string;
 }
 
@@ -28,7 +28,7 @@ export interface Hierarchies {
 const unescape = (path: string): string =>
   path.replaceAll(/\\(\d{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 
-/** Reads /proc/self/mountinfo. */
+/** Parses /proc/self/mountinfo. */
 export function parseHierarchies(mountinfo: string): Hierarchies {
   const v1: Partial<Record<Kind, Hierarchy>> = {};
   let v2: Hierarchy | undefined;
@@ -44,14 +44,14 @@ export function parseHierarchies(mountinfo: string): Hierarchies {
   return { v1, v2 };
 }
 
-/** Undefined for what lies outside of what is mounted. */
+/** Returns undefined for a path outside of the mounted subtree. */
 function folderOf({ mountPoint, root }: Hierarchy, path: string): string | undefined {
   if (root === '/') return path === '/' ? mountPoint : `${mountPoint}${path}`;
   if (path !== root && !path.startsWith(`${root}/`)) return undefined;
   return `${mountPoint}${path.slice(root.length)}`;
 }
 
-/** Reads /proc/<pid>/cgroup: path by controller, that of v2 under the empty name. */
+/** Parses /proc/<pid>/cgroup: paths by controller, that of v2 under the empty name. */
 function parsePaths(text: string): ReadonlyMap<string, string> {
   const paths = new Map<string, string>();
   for (const line of text.split('\n')) {
@@ -62,7 +62,7 @@ function parsePaths(text: string): ReadonlyMap<string, string> {
   return paths;
 }
 
-/** The cgroup of this path in every hierarchy. */
+/** Returns the cgroup at this path in every hierarchy. */
 export function placeAt(
   { v1, v2 }: Hierarchies,
   pathOf: (kind: Kind | '') => string | undefined,
@@ -73,14 +73,14 @@ export function placeAt(
     const folder = hierarchy === undefined || path === undefined ? undefined : folderOf(hierarchy, path);
     if (folder !== undefined) folders[kind] = folder;
   }
-  // With both, the controllers are those of v1.
+  // In hybrid mode, the controllers are in v1.
   if (Object.keys(folders).length > 0) return { version: 1, path: pathOf('memory') ?? '/', folders };
   const path = pathOf('');
   const folder = v2 === undefined || path === undefined ? undefined : folderOf(v2, path);
   return path === undefined || folder === undefined ? undefined : { version: 2, path, folder };
 }
 
-/** @param text of /proc/<pid>/cgroup */
+/** @param text content of /proc/<pid>/cgroup */
 export function placeOf(hierarchies: Hierarchies, text: string): CgroupPlace | undefined {
   const paths = parsePaths(text);
   return placeAt(hierarchies, (kind) => paths.get(kind));

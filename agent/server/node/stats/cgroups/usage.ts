@@ -1,4 +1,4 @@
-/** What a cgroup uses and may use, by the kernel's own numbers, in one form for cgroup v1 and v2.
+/** Usage and limits of a cgroup, in one form for cgroup v1 and v2.
  *  @see the kernel's cgroup-v1 and cgroup-v2 documents */
 import type { CgroupPlace, Kind } from './places.ts';
 
@@ -11,7 +11,7 @@ export interface DeviceIo {
   readonly writes: number;
 }
 
-/** What is not known is undefined; limits that there are not, too. */
+/** Unknown values and missing limits are undefined. */
 export interface CgroupUsage {
   readonly cpu: {
     readonly usageNs?: number;
@@ -42,18 +42,18 @@ export interface CgroupUsage {
   readonly processes?: number;
 }
 
-/** Text of a file; rejects where it is not there. */
+/** Returns the text of a file; rejects if it does not exist. */
 export type ReadFile = (path: string) => Promise<string>;
 
 const NS_PER_US = 1000;
 const NS_PER_TICK = 10_000_000;
-/** v1 tells no limit as a number near the largest there is. */
+/** v1 represents no limit as a number near the maximum. */
 const NO_LIMIT = 2 ** 60;
 
 type Values = ReadonlyMap<string, number>;
 
-/** Reads lines of a name and a number. */
-export function parseFlat(text: string): Values {
+/** Parses lines of a name and a number. */
+function parseFlat(text: string): Values {
   return new Map(
     text.split('\n').flatMap((line): readonly [string, number][] => {
       const [name = '', number = ''] = line.split(' ');
@@ -75,7 +75,7 @@ const limitIn = (text: string | undefined): number | undefined => {
   return limit === undefined || limit >= NO_LIMIT || limit < 0 ? undefined : limit;
 };
 
-/** Without members that are not known. */
+/** Removes members with unknown values. */
 function given<T extends object>(values: { readonly [K in keyof T]: T[K] | undefined }): T {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is left out is optional in every T here
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
@@ -84,8 +84,8 @@ function given<T extends object>(values: { readonly [K in keyof T]: T[K] | undef
 const workingSet = (usage: number | undefined, inactive: number | undefined): number | undefined =>
   usage === undefined ? undefined : Math.max(0, usage - (inactive ?? 0));
 
-/** Reads `blkio.throttle.io_service_bytes` and `…io_serviced`. */
-export function parseBlkio(bytes: string, operations: string): readonly DeviceIo[] {
+/** Parses `blkio.throttle.io_service_bytes` and `…io_serviced`. */
+function parseBlkio(bytes: string, operations: string): readonly DeviceIo[] {
   const read = (text: string): Values =>
     new Map(
       [...text.matchAll(/^(\d+:\d+) (Read|Write) (\d+)$/gm)].map(([, device, what, count]) => [
@@ -104,8 +104,8 @@ export function parseBlkio(bytes: string, operations: string): readonly DeviceIo
   }));
 }
 
-/** Reads `io.stat`. */
-export function parseIoStat(text: string): readonly DeviceIo[] {
+/** Parses `io.stat`. */
+function parseIoStat(text: string): readonly DeviceIo[] {
   return text.split('\n').flatMap((line) => {
     const [device = '', ...pairs] = line.split(' ');
     if (!/^\d+:\d+$/.test(device)) return [];
@@ -203,7 +203,7 @@ async function readV1(folders: Readonly<Partial<Record<Kind, string>>>, texts: T
   };
 }
 
-/** Shares, of which a weight is made. Source: the conversion that runtimes make. */
+/** Converts a weight to shares, with the conversion that runtimes use. */
 const sharesOf = (weight: number | undefined): number | undefined =>
   weight === undefined ? undefined : Math.round(2 + ((weight - 1) * 262_142) / 9999);
 
@@ -247,13 +247,13 @@ async function readV2(folder: string, texts: Texts): Promise<CgroupUsage> {
   };
 }
 
-/** What is not there is left out. */
+/** Omits statistics whose files do not exist. */
 export function readUsage(place: CgroupPlace, readFile: ReadFile): Promise<CgroupUsage> {
   const texts = reading(readFile);
   return place.version === 1 ? readV1(place.folders, texts) : readV2(place.folder, texts);
 }
 
-/** Processes alone: cheaper than the rest. */
+/** Reads only the number of processes, which is cheaper. */
 export async function readProcesses(place: CgroupPlace, readFile: ReadFile): Promise<number | undefined> {
   const folder = place.version === 1 ? place.folders.pids : place.folder;
   const [text] = await reading(readFile)(folder, 'pids.current');

@@ -1,0 +1,49 @@
+/** Delegates `install` and `uninstall` to the packaging, which is loaded only for them. */
+import { asError } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import type { Command } from '../command.ts';
+import type { Output } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import { printable } from '../views/table.ts';
+
+export function installCommand(name: 'install' | 'uninstall'): Command {
+  return {
+    name,
+    async run(argv, { out, err }) {
+      const { runInstallCommand } = await import('#agent/install/main.ts');
+      const lines: Promise<void>[] = [];
+      const say = (text: string): void => void lines.push(out.write(`${text.trimEnd()}\n`));
+      try {
+        await runInstallCommand(name, argv, { log: warningsTo(err, lines), say });
+        await Promise.all(lines);
+        return 0;
+      } catch (thrown) {
+        throw isArgumentError(thrown) ? new UsageError(thrown.message, { cause: thrown }) : asError(thrown);
+      }
+    },
+  };
+}
+
+const isArgumentError = (thrown: unknown): thrown is TypeError =>
+  thrown instanceof TypeError &&
+  'code' in thrown &&
+  typeof thrown.code === 'string' &&
+  thrown.code.startsWith('ERR_PARSE_ARGS');
+
+/** Prints warnings and errors as plain lines; drops everything else. */
+function warningsTo(err: Output, lines: Promise<void>[]): Logger {
+  const print = (fields: object, message: string): void => {
+    const cause = 'err' in fields ? `: ${asError(fields.err).message}` : '';
+    lines.push(err.write(`nodeagent: ${printable(`${message}${cause}`)}\n`));
+  };
+  const silent = (): void => undefined;
+  const log: Logger = {
+    error: print,
+    warn: print,
+    info: silent,
+    debug: silent,
+    trace: silent,
+    child: () => log,
+  };
+  return log;
+}

@@ -1,5 +1,0 @@
-/** `nodeagent install` */
-import type { Command } from './command.ts';
-import { installCommand } from './install-command.ts';
-
-export const command: Command = installCommand('install');

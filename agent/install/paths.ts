@@ -1,0 +1,50 @@
+/** File locations of an installed nodeagent. The units in systemd/ use the same paths. */
+import { join } from 'node:path';
+
+/** Absolute paths, below `root` when the installation is staged elsewhere. */
+export interface InstallPaths {
+  /** The program: Node, the bundle, and the files to install it from. */
+  readonly program: string;
+  readonly command: string;
+  readonly units: string;
+  readonly configDir: string;
+  readonly config: string;
+  readonly manifests: string;
+  readonly defaults: string;
+  /** Directories that the agent and its containerd fill while they run. */
+  readonly data: readonly string[];
+  /** File in which the agent records the location of pod cgroups. */
+  readonly podsCgroupNote: string;
+  readonly wanted: string;
+  /** Configuration with which shutdowns are delayed for pods. */
+  readonly shutdownDelay: string;
+}
+
+/** Directories and socket of the containerd that nodeagent-containerd.service runs. */
+export const INSTALLED_CONTAINERD = {
+  rootDir: '/var/lib/nodeagent-containerd',
+  stateDir: '/run/nodeagent-containerd',
+  socketPath: '/run/nodeagent-containerd/containerd.sock',
+  networkName: 'nodeagent',
+} as const;
+
+export const AGENT_UNIT = 'nodeagent.service';
+export const CONTAINERD_UNIT = 'nodeagent-containerd.service';
+export const PODS_UNIT = 'nodeagent-pods.service';
+
+export function installPaths(root = '/'): InstallPaths {
+  const at = (path: string): string => join(root, path);
+  return {
+    program: at('/usr/local/lib/nodeagent'),
+    command: at('/usr/local/bin/nodeagent'),
+    units: at('/usr/local/lib/systemd/system'),
+    configDir: at('/etc/nodeagent'),
+    config: at('/etc/nodeagent/config.yaml'),
+    manifests: at('/etc/nodeagent/manifests'),
+    defaults: at('/etc/default/nodeagent'),
+    data: ['/var/lib/nodeagent', '/var/cache/nodeagent', '/run/nodeagent'].map(at),
+    podsCgroupNote: at('/var/lib/nodeagent/pods-cgroup'),
+    wanted: at('/etc/systemd/system/multi-user.target.wants'),
+    shutdownDelay: at('/etc/systemd/logind.conf.d/99-nodeagent.conf'),
+  };
+}

@@ -1,0 +1,84 @@
+/** Installed program: the bundle, Node, and the files from which `install` and `uninstall` run. */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { access, chmod, copyFile, cp, mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** Directory of the bundle within the program. */
+const BUNDLE = 'dist';
+const CONFIG = 'agent/install/config.yaml';
+/** Files that are installed besides the bundle and Node. */
+const FILES = [
+  'package.json',
+  'LICENSE',
+  CONFIG,
+  'agent/install/systemd',
+  'docs/flags.md',
+  'docs/joining.md',
+];
+
+/** Returns the folder of the program that `folder` belongs to: the nearest one with a default configuration. */
+export function findProgramFolder(folder: string): string {
+  const parent = dirname(folder);
+  return parent === folder || existsSync(join(folder, CONFIG)) ? folder : findProgramFolder(parent);
+}
+
+/** The program could not be bundled from its sources. */
+class BundleError extends Error {
+  constructor(cause: unknown) {
+    super('cannot bundle the program; run `npm install` in its folder first', { cause });
+    this.name = 'BundleError';
+  }
+}
+
+/** Installs the program into `target` atomically: after a crash the old or the new one is there.
+ *  @param repository a checkout, which is bundled, or an installed program, which is copied
+ *  @throws BundleError */
+export async function copyProgram(repository: string, target: string): Promise<void> {
+  const next = `${target}.next`;
+  const last = `${target}.last`;
+  await rm(next, { recursive: true, force: true });
+  await mkdir(join(next, 'bin'), { recursive: true, mode: 0o755 });
+  await putBundle(repository, join(next, BUNDLE));
+  for (const file of FILES) await cp(join(repository, file), join(next, file), { recursive: true });
+  await copyFile(process.execPath, join(next, 'bin', 'node'));
+  await chmod(join(next, 'bin', 'node'), 0o755);
+  await rm(last, { recursive: true, force: true });
+  await renameIfThere(target, last);
+  await rename(next, target);
+  await rm(last, { recursive: true, force: true });
+}
+
+async function putBundle(repository: string, folder: string): Promise<void> {
+  const script = join(repository, 'scripts', 'bundle.ts');
+  if (!(await isThere(script))) return await cp(join(repository, BUNDLE), folder, { recursive: true });
+  try {
+    // In a separate process: the bundler is not part of the program.
+    await run(process.execPath, [script, folder]);
+  } catch (thrown) {
+    throw new BundleError(thrown);
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function renameIfThere(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (thrown) {
+    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT')) throw thrown;
+  }
+}
+
+/** Returns the text of the command in `/usr/local/bin`. */
+export function commandScript(program: string): string {
+  return `#!/bin/sh\nexec ${program}/bin/node ${program}/${BUNDLE}/nodeagent.js "$@"\n`;
+}

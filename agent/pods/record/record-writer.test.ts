@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import type { PodRecord } from './record.ts';
+import { createRecordWriter } from './record-writer.ts';
+
+const first: PodRecord = {
+  pod: { metadata: { name: 'web' } },
+  origin: { source: 'file', location: '/m/web.yaml', document: '1' },
+  startedAtMs: 1,
+  terminal: undefined,
+};
+const pod = { metadata: { name: 'web', uid: 'u1' } };
+const terminal = { phase: 'Failed', reason: 'DeadlineExceeded', message: '' } as const;
+
+describe('createRecordWriter', () => {
+  test('accumulates changes in serialized writes', async () => {
+    const saved: PodRecord[] = [];
+    let running = 0;
+    const writer = createRecordWriter(async (record) => {
+      running += 1;
+      expect(running).toBe(1);
+      await Promise.resolve();
+      saved.push(record);
+      running -= 1;
+    }, first);
+    await Promise.all([
+      writer.write({}),
+      writer.write({ pod }),
+      writer.write({ terminal }),
+      writer.write({}),
+    ]);
+    expect(saved).toEqual([
+      first,
+      { ...first, pod },
+      { ...first, pod, terminal },
+      { ...first, pod, terminal },
+    ]);
+  });
+
+  test('omits changes whose write failed', async () => {
+    const saved: PodRecord[] = [];
+    const writer = createRecordWriter((record) => {
+      if (record.pod === pod) return Promise.reject(new Error('disk full'));
+      saved.push(record);
+      return Promise.resolve();
+    }, first);
+    await expect(writer.write({ pod })).rejects.toThrow('disk full');
+    await writer.write({ terminal });
+    expect(saved).toEqual([{ ...first, terminal }]);
+  });
+
+  test('settles once earlier writes have completed', async () => {
+    const gate = Promise.withResolvers<void>();
+    const order: string[] = [];
+    const writer = createRecordWriter(async () => {
+      await gate.promise;
+      order.push('written');
+    }, first);
+    const written = writer.write({});
+    const settled = writer.settled().then(() => order.push('settled'));
+    gate.resolve();
+    await Promise.all([written, settled]);
+    expect(order).toEqual(['written', 'settled']);
+  });
+});

@@ -1,0 +1,30 @@
+/** Serialized writer of one pod record. No write reverts the changes of another. */
+import { createLimiter } from '#api/kit/limiter.ts';
+import type { PodRecord } from './record.ts';
+
+/** Fields that may change during the lifetime of a pod. */
+export type RecordChanges = Partial<Pick<PodRecord, 'pod' | 'terminal'>>;
+
+export interface RecordWriter {
+  /** Writes the record with the changes; a failed write is not part of later ones. */
+  readonly write: (changes: RecordChanges) => Promise<void>;
+  /** Resolves when no write is in flight. */
+  readonly settled: () => Promise<void>;
+}
+
+export function createRecordWriter(
+  save: (record: PodRecord) => Promise<void>,
+  first: PodRecord,
+): RecordWriter {
+  const turns = createLimiter(1);
+  let record = first;
+  return {
+    write: (changes) =>
+      turns.run(async () => {
+        const next = { ...record, ...changes };
+        await save(next);
+        record = next;
+      }),
+    settled: () => turns.run(() => Promise.resolve()),
+  };
+}

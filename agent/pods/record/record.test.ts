@@ -1,0 +1,83 @@
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createRecordStore, type PodRecord } from './record.ts';
+
+const record: PodRecord = {
+  pod: {
+    metadata: { name: 'web', namespace: 'default', uid: 'u1' },
+    spec: { containers: [{ name: 'c', image: 'x', env: [{ name: 'PASSWORD', value: 'hunter2' }] }] },
+  },
+  origin: { source: 'file', location: '/m/web.yaml', document: '1' },
+  startedAtMs: 5,
+  terminal: { phase: 'Failed', reason: 'Evicted', message: 'gone', gracePeriodSeconds: 1 },
+};
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp('/tmp/na-rec-');
+});
+afterEach(async () => await rm(dir, { recursive: true, force: true }));
+
+async function loadAll(): Promise<{
+  readonly records: readonly PodRecord[];
+  readonly bad: readonly string[];
+}> {
+  const bad: string[] = [];
+  const records = await createRecordStore(dir).loadAll((path, { message }) => {
+    bad.push(`${path.slice(dir.length)}: ${message}`);
+  });
+  return { records, bad };
+}
+
+async function put(podUID: string, text: string): Promise<void> {
+  await mkdir(join(dir, podUID), { recursive: true });
+  await writeFile(join(dir, podUID, 'pod.json'), text);
+}
+
+const textOf = (metadata: object): string => {
+  const { spec } = record.pod;
+  return JSON.stringify({ version: 1, pod: { metadata, spec }, origin: record.origin, startedAtMs: 5 });
+};
+
+describe('createRecordStore', () => {
+  test('loads a saved record', async () => {
+    await createRecordStore(dir).save(record);
+    expect(await loadAll()).toEqual({ records: [record], bad: [] });
+    await createRecordStore(dir).remove('u1');
+    expect(await loadAll()).toEqual({ records: [], bad: [] });
+  });
+
+  test('is not readable for other users', async () => {
+    await createRecordStore(dir).save(record);
+    expect((await stat(join(dir, 'u1'))).mode & 0o007).toBe(0);
+    expect((await stat(join(dir, 'u1', 'pod.json'))).mode & 0o777).toBe(0o600);
+  });
+
+  test.each<[string, string, string]>([
+    ['cut short', '{"version":1,"pod":{', 'not JSON'],
+    ['empty', '', 'not JSON'],
+    ['of another version', '{"version":2}', 'unsupported version 2, expected 1'],
+    ['without a name', textOf({ namespace: 'default', uid: 'u1' }), 'pod has no name or namespace'],
+    ['without a namespace', textOf({ name: 'web', uid: 'u1' }), 'pod has no name or namespace'],
+    [
+      'without a uid',
+      textOf({ name: 'web', namespace: 'default' }),
+      'uid undefined does not match its directory',
+    ],
+    [
+      'of another folder',
+      textOf({ name: 'web', namespace: 'default', uid: '../../etc' }),
+      'uid "../../etc" does not match its directory',
+    ],
+  ])('skips a record %s and reports it', async (_, text, reason) => {
+    await put('u1', text);
+    await createRecordStore(dir).save({
+      ...record,
+      pod: { ...record.pod, metadata: { ...record.pod.metadata, uid: 'u2' } },
+    });
+    const { records, bad } = await loadAll();
+    expect(records.map(({ pod }) => pod.metadata?.uid)).toEqual(['u2']);
+    expect(bad).toEqual([`/u1/pod.json: ${reason}`]);
+  });
+});

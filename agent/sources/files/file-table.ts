@@ -1,0 +1,143 @@
+/** Table of the manifest files at one path and their content: checks files on request and decides by
+ *  `decideFile`. Does not watch and does not wait. */
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { asError } from '#api/kit/clock.ts';
+import { createLimiter } from '#api/kit/limiter.ts';
+import type { ManifestSet } from '../types.ts';
+import { isIgnoredName } from './file-names.ts';
+import { decideFile, type FileState, type FileTimes, nextCheckMs } from './file-state.ts';
+import { checkFile, type FileCheckDeps, type FileMemory, type Sighting } from './inspect-file.ts';
+
+export interface FileTableOptions extends FileTimes {
+  /** Directory or single file. */
+  readonly path: string;
+  /** Maximum size of a manifest. */
+  readonly maxBytes: number;
+  /** A file written in place is read after a pause of this length. */
+  readonly settleMs: number;
+}
+
+export interface FileTable {
+  /** Lists the path and checks every file that is new, changed or missing by its stamp.
+   *  @param forced an event named the path itself: if it is a file, its stamp is no proof
+   *  @throws the file system error when the path cannot be listed; nothing has changed then */
+  scan(forced: boolean, signal: AbortSignal): Promise<void>;
+  /** Checks these files, whatever their stamps. */
+  check(paths: Iterable<string>, signal: AbortSignal): Promise<void>;
+  /** Returns the effective content of the files, in the order of their names. */
+  sets(): readonly ManifestSet[];
+  /** Reports whether the current content of a file is still unknown. */
+  undecided(): boolean;
+  /** Files that need another check, and when (monotonic ms). */
+  due(): readonly { readonly path: string; readonly atMs: number }[];
+}
+
+interface Entry {
+  readonly state: FileState;
+  readonly stamp: FileMemory['stamp'];
+  readonly content: FileMemory['content'];
+}
+
+const READS_AT_ONCE = 4;
+
+/** Returns every name at the path that may be a manifest; empty if the path does not exist. */
+async function listPaths(path: string): Promise<readonly string[]> {
+  try {
+    if (!(await stat(path)).isDirectory()) return [path];
+    const names = await readdir(path);
+    return names.filter((name) => !isIgnoredName(name)).map((name) => join(path, name));
+  } catch (thrown) {
+    const error = asError(thrown);
+    if ('code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return [];
+    throw error;
+  }
+}
+
+function nextEntry(
+  previous: Entry | undefined,
+  sighting: Exclude<Sighting, { kind: 'wait' | 'ignored' }>,
+  nowMs: number,
+  times: FileTimes,
+): Entry | undefined {
+  const state = decideFile(previous?.state, sighting, nowMs, times);
+  if (state === undefined) return undefined;
+  const { stamp, content } = previous ?? { stamp: undefined, content: undefined };
+  switch (sighting.kind) {
+    case 'read':
+      return { state, stamp: sighting.stamp, content: { digest: sighting.digest, set: sighting.set } };
+    case 'same':
+      return { state, stamp, content };
+    case 'missing':
+      // Keep the inode to recognize the file under another name, but read it again when it reappears.
+      return { state, stamp: stamp === undefined ? undefined : { ...stamp, text: '' }, content };
+    default:
+      throw new Error(sighting satisfies never);
+  }
+}
+
+export function createFileTable(deps: FileCheckDeps, options: FileTableOptions): FileTable {
+  const entries = new Map<string, Entry>();
+  /** Files that are pending, and until when. */
+  const waiting = new Map<string, number>();
+  const limiter = createLimiter(READS_AT_ONCE);
+
+  async function sight(path: string, forced: boolean, signal: AbortSignal): Promise<Sighting> {
+    const entry = entries.get(path);
+    const memory = { stamp: entry?.stamp, content: entry?.content, shown: entry?.state.shown };
+    return await limiter.run(() => checkFile(deps, options, { path, memory, forced }, signal), signal);
+  }
+
+  function settle(path: string, sighting: Sighting): void {
+    waiting.delete(path);
+    if (sighting.kind === 'wait') {
+      waiting.set(path, sighting.untilMs);
+      return;
+    }
+    const entry =
+      sighting.kind === 'ignored'
+        ? undefined
+        : nextEntry(entries.get(path), sighting, deps.clock.monotonic(), options);
+    if (entry === undefined) entries.delete(path);
+    else entries.set(path, entry);
+  }
+
+  /** A missing file that exists under another name will not reappear and is not waited for. */
+  function dropRenamed(): void {
+    const present = new Set<string | undefined>();
+    const missing: [path: string, inode: string | undefined][] = [];
+    for (const [path, { state, stamp }] of entries) {
+      if (state.goneAtMs === undefined) present.add(stamp?.inode);
+      else missing.push([path, stamp?.inode]);
+    }
+    for (const [path, inode] of missing) {
+      if (inode !== undefined && present.has(inode)) entries.delete(path);
+    }
+  }
+
+  async function pass(paths: Iterable<string>, forced: boolean, signal: AbortSignal): Promise<void> {
+    const sightings = await Promise.all(
+      [...new Set(paths)].map(async (path) => [path, await sight(path, forced, signal)] as const),
+    );
+    for (const [path, sighting] of sightings) settle(path, sighting);
+    dropRenamed();
+  }
+
+  return {
+    async scan(forced, signal) {
+      const listed = await listPaths(options.path);
+      const single = listed.length === 1 && listed[0] === options.path;
+      await pass([...listed, ...entries.keys()], forced && single, signal);
+    },
+    check: (paths, signal) => pass(paths, true, signal),
+    sets: () => [...entries].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry.state.shown),
+    undecided: () => waiting.size > 0 || [...entries.values()].some(({ state }) => state.held !== undefined),
+    due: () => [
+      ...[...waiting].map(([path, atMs]) => ({ path, atMs })),
+      ...[...entries].flatMap(([path, { state }]) => {
+        const atMs = nextCheckMs(state);
+        return atMs === undefined ? [] : [{ path, atMs }];
+      }),
+    ],
+  };
+}

@@ -1,0 +1,358 @@
+/** Wires pods with their sources, volumes, images and resources. */
+import { join } from 'node:path';
+import type { Pod } from '#api/gen/core-v1.ts';
+import { createLimiter } from '#api/kit/limiter.ts';
+import type { ObjectReader } from '#api/schema/object-reader.ts';
+import type { VolumeManager } from '#volumes/contract/volume-manager.ts';
+import type { Csi } from '#volumes/csi/csi.ts';
+import { createFlexDrivers } from '#volumes/flex/drivers.ts';
+import { createVolumeManager } from '#volumes/manage/manager.ts';
+import type { RunProgram } from '#volumes/programs/contract.ts';
+import { createRunProgram } from '#volumes/programs/run-program.ts';
+import type { ProjectQuotas } from '#volumes/usage/project-quotas.ts';
+import type { PodCgroups } from '../../cgroups/pod-cgroups.ts';
+import { featureEnabled } from '../../config/feature-gates.ts';
+import { runHandler } from '../../hooks/lifecycle.ts';
+import { createImages } from '../../images/create-images.ts';
+import type { ImageManager } from '../../images/image-manager.ts';
+import { createEphemeralClaims, type EphemeralClaims } from '../../objects/ephemeral-claims.ts';
+import { createObjectStore, type ObjectStore } from '../../objects/store.ts';
+import { RuntimeView } from '../../observe/runtime-view.ts';
+import type { CapacityRetry } from '../../pods/capacity-retry.ts';
+import { createWorkerFactory } from '../../pods/factory.ts';
+import { createObjectWatcher } from '../../pods/object-watcher.ts';
+import type { NodeSettings, OperationDeps, PodEvent } from '../../pods/operations/deps.ts';
+import { createPodOperations } from '../../pods/operations/operations.ts';
+import { createPodEvent } from '../../pods/pod-event.ts';
+import { PodManager, type PodManagerDeps } from '../../pods/pod-manager.ts';
+import { createRecordStore, type RecordStore } from '../../pods/record/record.ts';
+import { createVolumeRefresh, type VolumeRefresh } from '../../pods/volume-refresh.ts';
+import type { PodWorker } from '../../pods/worker.ts';
+import type { ExecSync } from '../../probes/exec.ts';
+import { createExecCalls, type ExecCalls } from '../../probes/exec-sync.ts';
+import { createProbeManager, type ProbeManager } from '../../probes/manager.ts';
+import { createProbeMemory, type ProbeMemory } from '../../probes/memory.ts';
+import { createProbeRunner } from '../../probes/runner.ts';
+import type { ResourceManagers } from '../../resources/contract.ts';
+import type { Devices } from '../../resources/devices/devices.ts';
+import { type AppliedStore, createAppliedStore } from '../../sources/applied/applied.ts';
+import { createReader, createSources } from '../../sources/create-sources.ts';
+import { createSourceManager, type SourceManager } from '../../sources/manager.ts';
+import { createSourceReporter, type SourceReporter } from '../../sources/report.ts';
+import { AGENT_VERSION } from '../../version.ts';
+import type { Base } from '../base.ts';
+import type { RuntimeSubsystem } from '../runtime.ts';
+import type { ServerParts } from '../server-parts.ts';
+import { type AdmissionSubsystem, createAdmissionSubsystem } from './admission.ts';
+import { type CgroupSubsystem, createCgroupSubsystem } from './cgroups.ts';
+import { createPluginSubsystem } from './device-plugins.ts';
+import { createEmptyDirs } from './empty-dirs.ts';
+import { retryFlexPods } from './flex-retries.ts';
+import { createResourceSubsystem } from './resource-managers.ts';
+
+/** Pods, and everything that they are created from. */
+export interface PodSubsystem {
+  readonly manager: PodManager;
+  readonly objects: ObjectStore;
+  readonly volumes: VolumeManager;
+  /** Refreshes the content of a pod's volumes. Never rejects. */
+  readonly refreshVolumes: (pod: Pod) => Promise<void>;
+  /** CPUs, NUMA memory and devices of containers. */
+  readonly resources: ResourceManagers;
+  /** Device plugins; undefined if the feature gate is disabled. */
+  readonly devices: Devices | undefined;
+  readonly probes: ProbeManager;
+  readonly records: RecordStore;
+  readonly memory: ProbeMemory;
+  readonly sources: SourceManager;
+  readonly applied: AppliedStore;
+  /** Pods waiting for capacity; undefined on a node with an API server. */
+  readonly waiting: CapacityRetry | undefined;
+  /** Commands in flight in containers. */
+  readonly execs: Pick<ExecCalls, 'setUp'>;
+  /** Runs programs of the host. */
+  readonly run: RunProgram;
+  /** CSI drivers of this node. */
+  readonly csi: Csi;
+  readonly cgroupSubsystem: CgroupSubsystem;
+  /** State of images. */
+  readonly images: Pick<ImageManager, 'invalidateImage'>;
+  /** Project quota usage of emptyDir volumes, if enabled. */
+  readonly quotas: ProjectQuotas | undefined;
+}
+
+/** @param server undefined for a standalone agent */
+export async function createPodSubsystem(
+  base: Base,
+  runtimeSubsystem: RuntimeSubsystem,
+  server?: ServerParts,
+): Promise<PodSubsystem> {
+  const { config, clock, log, settings } = base;
+  const { rootDir } = config;
+  const event = createPodEvent(base.events);
+  const objects = createObjectStore();
+  const claims = createEphemeralClaims({ objects, rootDir, log });
+  const objectsOf = (pod: Pod): ObjectReader =>
+    server?.owns(pod) === true ? server.objects : claims.readerFor(pod);
+  const run = createRunProgram({ mounterPath: config.experimentalMounterPath });
+  const { options: emptyDirs, quotas } = await createEmptyDirs(base);
+  const { devices, csi } = await createPluginSubsystem(base, objects, server);
+  const pods = (): PodManager => manager;
+  const volumes = createVolumes(base, { server, objects, objectsOf, csi, run, emptyDirs, pods });
+  const volumeRefresh = createVolumeRefresh({
+    clock,
+    refreshPod: (pod) => volumes.refreshPod(pod),
+    log,
+  });
+  const resources = await createResourceSubsystem(base, runtimeSubsystem, devices);
+  const records = createRecordStore(join(rootDir, 'pods'));
+  const memory = createProbeMemory({ log }, join(rootDir, 'pods'));
+  const execs = createExecCalls({ runtime: runtimeSubsystem.connection.runtime, clock });
+  const probes = createProbes(base, execs.execSync, event, (uid) => workerOf(manager, uid)?.wake());
+  const cgroupSubsystem = await createCgroupSubsystem(base, runtimeSubsystem, event);
+  const acting = await operationDeps(base, runtimeSubsystem, {
+    event,
+    cgroups: cgroupSubsystem.cgroups,
+    objectsOf,
+    serviceEnv: server?.serviceEnv ?? (() => Promise.resolve({})),
+    runtimeHandler: server?.runtimeHandler ?? handlerOf,
+    volumes,
+    resources,
+    execSync: execs.execSync,
+  });
+  const createWorker = createWorkerFactory({
+    clock,
+    log,
+    view: runtimeSubsystem.view,
+    operations: createPodOperations(acting),
+    probes,
+    records,
+    memory,
+    event,
+    hostIPs: settings.hostIPs,
+    runtimeName: () => runtimeSubsystem.identity.name(),
+    keepTerminatedVolumes: config.keepTerminatedPodVolumes,
+    changed: base.changes.tell,
+  });
+  const { refuse, waiting } = await createAdmissionSubsystem(base, { server, resources, pods });
+  const parts = { createWorker, records, claims, volumes, volumeRefresh, resources, server, event, refuse };
+  const manager = createManager(base, parts);
+  const { applied, sources, report } = createPodSources(base, server);
+  const watching = { objects, sources, manager, volumes, refresh: volumeRefresh.refresh, report };
+  createObjectWatcher(server === undefined ? watching : { ...watching, server });
+  return {
+    manager,
+    objects,
+    volumes,
+    refreshVolumes: volumeRefresh.refresh,
+    resources,
+    devices,
+    probes,
+    records,
+    memory,
+    sources,
+    applied,
+    waiting,
+    execs,
+    run,
+    csi,
+    cgroupSubsystem,
+    quotas,
+    images: acting.images,
+  };
+}
+
+interface VolumeParts {
+  readonly server: ServerParts | undefined;
+  readonly objects: ObjectStore;
+  readonly objectsOf: OperationDeps['objectsOf'];
+  readonly csi: Csi;
+  readonly run: RunProgram;
+  /** Returns the pod manager, once it exists. */
+  readonly pods: () => PodManager;
+  readonly emptyDirs: Awaited<ReturnType<typeof createEmptyDirs>>['options'];
+}
+
+function createVolumes(
+  { config, vocabulary, clock, log, settings, node }: Base,
+  { server, objects, objectsOf, csi, run, emptyDirs, pods }: VolumeParts,
+): VolumeManager {
+  const { rootDir } = config;
+  const { allocatable } = settings;
+  const flexDrivers = createFlexDrivers({ run, dir: config.volumePluginDir, nodeName: node });
+  const volumes = createVolumeManager({
+    rootDir,
+    csi: csi.volumes,
+    run,
+    checksPrograms: config.experimentalCheckNodeCapabilitiesBeforeMount,
+    emptyDirs,
+    flexDrivers,
+    objects,
+    objectsOf,
+    ...(server === undefined ? {} : { undoObjects: withSecretsOf(server.objects, objects) }),
+    clock,
+    log,
+    vocabulary,
+    allocatable,
+    ...(server === undefined ? {} : { accountToken: server.accountToken, expander: server.expander }),
+    reportsVolumes: server !== undefined && config.enableControllerAttachDetach,
+  });
+  flexDrivers.onChange(() => retryFlexPods(pods(), volumes));
+  return volumes;
+}
+
+const workerOf = (manager: PodManager, podUID: string): PodWorker | undefined =>
+  manager.workers().find(({ pod }) => pod.metadata?.uid === podUID);
+
+interface ManagerParts {
+  readonly createWorker: PodManagerDeps['createWorker'];
+  readonly records: RecordStore;
+  readonly claims: EphemeralClaims;
+  readonly volumes: VolumeManager;
+  readonly volumeRefresh: VolumeRefresh;
+  readonly resources: ResourceManagers;
+  readonly server: ServerParts | undefined;
+  readonly refuse: AdmissionSubsystem['refuse'];
+  readonly event: PodEvent;
+}
+
+function createManager(
+  base: Base,
+  { createWorker, records, claims, volumes, volumeRefresh, resources, server, refuse, event }: ManagerParts,
+): PodManager {
+  const { clock, log, vocabulary } = base;
+  return new PodManager({
+    clock,
+    log,
+    createWorker,
+    versionOf: ({ metadata }) => `${metadata?.uid}/${metadata?.annotations?.[vocabulary.configHash]}`,
+    changed: base.changes.tell,
+    forget: async (podUID) => {
+      await records.remove(podUID);
+      await claims.release(podUID);
+      resources.release(podUID);
+      volumeRefresh.forget(podUID);
+    },
+    refuse,
+    adopted: (pod) => resources.adopt(pod),
+    preempted: base.counts.preempted,
+    warned: (pod, reason, message) => event(pod, 'Warning', reason, message),
+    ...(server === undefined ? {} : { ended: server.ended }),
+    updated: (pod) => {
+      volumes.retryPod(pod.metadata?.uid ?? '');
+      void volumeRefresh.refresh(pod);
+    },
+  });
+}
+
+function createPodSources(
+  base: Base,
+  server: ServerParts | undefined,
+): Pick<PodSubsystem, 'applied' | 'sources'> & { readonly report: SourceReporter } {
+  const { config, vocabulary, clock, log, node } = base;
+  const { rootDir } = config;
+  const userAgent = `${vocabulary.agentComponent}/${AGENT_VERSION}`;
+  const deps = { clock, log, waits: base.waits, nodeName: node, userAgent };
+  const applied = createAppliedStore({
+    clock,
+    log,
+    nodeName: node,
+    vocabulary,
+    dir: join(rootDir, 'applied'),
+  });
+  const sources = createSourceManager({
+    sources: [
+      ...createSources(deps, createReader(deps, config), config),
+      applied,
+      ...(server === undefined ? [] : [server.source]),
+    ],
+    clock,
+    log,
+  });
+  const report = createSourceReporter({
+    log,
+    node,
+    event: (involved, type, reason, message) => base.events.event(involved, type, reason, message),
+  });
+  return { applied, sources, report };
+}
+
+/** The volume to tear down may belong to an API pod or to a static pod. */
+const withSecretsOf = (server: ObjectReader, own: ObjectReader): ObjectReader => ({
+  ...server,
+  getSecret: async (namespace, name) =>
+    (await own.getSecret(namespace, name)) ?? server.getSecret(namespace, name),
+});
+
+/** A standalone agent has no RuntimeClass objects: the name of the class is the name of the handler. */
+const handlerOf = ({ spec }: Pod): Promise<string> => Promise.resolve(spec?.runtimeClassName ?? '');
+
+interface PodParts {
+  readonly event: PodEvent;
+  readonly objectsOf: OperationDeps['objectsOf'];
+  readonly serviceEnv: OperationDeps['serviceEnv'];
+  readonly runtimeHandler: OperationDeps['runtimeHandler'];
+  readonly volumes: VolumeManager;
+  readonly resources: ResourceManagers;
+  readonly execSync: ExecSync;
+  readonly cgroups: PodCgroups;
+}
+
+async function operationDeps(
+  base: Base,
+  runtimeSubsystem: RuntimeSubsystem,
+  { execSync, ...parts }: PodParts,
+): Promise<OperationDeps> {
+  const { config, clock, log, settings } = base;
+  const { connection, imageConnection, view, observer, files, links, lost } = runtimeSubsystem;
+  const { runtime } = connection;
+  const podIP = addressOf(view, settings);
+  const { userAgent } = probeIdentity(base);
+  return {
+    ...parts,
+    waits: base.waits,
+    lost,
+    runtime,
+    images: await createImages(
+      { images: imageConnection.images, clock, log, waits: base.waits, env: process.env },
+      config,
+    ),
+    view,
+    observer,
+    files,
+    links,
+    runHandler: (handler, target, signal) =>
+      runHandler({ execSync, podIP, userAgent }, handler, target, signal),
+    starts: createLimiter(config.maxParallelStarts > 0 ? config.maxParallelStarts : defaultStarts(settings)),
+    settings,
+    clock,
+    log,
+  };
+}
+
+/** Four per core: measured to start most pods per second. */
+const defaultStarts = (settings: NodeSettings): number => 4 * settings.cores;
+
+const probeIdentity = ({ vocabulary }: Base): { userAgent: string } => ({
+  userAgent: `${vocabulary.probeUserAgent}/${AGENT_VERSION}`,
+});
+
+const addressOf =
+  (view: RuntimeView, settings: NodeSettings) =>
+  (pod: { spec?: { hostNetwork?: boolean }; metadata?: { uid?: string } }): string => {
+    if (pod.spec?.hostNetwork === true) return settings.hostIPs()[0] ?? '';
+    return view.pod(pod.metadata?.uid ?? '').sandboxes[0]?.ips[0] ?? '';
+  };
+
+function createProbes(
+  base: Base,
+  execSync: ExecSync,
+  event: PodEvent,
+  onChange: (podUID: string) => void,
+): ProbeManager {
+  const run = createProbeRunner({ execSync, ...probeIdentity(base) });
+  return createProbeManager(
+    { clock: base.clock, run, onChange, event },
+    { probeGracePeriod: featureEnabled(base.config, 'ProbeTerminationGracePeriod') },
+  );
+}

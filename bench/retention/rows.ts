@@ -1,0 +1,43 @@
+/** What an agent holds after many pods came and went, beside a fresh agent with the same pods. The runtime is played; the
+ *  API server is a real one. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { residentMiB } from '../process.ts';
+import type { RowOn } from '../row.ts';
+import type { Measurement } from '../table.ts';
+import type { PlayedNode, RetentionBench } from './setup.ts';
+
+/** That come and go, so many at a time, and those that run at the end. */
+const GONE = 2000;
+const AT_ONCE = 100;
+const STAYING = 100;
+/** The agent collects garbage when it has rested for 5 s. */
+const SETTLE_MS = 20_000;
+
+async function residentWith(node: PlayedNode): Promise<number> {
+  await node.create('stay', STAYING);
+  await wait(SETTLE_MS);
+  return residentMiB(node.pid);
+}
+
+async function measure({ open, say }: RetentionBench): Promise<Measurement> {
+  await using fresh = await open();
+  const floor = await residentWith(fresh);
+  say(`a fresh agent with ${STAYING} pods: ${floor.toFixed(0)} MiB`);
+  await using used = await open();
+  for (let gone = 0; gone < GONE; gone += AT_ONCE) {
+    await used.create(`gone-${gone}`, AT_ONCE);
+    await used.clear();
+  }
+  const value = await residentWith(used);
+  say(`after ${GONE} pods: ${value.toFixed(0)} MiB`);
+  return { value, floor };
+}
+
+export const retention: RowOn<RetentionBench> = {
+  name: 'retention',
+  title: `resident memory after ${GONE} pods came and went, with ${STAYING}`,
+  unit: 'MiB',
+  budget: 1.2,
+  limits: 'ratio',
+  measure,
+};

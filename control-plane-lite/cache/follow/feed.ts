@@ -1,0 +1,245 @@
+/** Follows the store: lists the whole keyspace once, in pages, then watches it. When the watch ends, resumes
+ *  from its last revision; if history no longer reaches that far, lists everything again. Holds no objects:
+ *  the target does. */
+import type { Backoff } from '#api/kit/backoff.ts';
+import { asError, type Clock } from '#api/kit/clock.ts';
+import { describeError } from '#api/kit/error-chain.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { createLoop } from '#api/kit/loop.ts';
+import type { Wait, Waits } from '#api/kit/waits.ts';
+import {
+  type RangeResult,
+  type Store,
+  type StoredItem,
+  StoreError,
+  type StoreEvent,
+  type StoreWatch,
+} from '../../store/contract.ts';
+
+/** Target of states and changes. */
+export interface FeedTarget {
+  /** A whole state follows. */
+  readonly begin: () => Loading;
+  readonly onEvents: (events: readonly StoreEvent[]) => void;
+  readonly onProgress: (revision: number) => void;
+  readonly revision: () => number;
+  /** Resolves once the target has seen the revision. */
+  readonly reached: (revision: number) => Promise<void>;
+  /** Everything that the store contained a moment ago has been delivered. */
+  readonly onSynced: () => void;
+}
+
+export interface Loading {
+  add(items: readonly StoredItem[]): void;
+  /** The state is complete; it is that of this revision. */
+  finish(revision: number): void;
+}
+
+export interface FeedDeps {
+  readonly store: Pick<Store, 'revisionStep' | 'currentRevision' | 'range' | 'watch'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly backoff: Backoff;
+  /** Displays that the store cannot be followed. */
+  readonly waits?: Pick<Waits, 'begin'> | undefined;
+}
+
+export interface FeedOptions {
+  /** Common prefix of all keys. */
+  readonly prefix: string;
+  /** Number of writes before the newest from which the initial state is read, so that watches from before a
+   *  restart resume. More are read if the store wrote several at once. */
+  readonly replayWrites: number;
+}
+
+export interface Feed {
+  /** Follows until the signal. Never rejects. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Requests a report of the newest revision. */
+  requestProgress(): void;
+  /** Whether the store is being followed and was caught up with since the last interruption. */
+  readonly synced: boolean;
+}
+
+const PAGE = 500;
+const KEY = 'store';
+
+/** The requested revision is compacted or was never reached, or the known state is not one of this store. */
+function isLost(error: unknown): boolean {
+  if (!(error instanceof StoreError)) return false;
+  return error.reason === 'compacted' || error.reason === 'future' || error.reason === 'corrupt';
+}
+
+interface LoadOptions {
+  readonly prefix: string;
+  /** The revision to read; absent: the newest. */
+  readonly revision: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Reads the whole state at one revision. */
+async function load(store: FeedDeps['store'], target: FeedTarget, options: LoadOptions): Promise<void> {
+  const loading = target.begin();
+  let { revision } = options;
+  let after: string | undefined;
+  for (;;) {
+    const page: RangeResult = await store.range(options.prefix, {
+      limit: PAGE,
+      ...(revision === undefined ? {} : { revision }),
+      ...(after === undefined ? {} : { after }),
+    });
+    options.signal.throwIfAborted();
+    revision = page.revision;
+    loading.add(page.items);
+    after = page.items.at(-1)?.key;
+    if (!page.more || after === undefined) break;
+  }
+  loading.finish(revision);
+}
+
+/** One watch of the store. */
+interface Following {
+  readonly watch: StoreWatch;
+  /** Resolves when it is over. */
+  readonly over: Promise<void>;
+  isOver: boolean;
+  end(): void;
+}
+
+function followStore(
+  deps: { readonly store: FeedDeps['store']; readonly target: FeedTarget; readonly prefix: string },
+  onEnd: (error: StoreError) => void,
+): Following {
+  const { store, target, prefix } = deps;
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+
+  function fail(error: StoreError): void {
+    if (following.isOver) return;
+    end();
+    onEnd(error);
+  }
+
+  function end(): void {
+    following.isOver = true;
+    resolve();
+  }
+
+  /** A store doesn't report when it drops a sink that threw. */
+  function give(call: () => void): void {
+    if (following.isOver) return;
+    try {
+      call();
+    } catch (cause) {
+      fail(new StoreError('corrupt', 'events could not be applied', { cause }));
+    }
+  }
+
+  const following = { over, isOver: false, end };
+  const watch = store.watch(prefix, target.revision(), {
+    onEvents: (events) => give(() => target.onEvents(events)),
+    onProgress: (revision) => give(() => target.onProgress(revision)),
+    onEnd: fail,
+  });
+  return Object.assign(following, { watch });
+}
+
+/** Loads the initial state, from a little before the newest revision if the store still has it. */
+async function loadFirst(
+  deps: { readonly store: FeedDeps['store']; readonly target: FeedTarget },
+  options: FeedOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, target } = deps;
+  const { prefix, replayWrites } = options;
+  const newest = await store.currentRevision();
+  const step = store.revisionStep;
+  const revision = replayWrites > 0 ? Math.max(step, newest - replayWrites * step) : undefined;
+  try {
+    await load(store, target, { prefix, revision, signal });
+  } catch (error) {
+    if (!isLost(error)) throw error;
+    await load(store, target, { prefix, revision: undefined, signal });
+  }
+}
+
+const STORE_WAIT = 'store to be followed';
+
+export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTarget): Feed {
+  const { store, clock, log, backoff, waits } = deps;
+  let wait: Wait | undefined;
+  const { prefix } = options;
+  let following: Following | undefined;
+  let state: 'empty' | 'loaded' | 'lost' = 'empty';
+  let synced = false;
+
+  function onEnd(error: StoreError): void {
+    synced = false;
+    following?.watch.close();
+    if (isLost(error)) state = 'lost';
+    const delayMs = backoff.fail(KEY, clock.now());
+    log.warn({ err: error, delayMs }, 'Store watch ended');
+    loop.wakeAt(clock.now() + delayMs);
+  }
+
+  async function catchUp({ watch, over }: Following): Promise<void> {
+    const newest = await store.currentRevision();
+    watch.requestProgress();
+    await Promise.race([target.reached(newest), over]);
+  }
+
+  /** Loads the state or resumes the watch, whichever is due. */
+  async function follow(signal: AbortSignal): Promise<void> {
+    if (state === 'empty') await loadFirst({ store, target }, options, signal);
+    if (state === 'lost') await load(store, target, { prefix, revision: undefined, signal });
+    state = 'loaded';
+    if (following === undefined || following.isOver) {
+      following = followStore({ store, target, prefix }, onEnd);
+    }
+    await catchUp(following);
+    if (following.isOver || signal.aborted) return;
+    synced = true;
+    wait?.end();
+    wait = undefined;
+    backoff.reset(KEY);
+    target.onSynced();
+    log.debug({ revision: target.revision() }, 'Caught up with the store');
+  }
+
+  const loop = createLoop({
+    clock,
+    onError: (error) => log.error({ err: error }, 'Store follower failed'),
+    step: async (signal) => {
+      try {
+        if (!synced) wait ??= waits?.begin(STORE_WAIT);
+        await follow(signal);
+        return undefined;
+      } catch (thrown) {
+        if (signal.aborted) return undefined;
+        const delayMs = backoff.fail(KEY, clock.now());
+        wait?.because(describeError(asError(thrown)));
+        // Warn once; the delay is displayed anyway.
+        if (waits === undefined) log.warn({ err: asError(thrown), delayMs }, 'Failed to follow the store');
+        else log.debug({ err: asError(thrown), delayMs }, 'Failed to follow the store');
+        return clock.now() + delayMs;
+      }
+    },
+  });
+
+  return {
+    async run(signal) {
+      // The awaited revision may never arrive.
+      signal.addEventListener('abort', () => following?.end(), { once: true });
+      loop.wake();
+      await loop.run(signal);
+      following?.watch.close();
+      synced = false;
+      wait?.end();
+    },
+    requestProgress() {
+      if (following?.isOver === false) following.watch.requestProgress();
+    },
+    get synced() {
+      return synced;
+    },
+  };
+}

@@ -1,0 +1,101 @@
+/** Validates and compiles the schemas of a definition. Pure. Source: apiextensions/v1; the rules are in
+ *  `schema-rules.ts`, `structural-rules.ts` and `default-rules.ts`. */
+
+import type { CustomResourceDefinition } from '#api/gen/apiextensions-v1.ts';
+import type { Steps, Turns } from '#api/kit/steps.ts';
+import { finish, finishInTurns } from '#api/kit/steps.ts';
+import type { FieldError } from '#api/meta/field-error.ts';
+import { createFaults } from '#api/schema/validation/faults.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { StrategyContext } from '../../resources/contract.ts';
+import { validateDefaults } from './default-rules.ts';
+import { type JsonSchema, readJsonSchema, readSchemaSteps } from './json-schema.ts';
+import { validateRoot, validateSchemaRules } from './schema-rules.ts';
+import { validateStructural } from './structural-rules.ts';
+
+/** Gate of rules in the expression language. */
+export const EXPRESSIONS_GATE = 'CustomResourceValidationExpressions';
+
+export interface SchemaContext {
+  readonly vocabulary: Vocabulary;
+  readonly gates: ReadonlySet<string>;
+}
+
+/** Every fault of one schema. `hasStatusPart`: the status is checked apart from the rest. */
+export const schemaFaults = (
+  schema: JsonSchema,
+  path: string,
+  hasStatusPart: boolean,
+  context: SchemaContext,
+): readonly FieldError[] => finish(schemaFaultSteps(schema, path, hasStatusPart, context));
+
+/** The same in steps. */
+function* schemaFaultSteps(
+  schema: JsonSchema,
+  path: string,
+  hasStatusPart: boolean,
+  { vocabulary, gates }: SchemaContext,
+): Steps<readonly FieldError[]> {
+  const prefix = vocabulary.schemaExtensionPrefix;
+  const faults = createFaults();
+  validateRoot(faults, schema, path, hasStatusPart);
+  yield* validateSchemaRules(faults, schema, path, { prefix, allowExpressions: gates.has(EXPRESSIONS_GATE) });
+  const before = faults.errors.length;
+  yield* validateStructural(faults, schema, path, prefix);
+  // Only a structural schema says what a default may be.
+  if (before === 0 && faults.errors.length === 0) yield* validateDefaults(faults, schema, path, vocabulary);
+  return unique(faults.errors);
+}
+
+function unique(errors: readonly FieldError[]): readonly FieldError[] {
+  const seen = new Set<string>();
+  return errors.filter(({ kind, field, detail }) => {
+    const key = `${kind} ${field} ${detail}`;
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}
+
+/** Faults of the schemas of all versions, in steps. */
+export function* definitionFaultSteps(
+  { spec }: CustomResourceDefinition,
+  context: Pick<StrategyContext, 'vocabulary' | 'gates'>,
+): Steps<readonly FieldError[]> {
+  const faults: FieldError[] = [];
+  for (const [index, { schema, subresources }] of spec.versions.entries()) {
+    if (schema?.openAPIV3Schema === undefined) continue;
+    const path = `spec.versions[${index}].schema.openAPIV3Schema`;
+    const read = yield* readSchemaSteps(schema.openAPIV3Schema, context.vocabulary.schemaExtensionPrefix);
+    const found = yield* schemaFaultSteps(read, path, subresources?.status !== undefined, context);
+    for (const fault of found) faults.push(fault);
+  }
+  return faults;
+}
+
+/** Faults of the schemas of all versions, for the strategy of definitions. */
+export const createDefinitionCheck =
+  (createTurns: () => Turns) =>
+  (
+    definition: CustomResourceDefinition,
+    context: Pick<StrategyContext, 'vocabulary' | 'gates'>,
+  ): Promise<readonly FieldError[]> =>
+    finishInTurns(definitionFaultSteps(definition, context), createTurns());
+
+/** Whether a schema, or one in it, has rules in the expression language. */
+export function hasExpressions(schema: JsonSchema): boolean {
+  const { validations, items, properties, additionalProperties } = schema;
+  if (validations.length > 0) return true;
+  if ([...properties.values()].some(hasExpressions)) return true;
+  if (items !== undefined && (Array.isArray(items) ? items.some(hasExpressions) : hasOne(items))) return true;
+  return typeof additionalProperties === 'object' && hasExpressions(additionalProperties);
+}
+
+/** Whether a schema has rules, in the words of a vocabulary. */
+export const hasRulesIn =
+  ({ schemaExtensionPrefix }: Vocabulary) =>
+  (schema: unknown): boolean =>
+    hasExpressions(readJsonSchema(schema, schemaExtensionPrefix));
+
+const hasOne = (items: NonNullable<JsonSchema['items']>): boolean =>
+  'properties' in items && hasExpressions(items);

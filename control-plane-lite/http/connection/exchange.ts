@@ -1,0 +1,58 @@
+/** One HTTP request with its response writer: the same interface for HTTP/1.1, HTTP/2 and upgrades,
+ *  independent of the request's meaning. The responder calls `writeHead` once, then `write` and `end`; after
+ *  the client is gone they do nothing. */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Duplex, Readable } from 'node:stream';
+import type { RawExchange } from '../contract.ts';
+import type { ConnectionInfo } from './connection.ts';
+
+export interface Upgrade {
+  readonly message: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+  /** Must be called when the upgraded protocol starts. Until then a client that closes its side has left, as
+   *  with any other request; from then on the other protocol decides. */
+  readonly begun: () => void;
+}
+
+export interface Exchange {
+  readonly method: string;
+  /** As in the request line. */
+  readonly target: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly connection: ConnectionInfo;
+  /** Absent if the request has no body. */
+  readonly body: Readable | undefined;
+  readonly upgrade: Upgrade | undefined;
+  /** The head of a response was written, or the exchange was handed over whole. */
+  readonly begun: boolean;
+  /** No response can be written any more. */
+  readonly closed: boolean;
+  /** Bytes written that the peer has not yet taken. */
+  readonly backlogBytes: number;
+  /** Sends `100 Continue` to a client that waits for it. Must be called before the body is read. */
+  askForBody(): void;
+  /** `headers` is a flat list of names and values; names may repeat. */
+  writeHead(status: number, headers: readonly string[]): void;
+  /** Sends the head now, without waiting for the first bytes of the body. */
+  flushHead(): void;
+  /** Returns false if the caller should wait for `onDrain` before it writes more. */
+  write(bytes: Buffer): boolean;
+  end(bytes?: Buffer): void;
+  /** Destroys the connection, or the stream of an HTTP/2 connection. */
+  destroy(): void;
+  /** Called once the response is complete or the client is gone. */
+  onClose(listener: () => void): void;
+  onDrain(listener: () => void): void;
+  /** Hands over the raw exchange; this object no longer manages it. */
+  takeRaw(): RawExchange;
+}
+
+/** The client left before the response. Never sent to a client. */
+export class ClientGoneError extends Error {
+  override readonly name = 'ClientGoneError';
+
+  constructor() {
+    super('the client closed the connection before the response was complete');
+  }
+}

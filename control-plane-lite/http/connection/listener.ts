@@ -1,0 +1,312 @@
+/** Listener: accepts connections (TLS with HTTP/2 and HTTP/1.1, or plain HTTP/1.1) and creates an exchange
+ *  for each request, whatever its meaning. Client certificates are requested and passed on; authenticators
+ *  verify them. Protects the server from connections that only consume resources. */
+import { constants } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import { type AddressInfo, isIPv4, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { SecureContextOptions } from 'node:tls';
+import { limitConnections } from '#api/kit/connection-limits.ts';
+import { CIPHER_SUITES } from '#api/pki/cipher-suites.ts';
+import { createFramer } from './chunk-frames.ts';
+import { type Connection, type ConnectionTable, createConnectionTable } from './connection.ts';
+import { createOpenSockets, type OpenSockets } from './drain.ts';
+import type { Exchange } from './exchange.ts';
+import { Http1Exchange, UpgradeExchange } from './exchange-http1.ts';
+import { Http2Exchange } from './exchange-http2.ts';
+
+export interface ServingCertificate {
+  /** PEM, the chain after the certificate. */
+  readonly cert: string | Buffer;
+  readonly key: string | Buffer;
+  /** PEM of the CAs whose names are offered to clients for their choice of a certificate. */
+  readonly ca?: string | Buffer;
+}
+
+export interface ListenerOptions {
+  /** Absent: plain HTTP/1.1, for a unix socket or a loopback address only. */
+  readonly tls?: ServingCertificate;
+  /** OpenSSL's spelling; absent: the strong ciphers, the cheapest first. */
+  readonly ciphers?: string;
+  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+  /** Default 10,000. */
+  readonly maxConnections?: number;
+  /** Maximum number of connections per address. Default: three quarters of the total. */
+  readonly maxConnectionsPerAddress?: number;
+  /** Bytes of a request's head. Default 64 KiB. */
+  readonly maxHeaderBytes?: number;
+  /** Timeout of a TLS handshake and of the head of a request, in ms. Default 15 s. */
+  readonly headTimeoutMs?: number;
+  /** Idle connections are closed after this time, in ms. Default 120 s. */
+  readonly idleTimeoutMs?: number;
+  /** Concurrent streams of an HTTP/2 connection, and queued requests of an HTTP/1.1 connection. Default 250. */
+  readonly maxStreams?: number;
+}
+
+export type ListenAddress =
+  | { readonly host: string; readonly port: number }
+  | { readonly socketPath: string };
+
+export interface Listener {
+  /** Resolves with the port in use; 0 for a unix socket.
+   *  @throws ListenError for a non-loopback address without TLS */
+  listen(address: ListenAddress): Promise<number>;
+  /** Uses this certificate for new connections. @throws if certificate and key don't match */
+  setCertificate(certificate: ServingCertificate): void;
+  /** Stops accepting connections, closes idle ones, and lets the others finish their request. Resolves once
+   *  none is left. */
+  drain(): Promise<void>;
+  /** Destroys every connection. */
+  destroy(): void;
+}
+
+export interface ListenerDeps {
+  serve(exchange: Exchange): void;
+  /** Called when accepting a connection fails, for example for lack of file descriptors. */
+  onError?(error: Error): void;
+}
+
+/** An address that must not be listened on without TLS. */
+class ListenError extends Error {
+  override readonly name = 'ListenError';
+  readonly reason = 'NotLoopback';
+
+  constructor(host: string) {
+    super(`can't listen on ${host} without TLS: credentials would be readable on the wire`);
+  }
+}
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+
+/** Protocols that an upgrade may select; other upgrade offers are ignored. */
+const UPGRADES = /^(?:websocket|spdy\/3\.1)$/i;
+
+function contextOf(tls: ServingCertificate, options: ListenerOptions): SecureContextOptions {
+  return {
+    cert: tls.cert,
+    key: tls.key,
+    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+    ciphers: options.ciphers ?? CIPHER_SUITES,
+    minVersion: options.minVersion ?? 'TLSv1.2',
+    // A resumed session lacks the intermediate certificates that its client sent.
+    secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_CIPHER_SERVER_PREFERENCE,
+  };
+}
+
+interface ServerState {
+  draining: boolean;
+  readonly sockets: OpenSockets;
+  readonly sessions: Set<ServerHttp2Session>;
+  readonly connections: ConnectionTable;
+}
+
+function createTlsServer(tls: ServingCertificate, options: ListenerOptions): Http2SecureServer {
+  const { maxHeaderBytes = 64 * 1024, headTimeoutMs = 15_000, maxStreams = 250 } = options;
+  const http1 = httpOptions(options);
+  return createSecureServer({
+    ...contextOf(tls, options),
+    ...http1,
+    allowHTTP1: true,
+    requestCert: true,
+    rejectUnauthorized: false,
+    handshakeTimeout: headTimeoutMs,
+    settings: {
+      maxConcurrentStreams: maxStreams,
+      maxHeaderListSize: maxHeaderBytes,
+      initialWindowSize: 256 * 1024,
+      enablePush: false,
+    },
+    maxSessionMemory: 64,
+    maxHeaderListPairs: 256,
+    streamResetBurst: 1000,
+    streamResetRate: 100,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: 30_000,
+  });
+}
+
+function httpOptions(options: ListenerOptions): object {
+  const { maxHeaderBytes = 64 * 1024, headTimeoutMs = 15_000, idleTimeoutMs = 120_000 } = options;
+  return {
+    maxHeaderSize: maxHeaderBytes,
+    headersTimeout: headTimeoutMs,
+    // The pipeline limits the time for reading bodies; proxied bodies may take unlimited time.
+    requestTimeout: 0,
+    keepAliveTimeout: idleTimeoutMs,
+    connectionsCheckingInterval: Math.min(5000, headTimeoutMs),
+  };
+}
+
+/** Closes idle HTTP/2 sessions without streams; Node itself would leave them open. */
+function watchSession(session: ServerHttp2Session, idleTimeoutMs: number, state: ServerState): void {
+  let streams = 0;
+  state.sessions.add(session);
+  session.once('close', () => state.sessions.delete(session));
+  session.on('error', () => session.destroy());
+  session.on('stream', (stream) => {
+    streams += 1;
+    stream.once('close', () => (streams -= 1));
+  });
+  session.setTimeout(idleTimeoutMs, () => {
+    if (streams === 0) session.close();
+  });
+  if (state.draining) session.close();
+}
+
+/** Serves the requests of an HTTP/1.1 connection one after the other, so that one connection uses no more of
+ *  the server than one request does. */
+function awaitTurn(connection: Connection, reply: ServerResponse, most: number, begin: () => void): void {
+  connection.waiting += 1;
+  if (connection.waiting > most) {
+    reply.req.socket.destroy();
+    return;
+  }
+  reply.once('socket', () => {
+    connection.waiting -= 1;
+    begin();
+  });
+}
+
+function attach(
+  server: Server | Http2SecureServer,
+  deps: ListenerDeps,
+  state: ServerState,
+  maxWaiting: number,
+): void {
+  const isDraining = (): boolean => state.draining;
+  const frame = createFramer();
+  const serve =
+    (expectsContinue: boolean) =>
+    (message: IncomingMessage, reply: ServerResponse): void => {
+      const { socket } = message;
+      const connection = state.connections.of(socket, () => socket);
+      connection.reply = reply;
+      const begin = (): void =>
+        deps.serve(new Http1Exchange({ message, reply, connection, expectsContinue, isDraining, frame }));
+      // Pipelined: its turn comes after the response to the request before it, and never if the client
+      // leaves, which such a reply does not report.
+      if (reply.socket === null) awaitTurn(connection, reply, maxWaiting, begin);
+      else begin();
+    };
+  const events: NodeJS.EventEmitter = server;
+  events.on('request', serve(false));
+  events.on('checkContinue', serve(true));
+  events.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const connection = state.connections.of(message.socket, () => message.socket);
+    // Bytes of the response before it would mix with those of the other protocol.
+    if (connection.reply?.writableEnded === false) {
+      socket.destroy();
+      return;
+    }
+    connection.upgraded = true;
+    deps.serve(new UpgradeExchange(message, socket, head, connection));
+  });
+  Object.assign(server, {
+    shouldUpgradeCallback: (message: IncomingMessage) => UPGRADES.test(message.headers.upgrade ?? ''),
+  });
+}
+
+function attachStreams(server: Http2SecureServer, deps: ListenerDeps, state: ServerState): void {
+  // Node has registered its own listener there, which would create HTTP/1.1-like objects for each stream.
+  server.removeAllListeners('stream');
+  server.on(
+    'stream',
+    (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, rawHeaders: string[]) => {
+      const { session } = stream;
+      if (session === undefined) return;
+      const connection = state.connections.of(session, () => session.socket);
+      deps.serve(new Http2Exchange({ stream, headers, rawHeaders, connection }));
+    },
+  );
+}
+
+export function createListener(deps: ListenerDeps, options: ListenerOptions): Listener {
+  const { tls, idleTimeoutMs = 120_000, maxConnections = 10_000, maxStreams = 250 } = options;
+  const { maxConnectionsPerAddress } = options;
+  const secure = tls === undefined ? undefined : createTlsServer(tls, options);
+  const server = secure ?? createServer({ ...httpOptions(options), noDelay: true, keepAlive: true });
+  const limits = limitConnections(server, {
+    most: maxConnections,
+    ...(maxConnectionsPerAddress === undefined ? {} : { mostPerAddress: maxConnectionsPerAddress }),
+  });
+  const connections = createConnectionTable((peer) => limits.prove(peer));
+  const sockets = createOpenSockets(connections);
+  const state: ServerState = { draining: false, sockets, sessions: new Set(), connections };
+  server.on('connection', (socket: Socket) => sockets.accepted(socket, secure !== undefined));
+  secure?.on('secureConnection', (socket) => sockets.secured(socket));
+  // Failed handshakes and malformed heads; the socket is unusable.
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
+    answerFault(error, socket, connections.find(socket)?.reply),
+  );
+  attach(server, deps, state, maxStreams);
+  if (secure !== undefined) {
+    attachStreams(secure, deps, state);
+    secure.on('session', (session) => watchSession(session, idleTimeoutMs, state));
+  }
+
+  return {
+    async listen(address) {
+      if (secure === undefined && 'host' in address && !isLoopback(address.host)) {
+        throw new ListenError(address.host);
+      }
+      const port = await listen(server, address);
+      server.on('error', (error: Error) => deps.onError?.(error));
+      return port;
+    },
+    setCertificate(certificate) {
+      secure?.setSecureContext(contextOf(certificate, options));
+    },
+    drain() {
+      state.draining = true;
+      return new Promise((resolve) => {
+        // This asks HTTP/2 sessions to close.
+        server.close(() => resolve());
+        sockets.endWhenIdle();
+      });
+    },
+    destroy() {
+      for (const session of state.sessions) session.destroy();
+      sockets.destroyAll();
+    },
+  };
+}
+
+function listen(server: Server | Http2SecureServer, address: ListenAddress): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    const target = 'socketPath' in address ? { path: address.socketPath } : address;
+    server.listen({ ...target, backlog: 1024 }, () => {
+      server.off('error', reject);
+      resolve(portOf(server.address()));
+    });
+  });
+}
+
+const portOf = (address: AddressInfo | string | null): number =>
+  address === null || typeof address === 'string' ? 0 : address.port;
+
+const FAULTS: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
+/** Reports whether a response to the request has started; an error in its body then gets no second one. */
+const hasResponse = (reply: ServerResponse | undefined): boolean =>
+  reply?.headersSent === true && !(reply.writableFinished && reply.req.complete);
+
+function answerFault(error: NodeJS.ErrnoException, socket: Duplex, newest: ServerResponse | undefined): void {
+  const isHttp = error.code?.startsWith('HPE_') === true || error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  if (!isHttp || !socket.writable) return void socket.destroy();
+  if (hasResponse(newest)) return void socket.end(() => socket.destroy());
+  const status = FAULTS[error.code ?? ''] ?? '400 Bad Request';
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
+}

@@ -1,0 +1,69 @@
+/** Authentication step: collects the credentials of a request and authenticates them. */
+
+import type { IncomingHttpHeaders } from 'node:http';
+import { isFromForeignPage } from '#api/kit/origin.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import type { AuthenticationRequest, AuthenticationResult } from '../../authn/contract.ts';
+import type { UserInfo } from '../../resources/contract.ts';
+import type { ConnectionInfo } from '../connection/connection.ts';
+import { AuthenticationError } from '../request/authentication-error.ts';
+import { readSubprotocols } from '../request/subprotocols.ts';
+
+export type Authenticate = (
+  request: AuthenticationRequest,
+) => AuthenticationResult | Promise<AuthenticationResult>;
+
+function headerToken(authorization: string | undefined): string | undefined {
+  if (authorization === undefined) return undefined;
+  const space = authorization.indexOf(' ');
+  if (space !== 6 || authorization.slice(0, space).toLowerCase() !== 'bearer') return undefined;
+  const token = authorization.slice(space + 1).trim();
+  return token === '' ? undefined : token;
+}
+
+/** Returns the credentials of a request. A browser sends its client certificate for any page that opens a
+ *  WebSocket, so the certificate counts only for pages of this server.
+ *  @throws StatusError Forbidden for a page of another origin without other credentials
+ *  @throws AuthenticationError */
+export function authenticationRequest(
+  headers: IncomingHttpHeaders,
+  connection: ConnectionInfo,
+  domain: string,
+  isWebSocket: boolean,
+): AuthenticationRequest {
+  const token =
+    headerToken(headers.authorization) ??
+    (isWebSocket ? readSubprotocols(headers['sec-websocket-protocol'], domain).token : undefined);
+  let { certificate } = connection;
+  if (certificate !== undefined && isWebSocket && isFromForeignPage(headers.origin, headers.host)) {
+    if (token === undefined) throw foreignPage(headers.origin);
+    certificate = undefined;
+  }
+  return {
+    headers,
+    ...(token === undefined ? {} : { bearerToken: token }),
+    ...(certificate === undefined ? {} : { certificate }),
+    intermediates: connection.intermediates,
+  };
+}
+
+const foreignPage = (origin = ''): StatusError =>
+  new StatusError(
+    'Forbidden',
+    `a WebSocket opened by a page at ${JSON.stringify(origin.slice(0, 256))} cannot use the client certificate; send a token instead`,
+  );
+
+/** Returns the user of a result.
+ *  @throws AuthenticationError if there is none */
+export function requireUser(result: AuthenticationResult): UserInfo {
+  switch (result.kind) {
+    case 'user':
+      return result.user;
+    case 'rejected':
+      throw new AuthenticationError(result.message);
+    case 'none':
+      throw new AuthenticationError('no authenticator recognizes the credentials');
+    default:
+      return result satisfies never;
+  }
+}

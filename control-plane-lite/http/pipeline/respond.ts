@@ -1,0 +1,105 @@
+/** Response step: writes responses, and failures as Status objects. */
+import type { Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { discardBody } from '../connection/body.ts';
+import { ClientGoneError } from '../connection/exchange.ts';
+import type { ApiResponse, BytesResponse, RawResponse } from '../contract.ts';
+import type { RequestState } from '../request/request-state.ts';
+import { type EncodeStatus, statusResponse } from '../response/status-response.ts';
+import type { Streamer } from '../response/stream.ts';
+import { writeBytes } from '../response/write-response.ts';
+import { closeRecord, type InFlightRequest } from './in-flight-request.ts';
+
+export interface RespondDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly encodeStatus: EncodeStatus;
+  readonly streamer: Streamer;
+}
+
+/** Status code counted for clients that left before the response. */
+const CLIENT_GONE = 499;
+
+async function respondBytes(
+  deps: RespondDeps,
+  request: InFlightRequest,
+  response: BytesResponse,
+): Promise<void> {
+  const { state } = request;
+  const { body } = state.exchange;
+  const written = writeBytes(state, response, deps.clock);
+  if (written !== undefined) await written;
+  if (body !== undefined && state.bodyBytes === undefined) {
+    discardBody(body, deps.clock, () => state.exchange.destroy());
+  }
+  closeRecord(request, response);
+}
+
+async function respondRaw(request: InFlightRequest, response: RawResponse): Promise<void> {
+  const { exchange } = request.state;
+  const closed = new Promise<void>((resolve) => exchange.onClose(resolve));
+  const raw = exchange.takeRaw();
+  request.state.passedOn = true;
+  await response.run(raw);
+  request.record?.started();
+  if (!exchange.closed) await closed;
+  request.state.status = raw.kind === 'plain' ? raw.reply.statusCode : 101;
+  closeRecord(request, undefined);
+}
+
+/** Resolves once the response is complete; for streams, when they end. */
+export async function respond(
+  deps: RespondDeps,
+  request: InFlightRequest,
+  response: ApiResponse,
+): Promise<void> {
+  switch (response.kind) {
+    case 'bytes':
+      return respondBytes(deps, request, response);
+    case 'stream': {
+      const over = deps.streamer(request.state, response);
+      request.record?.started();
+      await over;
+      return closeRecord(request, undefined);
+    }
+    case 'raw':
+      return respondRaw(request, response);
+    default:
+      return response satisfies never;
+  }
+}
+
+/** A failure that is not a StatusError is a bug of the server: all of it is logged, and the client sees none
+ *  of it. */
+function statusErrorOf(log: Logger, state: RequestState, error: Error): StatusError {
+  if (error instanceof StatusError) return error;
+  const known = state.abortReason;
+  if (known instanceof StatusError) return known;
+  log.error({ err: error, auditID: state.id, method: state.method, path: state.info.path }, 'Request failed');
+  return new StatusError(
+    'InternalError',
+    `Internal error occurred: see the server's log for audit ID ${state.id}`,
+  );
+}
+
+/** Sends a failure if a response is still possible, otherwise ends the exchange. */
+export async function respondFailure(
+  deps: RespondDeps,
+  request: InFlightRequest,
+  error: Error,
+): Promise<void> {
+  const { state } = request;
+  const { exchange } = state;
+  if (exchange.closed || error instanceof ClientGoneError) {
+    state.status = CLIENT_GONE;
+    exchange.destroy();
+    return closeRecord(request, undefined);
+  }
+  const failure = statusErrorOf(deps.log, state, error);
+  if (exchange.begun) {
+    exchange.destroy();
+    return closeRecord(request, undefined);
+  }
+  return respondBytes(deps, request, statusResponse(failure, state.headers.accept, deps.encodeStatus));
+}

@@ -1,0 +1,148 @@
+/** State of a request: the view of it that handlers get, and the pipeline's own records. Parts that few
+ *  requests need (the parsed query, the abort signal) are created on first use. */
+
+import type { IncomingHttpHeaders } from 'node:http';
+import { callListener } from '#api/kit/listeners.ts';
+import type { UserInfo } from '../../resources/contract.ts';
+import { readBody } from '../connection/body.ts';
+import { ClientGoneError, type Exchange } from '../connection/exchange.ts';
+import type { ApiRequest, RequestInfo } from '../contract.ts';
+
+export interface RequestStateOptions {
+  readonly id: string;
+  readonly exchange: Exchange;
+  readonly receivedMs: number;
+  readonly startedMs: number;
+  readonly bodyLimitBytes: number;
+}
+
+const NOBODY: UserInfo = { name: '', groups: [], extra: {} };
+const NOWHERE: RequestInfo = {
+  path: '',
+  isResource: false,
+  verb: '',
+  group: '',
+  version: '',
+  namespace: '',
+  resource: '',
+  subresource: '',
+  name: '',
+  rest: '',
+};
+
+export class RequestState implements ApiRequest {
+  readonly id: string;
+  readonly exchange: Exchange;
+  readonly receivedMs: number;
+  /** Monotonic. */
+  readonly startedMs: number;
+  info: RequestInfo = NOWHERE;
+  user: UserInfo = NOBODY;
+  /** The authenticated user, before impersonation. */
+  originalUser: UserInfo = NOBODY;
+  /** Status code of the response; 0 before. */
+  status = 0;
+  /** The bytes of the body once it was read. */
+  bodyBytes: Buffer | undefined;
+  /** Data for the audit record of the request. */
+  wantsBody = false;
+  wantsJson = false;
+  /** The value of a body that is not JSON, as JSON. */
+  passedOn = false;
+  /** Of a body that was no JSON, its value as JSON. */
+  bodyJson: string | undefined;
+  warnings: string[] | undefined;
+  annotations: Record<string, string> | undefined;
+  /** Why the request was aborted. */
+  abortReason: Error | undefined;
+  readonly #bodyLimitBytes: number;
+  #body: Promise<Buffer> | undefined;
+  #query: URLSearchParams | undefined;
+  #controller: AbortController | undefined;
+  #onAbort: ((error: Error) => void)[] | undefined;
+
+  constructor(options: RequestStateOptions) {
+    this.id = options.id;
+    this.exchange = options.exchange;
+    this.receivedMs = options.receivedMs;
+    this.startedMs = options.startedMs;
+    this.#bodyLimitBytes = options.bodyLimitBytes;
+  }
+
+  get method(): string {
+    return this.exchange.method;
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.exchange.headers;
+  }
+
+  get query(): URLSearchParams {
+    this.#query ??= new URLSearchParams();
+    return this.#query;
+  }
+
+  get hasQuery(): boolean {
+    return this.#query !== undefined;
+  }
+
+  setQuery(query: URLSearchParams | undefined): void {
+    this.#query = query;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.abortReason !== undefined) this.#controller.abort(this.abortReason);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Calls when the request is aborted; immediately if it already was. */
+  readonly onAbort = (listener: (error: Error) => void): void => {
+    if (this.abortReason !== undefined) return listener(this.abortReason);
+    this.#onAbort ??= [];
+    this.#onAbort.push(listener);
+  };
+
+  abort(reason: Error): void {
+    if (this.abortReason !== undefined) return;
+    this.abortReason = reason;
+    this.#controller?.abort(reason);
+    for (const listener of this.#onAbort ?? []) callListener('request abort', listener, reason);
+  }
+
+  readBody(): Promise<Buffer> {
+    this.#body ??= this.#readBody();
+    return this.#body;
+  }
+
+  async #readBody(): Promise<Buffer> {
+    const { exchange } = this;
+    if (exchange.body === undefined) return Buffer.alloc(0);
+    if (exchange.closed) throw new ClientGoneError();
+    exchange.askForBody();
+    this.bodyBytes = await readBody(exchange.body, {
+      limitBytes: this.#bodyLimitBytes,
+      contentLength: exchange.headers['content-length'],
+      contentEncoding: exchange.headers['content-encoding'],
+      onAbort: this.onAbort,
+    });
+    return this.bodyBytes;
+  }
+
+  noteBody(value: unknown): void {
+    // Serialized immediately: the handler may change the value.
+    if (this.wantsBody) this.bodyJson = JSON.stringify(value);
+  }
+
+  warn(text: string): void {
+    this.warnings ??= [];
+    this.warnings.push(text);
+  }
+
+  annotate(key: string, value: string): void {
+    this.annotations ??= {};
+    this.annotations[key] = value;
+  }
+}

@@ -1,0 +1,163 @@
+/** Streaming responses: a chunked body, an HTTP/2 stream, or WebSocket frames for clients that ask for them. */
+
+import { asError, type Clock, type Timer } from '#api/kit/clock.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { acceptsGzip } from '../connection/accept-encoding.ts';
+import { type BacklogLimits, createBacklogGuard } from '../connection/backlog.ts';
+import { ClientGoneError } from '../connection/exchange.ts';
+import type { GzipStream } from '../connection/gzip-stream.ts';
+import type { StreamResponse, StreamSink } from '../contract.ts';
+import type { RequestState } from '../request/request-state.ts';
+import type { Channel } from './channel.ts';
+import { acceptWebSocket } from './websocket.ts';
+import { commonHeaders } from './write-response.ts';
+
+/** Resolves when the stream is over, whichever side ended it. */
+export type Streamer = (state: RequestState, response: StreamResponse) => Promise<void>;
+
+export interface StreamerOptions extends BacklogLimits {
+  /** Time that owners of streams have for their final messages when the server stops, in ms. Default 1 s. */
+  readonly partingMs?: number;
+  /** Domain of the API groups in the server's vocabulary. */
+  readonly domain: string;
+}
+
+/** Larger than a connection's buffer, and small compared to the allowed backlog. */
+const DRAIN_BYTES = 256 * 1024;
+/** Time in which a client may read the remaining bytes after its stream has ended, in ms. */
+const LEFT_MS = 30_000;
+
+function openBody(state: RequestState, response: StreamResponse, gzip?: GzipStream): Channel {
+  const { exchange } = state;
+  const headers = commonHeaders(state, response.contentType);
+  if (gzip !== undefined) headers.push('Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding');
+  exchange.writeHead(200, headers);
+  exchange.flushHead();
+  if (gzip !== undefined) exchange.write(gzip.head);
+  return {
+    get backlogBytes() {
+      return exchange.backlogBytes;
+    },
+    write(bytes, readers) {
+      const sent = gzip?.write(bytes, readers) ?? bytes;
+      exchange.write(sent);
+      return sent.length;
+    },
+    end: () => exchange.end(gzip?.end()),
+    cut: () => exchange.destroy(),
+    onClose: (listener) => exchange.onClose(listener),
+    onDrain: (listener) => exchange.onDrain(listener),
+  };
+}
+
+/** Written bytes are flushed in their time, but nothing waits for a client that does not read. */
+function endChannel(channel: Channel, clock: Clock, withinMs: number): void {
+  channel.end();
+  if (channel.backlogBytes === 0) return;
+  const timer = clock.setTimer(() => channel.cut(), withinMs);
+  channel.onClose(() => timer.cancel());
+}
+
+/** Connects a response with a channel until one of them ends. */
+function carry(
+  deps: { readonly clock: Clock },
+  options: StreamerOptions,
+  state: RequestState,
+  response: StreamResponse,
+  channel: Channel,
+): Promise<void> {
+  const { partingMs = 1000, stalledMs = LEFT_MS } = options;
+  return new Promise((resolve, reject) => {
+    let over = false;
+    let stop: (() => void) | undefined;
+    let goOn: (() => void) | undefined;
+    let parting: Timer | undefined;
+    const guard = createBacklogGuard(
+      { clock: deps.clock, backlogBytes: () => channel.backlogBytes, cut: () => channel.cut() },
+      options,
+    );
+    function finish(): void {
+      goOn?.();
+      if (over) return;
+      over = true;
+      guard.stop();
+      parting?.cancel();
+      stop?.();
+      resolve();
+    }
+    const sink: StreamSink = {
+      write(bytes, readers = 1) {
+        if (!over) guard.wrote(channel.write(bytes, readers));
+      },
+      end() {
+        if (over) return;
+        endChannel(channel, deps.clock, state.abortReason === undefined ? stalledMs : partingMs);
+        finish();
+      },
+      drained() {
+        if (over || channel.backlogBytes < DRAIN_BYTES) return undefined;
+        return new Promise((taken) => {
+          goOn = taken;
+          channel.onDrain(taken);
+        });
+      },
+    };
+    channel.onClose(finish);
+    try {
+      stop = response.start(sink);
+    } catch (error) {
+      over = true;
+      guard.stop();
+      reject(asError(error));
+      return;
+    }
+    if (over) stop();
+    else
+      state.onAbort(() => {
+        if (!over) parting = deps.clock.setTimer(() => sink.end(), partingMs);
+      });
+  });
+}
+
+export function createStreamer(deps: { readonly clock: Clock }, options: StreamerOptions): Streamer {
+  let gzip: Promise<() => GzipStream> | undefined;
+
+  /** Loads the compressor when a client first accepts compression. */
+  async function gzipFor(
+    { headers }: RequestState,
+    { compressible = false }: StreamResponse,
+  ): Promise<GzipStream | undefined> {
+    if (!compressible || !acceptsGzip(headers['accept-encoding'])) return undefined;
+    gzip ??= import('../connection/gzip-stream.ts').then(({ createGzip }) => createGzip());
+    return (await gzip)();
+  }
+
+  return async (state, response) => {
+    const { exchange } = state;
+    if (exchange.upgrade === undefined) {
+      state.status = 200;
+      if (state.method !== 'HEAD') {
+        const stream = await gzipFor(state, response);
+        // Otherwise its owner would not learn that the stream never starts.
+        if (state.exchange.closed) throw new ClientGoneError();
+        return carry(deps, options, state, response, openBody(state, response, stream));
+      }
+      state.exchange.writeHead(200, commonHeaders(state, response.contentType));
+      return state.exchange.end();
+    }
+    if (response.webSocket === undefined || state.headers.upgrade?.toLowerCase() !== 'websocket') {
+      throw new StatusError('BadRequest', 'this request does not offer the required protocol upgrade');
+    }
+    const channel = await acceptWebSocket(exchange.upgrade, {
+      binary: response.webSocket.binary,
+      domain: options.domain,
+      headers: [`Audit-Id: ${state.id}`],
+    });
+    if (channel === undefined) {
+      state.status = 400;
+      return state.abort(new ClientGoneError());
+    }
+    state.status = 101;
+    return carry(deps, options, state, response, channel);
+  };
+}

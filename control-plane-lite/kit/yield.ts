@@ -1,0 +1,27 @@
+/** Splits work on large objects into turns of the event loop: each step on one takes as long as a turn
+ *  may. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { finish, finishInTurns, type Steps } from '#api/kit/steps.ts';
+
+/** From this size on, in bytes, a step on an object takes several ms. */
+export const LARGE_BYTES: number = 256 * 1024;
+
+/** Awaited between two steps on a large object. */
+export const yieldToEventLoop = (): Promise<void> => nextTurn();
+
+export const isLarge = ({ length }: Buffer): boolean => length >= LARGE_BYTES;
+
+/** Runs a step on a large object in a turn of its own. */
+export async function betweenTurns<T>(step: () => T | Promise<T>): Promise<T> {
+  await yieldToEventLoop();
+  const result = await step();
+  await yieldToEventLoop();
+  return result;
+}
+
+/** Steps on an object: on a large one, each in a turn of its own. */
+export const finishSteps = <T>(
+  steps: Steps<T>,
+  inTurns: boolean,
+  turn: () => Promise<void> = yieldToEventLoop,
+): T | Promise<T> => (inTurns ? finishInTurns(steps, turn) : finish(steps));

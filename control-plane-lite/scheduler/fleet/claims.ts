@@ -1,0 +1,114 @@
+/** Requirements of a pod's claims on its node. Claims with delayed binding get their volume when the pod gets
+ *  its node: the smallest suitable existing one, or a newly provisioned one. Pure. Source: upstream's volume
+ *  binder, release 1.24. */
+
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
+import type { StorageClass } from '#api/gen/storage-v1.ts';
+import { compareQuantities } from '#api/meta/quantity.ts';
+import { matchesLabels, selectorRequirements } from '#api/meta/selectors.ts';
+import type { NodeInfo, SchedulerLabelKeys } from './model.ts';
+import { matchesNodeTerm, readNodeTerm } from './node-terms.ts';
+import type { Volumes } from './volumes.ts';
+
+export type ClaimState =
+  | { readonly kind: 'bound'; readonly volume: PersistentVolume }
+  /** The volume that the claim is bound to does not exist. */
+  | { readonly kind: 'lost' }
+  /** It will be bound without regard to pods, and isn't yet. */
+  | { readonly kind: 'unbound' }
+  | { readonly kind: 'waiting'; readonly storageClass: StorageClass };
+
+export type VolumeChoice =
+  | { readonly kind: 'volume'; readonly claim: PersistentVolumeClaim; readonly volume: PersistentVolume }
+  /** A volume is to be provisioned for the node. */
+  | { readonly kind: 'provision'; readonly claim: PersistentVolumeClaim };
+
+const classOf = ({ spec }: PersistentVolumeClaim): string => spec?.storageClassName ?? '';
+
+export const claimKeyOf = ({ metadata }: PersistentVolumeClaim): string =>
+  `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
+
+export function isBound({ spec, status }: PersistentVolumeClaim): boolean {
+  return (spec?.volumeName ?? '') !== '' && status?.phase === 'Bound';
+}
+
+export function claimState(claim: PersistentVolumeClaim, volumes: Volumes): ClaimState {
+  const volumeName = claim.spec?.volumeName ?? '';
+  if (isBound(claim)) {
+    const volume = volumes.volume(volumeName);
+    return volume === undefined ? { kind: 'lost' } : { kind: 'bound', volume };
+  }
+  const storageClass = volumes.storageClass(classOf(claim));
+  const waits = storageClass?.volumeBindingMode === 'WaitForFirstConsumer' && volumeName === '';
+  return waits ? { kind: 'waiting', storageClass } : { kind: 'unbound' };
+}
+
+/** Reports whether the volume is available to this claim and satisfies it. */
+function suits(volume: PersistentVolume, claim: PersistentVolumeClaim, volumes: Volumes): boolean {
+  const { spec = {}, metadata = {}, status } = volume;
+  const wanted = claim.spec ?? {};
+  const key = claimKeyOf(claim);
+  if (metadata.deletionTimestamp !== undefined) return false;
+  const { claimRef } = spec;
+  const isOurs = claimRef !== undefined && `${claimRef.namespace ?? ''}/${claimRef.name ?? ''}` === key;
+  if (claimRef !== undefined && !isOurs) return false;
+  if (claimRef === undefined && status?.phase !== undefined && !isFree(status.phase)) return false;
+  const reserved = volumes.reservedFor(metadata.name ?? '');
+  if (reserved !== undefined && reserved !== key) return false;
+  if ((wanted.volumeMode ?? 'Filesystem') !== (spec.volumeMode ?? 'Filesystem')) return false;
+  if (!(wanted.accessModes ?? []).every((mode) => (spec.accessModes ?? []).includes(mode))) return false;
+  const size = wanted.resources?.requests?.['storage'] ?? '0';
+  if (compareQuantities(spec.capacity?.['storage'] ?? '0', size) < 0) return false;
+  return (
+    wanted.selector === undefined ||
+    matchesLabels(selectorRequirements(wanted.selector), metadata.labels ?? {})
+  );
+}
+
+const isFree = (phase: string): boolean => phase === 'Available' || phase === 'Pending';
+
+function isReachable({ spec }: PersistentVolume, node: NodeInfo): boolean {
+  const terms = spec?.nodeAffinity?.required?.nodeSelectorTerms;
+  return terms === undefined || terms.some((term) => matchesNodeTerm(readNodeTerm(term), node));
+}
+
+const smaller = (a: PersistentVolume, b: PersistentVolume): boolean =>
+  compareQuantities(a.spec?.capacity?.['storage'] ?? '0', b.spec?.capacity?.['storage'] ?? '0') < 0;
+
+function canBeMade(
+  { provisioner, allowedTopologies }: StorageClass,
+  node: NodeInfo,
+  words: SchedulerLabelKeys,
+): boolean {
+  if (provisioner === words.noProvisioner) return false;
+  if (allowedTopologies === undefined || allowedTopologies.length === 0) return true;
+  return allowedTopologies.some(({ matchLabelExpressions = [] }) =>
+    matchLabelExpressions.every(({ key, values }) => values.includes(node.labels[key] ?? '')),
+  );
+}
+
+/** The volumes for these unbound claims on the node; `undefined` if there is none for one of them. */
+export function chooseVolumes(
+  waiting: readonly { readonly claim: PersistentVolumeClaim; readonly storageClass: StorageClass }[],
+  node: NodeInfo,
+  { volumes, words }: { readonly volumes: Volumes; readonly words: SchedulerLabelKeys },
+): readonly VolumeChoice[] | undefined {
+  const taken = new Set<string>();
+  const choices: VolumeChoice[] = [];
+  for (const { claim, storageClass } of waiting) {
+    let best: PersistentVolume | undefined;
+    for (const volume of volumes.volumesOfClass(classOf(claim))) {
+      if (taken.has(volume.metadata?.name ?? '') || !suits(volume, claim, volumes)) continue;
+      if (isReachable(volume, node) && (best === undefined || smaller(volume, best))) best = volume;
+    }
+    if (best !== undefined) {
+      taken.add(best.metadata?.name ?? '');
+      choices.push({ kind: 'volume', claim, volume: best });
+    } else if (canBeMade(storageClass, node, words)) {
+      choices.push({ kind: 'provision', claim });
+    } else {
+      return undefined;
+    }
+  }
+  return choices;
+}

@@ -1,0 +1,110 @@
+/** Requests to the thread and their pending responses. */
+import { createTransientMap } from '#api/kit/transient.ts';
+import { type RangeResult, type StoredItem, StoreError } from '../contract.ts';
+import { fromPlainError } from '../plain-error.ts';
+import { type RecordReader, readItem } from '../records.ts';
+import type { Reply, Request, WatchRequest } from './protocol.ts';
+
+type Ask = Exclude<Request, WatchRequest>;
+/** A request before it is numbered. */
+type NewRequest = Ask extends infer R ? (R extends Ask ? Omit<R, 'id'> : never) : never;
+
+export interface PendingRequests {
+  readonly currentRevision: () => Promise<number>;
+  readonly get: (key: string) => Promise<StoredItem | undefined>;
+  readonly range: (request: Extract<NewRequest, { kind: 'range' }>) => Promise<RangeResult>;
+  readonly run: (request: Extract<NewRequest, { kind: 'compact' | 'close' }>) => Promise<void>;
+  /** Number of pending requests. */
+  readonly tell: (request: WatchRequest) => void;
+  /** Takes all unsent requests, to be sent. */
+  readonly take: () => readonly Request[];
+  readonly onReply: (reply: Reply, reader: RecordReader) => void;
+  readonly failAll: (error: StoreError) => void;
+}
+
+interface Asker {
+  readonly onReply: (reply: Reply, reader: RecordReader) => void;
+  readonly reject: (error: StoreError) => void;
+}
+
+export function createPendingRequests(): PendingRequests {
+  const askers = createTransientMap<number, Asker>();
+  let waiting: Request[] = [];
+  let last = 0;
+
+  /** @param read converts the response; returns undefined if another one continues it */
+  function ask<T>(
+    request: NewRequest,
+    read: (reply: Reply, reader: RecordReader) => { readonly value: T } | undefined,
+  ): Promise<T> {
+    last += 1;
+    const id = last;
+    waiting.push({ ...request, id });
+    return new Promise((resolve, reject) => {
+      askers.set(id, {
+        onReply(reply, reader) {
+          const result = read(reply, reader);
+          if (result === undefined) return;
+          askers.delete(id);
+          resolve(result.value);
+        },
+        reject,
+      });
+    });
+  }
+
+  return {
+    currentRevision: () =>
+      ask({ kind: 'currentRevision' }, (reply) => ({ value: replyOf(reply, 'revision').revision })),
+    get: (key) =>
+      ask({ kind: 'get', key }, (reply, reader) => ({
+        value: replyOf(reply, 'items').count === 0 ? undefined : readItem(reader),
+      })),
+    range(request) {
+      const items: StoredItem[] = [];
+      return ask(request, (reply, reader) => {
+        const { count, revision, more, isLast } = replyOf(reply, 'items');
+        for (let i = 0; i < count; i += 1) {
+          const item = readItem(reader);
+          if (item !== undefined) items.push(item);
+        }
+        return isLast ? { value: { revision, items, more } } : undefined;
+      });
+    },
+    run: (request) =>
+      ask(request, (reply) => {
+        replyOf(reply, 'done');
+        return { value: undefined };
+      }),
+    tell: (request) => void waiting.push(request),
+    take() {
+      const taken = waiting;
+      waiting = [];
+      return taken;
+    },
+    onReply(reply, reader) {
+      const asker = askers.get(reply.id);
+      if (reply.kind !== 'failed') return asker?.onReply(reply, reader);
+      askers.delete(reply.id);
+      asker?.reject(fromPlainError(reply.error));
+    },
+    failAll(error) {
+      const all = [...askers.values()];
+      askers.clear();
+      waiting = [];
+      for (const { reject } of all) reject(error);
+    },
+  };
+}
+
+function replyOf<K extends Reply['kind']>(reply: Reply, kind: K): Extract<Reply, { kind: K }> {
+  if (isOf(reply, kind)) return reply;
+  throw new StoreError(
+    'unavailable',
+    `the store thread returned an unexpected response of kind ${reply.kind}`,
+  );
+}
+
+function isOf<K extends Reply['kind']>(reply: Reply, kind: K): reply is Extract<Reply, { kind: K }> {
+  return reply.kind === kind;
+}

@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import { findFault } from './judge.ts';
+import type { Ask } from './requests.ts';
+import type { Answer } from './send.ts';
+
+const ask = (change: Partial<Ask> = {}): Ask => ({
+  method: 'GET',
+  target: '/api/v1/pods',
+  headers: [],
+  ...change,
+});
+const failure = (code: number, change: object = {}): string =>
+  JSON.stringify({
+    kind: 'Status',
+    apiVersion: 'v1',
+    status: 'Failure',
+    message: 'm',
+    reason: 'r',
+    code,
+    ...change,
+  });
+const response = (status: number, text: string, change: Partial<Answer> = {}): Answer => ({
+  status,
+  contentType: 'application/json',
+  text,
+  tookMs: 1,
+  ...change,
+});
+
+describe('findFault', () => {
+  test.each<[string, Ask, Answer]>([
+    ['an object', ask(), response(200, '{}')],
+    ['a Status', ask(), response(404, failure(404))],
+    ['text', ask(), response(404, 'not found', { contentType: 'text/plain' })],
+    ['a stream that is cut off', ask({ target: '/api/v1/pods?watch=1' }), response(200, '{"type":"ADD')],
+    [
+      'a state that nobody knows',
+      ask(),
+      response(504, failure(504, { message: 'Too large resource version: 9' })),
+    ],
+    ['a way that is not there', ask({ target: '/api/v1/nodes/a/proxy/' }), response(503, failure(503))],
+    ['no answer to what is no request', ask({ raw: Buffer.from('x') }), response(0, '')],
+  ])('takes %s', (_name, asked, given) => {
+    expect(findFault(asked, given)).toBeUndefined();
+  });
+
+  test.each<[string, Ask, Answer]>([
+    ['a fault of the server', ask(), response(500, failure(500))],
+    ['a full server', ask({ method: 'POST' }), response(507, failure(507))],
+    ['a server that is not available', ask(), response(503, failure(503))],
+    ['a time-out that nobody asked for', ask(), response(504, failure(504))],
+    ['half a body', ask(), response(200, '{"kind":')],
+    ['a failure without a Status', ask(), response(404, '{}')],
+    ['a Status with another code', ask(), response(404, failure(400))],
+    ['a Status without a reason', ask(), response(404, failure(404, { reason: undefined }))],
+  ])('finds %s', (_name, asked, given) => {
+    expect(findFault(asked, given)).toEqual(expect.any(String));
+  });
+});

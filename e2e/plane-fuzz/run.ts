@@ -1,0 +1,84 @@
+/** Sends requests until the timeout, and reports failures. */
+import type { Random } from '../../testing/random.ts';
+import { findFault } from './judge.ts';
+import type { PlaneChild } from './plane-child.ts';
+import { type Ask, type Members, nextAsk, remember, type World } from './requests.ts';
+import { type Answer, send } from './send.ts';
+
+export interface Finding {
+  readonly fault: string;
+  readonly ask: string;
+  readonly answer: string;
+}
+
+export interface FuzzReport {
+  readonly sent: number;
+  /** Number of responses by status. */
+  readonly statuses: Readonly<Record<number, number>>;
+  /** One of each fault. */
+  readonly findings: readonly Finding[];
+  readonly slowest: { readonly ms: number; readonly ask: string };
+}
+
+const AT_A_TIME = 12;
+const MOST_FINDINGS = 12;
+const SHOWN_CHARACTERS = 3000;
+
+export async function fuzz(
+  plane: PlaneChild,
+  world: World,
+  random: Random,
+  forMs: number,
+): Promise<FuzzReport> {
+  const endMs = performance.now() + forMs;
+  const statuses: Record<number, number> = {};
+  const findings = new Map<string, Finding>();
+  let sent = 0;
+  let slowest = { ms: 0, ask: '' };
+  async function one(): Promise<void> {
+    const ask = nextAsk(world, random);
+    sent += 1;
+    try {
+      const answer = await send(plane, ask, random);
+      statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
+      if (answer.tookMs > slowest.ms) slowest = { ms: answer.tookMs, ask: show(ask) };
+      learn(world, ask, answer);
+      const fault = findFault(ask, answer);
+      if (fault !== undefined) note(fault, ask, `${answer.status} ${answer.text}`);
+    } catch (thrown) {
+      note(`no answer: ${String(thrown)}`, ask, '');
+    }
+  }
+  function note(fault: string, ask: Ask, answer: string): void {
+    if (findings.has(fault) || findings.size >= MOST_FINDINGS) return;
+    findings.set(fault, { fault, ask: show(ask), answer: answer.slice(0, SHOWN_CHARACTERS) });
+  }
+  const line = async (): Promise<void> => {
+    while (performance.now() < endMs && plane.alive && findings.size < MOST_FINDINGS) await one();
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, line));
+  return { sent, statuses, findings: [...findings.values()], slowest };
+}
+
+/** Objects that the server shows are what later requests start from. */
+function learn(world: World, { method, target }: Ask, { status, contentType, text }: Answer): void {
+  if (status >= 300 || method === 'DELETE' || !contentType.startsWith('application/json')) return;
+  if (text.length > 20_000 || /[?&](watch|dryRun)/.test(target)) return;
+  try {
+    const object = JSON.parse(text) as Members;
+    if (typeof object['metadata'] === 'object' && !('items' in object)) remember(world, target, object);
+  } catch {
+    // A stream that was cut.
+  }
+}
+
+function show({ method, target, headers, body, raw }: Ask): string {
+  const text = (bytes: Buffer | undefined): string =>
+    bytes === undefined
+      ? ''
+      : bytes.length > SHOWN_CHARACTERS
+        ? `${JSON.stringify(bytes.toString('latin1').slice(0, SHOWN_CHARACTERS))}… (${bytes.length} bytes)`
+        : JSON.stringify(bytes.toString('latin1'));
+  if (raw !== undefined) return text(raw);
+  return `${method} ${target.slice(0, 500)} ${JSON.stringify(headers).slice(0, 500)} ${text(body)}`;
+}

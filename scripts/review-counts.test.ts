@@ -1,0 +1,44 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { asksInHeader, unusedExports } from './review-counts.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const file = (path: string, text: string): { readonly path: string; readonly text: string } => ({
+  path,
+  text,
+});
+
+test('an export that no other file names is found', () => {
+  const files = [
+    file('a.ts', 'export const used = 1;\nexport function alone() {}\n'),
+    file('b.ts', 'used();'),
+  ];
+  expect(unusedExports(files)).toEqual(['a.ts: alone']);
+});
+
+test('headers that start with a question word are found', () => {
+  expect(asksInHeader(file('a.ts', '/** What it is. */'))).toBe(true);
+  expect(asksInHeader(file('a.ts', '/** Whatever. */'))).toBe(false);
+  expect(asksInHeader(file('a.ts', '/** Reads files. */'))).toBe(false);
+});
+
+test('every exported function, constant and class has a user in another file', () => {
+  const paths = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  const files = paths
+    .split('\n')
+    .filter((path) => path !== '')
+    .flatMap((path) => {
+      try {
+        return [file(path, readFileSync(join(ROOT, path), 'utf8'))];
+      } catch {
+        // Removed, and not yet committed.
+        return [];
+      }
+    });
+  expect(unusedExports(files)).toEqual([]);
+});

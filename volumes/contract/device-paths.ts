@@ -1,0 +1,7 @@
+/** Directories of devices; others in tests. */
+export interface DevicePaths {
+  /** `/dev` */
+  readonly dev: string;
+  /** `/sys` */
+  readonly sys: string;
+}

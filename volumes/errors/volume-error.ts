@@ -1,0 +1,19 @@
+/** A volume that could not be set up. `reason` is the event reason, `FailedMount` by default. */
+export class VolumeError extends Error {
+  readonly reason: string;
+  readonly volumes: readonly string[];
+  /** Remaining backoff in ms; 0 if a retry is possible at once. Not part of the message, so that the same
+   *  failure has the same text each time. */
+  readonly heldBackMs: number;
+
+  constructor(
+    message: string,
+    options: { reason?: string; volumes: readonly string[]; heldBackMs?: number; cause?: unknown },
+  ) {
+    super(message, { cause: options.cause });
+    this.name = 'VolumeError';
+    this.reason = options.reason ?? 'FailedMount';
+    this.volumes = options.volumes;
+    this.heldBackMs = options.heldBackMs ?? 0;
+  }
+}
