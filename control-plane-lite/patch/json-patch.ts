@@ -10,9 +10,8 @@ import { isObject, type JsonObject, own, sameJson } from './json-value.ts';
 export const MAX_OPERATIONS = 10_000;
 /** Maximum growth of the document by all copy operations together, in characters of its JSON. */
 export const MAX_COPY_GROWTH: number = 3 * 1024 * 1024;
-/** Maximum nesting that a patch may create, the same as for parsing a document. */
 const OPERATIONS_AT_A_TIME = 500;
-/** Nesting that a patch may make, as deep as a document may be read. */
+/** Maximum nesting that a patch may create, the same as for parsing a document. */
 const MAX_PATCHED_DEPTH = 100;
 
 type Pointer = readonly string[];
