@@ -27,7 +27,9 @@ const OFFICIAL_PREFIX = 'library/';
 const DEFAULT_TAG = 'latest';
 const LONGEST_NAME = 255;
 
-const PATH_COMPONENT = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
+/** Words joined by `.`, `_`, `__` or any number of `-`. */
+const PATH_COMPONENT = /^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/;
+const NO_SEPARATOR = /\.[._-]|[_-]\.|_-|-_|___/;
 const DOMAIN_LABEL = /^[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?$/;
 const IPV6_HOST = /^\[[0-9a-fA-F:]+\]$/;
 const TAG = /^\w[\w.-]{0,127}$/;
@@ -35,6 +37,8 @@ const DIGEST = /^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]
 const BARE_IDENTIFIER = /^[0-9a-f]{64}$/;
 /** Number of hexadecimal digits by digest algorithm. */
 const DIGEST_LENGTHS: Readonly<Record<string, number>> = { sha256: 64, sha384: 96, sha512: 128 };
+
+const isPathComponent = (text: string): boolean => PATH_COMPONENT.test(text) && !NO_SEPARATOR.test(text);
 
 function isDomain(text: string): boolean {
   const match = /^(.+?)(?::(\d+))?$/.exec(text);
@@ -88,7 +92,7 @@ export function parseImageReference(text: string): ImageReference {
   if (path !== path.toLowerCase()) {
     throw new ImageReferenceError('invalid reference format: repository name must be lowercase');
   }
-  if (!isDomain(domain) || !path.split('/').every((part) => PATH_COMPONENT.test(part))) {
+  if (!isDomain(domain) || !path.split('/').every(isPathComponent)) {
     throw new ImageReferenceError('invalid reference format');
   }
   if (domain.length + 1 + path.length > LONGEST_NAME) {

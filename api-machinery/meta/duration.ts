@@ -26,7 +26,6 @@ const UNIT_NANOS: Readonly<Record<string, bigint>> = {
 const SECOND = 1_000_000_000n;
 const MAX_NANOS = 2n ** 63n - 1n;
 const MAX_TEXT_LENGTH = 256;
-const WHOLE = /^[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
 const PART = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/gy;
 
 /** Parses a duration into nanoseconds. `0` needs no unit; fractions of a nanosecond are truncated.
@@ -34,14 +33,19 @@ const PART = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/gy;
 export function parseDuration(text: string): bigint {
   const unsigned = text.replace(/^[+-]/, '');
   if (unsigned === '0') return 0n;
-  if (text.length > MAX_TEXT_LENGTH || !WHOLE.test(text)) {
-    throw new DurationError(text, 'must be numbers with units ns, us, ms, s, m or h, such as 1m30s');
-  }
   let nanos = 0n;
-  for (const [, whole = '', fraction = '', unit = ''] of unsigned.matchAll(PART)) {
+  let read = 0;
+  for (const [part, whole = '', fraction = '', unit = ''] of unsigned
+    .slice(0, MAX_TEXT_LENGTH)
+    .matchAll(PART)) {
+    if (whole === '' && fraction === '') break;
     const size = UNIT_NANOS[unit] ?? 0n;
     nanos += BigInt(`0${whole}`) * size;
     nanos += (BigInt(`0${fraction}`) * size) / 10n ** BigInt(fraction.length);
+    read += part.length;
+  }
+  if (text.length > MAX_TEXT_LENGTH || read === 0 || read < unsigned.length) {
+    throw new DurationError(text, 'must be numbers with units ns, us, ms, s, m or h, such as 1m30s');
   }
   const negative = text.startsWith('-');
   if (nanos > MAX_NANOS + (negative ? 1n : 0n)) throw new DurationError(text, 'is out of range (292 years)');

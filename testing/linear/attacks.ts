@@ -72,6 +72,8 @@ interface Place {
   readonly head: string;
   /** Texts of one repetition. */
   readonly rounds: readonly string[];
+  /** Whether one repetition is more than a character of a set. */
+  readonly isComposite: boolean;
 }
 
 class Writer {
@@ -117,18 +119,21 @@ class Writer {
 
   #repeat(node: Extract<PatternNode, { kind: 'repeat' }>, head: string): readonly string[] {
     const rounds = this.write(node.part, head);
-    if (node.max >= MANY) this.places.push({ head, rounds: rounds.filter((round) => round !== '') });
+    if (node.max >= MANY) {
+      const isComposite = withoutGroups(node.part).kind !== 'set';
+      this.places.push({ head, rounds: rounds.filter((round) => round !== ''), isComposite });
+    }
     const times = Math.max(node.min, node.max === 0 ? 0 : 1);
     const texts = rounds.map((round) => round.repeat(times));
     return node.min === 0 ? [...texts, ''] : texts;
   }
 }
 
-/** Returns attacks on the pattern; none if it never reads more than a few characters from its start. */
-export function attacksOn(pattern: RegExp): readonly Attack[] {
+/** The characters of a set, usual ones first. */
+function chooserFor(pattern: RegExp): Choose {
   const members = new Map<string, readonly string[]>();
   const flags = pattern.flags.replaceAll(/[gmyd]/g, '');
-  const choose: Choose = (source) => {
+  return (source) => {
     let found = members.get(source);
     if (found === undefined) {
       const set = new RegExp(`^${source}$`, flags);
@@ -139,6 +144,34 @@ export function attacksOn(pattern: RegExp): readonly Attack[] {
     }
     return found;
   };
+}
+
+function withoutGroups(node: PatternNode): PatternNode {
+  if (node.kind === 'group') return withoutGroups(node.part);
+  const [only, second] = node.kind === 'sequence' ? node.parts : [];
+  return only !== undefined && second === undefined ? withoutGroups(only) : node;
+}
+
+/** Returns the texts on which the engine needs most stack: those that repeat a group, of which it saves more than a
+ *  position for each repetition. */
+export function stackAttacksOn(pattern: RegExp): readonly Attack[] {
+  const choose = chooserFor(pattern);
+  const tree = readPattern(pattern.source);
+  const writer = new Writer(choose);
+  writer.write(tree, '');
+  if (!writer.places.some(({ isComposite }) => isComposite)) return [];
+  // The shorter a repetition, the more of them.
+  const pumps = new Set([
+    ...writer.places.flatMap(({ rounds }) => rounds),
+    ...pairs(alphabetOf(setsOf(tree), choose)),
+  ]);
+  const heads = new Set(['', ...writer.places.map(({ head }) => head)]);
+  return [...heads].flatMap((head) => [...pumps].map((pump) => ({ head, pump, tail: '' })));
+}
+
+/** Returns attacks on the pattern; none if it never reads more than a few characters from its start. */
+export function attacksOn(pattern: RegExp): readonly Attack[] {
+  const choose = chooserFor(pattern);
   const tree = readPattern(pattern.source);
   const alphabet = alphabetOf(setsOf(tree), choose);
   const writer = new Writer(choose);

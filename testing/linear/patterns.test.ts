@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { COMPUTED } from './computed-patterns.ts';
 import { DRIVERS, EXCUSED } from './drivers.ts';
 import { findAll, findIn } from './sources.ts';
-import { findWeakness } from './strain.ts';
+import { findOverflow, findWeakness } from './strain.ts';
 
 const all = findAll();
 const found = all.patterns;
@@ -21,6 +21,13 @@ describe('regular expressions', () => {
   ])('%s is found to be weak', (source) => {
     expect(findWeakness(new RegExp(source, 'm'))).toBeDefined();
   });
+
+  test.each(['^v?1(\\.\\d+)*$', '^(?:(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:s|m|h))+$'])(
+    '%s is found to exhaust the stack',
+    (source) => {
+      expect(findOverflow(new RegExp(source))).toMatch(/stack/);
+    },
+  );
 
   test('are found in any spelling', () => {
     const text = 'const f = (a: string) => a.match(/x/g) ?? { b: [new RegExp(`${a}`), RegExp("y")] };';
@@ -53,7 +60,7 @@ describe('regular expressions', () => {
     const patterns = [...written.values(), ...examples.map((pattern) => ({ file: 'computed', pattern }))];
     expect(patterns.length).toBeGreaterThan(300);
     const weak = patterns.flatMap(({ file, pattern }) => {
-      const weakness = findWeakness(pattern);
+      const weakness = findWeakness(pattern) ?? findOverflow(pattern);
       return weakness === undefined ? [] : [`${file}: ${String(pattern)}: ${weakness}`];
     });
     expect(weak).toEqual([]);

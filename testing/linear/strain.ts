@@ -1,5 +1,6 @@
-/** Runs all attacks on one regular expression, and reports superlinear time. */
-import { type Attack, attacksOn, attackText } from './attacks.ts';
+/** Runs all attacks on one regular expression, and reports superlinear time and exhausted stacks. */
+import { setFlagsFromString } from 'node:v8';
+import { type Attack, attacksOn, attackText, stackAttacksOn } from './attacks.ts';
 import { findSteepGrowth, LONGEST, leastMs, nsPerCharacter } from './growth.ts';
 
 /** The short lengths are for exponential patterns, which must finish from one length to the next. */
@@ -28,21 +29,6 @@ const runOf =
     return undefined;
   };
 
-const OVERFLOW_ATTEMPTS = 3;
-
-/** Whether the engine exhausts its stack on the text each time: once may be for want of memory beside it. */
-function overflows(run: () => unknown): boolean {
-  for (let attempt = 0; attempt < OVERFLOW_ATTEMPTS; attempt += 1) {
-    try {
-      run();
-      return false;
-    } catch (thrown) {
-      if (!(thrown instanceof RangeError)) throw thrown;
-    }
-  }
-  return true;
-}
-
 const show = (attack: Attack, reason: string): string =>
   `${JSON.stringify(attack).slice(0, 200)} takes ${reason}`;
 
@@ -57,20 +43,35 @@ export function findWeakness(pattern: RegExp): string | undefined {
   if (worst === undefined || worst.ms < NEXT_TO_NOTHING_MS) return undefined;
   const { attack } = worst;
   const prepare = (length: number): (() => unknown) => runOf(pattern, attackText(attack, length));
-  if (overflows(prepare(LONGEST / 16)) || overflows(prepare(LONGEST)))
-    return show(attack, 'all of the stack');
   // The longest text is read only after a shorter one has finished in time.
-  const isFast = [LONGEST / 16, LONGEST].every((length) => {
-    let ms = 0;
-    // Consistent exhaustion is reported above.
-    overflows(() => {
-      ms = leastMs(prepare(length), 1);
-    });
-    return nsPerCharacter({ length, ms }) < SUSPECT_NS;
-  });
+  const isFast = [LONGEST / 16, LONGEST].every(
+    (length) => nsPerCharacter({ length, ms: leastMs(prepare(length), 1) }) < SUSPECT_NS,
+  );
   if (isFast) return undefined;
   const steep = findSteepGrowth(prepare, { from: 4096 });
   return steep === undefined ? undefined : show(attack, steep);
+}
+
+/** Reports a text that exhausts the engine's stack. V8 stops optimizing regular expressions in a process that has
+ *  compiled many of them; they need up to three times the stack then.
+ *  @returns the first such text */
+export function findOverflow(pattern: RegExp): string | undefined {
+  setFlagsFromString('--no-regexp-optimization');
+  try {
+    // Another source: V8 reuses the code of an equal one.
+    const unoptimized = new RegExp(`(?:${pattern.source})`, pattern.flags);
+    for (const attack of stackAttacksOn(pattern)) {
+      try {
+        runOf(unoptimized, attackText(attack, LONGEST))();
+      } catch (thrown) {
+        if (!(thrown instanceof RangeError)) throw thrown;
+        return show(attack, 'all of the stack');
+      }
+    }
+    return undefined;
+  } finally {
+    setFlagsFromString('--regexp-optimization');
+  }
 }
 
 /** Returns the milliseconds for the longest of some short texts, or an error. */

@@ -21,7 +21,11 @@ class DriverError extends Error {
 
 /** Reports whether one of the versions has major version 1. */
 function isSupported(versions: readonly string[]): boolean {
-  return versions.some((version) => /^v?1(\.\d+)*([-+].*)?$/.test(version));
+  return versions.some((version) => {
+    const [release = ''] = version.split(/[-+]/, 1);
+    const [major = '', ...minor] = release.split('.');
+    return /^v?1$/.test(major) && minor.every((number) => /^\d+$/.test(number));
+  });
 }
 
 function check({ name, versions }: Plugin): void {
