@@ -9,7 +9,7 @@ import { parsePodLogDirName } from '../logs/paths.ts';
 function decideLogDirs(names: readonly string[], isPodGone: (podUID: string) => boolean): readonly string[] {
   return names.filter((name) => {
     const pod = parsePodLogDirName(name);
-    return pod !== undefined && isPodGone(pod.podUID);
+    return pod !== undefined && isPodGone(pod.uid);
   });
 }
 

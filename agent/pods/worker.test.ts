@@ -4,7 +4,8 @@ import { createFakeClock, type FakeClock } from '#api/kit/clock.ts';
 import type { Int64 } from '#api/kit/int64.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { VolumeError } from '#volumes/errors/volume-error.ts';
-import type { PodOperations } from './operations/types.ts';
+import { podIdentity } from '../pod-identity/identity.ts';
+import type { PodOperations } from './operations/operations.ts';
 import type { RecordChanges } from './record/record-writer.ts';
 import { podStatus } from './status/status.ts';
 import { type PodStart, PodWorker } from './worker.ts';
@@ -53,7 +54,14 @@ function createWorker(operations: Partial<PodOperations> = {}, start: Partial<Po
       warn: (reason, message) => void warnings.push(`${reason}: ${message}`),
       keepTerminatedVolumes: false,
     },
-    { pod: POD, startedAtMs: clock.now(), terminal: undefined, adopted: false, ...start },
+    {
+      pod: POD,
+      identity: podIdentity(POD),
+      startedAtMs: clock.now(),
+      terminal: undefined,
+      adopted: false,
+      ...start,
+    },
   );
 }
 

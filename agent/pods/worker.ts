@@ -13,13 +13,14 @@ import { StatusError } from '#api/meta/status-error.ts';
 import { VolumeError } from '#volumes/errors/volume-error.ts';
 import type { RuntimeView } from '../observe/runtime-view.ts';
 import type { PodObservation } from '../observe/types.ts';
-import { podIdentity } from '../pod-identity/identity.ts';
+import type { PodIdentity } from '../pod-identity/identity.ts';
 import { type ProbeVerdict } from '../probes/verdict.ts';
 import { containerHash } from '../runtime/config/hash.ts';
 import { appContainers, isOutdated } from './decide/containers.ts';
 import { afterRestart } from './decide/crash-backoff.ts';
 import { decidePod } from './decide/decide.ts';
 import {
+  type ActionOf,
   type ContainerProgress,
   type ContainerSpec,
   containerKey,
@@ -33,7 +34,7 @@ import {
 } from './decide/decision-types.ts';
 import { withEphemeralContainersOf } from './decide/ephemeral.ts';
 import { OperationSet } from './operation-set.ts';
-import type { ActionOf, PodOperations } from './operations/types.ts';
+import type { PodOperations } from './operations/operations.ts';
 import type { RecordChanges } from './record/record-writer.ts';
 
 export interface PodWorkerDeps {
@@ -66,6 +67,7 @@ export interface StatusFacts {
 
 export interface PodStart {
   readonly pod: Pod;
+  readonly identity: PodIdentity;
   readonly startedAtMs: number;
   readonly terminal: TerminalPhase | undefined;
   /** The pod was admitted by an earlier agent: volumes may be mounted. */
@@ -83,8 +85,8 @@ export interface PodDeletion {
 const RETRY = { initialMs: 1_000, maxMs: 10_000, resetAfterMs: 60_000 } as const;
 
 export class PodWorker {
+  readonly identity: PodIdentity;
   readonly #deps: PodWorkerDeps;
-  readonly #uid: string;
   readonly #startedAtMs: number;
   readonly #loop: Loop;
   readonly #operations: OperationSet<PodAction['kind']>;
@@ -108,7 +110,7 @@ export class PodWorker {
   constructor(deps: PodWorkerDeps, start: PodStart) {
     this.#deps = deps;
     this.#pod = start.pod;
-    this.#uid = podIdentity(start.pod).uid;
+    this.identity = start.identity;
     this.#startedAtMs = start.startedAtMs;
     this.#volumes = start.adopted ? 'unknown' : 'none';
     this.#terminal = start.terminal;
@@ -219,7 +221,7 @@ export class PodWorker {
   /** Runs until the pod is removed or `signal` fires; containers are then left running.
    *  Returns whether the pod was removed. */
   async run(signal: AbortSignal): Promise<boolean> {
-    const unsubscribe = this.#deps.view.onPodChange(this.#uid, () => this.#loop.wake());
+    const unsubscribe = this.#deps.view.onPodChange(this.identity.uid, () => this.#loop.wake());
     this.#loop.wake();
     await this.#loop.run(AbortSignal.any([signal, this.#removed.signal]));
     unsubscribe();
@@ -250,7 +252,7 @@ export class PodWorker {
 
   #decide(): Decision {
     const { view, clock, keepTerminatedVolumes, syncProbes } = this.#deps;
-    const observed = view.pod(this.#uid);
+    const observed = view.pod(this.identity.uid);
     const ending = this.removing || this.#terminal !== undefined;
     syncProbes(this.pod, ending ? undefined : observed);
     const progress = this.#progress(observed);
@@ -324,14 +326,14 @@ export class PodWorker {
         this.#volumes = pod === this.#pod ? 'mounted' : 'unknown';
         return;
       case 'unmountVolumes':
-        await operations.unmountVolumes(pod);
+        await operations.unmountVolumes();
         this.#volumes = 'none';
         this.#unmounted.resolve();
         return;
       case 'createSandbox':
         return operations.createSandbox(pod, action.attempt, signal);
       case 'stopSandbox':
-        await operations.stopSandbox(pod, action.sandboxId);
+        await operations.stopSandbox(action.sandboxId);
         this.#stoppedSandboxes.add(action.sandboxId);
         return;
       case 'startContainer':
@@ -339,12 +341,12 @@ export class PodWorker {
       case 'killContainer':
         return operations.killContainer(pod, action, signal);
       case 'removeContainer':
-        return operations.removeContainer(pod, action.container);
+        return operations.removeContainer(action.container);
       case 'finish':
         return this.#finish(action);
       case 'removePod':
         this.#statusIsFinal = true;
-        await operations.removePod(pod);
+        await operations.removePod();
         return this.#removed.abort();
       default:
         action satisfies never;
