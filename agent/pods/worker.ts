@@ -33,6 +33,7 @@ import {
   type WaitingReason,
 } from './decide/decision-types.ts';
 import { withEphemeralContainersOf } from './decide/ephemeral.ts';
+import { mountEvents, UPSTREAM_MOUNT_TIMEOUT_MS } from './mount-events.ts';
 import { OperationSet } from './operation-set.ts';
 import type { PodOperations } from './operations/operations.ts';
 import type { RecordChanges } from './record/record-writer.ts';
@@ -100,6 +101,8 @@ export class PodWorker {
   #intent: PodIntent = { kind: 'run' };
   #removalAskedAtMs: number | undefined;
   #volumes: PodProgress['volumes'];
+  /** Wall time (ms) since which the pod waits for its volumes, or of the last event about that. */
+  #mountingSinceMs: number | undefined;
   #terminal: TerminalPhase | undefined;
   /** Set once the pod is being removed: later observations show a partly removed pod and do not count. */
   #statusIsFinal = false;
@@ -321,7 +324,9 @@ export class PodWorker {
       case 'mountVolumes':
         // From here on volumes may be mounted, whatever the outcome.
         this.#volumes = 'unknown';
+        this.#mountingSinceMs ??= this.#deps.clock.now();
         await operations.mountVolumes(pod, signal);
+        this.#mountingSinceMs = undefined;
         // A container that was added meanwhile may use further ones.
         this.#volumes = pod === this.#pod ? 'mounted' : 'unknown';
         return;
@@ -393,9 +398,20 @@ export class PodWorker {
     this.#deps.log.warn({ err: error, operation: kind, retryMs }, 'Pod operation failed');
     // Stops race with regular exits: only a repeated failure is worth an event.
     const isFirst = retryMs <= RETRY.initialMs;
-    const reason = error instanceof VolumeError ? error.reason : FAILURE_REASONS[kind];
-    if (!(isFirst && ENDING.has(kind))) this.#deps.warn(reason, error.message);
+    if (error instanceof VolumeError && error.failures.length > 0) this.#reportFailedMount(error);
+    else if (!(isFirst && ENDING.has(kind))) {
+      const reason = error instanceof VolumeError ? error.reason : FAILURE_REASONS[kind];
+      this.#deps.warn(reason, error.message);
+    }
     this.#loop.wakeAt(this.#deps.clock.now() + retryMs);
+  }
+
+  #reportFailedMount(error: VolumeError): void {
+    const nowMs = this.#deps.clock.now();
+    const waitedMs = nowMs - (this.#mountingSinceMs ?? nowMs);
+    for (const { reason, message } of mountEvents(error, this.#pod, waitedMs))
+      this.#deps.warn(reason, message);
+    if (waitedMs >= UPSTREAM_MOUNT_TIMEOUT_MS) this.#mountingSinceMs = nowMs;
   }
 }
 
