@@ -84,7 +84,8 @@ export function createWorkerFactory(
 }
 
 /** Persists the record of a pod before creating anything of it, so that a record exists for everything that
- *  must be cleaned up; and writes nothing once the directory of the pod is being removed. */
+ *  must be cleaned up. Writes nothing once the directory of the pod is being removed: a pod can still reach its
+ *  terminal phase then, and the write would fail, or would create the directory again. */
 function withRecord(operations: PodOperations, writer: RecordWriter): PodOperations {
   return {
     ...operations,
@@ -93,7 +94,7 @@ function withRecord(operations: PodOperations, writer: RecordWriter): PodOperati
       await operations.mountVolumes(pod, signal);
     },
     async removePod() {
-      await writer.settled();
+      await writer.close();
       await operations.removePod();
     },
   };
