@@ -2,7 +2,7 @@
  *  Source: pods and their sandboxes, document 3 §1; CRI v1 PodSandboxConfig. */
 
 import type { Container, Pod } from '#api/gen/core-v1.ts';
-import { milliValue, value } from '#api/meta/quantity.ts';
+import { exactMilliValue, exactValue } from '#api/meta/quantity.ts';
 import type {
   LinuxPodSandboxConfig,
   LinuxSandboxSecurityContext,
@@ -104,8 +104,8 @@ function overheadResources(
   overhead: Readonly<Record<string, string>>,
   settings: ResourceSettings,
 ): ReturnType<typeof sumResources> {
-  const millicores = milliValue(overhead['cpu'] ?? '0');
-  const amounts = { millicores, memoryBytes: value(overhead['memory'] ?? '0') };
+  const millicores = exactMilliValue(overhead['cpu'] ?? '0');
+  const amounts = { millicores, memoryBytes: exactValue(overhead['memory'] ?? '0') };
   return sumResources({ requests: amounts, limits: amounts }, settings);
 }
 
