@@ -1,7 +1,9 @@
 /** Removes the log directories of removed pods. */
+
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { parsePodLogDirName } from '../logs/paths.ts';
 
@@ -37,8 +39,7 @@ async function listDir(dir: string): Promise<readonly string[]> {
   try {
     return await readdir(dir);
   } catch (thrown) {
-    const error = asError(thrown);
-    if ('code' in error && error.code === 'ENOENT') return [];
-    throw error;
+    if (hasCode(thrown, 'ENOENT')) return [];
+    throw thrown;
   }
 }

@@ -4,10 +4,10 @@
 import type { Clock } from '#api/kit/clock.ts';
 import { type Int64, secondsInMs } from '#api/kit/int64.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { isObject } from '#api/kit/object.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
-import { isObject } from '../api-client/object-fields.ts';
 
 /** Pod, service account and audience of a token. */
 export interface TokenRequest {

@@ -1,8 +1,10 @@
 /** ImageReview request and response of the image policy webhook. Pure. Source: ImageReview, document 2
  *  §2.3. */
+
 import { parseJsonText } from '#api/codec/json-text.ts';
 import type { Pod } from '#api/gen/core-v1.ts';
 import type { ImageReviewSpec } from '#api/gen/imagepolicy-v1alpha1.ts';
+import { textOf } from '#api/kit/object.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { isMembers } from '../../resources/view.ts';
 
@@ -42,8 +44,6 @@ export function reviewSpecOf(
 
 export const reviewText = (spec: ImageReviewSpec, vocabulary: Vocabulary): string =>
   JSON.stringify({ apiVersion: apiVersionOf(vocabulary), kind: KIND, metadata: {}, spec, status: {} });
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** @throws ImageReviewError */
 export function readVerdict(text: string, vocabulary: Vocabulary): ImageVerdict {

@@ -1,5 +1,7 @@
 /** AdmissionReview request and response. Pure. Source: AdmissionReview, document 2 §2.2. */
+
 import { parseJsonText } from '#api/codec/json-text.ts';
+import { textOf } from '#api/kit/object.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, ResourceInfo } from '../../resources/contract.ts';
 import { isMembers } from '../../resources/view.ts';
@@ -95,8 +97,6 @@ export function reviewBody(
     },
   };
 }
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function patchOf(response: Readonly<Record<string, unknown>>): unknown {
   const { patch, patchType } = response;
