@@ -139,8 +139,8 @@ describe('files', () => {
 test('the memory of QoS classes is exact, whatever the amounts', () => {
   const bytes = fc.bigInt(0n, 2n ** 60n);
   const podOf = (memory: bigint, overhead: bigint): Pod => {
-    const amounts = { cpu: '1', memory: `${memory + 1n}` };
-    const resources = { requests: amounts, limits: amounts };
+    const list = { cpu: '1', memory: `${memory + 1n}` };
+    const resources = { requests: list, limits: list };
     return testPod({ overhead: { memory: `${overhead}` } }, { resources });
   };
   fc.assert(

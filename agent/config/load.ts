@@ -46,7 +46,7 @@ interface FileOutcome {
 }
 
 function reasonOf(error: unknown): string {
-  switch (errorCode(error)) {
+  switch (errorCode(error) ?? '') {
     case 'ENOENT':
       return 'there is no such file';
     case 'EACCES':

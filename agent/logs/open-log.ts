@@ -29,7 +29,7 @@ const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 function toLogFileError(path: string, thrown: unknown): LogFileError {
   const error = asError(thrown);
-  switch (errorCode(error)) {
+  switch (errorCode(error) ?? '') {
     case 'ENOENT':
     case 'ENOTDIR':
       return new LogFileError('NotFound', `${path} does not exist`, error);
