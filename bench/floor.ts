@@ -1,8 +1,10 @@
 /** Baseline: the same pods through bare CRI calls, with the configuration that the agent would pass. */
 import { readFile } from 'node:fs/promises';
 import { loadConfig } from '#agent/config/load.ts';
+import { podLogDir } from '#agent/logs/paths.ts';
 import { hostAddresses } from '#agent/node/node-facts.ts';
 import { loadNodeSettings } from '#agent/node/node-settings.ts';
+import { podIdentity } from '#agent/pod-identity/identity.ts';
 import { createContainerConfig } from '#agent/runtime/config/container.ts';
 import { createSandboxConfig } from '#agent/runtime/config/sandbox.ts';
 import { createReader } from '#agent/sources/create-sources.ts';
@@ -74,7 +76,7 @@ export async function createFloor({ cri, outDir, flags }: FloorOptions): Promise
         pod,
         attempt: 0,
         owner,
-        podLogsDir,
+        logDirectory: podLogDir(podLogsDir, podIdentity(pod)),
         cgroupParent,
         dns,
         resources,

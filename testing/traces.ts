@@ -1,8 +1,10 @@
 /** Everything that an agent has left behind: in the runtime, in mounts, in directories. For tests that
  *  compare it with the expected state. */
+
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { criKeys } from '#agent/pod-identity/labels.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
@@ -82,8 +84,8 @@ async function exists(inspection: Promise<unknown>): Promise<boolean> {
   try {
     await inspection;
     return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
+  } catch (thrown) {
+    if (hasCode(thrown, 'ENOENT')) return false;
+    throw thrown;
   }
 }

@@ -1,7 +1,8 @@
+import { array, assert, bigInt, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Container, Pod, PodSpec } from '#api/gen/core-v1.ts';
 import type { Amounts } from './resource-fit.ts';
-import { firstShortage, podRequests, shortageRefusal, victimsFor } from './resource-fit.ts';
+import { firstShortage, parseAmounts, podRequests, shortageRefusal, victimsFor } from './resource-fit.ts';
 
 const asks = (
   name: string,
@@ -49,6 +50,19 @@ describe('podRequests', () => {
 });
 
 describe('shortage', () => {
+  test('counts every byte, whatever the amounts', () => {
+    const bytes = bigInt(0n, 2n ** 61n);
+    assert(
+      property(bytes, array(bytes, { maxLength: 3 }), bigInt(-1n, 1n), (own, others, more) => {
+        const of = (memory: bigint): Pod => ({ spec: { containers: [asks('c', { memory: `${memory}` })] } });
+        const total = others.reduce((sum, one) => sum + one, own);
+        const capacity = parseAmounts({ memory: `${total + more}` });
+        const found = firstShortage(of(own), others.map(of), capacity);
+        expect(found !== undefined).toBe(own > 0n && more < 0n);
+      }),
+    );
+  });
+
   test('names the resource with its amounts', () => {
     const found = shortage(pod('1500m'), [pod('1')], { cpu: 2000 });
     expect(found?.reason).toBe('OutOfcpu');

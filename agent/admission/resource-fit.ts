@@ -2,15 +2,16 @@
  *  Source: upstream 1.24, resource fit and preemption on the node. */
 
 import type { Container, Pod } from '#api/gen/core-v1.ts';
-import { milliValue, quantityToNumber } from '#api/meta/quantity.ts';
+import { addInt64, type Int64, maxInt64 } from '#api/kit/int64.ts';
+import { exactMilliValue, exactValue } from '#api/meta/quantity.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
 import type { Refusal } from './admit.ts';
 
-/** By resource name: millicores of CPU, base units of everything else. */
-export type Amounts = Readonly<Record<string, number>>;
+/** Exact, by resource name: millicores of CPU, base units of everything else. */
+export type Amounts = Readonly<Record<string, Int64>>;
 
-const amountOf = (resource: string, quantity: string): number =>
-  resource === 'cpu' ? milliValue(quantity) : quantityToNumber(quantity);
+const amountOf = (resource: string, quantity: string): Int64 =>
+  resource === 'cpu' ? exactMilliValue(quantity) : exactValue(quantity);
 
 export function parseAmounts(list: Readonly<Record<string, string>>): Amounts {
   return Object.fromEntries(
@@ -18,13 +19,13 @@ export function parseAmounts(list: Readonly<Record<string, string>>): Amounts {
   );
 }
 
-function combine(a: Amounts, b: Amounts, by: (x: number, y: number) => number): Amounts {
+function combine(a: Amounts, b: Amounts, by: (x: Int64, y: Int64) => Int64): Amounts {
   const names = new Set([...Object.keys(a), ...Object.keys(b)]);
   return Object.fromEntries([...names].map((name) => [name, by(a[name] ?? 0, b[name] ?? 0)]));
 }
 
 const sum = (all: readonly Amounts[]): Amounts =>
-  all.reduce<Amounts>((total, one) => combine(total, one, (x, y) => x + y), {});
+  all.reduce<Amounts>((total, one) => combine(total, one, addInt64), {});
 
 const requestsOf = ({ resources }: Container): Amounts => parseAmounts(resources?.requests ?? {});
 
@@ -34,20 +35,20 @@ export function podRequests({ spec }: Pod): Amounts {
   let sidecars: Amounts = {};
   let most: Amounts = {};
   for (const container of spec?.initContainers ?? []) {
-    const now = combine(sidecars, requestsOf(container), (x, y) => x + y);
-    most = combine(most, now, Math.max);
+    const now = combine(sidecars, requestsOf(container), addInt64);
+    most = combine(most, now, maxInt64);
     if (container.restartPolicy === 'Always') sidecars = now;
   }
   const running = sum([sidecars, ...(spec?.containers ?? []).map(requestsOf)]);
-  return sum([combine(most, running, Math.max), parseAmounts(spec?.overhead ?? {})]);
+  return sum([combine(most, running, maxInt64), parseAmounts(spec?.overhead ?? {})]);
 }
 
 /** An insufficient resource; amounts as in `Amounts`. */
 export interface Shortage {
   readonly resource: string;
-  readonly requested: number;
-  readonly used: number;
-  readonly capacity: number;
+  readonly requested: Int64;
+  readonly used: Int64;
+  readonly capacity: Int64;
 }
 
 /** Extended resources, which are ignored when the node lacks them: others manage them, such as licenses.
@@ -67,7 +68,7 @@ function shortages(pod: Pod, others: readonly Pod[], allocatable: Amounts): read
       capacity: allocatable[resource] ?? 0,
     }))
     .filter(({ resource }) => resource in allocatable || !isForeign(resource))
-    .filter((one) => one.requested > 0 && one.requested + one.used > one.capacity);
+    .filter((one) => one.requested > 0 && addInt64(one.requested, one.used) > one.capacity);
 }
 
 /** Returns the first insufficient resource: pod count, then CPU, then memory; undefined when all suffice.

@@ -1,10 +1,8 @@
 /** Accessors for objects received from the server, in which any member may be missing. Pure. */
+import { isObject } from '#api/kit/object.ts';
 
 /** An object in its JSON form. */
 export type JsonObject = Readonly<Record<string, unknown>>;
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;

@@ -2,8 +2,9 @@
 
 import { parseJsonInSteps } from '#api/codec/json-list.ts';
 import { ProtobufError } from '#api/codec/protobuf/error.ts';
+import { isObject } from '#api/kit/object.ts';
 import type { ApiProtobuf } from '#api/protobuf/api-protobuf.ts';
-import { isObject, type JsonObject } from './object-fields.ts';
+import { type JsonObject } from './object-fields.ts';
 import { inTurns, type Turns } from './turns.ts';
 import { isProtobufType } from './wire-form.ts';
 

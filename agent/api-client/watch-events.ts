@@ -1,5 +1,7 @@
 /** Parses the events of a JSON watch. Does not handle connections or resuming. */
+
 import { parseJsonText } from '#api/codec/json-text.ts';
+import { isObject } from '#api/kit/object.ts';
 import { readApiFailure } from './errors.ts';
 import type { Turns } from './turns.ts';
 
@@ -44,10 +46,6 @@ export function asWatchEvent(named: unknown, object: unknown): WatchEvent {
     throw new WatchFormatError('an event of the watch has an unknown type, or no object');
   }
   return { type, object };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Yields events in order, until the server ends the watch.

@@ -1,6 +1,8 @@
 /** Maps failures of API server requests to certificate errors: each cause has its own message with the
  *  remedy. */
+
 import { asError } from '#api/kit/clock.ts';
+import { errorCode } from '#api/kit/errno.ts';
 import { ApiRequestError, ServerUnreachableError } from '../api-client/errors.ts';
 import { CertificateError, type CertificateErrorReason } from './errors.ts';
 
@@ -35,7 +37,8 @@ function codesOf(error: unknown): readonly string[] {
   const codes: string[] = [];
   let current: unknown = error;
   for (let depth = 0; depth < 6 && current instanceof Error; depth += 1) {
-    if ('code' in current && typeof current.code === 'string') codes.push(current.code);
+    const code = errorCode(current);
+    if (code !== undefined) codes.push(code);
     current =
       current.cause ?? (current instanceof AggregateError ? (current.errors[0] as unknown) : undefined);
   }

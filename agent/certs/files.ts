@@ -1,7 +1,9 @@
 /** Key and certificate files: readable by root only, each change atomic and durable. A partial write is in a
  *  file ending in `.new`, which the next change of the same file overwrites. */
+
 import { link, mkdir, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { hasCode } from '#api/kit/errno.ts';
 import { readSmallFile } from '../api-client/credentials/load.ts';
 
 export interface CertificateFiles {
@@ -18,12 +20,6 @@ export interface CertificateFiles {
   /** Names in a directory; empty if it does not exist. */
   list(folder: string): Promise<readonly string[]>;
 }
-
-const hasCode = (thrown: unknown, ...codes: readonly string[]): boolean =>
-  thrown instanceof Error &&
-  'code' in thrown &&
-  typeof thrown.code === 'string' &&
-  codes.includes(thrown.code);
 
 async function unless<T, U>(codes: readonly string[], work: Promise<T>, otherwise: U): Promise<T | U> {
   try {

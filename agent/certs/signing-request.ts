@@ -1,7 +1,9 @@
 /** Builds certificate signing requests and parses their results. Pure. Source: certificate requests, document
  *  2 §2.5 and §3. */
+
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import type { CertificateSigningRequest } from '#api/gen/certificates-v1.ts';
+import { textOf } from '#api/kit/object.ts';
 import type { Subject } from '#api/pki/certificate.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Json } from '../api-client/client.ts';
@@ -104,8 +106,7 @@ function members(value: unknown): Members {
   return typeof value === 'object' && value !== null ? { ...value } : {};
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-const decode64 = (value: unknown): string => Buffer.from(text(value), 'base64').toString('latin1');
+const decode64 = (value: unknown): string => Buffer.from(textOf(value), 'base64').toString('latin1');
 
 function stateOf(status: Members): RequestState {
   const conditions: readonly unknown[] = Array.isArray(status['conditions']) ? status['conditions'] : [];
@@ -114,7 +115,7 @@ function stateOf(status: Members): RequestState {
       .map(members)
       .find((condition) => condition['type'] === type && condition['status'] !== 'False');
   const why = (condition: Members): string => {
-    const said = [text(condition['reason']), text(condition['message'])].filter((part) => part !== '');
+    const said = [textOf(condition['reason']), textOf(condition['message'])].filter((part) => part !== '');
     return said.length === 0 ? 'no reason given' : said.join(': ');
   };
   const denied = find('Denied');
@@ -131,8 +132,8 @@ function stateOf(status: Members): RequestState {
 export function readSigningRequest(object: Json): ReadSigningRequest {
   const spec = members(object['spec']);
   return {
-    name: text(members(object['metadata'])['name']),
-    signerName: text(spec['signerName']),
+    name: textOf(members(object['metadata'])['name']),
+    signerName: textOf(spec['signerName']),
     request: decode64(spec['request']),
     state: stateOf(members(object['status'])),
   };

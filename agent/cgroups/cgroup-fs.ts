@@ -29,7 +29,3 @@ export const realFs: CgroupFs = {
       () => false,
     ),
 };
-
-/** Returns the error code, such as `EBUSY`. */
-export const codeOf = (thrown: unknown): string =>
-  thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';

@@ -1,15 +1,20 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Pod } from '#api/gen/core-v1.ts';
+import { MAX_INT64 } from '#api/kit/int64.ts';
+import { testPod } from '../runtime/config/pod.fixture.ts';
 import {
   BEST_EFFORT_LIMITS,
   burstableLimits,
   type CgroupLimits,
+  classLimits,
   partLimits,
   podLimits,
   weightOf,
   writesV1,
   writesV2,
 } from './limits.ts';
+import { podShare } from './pod-amounts.ts';
 
 const OPTIONS = { cpuCFSQuota: true, cpuPeriodUs: 100_000n, podPidsLimit: -1, memoryQoS: false };
 const amounts = (
@@ -129,4 +134,27 @@ describe('files', () => {
     );
     expect([weightOf(2n), weightOf(262_144n)]).toEqual([1n, 10_000n]);
   });
+});
+
+test('the memory of QoS classes is exact, whatever the amounts', () => {
+  const bytes = fc.bigInt(0n, 2n ** 60n);
+  const podOf = (memory: bigint, overhead: bigint): Pod => {
+    const list = { cpu: '1', memory: `${memory + 1n}` };
+    const resources = { requests: list, limits: list };
+    return testPod({ overhead: { memory: `${overhead}` } }, { resources });
+  };
+  fc.assert(
+    fc.property(fc.array(fc.tuple(bytes, bytes), { maxLength: 4 }), (pods) => {
+      const shares = pods.map(([limit, overhead]) => podShare(podOf(limit, overhead), []));
+      for (const [index, [limit, overhead]] of pods.entries()) {
+        const { amounts: total } = shares[index] ?? podShare(testPod(), []);
+        const { memoryBytes } = podLimits(total, OPTIONS);
+        expect(memoryBytes).toBe(limit + 1n + overhead);
+      }
+      const sum = pods.reduce((total, [limit, overhead]) => total + limit + 1n + overhead, 0n);
+      const options = { memoryQoS: true, reservedPercent: 30, allocatableMemoryBytes: 2 ** 53 - 1 };
+      const { memoryMinBytes } = classLimits(shares, options);
+      expect(memoryMinBytes).toBe(sum > MAX_INT64 ? MAX_INT64 : sum);
+    }),
+  );
 });

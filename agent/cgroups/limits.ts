@@ -3,8 +3,8 @@
  *  kernel documentation of cgroup v1 and v2. */
 import type { Int64 } from '#api/kit/int64.ts';
 import type { QosClass } from '#api/schema/qos-class.ts';
-import type { Amounts } from '../runtime/config/qos.ts';
-import { quotaOf, sharesOf } from '../runtime/config/resources.ts';
+import { type Amounts, addAmounts, NOTHING } from '../runtime/config/qos.ts';
+import { bytesOf, quotaOf, sharesOf } from '../runtime/config/resources.ts';
 
 /** Absent: unlimited. */
 export interface CgroupLimits {
@@ -47,8 +47,8 @@ export function podLimits(
     ...(limited.cpu && cpuCFSQuota
       ? { cpuQuotaUs: quotaOf(limits.millicores, cpuPeriodUs), cpuPeriodUs }
       : {}),
-    ...(limited.memory && limits.memoryBytes > 0 ? { memoryBytes: BigInt(limits.memoryBytes) } : {}),
-    ...(memoryQoS && requests.memoryBytes > 0 ? { memoryMinBytes: BigInt(requests.memoryBytes) } : {}),
+    ...(limited.memory && limits.memoryBytes > 0 ? { memoryBytes: bytesOf(limits.memoryBytes) } : {}),
+    ...(memoryQoS && requests.memoryBytes > 0 ? { memoryMinBytes: bytesOf(requests.memoryBytes) } : {}),
     ...(podPidsLimit > 0 ? { pids: BigInt(podPidsLimit) } : {}),
     ...(hugePages === undefined ? {} : { hugePages }),
   };
@@ -56,11 +56,10 @@ export function podLimits(
 
 /** Limits of the class Burstable: its weight is the sum of its requests. */
 export function burstableLimits(requests: readonly Amounts[], memoryQoS: boolean): CgroupLimits {
-  const millicores = requests.reduce((sum, one) => sum + one.millicores, 0);
-  const memoryBytes = requests.reduce((sum, one) => sum + one.memoryBytes, 0);
+  const { millicores, memoryBytes } = requests.reduce(addAmounts, NOTHING);
   return {
     cpuShares: sharesOf(millicores),
-    ...(memoryQoS && memoryBytes > 0 ? { memoryMinBytes: BigInt(memoryBytes) } : {}),
+    ...(memoryQoS && memoryBytes > 0 ? { memoryMinBytes: bytesOf(memoryBytes) } : {}),
   };
 }
 
@@ -90,28 +89,28 @@ export function classLimits(
 ): ClassLimits {
   const of = (qos: QosClass): readonly Amounts[] =>
     pods.filter((pod) => pod.qos === qos).map(({ requests }) => requests);
-  const memory = (qos: QosClass): number => of(qos).reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
-  const reserved = (qos: QosClass): number => Math.floor((memory(qos) * reservedPercent) / 100);
-  const limit = (bytes: number): Pick<CgroupLimits, 'memoryBytes'> =>
-    reservedPercent > 0 && allocatableMemoryBytes > 0 ? { memoryBytes: BigInt(Math.max(bytes, 0)) } : {};
-  const forBurstable = allocatableMemoryBytes - reserved('Guaranteed');
+  const memory = (qos: QosClass): bigint => BigInt(of(qos).reduce(addAmounts, NOTHING).memoryBytes);
+  const reserved = (qos: QosClass): bigint => (memory(qos) * BigInt(reservedPercent)) / 100n;
+  const limit = (bytes: bigint): Pick<CgroupLimits, 'memoryBytes'> =>
+    reservedPercent > 0 && allocatableMemoryBytes > 0 ? { memoryBytes: bytes > 0n ? bytes : 0n } : {};
+  const forBurstable = BigInt(allocatableMemoryBytes) - reserved('Guaranteed');
   return {
     burstable: { ...burstableLimits(of('Burstable'), memoryQoS), ...limit(forBurstable) },
     bestEffort: { ...BEST_EFFORT_LIMITS, ...limit(forBurstable - reserved('Burstable')) },
-    memoryMinBytes: memoryQoS ? BigInt(memory('Guaranteed') + memory('Burstable')) : 0n,
+    memoryMinBytes: memoryQoS ? bytesOf(memory('Guaranteed') + memory('Burstable')) : 0n,
   };
 }
 
 /** Limits of a reserved part of the node, or of all pods. */
 export function partLimits(amounts: {
-  readonly millicores?: number;
-  readonly memoryBytes?: number;
-  readonly pids?: number;
+  readonly millicores?: Int64;
+  readonly memoryBytes?: Int64;
+  readonly pids?: Int64;
 }): CgroupLimits {
   const { millicores = 0, memoryBytes = 0, pids = 0 } = amounts;
   return {
     ...(millicores > 0 ? { cpuShares: sharesOf(millicores) } : {}),
-    ...(memoryBytes > 0 ? { memoryBytes: BigInt(memoryBytes) } : {}),
+    ...(memoryBytes > 0 ? { memoryBytes: bytesOf(memoryBytes) } : {}),
     ...(pids > 0 ? { pids: BigInt(pids) } : {}),
   };
 }

@@ -1,7 +1,7 @@
 /** Node allocatable: limits of all pods together and of the reserved parts of the node. Pure.
  *  Source: enforcement, document 3 §4.3 (`--enforce-node-allocatable`); upstream's node container manager,
  *  1.24. */
-import { milliValue, value } from '#api/meta/quantity.ts';
+import { exactMilliValue, exactValue, milliValue, value } from '#api/meta/quantity.ts';
 import { decideAllocatable, type ResourceList, type ResourceRules } from '../machine/capacity.ts';
 import { type CgroupLimits, partLimits } from './limits.ts';
 
@@ -13,9 +13,9 @@ export interface NodeCapacity {
 }
 
 const amountsOf = (list: ResourceList): Parameters<typeof partLimits>[0] => ({
-  millicores: milliValue(list['cpu'] ?? '0'),
-  memoryBytes: value(list['memory'] ?? '0'),
-  pids: value(list['pid'] ?? '0'),
+  millicores: exactMilliValue(list['cpu'] ?? '0'),
+  memoryBytes: exactValue(list['memory'] ?? '0'),
+  pids: exactValue(list['pid'] ?? '0'),
 });
 
 const resourceList = ({ cores, memoryBytes, pids }: NodeCapacity): ResourceList => ({

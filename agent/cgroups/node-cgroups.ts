@@ -2,10 +2,11 @@
  *  cgroups. Repeated periodically, as others start processes and change limits.
  *  Source: enforcement, document 3 §4.3; upstream's container manager (`enforceExistingCgroup`,
  *  `ensureSystemCgroups`), 1.24. */
+
 import { readlink } from 'node:fs/promises';
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { codeOf } from './cgroup-fs.ts';
 import type { CgroupMaker } from './cgroupfs-driver.ts';
 import type { CgroupLimits } from './limits.ts';
 import { type CgroupName, parseCgroupName } from './names.ts';
@@ -48,7 +49,7 @@ const ROUNDS = 10;
 const hasNoProgram = (pid: number): Promise<boolean> =>
   readlink(`/proc/${pid}/exe`).then(
     () => false,
-    (thrown: unknown) => codeOf(thrown) === 'ENOENT',
+    (thrown: unknown) => hasCode(thrown, 'ENOENT'),
   );
 
 /** A configured cgroup cannot be used. */

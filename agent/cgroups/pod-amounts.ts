@@ -2,7 +2,8 @@
  *  Source: upstream's `ResourceConfigForPod`, 1.24. */
 
 import type { Container, Pod } from '#api/gen/core-v1.ts';
-import { milliValue, value } from '#api/meta/quantity.ts';
+import { addInt64, type Int64 } from '#api/kit/int64.ts';
+import { exactMilliValue, exactValue, milliValue } from '#api/meta/quantity.ts';
 import { type QosClass, qosClass } from '#api/schema/qos-class.ts';
 import { type Amounts, podAmounts } from '../runtime/config/qos.ts';
 import { hugepageLimits } from '../runtime/config/resources.ts';
@@ -36,10 +37,10 @@ function hugePages(pod: Pod, sizesBytes: readonly number[]): Readonly<Record<str
 /** The overhead is added to existing amounts only. */
 function withOverhead(pod: Pod, { millicores, memoryBytes }: Amounts, always: boolean): Amounts {
   const overhead = pod.spec?.overhead ?? {};
-  const counts = (amount: number): boolean => always || amount > 0;
+  const counts = (amount: Int64): boolean => always || amount > 0;
   return {
-    millicores: millicores + (counts(millicores) ? milliValue(overhead['cpu'] ?? '0') : 0),
-    memoryBytes: memoryBytes + (counts(memoryBytes) ? value(overhead['memory'] ?? '0') : 0),
+    millicores: addInt64(millicores, counts(millicores) ? exactMilliValue(overhead['cpu'] ?? '0') : 0),
+    memoryBytes: addInt64(memoryBytes, counts(memoryBytes) ? exactValue(overhead['memory'] ?? '0') : 0),
   };
 }
 

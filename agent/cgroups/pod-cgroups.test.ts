@@ -56,9 +56,10 @@ test('a pod that is being removed gets no new cgroup, unless it is started again
   await using dir = await createTempDir();
   const { cgroups, said, listed } = createCgroups(dir.path);
   const pod = testPod();
-  const { uid } = podIdentity(pod);
+  const identity = podIdentity(pod);
+  const { uid } = identity;
   const at = `all/besteffort/pod${uid}`;
-  await cgroups.ensure(pod);
+  await cgroups.ensure({ ...identity, pod });
   await cgroups.remove(uid);
   const stop = new AbortController();
   const running = cgroups.run({ active: () => [pod], knows: () => true }, stop.signal);
@@ -66,6 +67,6 @@ test('a pod that is being removed gets no new cgroup, unless it is started again
   stop.abort();
   await running;
   expect(said).toEqual([`made ${at}`, `removed /${at}`]);
-  await cgroups.ensure(pod);
+  await cgroups.ensure({ ...identity, pod });
   expect(said.at(-1)).toBe(`made ${at}`);
 });

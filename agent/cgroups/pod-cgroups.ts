@@ -11,7 +11,7 @@
 import type { Pod } from '#api/gen/core-v1.ts';
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { podIdentity } from '../pod-identity/identity.ts';
+import { type IdentifiedPod, podIdentity } from '../pod-identity/identity.ts';
 import { type ClassCgroups, createClassCgroups } from './class-cgroups.ts';
 import { type CgroupLimits, type PodLimitOptions, podLimits } from './limits.ts';
 import { type CgroupName, podCgroup } from './names.ts';
@@ -25,7 +25,7 @@ export interface PodCgroups {
   begin(): Promise<void>;
   /** Creates and limits the cgroup of the pod. Returns the cgroup parent for the runtime; the fallback where
    *  pod cgroups are unavailable. @throws CgroupDriverError */
-  ensure(pod: Pod): Promise<string>;
+  ensure(target: IdentifiedPod): Promise<string>;
   /** Removes the cgroup of a terminated pod. Never rejects; failures are retried. */
   remove(podUID: string): Promise<void>;
   /** Returns the path of the pod's cgroup in the hierarchies; undefined where it has none. */
@@ -111,17 +111,18 @@ class PodCgroupManager implements PodCgroups {
     });
   }
 
-  async ensure(pod: Pod): Promise<string> {
+  async ensure(target: IdentifiedPod): Promise<string> {
+    const { pod, uid } = target;
     const opened = await this.#open();
-    this.#removing.delete(podIdentity(pod).uid);
-    const before = this.#known.get(podIdentity(pod).uid);
+    this.#removing.delete(uid);
+    const before = this.#known.get(uid);
     if (opened === undefined || before !== undefined) return before?.parent ?? this.#options.fallback;
     const share = podShare(pod, this.#options.hugePageSizesBytes);
-    const name = this.#nameOf(pod, share);
+    const name = this.#nameOf(target, share);
     if (name === undefined) return this.#options.fallback;
-    const parent = this.#make(opened, pod, name, share);
+    const parent = this.#make(opened, target, name, share);
     const path = opened.cgroups.maker.path(name);
-    this.#known.set(podIdentity(pod).uid, { share, name, path, parent, inFlight: parent });
+    this.#known.set(uid, { share, name, path, parent, inFlight: parent });
     opened.classes.update();
     return parent;
   }
@@ -191,18 +192,23 @@ class PodCgroupManager implements PodCgroups {
   }
 
   /** A manifest may contain a UID that is not valid in a cgroup name. */
-  #nameOf(pod: Pod, { qos }: PodShare): CgroupName | undefined {
+  #nameOf({ pod, uid }: IdentifiedPod, { qos }: PodShare): CgroupName | undefined {
     try {
-      return podCgroup(this.#options, qos, podIdentity(pod).uid);
+      return podCgroup(this.#options, qos, uid);
     } catch (thrown) {
       this.#reportUnavailable(pod, thrown);
       return undefined;
     }
   }
 
-  async #make({ cgroups }: Opened, pod: Pod, name: CgroupName, share: PodShare): Promise<string> {
+  async #make(
+    { cgroups }: Opened,
+    { pod, uid }: IdentifiedPod,
+    name: CgroupName,
+    share: PodShare,
+  ): Promise<string> {
     try {
-      await this.#deps.records.put(podIdentity(pod).uid, cgroups.maker.path(name));
+      await this.#deps.records.put(uid, cgroups.maker.path(name));
       this.#reportFaults(pod, await cgroups.set(name, podLimits(share.amounts, this.#options.pod)));
       return cgroups.maker.parent(name);
     } catch (thrown) {
@@ -250,11 +256,12 @@ class PodCgroupManager implements PodCgroups {
   }
 
   async #repairPod({ cgroups }: Opened, pod: Pod): Promise<void> {
-    const { uid } = podIdentity(pod);
+    const identity = podIdentity(pod);
+    const { uid } = identity;
     const before = this.#known.get(uid);
     // A pod that is being removed needs none any more.
     if (before === undefined && this.#removing.has(uid)) return;
-    if (before === undefined) return void (await this.ensure(pod));
+    if (before === undefined) return void (await this.ensure({ ...identity, pod }));
     await before.inFlight;
     // It may have been removed meanwhile.
     if (this.#known.get(uid) !== before) return;

@@ -1,7 +1,9 @@
 /** Removes cgroup directories, innermost first, and kills the processes in them. */
+
 import { join } from 'node:path';
 import { type Clock, sleep } from '#api/kit/clock.ts';
-import { type CgroupFs, codeOf } from './cgroup-fs.ts';
+import { hasCode } from '#api/kit/errno.ts';
+import type { CgroupFs } from './cgroup-fs.ts';
 
 /** A cgroup cannot be removed: its processes do not exit. */
 export class CgroupBusyError extends Error {
@@ -22,14 +24,14 @@ export interface RemovalDeps {
 const TRIES = 40;
 const TRY_AFTER_MS = 25;
 
-const isGone = (thrown: unknown): boolean => ['ENOENT', 'ENODEV'].includes(codeOf(thrown));
+const isGone = (thrown: unknown): boolean => hasCode(thrown, 'ENOENT', 'ENODEV');
 
 /** Sends SIGKILL; a process that has exited is ignored. */
 export function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (thrown) {
-    if (codeOf(thrown) !== 'ESRCH') throw thrown;
+    if (!hasCode(thrown, 'ESRCH')) throw thrown;
   }
 }
 
@@ -70,7 +72,7 @@ export async function removeCgroupFolder(deps: RemovalDeps, folder: string): Pro
     try {
       return await removeFolder(deps.fs, folder);
     } catch (thrown) {
-      if (codeOf(thrown) !== 'EBUSY' || attempt >= TRIES) throw new CgroupBusyError(folder, thrown);
+      if (!hasCode(thrown, 'EBUSY') || attempt >= TRIES) throw new CgroupBusyError(folder, thrown);
       await endProcesses(deps, folder);
       await sleep(deps.clock, TRY_AFTER_MS);
     }

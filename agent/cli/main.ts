@@ -1,5 +1,7 @@
 /** Dispatches the command line to a command and maps its failure to a message and an exit code. */
+
 import { asError } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import { AgentUnreachableError } from './client/api-client.ts';
 import { type CommandEntry } from './command.ts';
 import { COMMANDS } from './commands.ts';
@@ -50,7 +52,7 @@ async function findCommand(name: string): Promise<CommandEntry> {
 async function reportFailure(name: string, error: Error, { err, signal }: CliContext): Promise<number> {
   const interrupted: unknown = signal.aborted ? signal.reason : error;
   if (interrupted instanceof InterruptedError) return interrupted.exitCode;
-  if ('code' in error && error.code === 'EPIPE') return NOBODY_READS;
+  if (hasCode(error, 'EPIPE')) return NOBODY_READS;
   const isUsage = error instanceof UsageError;
   const known = COMMANDS.some((entry) => entry.name === name);
   const pointer = isUsage ? `see: nodeagent ${known ? `${name} --help` : 'help'}\n` : '';

@@ -1,5 +1,6 @@
 /** Loads the configuration: flags, then the file that they specify, then defaults, and validates all of it.
  *  Reads one file and modifies nothing. Source: configuration, document 3 §4.3. */
+import { errorCode } from '#api/kit/errno.ts';
 import type { ConfigError } from './errors.ts';
 import { type FileValues, readConfigFile } from './file.ts';
 import { type GivenFlag, scanFlags } from './flags/scan.ts';
@@ -45,8 +46,7 @@ interface FileOutcome {
 }
 
 function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  switch (code) {
+  switch (errorCode(error) ?? '') {
     case 'ENOENT':
       return 'there is no such file';
     case 'EACCES':

@@ -12,7 +12,7 @@ import { type Attacher, type Attachment, AttachRefusedError } from '#volumes/con
 import { VolumeSetupError } from '#volumes/errors/setup-error.ts';
 import type { ApiClient } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
-import type { PodEvent } from '../pods/operations/deps.ts';
+import type { PodEvent } from '../pods/pod-event.ts';
 import type { NodeEvent } from '../registration/node-status.ts';
 import { createAttachments } from './attachments.ts';
 

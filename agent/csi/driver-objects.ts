@@ -3,12 +3,12 @@
 
 import type { CSIDriver } from '#api/gen/storage-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
+import { isObject } from '#api/kit/object.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
 import { decode } from '#api/schema/decode.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
-import { isObject } from '../api-client/object-fields.ts';
 import type { ObjectKey } from '../objects/references.ts';
 import type { SavedObjects } from '../objects/server-objects.ts';
 

@@ -1,7 +1,9 @@
 /** In-memory API server for CSI tests. */
+
+import { isObject } from '#api/kit/object.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
-import { isObject, metadataText } from '../api-client/object-fields.ts';
+import { metadataText } from '../api-client/object-fields.ts';
 import type { WatchEvent } from '../api-client/watch-events.ts';
 
 export interface TestServer {

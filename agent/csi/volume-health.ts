@@ -8,7 +8,7 @@ import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
 import type { Driver, Drivers } from '#volumes/contract/csi.ts';
 import type { UsageFigures } from '#volumes/usage/disk-usage.ts';
-import type { PodEvent } from '../pods/operations/deps.ts';
+import type { PodEvent } from '../pods/pod-event.ts';
 
 export interface VolumeHealthDeps {
   readonly clock: Clock;

@@ -21,7 +21,7 @@ const containersOf = ({ spec }: Pod): readonly Container[] => [
 
 function requestOf(pod: Pod, name: string, resource: string): number {
   const container = containersOf(pod).find((one) => one.name === name);
-  return parseAmounts(container?.resources?.requests ?? {})[resource] ?? 0;
+  return Number(parseAmounts(container?.resources?.requests ?? {})[resource] ?? 0);
 }
 
 /** Returns the sum; undefined as soon as one operand is, since the total is unknown then. */
@@ -49,7 +49,7 @@ export function memoryCandidate(
   return {
     ...base(pod, rules),
     used: sum(containers.map(({ used }) => used)),
-    requested: podRequests(pod)['memory'] ?? 0,
+    requested: Number(podRequests(pod)['memory'] ?? 0),
     containers,
   };
 }
@@ -88,7 +88,7 @@ export function diskCandidate(
   return {
     ...base(pod, rules),
     used,
-    requested: podRequests(pod)['ephemeral-storage'] ?? 0,
+    requested: Number(podRequests(pod)['ephemeral-storage'] ?? 0),
     containers: containers.map((container) => ({
       name: container.name,
       used: ofContainer(container),

@@ -1,7 +1,9 @@
 /** Removes the log directories of removed pods. */
+
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { parsePodLogDirName } from '../logs/paths.ts';
 
@@ -9,7 +11,7 @@ import { parsePodLogDirName } from '../logs/paths.ts';
 function decideLogDirs(names: readonly string[], isPodGone: (podUID: string) => boolean): readonly string[] {
   return names.filter((name) => {
     const pod = parsePodLogDirName(name);
-    return pod !== undefined && isPodGone(pod.podUID);
+    return pod !== undefined && isPodGone(pod.uid);
   });
 }
 
@@ -37,8 +39,7 @@ async function listDir(dir: string): Promise<readonly string[]> {
   try {
     return await readdir(dir);
   } catch (thrown) {
-    const error = asError(thrown);
-    if ('code' in error && error.code === 'ENOENT') return [];
-    throw error;
+    if (hasCode(thrown, 'ENOENT')) return [];
+    throw thrown;
   }
 }

@@ -21,6 +21,13 @@ export interface HandlerTarget {
   readonly containerId: string;
 }
 
+/** Runs a lifecycle handler. @throws LifecycleError with the message of the event */
+export type RunHandler = (
+  handler: LifecycleHandler,
+  target: HandlerTarget,
+  signal: AbortSignal,
+) => Promise<void>;
+
 export interface LifecycleDeps {
   readonly execSync: ExecSync;
   /** The pod's primary address, or the node's with host networking; empty when it has none. */

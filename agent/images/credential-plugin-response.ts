@@ -1,5 +1,7 @@
 /** Requests and responses of credential plugins. Pure; errors never quote a response. */
+
 import { parseJsonText } from '#api/codec/json-text.ts';
+import { isObject } from '#api/kit/object.ts';
 import { DurationError, parseDuration } from '#api/meta/duration.ts';
 import type { CredentialTable } from './credentials.ts';
 
@@ -22,10 +24,6 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 const CACHE_KEY_TYPES: readonly PluginCacheKeyType[] = ['Image', 'Registry', 'Global'];
 const NS_PER_MS = 1_000_000n;
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Returns the request for the standard input of the plugin. */
 export function formatPluginRequest(apiVersion: string, image: string): string {

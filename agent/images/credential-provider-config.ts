@@ -1,5 +1,6 @@
 /** Decodes the configuration of registry credential plugins (`--image-credential-provider-config`). Pure.
  *  Spec: CredentialProviderConfig in the agent's configuration group, versions v1alpha1, v1beta1 and v1. */
+import { isObject } from '#api/kit/object.ts';
 import { DurationError, parseDuration } from '#api/meta/duration.ts';
 import type { FieldError, FieldErrorKind } from '#api/meta/field-error.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
@@ -39,10 +40,6 @@ const CONFIG_FIELDS = ['apiVersion', 'kind', 'providers'];
 const PROVIDER_FIELDS = ['name', 'matchImages', 'defaultCacheDuration', 'apiVersion', 'args', 'env'];
 const ENV_FIELDS = ['name', 'value'];
 const NS_PER_MS = 1_000_000n;
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function checkFields(object: JsonObject, known: readonly string[], path: string, report: Report): void {
   for (const name of Object.keys(object)) {

@@ -1,6 +1,8 @@
 /** Parses registry credentials from Secrets and docker configuration files. Pure; errors quote no content. */
+
 import { parseJsonText } from '#api/codec/json-text.ts';
 import type { Secret } from '#api/gen/core-v1.ts';
+import { isObject } from '#api/kit/object.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { CredentialTable, RegistryCredential } from './credentials.ts';
 
@@ -17,10 +19,6 @@ export type DockerConfigFormat =
   | 'legacy';
 
 type JsonObject = Readonly<Record<string, unknown>>;
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function parseObject(text: string, where: string): JsonObject {
   let value: unknown;

@@ -1,8 +1,9 @@
 /** Loads the credential plugin configuration from its file and checks that the programs exist. */
+
 import { constants } from 'node:fs';
 import { access, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { asError } from '#api/kit/clock.ts';
+import { codeOrName } from '#api/kit/errno.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import {
   type CredentialProviderConfigResult,
@@ -25,19 +26,13 @@ function problem(field: string, detail: string, badValue: string): FieldError {
   return { kind: 'FieldValueInvalid', field, detail, badValue };
 }
 
-/** Returns the code of a system error: `ENOENT`. */
-function codeOf(thrown: unknown): string {
-  const error = asError(thrown);
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-}
-
 async function checkProgram(path: string, field: string): Promise<readonly FieldError[]> {
   try {
     await access(path, constants.X_OK);
     if ((await stat(path)).isFile()) return [];
     return [problem(field, 'must be a program', path)];
   } catch (thrown) {
-    return [problem(field, `must be an executable program (${codeOf(thrown)})`, path)];
+    return [problem(field, `must be an executable program (${codeOrName(thrown)})`, path)];
   }
 }
 
@@ -65,7 +60,7 @@ export async function loadCredentialProviderConfig(
   try {
     text = await readFile(paths.configPath, 'utf8');
   } catch (thrown) {
-    const detail = `cannot be read (${codeOf(thrown)})`;
+    const detail = `cannot be read (${codeOrName(thrown)})`;
     return invalid([problem('imageCredentialProviderConfig', detail, paths.configPath)]);
   }
   // Loaded lazily: only nodes with plugins need the parser.

@@ -1,7 +1,9 @@
 /** Runs one credential plugin: request on standard input, response on standard output. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { asError } from '#api/kit/clock.ts';
+import { codeOrName } from '#api/kit/errno.ts';
 
 /** A plugin that failed or could not be run. Contains none of its output, which may be secret. */
 export class PluginError extends Error {
@@ -59,14 +61,10 @@ export async function runPlugin(run: PluginRun): Promise<string> {
 /** Returns the failure; undefined after a successful exit. */
 function untilEnded(child: ChildProcess): Promise<string | undefined> {
   return new Promise((resolve) => {
-    child.on('error', (error) => resolve(`could not be run: ${describeError(asError(error))}`));
+    child.on('error', (error) => resolve(`could not be run: ${codeOrName(asError(error))}`));
     child.on('close', (code, killedBy) => {
       if (code === 0) resolve(undefined);
       else resolve(killedBy === null ? `exited with code ${code}` : `was killed by ${killedBy}`);
     });
   });
-}
-
-function describeError(error: Error): string {
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }

@@ -1,9 +1,11 @@
 /** Installed program: the bundle, Node, and the files from which `install` and `uninstall` run. */
+
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { access, chmod, copyFile, cp, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { hasCode } from '#api/kit/errno.ts';
 
 const run = promisify(execFile);
 
@@ -74,7 +76,7 @@ async function renameIfThere(from: string, to: string): Promise<void> {
   try {
     await rename(from, to);
   } catch (thrown) {
-    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT')) throw thrown;
+    if (!hasCode(thrown, 'ENOENT')) throw thrown;
   }
 }
 

@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(async () => await rm(dir, { recursive: true, force: true }));
 
-const pod = { namespace: 'ns', name: 'web-1', podUID: 'u-1' };
+const pod = { namespace: 'ns', name: 'web-1', uid: 'u-1' };
 const container = { namespace: 'ns', podName: 'web-1', containerName: 'app', containerID: 'abc123' };
 const line = (text: string, tag = 'F') => `2026-11-21T10:00:00.5Z stdout ${tag} ${text}\n`;
 

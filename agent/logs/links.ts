@@ -1,8 +1,9 @@
 /** Symbolic links for log collectors: `<linksDir>/<pod>_<namespace>_<container>-<id>.log` to the log of a
  *  container. */
+
 import { readdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { asError } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { makeOpenFolder } from '#api/kit/open-folder.ts';
 import { type ContainerLogIdentity, containerIDOfLink, containerLinkName } from './paths.ts';
@@ -19,11 +20,6 @@ export interface LogLinks {
 
 export interface LogLinksDeps {
   readonly log: Logger;
-}
-
-function hasCode(thrown: unknown, code: string): boolean {
-  const error = asError(thrown);
-  return 'code' in error && error.code === code;
 }
 
 async function readLinkOrNothing(path: string): Promise<string | undefined> {

@@ -22,9 +22,9 @@ beforeAll(async () => {
   podLogsDir = await mkdtemp('/tmp/na-pl-');
   connection = connectRuntime({ endpoint: inject('criEndpoint'), log: silentLogger });
   await connection.whenConnected();
-  const pod = { namespace: 'test', name: 'logs', podUID: randomUUID() };
+  const pod = { namespace: 'test', name: 'logs', uid: randomUUID() };
   const config = {
-    metadata: { name: pod.name, uid: pod.podUID, namespace: pod.namespace, attempt: 0 },
+    metadata: { name: pod.name, uid: pod.uid, namespace: pod.namespace, attempt: 0 },
     logDirectory: podLogDir(podLogsDir, pod),
     linux: { securityContext: { namespaceOptions: { network: 'NODE' as const } } },
   };

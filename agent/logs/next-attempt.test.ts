@@ -5,7 +5,7 @@ import { createTempDir } from '../../testing/temp.ts';
 import { nextAttempt } from './next-attempt.ts';
 import { containerLogPath } from './paths.ts';
 
-const POD = { namespace: 'default', name: 'web', podUID: 'u1' };
+const POD = { namespace: 'default', name: 'web', uid: 'u1' };
 
 test.each<[string, readonly string[], number]>([
   ['no folder', [], 0],

@@ -1,9 +1,11 @@
 /** Opens files to which containers have access, safely: no symlink, only a regular file, and inside a given
  *  directory. */
+
 import { constants } from 'node:fs';
 import { type FileHandle, open, readlink, realpath } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
+import { errorCode } from '#api/kit/errno.ts';
 
 /** A file that is missing or must not be read. */
 export class LogFileError extends Error {
@@ -25,13 +27,9 @@ export interface OpenFile {
 // O_NONBLOCK, so that a FIFO in place of the file does not block.
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-function errorCode(error: Error): string {
-  return 'code' in error && typeof error.code === 'string' ? error.code : '';
-}
-
 function toLogFileError(path: string, thrown: unknown): LogFileError {
   const error = asError(thrown);
-  switch (errorCode(error)) {
+  switch (errorCode(error) ?? '') {
     case 'ENOENT':
     case 'ENOTDIR':
       return new LogFileError('NotFound', `${path} does not exist`, error);

@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 export interface PodLogIdentity {
   readonly namespace: string;
   readonly name: string;
-  readonly podUID: string;
+  readonly uid: string;
 }
 
 export interface ContainerLogIdentity {
@@ -22,7 +22,7 @@ const LOG_SUFFIX = '.log';
 
 /** Name of a pod's log directory. */
 function podLogDirName(pod: PodLogIdentity): string {
-  return `${pod.namespace}_${pod.name}_${pod.podUID}`;
+  return `${pod.namespace}_${pod.name}_${pod.uid}`;
 }
 
 /** Returns the log directory of the pod, for `logDirectory` of the sandbox. */
@@ -47,9 +47,9 @@ export function containerLogPath(
 
 /** Parses the name of a log directory of a pod; undefined for another format. */
 export function parsePodLogDirName(dirName: string): PodLogIdentity | undefined {
-  const [namespace = '', name = '', podUID = '', ...rest] = dirName.split('_');
-  if (namespace === '' || name === '' || podUID === '' || rest.length > 0) return undefined;
-  return { namespace, name, podUID };
+  const [namespace = '', name = '', uid = '', ...rest] = dirName.split('_');
+  if (namespace === '' || name === '' || uid === '' || rest.length > 0) return undefined;
+  return { namespace, name, uid };
 }
 
 /** Returns `<pod>_<namespace>_<container>-<id>.log`, truncated before the suffix at the limit of file names. */

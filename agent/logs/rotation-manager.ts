@@ -1,7 +1,9 @@
 /** Rotates logs of running containers that exceed their size limit, and earlier while disk space is low.
  *  One `stat` per container and round. */
+
 import { lstat, statfs } from 'node:fs/promises';
 import { asError, type Clock } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
 import { compressRotated, rotateFiles } from './rotate-files.ts';
@@ -62,9 +64,8 @@ async function logSize(path: string): Promise<number | undefined> {
     const stat = await lstat(path);
     return stat.isFile() ? stat.size : 0;
   } catch (thrown) {
-    const error = asError(thrown);
-    if ('code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
+    if (hasCode(thrown, 'ENOENT')) return undefined;
+    throw thrown;
   }
 }
 

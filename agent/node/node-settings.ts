@@ -6,12 +6,19 @@ import { parseHierarchies } from '../cgroups/hierarchies.ts';
 import { allocatableAmounts } from '../cgroups/node-allocatable.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
-import type { NodeSettings } from '../pods/operations/deps.ts';
+import type { ContainerStartSettings } from '../pods/operations/container-config.ts';
+import type { SandboxSettings } from '../pods/operations/sandbox.ts';
 import { resourceRules } from '../registration/settings.ts';
 import type { DnsSettings } from '../runtime/config/dns.ts';
 import { parseResolvConf, type ResolvConf } from '../runtime/config/resolv-conf.ts';
 import type { ResourceSettings } from '../runtime/config/resources.ts';
 import { hugePageSizesBytes, nodeCapacity, nodeName, prefersIPv6 } from './node-facts.ts';
+
+export interface NodeSettings extends SandboxSettings, ContainerStartSettings {
+  readonly vocabulary: Vocabulary;
+  /** CPU cores of the machine. */
+  readonly cores: number;
+}
 
 export interface NodeIdentity {
   readonly instance: string;

@@ -1,13 +1,11 @@
 /** Errors that prevent the start of the agent, with the flag and the remedy. Pure. */
+import { errorCode, hasCode } from '#api/kit/errno.ts';
 import { SocketInUseError } from '#api/kit/unix-socket.ts';
 
 /** An error of configuration or machine that the administrator can fix. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
 export interface ListenPlace {
   readonly portFlag: string;
@@ -22,7 +20,7 @@ export async function listenAt<T>(place: ListenPlace, work: () => Promise<T>): P
   try {
     return await work();
   } catch (thrown) {
-    const fault = listenFault(codeOf(thrown), place);
+    const fault = listenFault(errorCode(thrown) ?? '', place);
     if (fault === undefined) throw thrown;
     throw new StartError(fault, { cause: thrown });
   }
@@ -54,7 +52,7 @@ export async function listenOn<T>(flag: string, path: string, work: () => Promis
     if (thrown instanceof SocketInUseError) {
       throw new StartError(`${flag}: ${thrown.message}`, { cause: thrown });
     }
-    if (codeOf(thrown) === 'EINVAL' || codeOf(thrown) === 'ENAMETOOLONG') {
+    if (hasCode(thrown, 'EINVAL', 'ENAMETOOLONG')) {
       throw new StartError(`${flag}: ${path} is too long for a socket, which has up to 107 bytes`, {
         cause: thrown,
       });
@@ -65,7 +63,7 @@ export async function listenOn<T>(flag: string, path: string, work: () => Promis
 
 /** Returns the error of the root directory, for any user. */
 export function rootDirFault(error: Error, rootDir: string, userId: number | undefined): Error {
-  const code = codeOf(error);
+  const code = errorCode(error);
   if (code === 'EACCES' || code === 'EPERM') {
     const needs = userId === 0 ? '' : 'the agent needs root; start it with sudo: ';
     return new StartError(`${needs}--root-dir: ${rootDir} is not writable`, { cause: error });

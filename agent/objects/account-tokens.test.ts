@@ -20,6 +20,7 @@ function setUp() {
   const bodies: Json[] = [];
   const disk = new Map<string, AccountToken>();
   let fault: Error | undefined;
+  const levels: string[] = [];
   const client = {
     create: (_: unknown, body: Json): Promise<Json> => {
       bodies.push(body);
@@ -38,14 +39,18 @@ function setUp() {
       client,
       saved,
       clock,
-      log: silentLogger,
+      log: {
+        ...silentLogger,
+        warn: () => void levels.push('warn'),
+        debug: () => void levels.push('debug'),
+      },
       tokenApiVersion: 'authentication.test.io/v1',
       random: () => 0,
     });
   const fail = (error: Error | undefined): void => {
     fault = error;
   };
-  return { clock, bodies, make, fail, tokens: make() };
+  return { clock, bodies, make, fail, levels, tokens: make() };
 }
 
 describe('createAccountTokens', () => {
@@ -105,6 +110,28 @@ describe('createAccountTokens', () => {
     expect((await make().get(request)).token).toBe('t1');
     await expect(make().get({ ...request, podUID: 'other' })).rejects.toThrow('away');
   });
+
+  test.each([
+    [{ status: 404, reason: 'NotFound', message: 'serviceaccounts "worker" not found' }, {}],
+    [
+      { status: 403, reason: 'Forbidden', message: 'namespace default is being terminated' },
+      { causes: [{ reason: 'NamespaceTerminating' }] },
+    ],
+  ])(
+    'a failure that the end of the namespace explains is no warning until it lasts: %o',
+    async (failure, details) => {
+      const { clock, fail, levels, tokens } = setUp();
+      await tokens.get(request);
+      fail(new ApiRequestError(failure, details));
+      await clock.advance(0.8 * HOUR);
+      await tokens.get(request);
+      await tokens.get(request);
+      expect(levels).toEqual(['debug', 'debug']);
+      await clock.advance(5000);
+      await tokens.get(request);
+      expect(levels).toEqual(['debug', 'debug', 'warn']);
+    },
+  );
 
   test('returns no expired token when the server rejects a renewal', async () => {
     const { tokens, clock, fail } = setUp();

@@ -4,10 +4,10 @@
 import type { Clock } from '#api/kit/clock.ts';
 import { type Int64, secondsInMs } from '#api/kit/int64.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { isObject } from '#api/kit/object.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
-import { isObject } from '../api-client/object-fields.ts';
 
 /** Pod, service account and audience of a token. */
 export interface TokenRequest {
@@ -61,11 +61,23 @@ const OLDEST_MS = 24 * 60 * 60 * 1000;
 const RENEW_AT = 0.8;
 /** Jitter, so that tokens with the same lifetime are not all renewed at once. */
 const JITTER_MS = 10_000;
+/** While a namespace is deleted, its accounts disappear before its pods. A failure for that reason is a
+ *  warning only after this time, in ms. */
+const LASTING_MS = 5000;
+/** Cause of a creation that is rejected because of its namespace. */
+const TERMINATING = 'NamespaceTerminating';
 
 /** Returns when a token is due for renewal, in ms of wall time: after 80 % of its lifetime, or a day. */
 export function renewalTime({ issuedAtMs, expiresAtMs }: AccountToken, jitter: number): number {
   const afterMs = Math.min((expiresAtMs - issuedAtMs) * RENEW_AT, OLDEST_MS);
   return issuedAtMs + afterMs - jitter * JITTER_MS;
+}
+
+/** Reports whether the pod, its account or its namespace is gone or being deleted. */
+function isGone(thrown: unknown): boolean {
+  if (!(thrown instanceof ApiRequestError)) return false;
+  const { reason, details } = thrown;
+  return reason === 'NotFound' || details.causes?.some((cause) => cause.reason === TERMINATING) === true;
 }
 
 const keyOf = ({ namespace, account, audience, expirationSeconds }: TokenRequest): string =>
@@ -97,6 +109,8 @@ export function createAccountTokens(deps: AccountTokensDeps): AccountTokens {
   const flights = createSingleFlight<AccountToken>();
   /** By pod, then by request. */
   const cached = new Map<string, Map<string, CachedToken>>();
+  /** Wall time (ms) since which the pod or its account is gone, by pod. */
+  const goneSinceMs = new Map<string, number>();
 
   function keep(podUID: string, key: string, token: AccountToken): void {
     const ofPod = cached.get(podUID) ?? new Map<string, CachedToken>();
@@ -119,6 +133,7 @@ export function createAccountTokens(deps: AccountTokensDeps): AccountTokens {
       stop.signal,
     );
     const token = parseToken(response, clock.now(), expirationSeconds);
+    goneSinceMs.delete(uid);
     keep(uid, keyOf(request), token);
     saved.save(uid, keyOf(request), token);
     return token;
@@ -133,8 +148,20 @@ export function createAccountTokens(deps: AccountTokensDeps): AccountTokens {
     const refused = thrown instanceof ApiRequestError && !thrown.retryable;
     const expired = known !== undefined && known.expiresAtMs <= clock.now();
     if (known === undefined || (refused && expired)) throw thrown;
-    log.warn({ err: thrown, pod, expired }, 'Failed to renew service account token; using the previous one');
+    const level = isPassing(podUID, thrown) ? 'debug' : 'warn';
+    log[level](
+      { err: thrown, pod, expired },
+      'Failed to renew service account token; using the previous one',
+    );
     return known;
+  }
+
+  /** Reports whether the end of the pod is likely to follow soon. */
+  function isPassing(podUID: string, thrown: unknown): boolean {
+    if (!isGone(thrown)) return false;
+    const sinceMs = goneSinceMs.get(podUID) ?? clock.now();
+    goneSinceMs.set(podUID, sinceMs);
+    return clock.now() - sinceMs < LASTING_MS;
   }
 
   return {
@@ -151,6 +178,7 @@ export function createAccountTokens(deps: AccountTokensDeps): AccountTokens {
     },
     keepOnly(podUIDs) {
       for (const uid of cached.keys()) if (!podUIDs.has(uid)) cached.delete(uid);
+      for (const uid of goneSinceMs.keys()) if (!podUIDs.has(uid)) goneSinceMs.delete(uid);
       saved.keepOnly(podUIDs);
     },
     stop: () => stop.abort(new Error('agent is stopping')),

@@ -1,9 +1,12 @@
 /** Persisted bindings of manifest volumes to pods, through claims that the agent created. */
+
 import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { asError } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { isObject } from '#api/kit/object.ts';
 
 /** A volume bound to a pod by a claim. */
 export interface Lease {
@@ -14,9 +17,6 @@ export interface Lease {
 }
 
 const VERSION = 1;
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function parseLease(value: unknown): Lease | undefined {
   if (!isObject(value)) return undefined;
@@ -61,7 +61,7 @@ export function createClaimLeases({ rootDir, log }: ClaimLeasesDeps): ClaimLease
     try {
       return parseLeases(await readFile(file, 'utf8'));
     } catch (thrown) {
-      const missing = thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT';
+      const missing = hasCode(thrown, 'ENOENT');
       if (!missing) log.warn({ err: asError(thrown), path: file }, 'Failed to read claims');
       return [];
     }

@@ -1,6 +1,7 @@
 /** Persisted tokens of pods: one file per pod, removed with the pod. */
+
+import { isObject } from '#api/kit/object.ts';
 import type { Json } from '../api-client/client.ts';
-import { isObject } from '../api-client/object-fields.ts';
 import type { AccountToken, SavedTokens } from './account-tokens.ts';
 import type { ObjectKey } from './references.ts';
 import type { SavedObjects } from './server-objects.ts';

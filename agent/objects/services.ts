@@ -1,7 +1,9 @@
 /** Services of the API server as environment variables of pods.
  *  Source: service environment variables, document 3 §2; upstream 1.24. */
+
+import { isObject } from '#api/kit/object.ts';
 import type { Json } from '../api-client/client.ts';
-import { isObject, metadataText } from '../api-client/object-fields.ts';
+import { metadataText } from '../api-client/object-fields.ts';
 import type { ObjectChange, ReflectorSink } from '../api-client/watch/reflector.ts';
 
 export interface ServicePort {

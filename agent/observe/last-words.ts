@@ -26,7 +26,7 @@ export function createLastWords(deps: LastWordsDeps): (container: ObservedContai
     if (message !== '' || !fallsBackToLogs || exitCode === 0) return message;
     const sandbox = deps.view.pod(podUID).sandboxes[0];
     if (sandbox === undefined) return '';
-    const pod = { namespace: sandbox.podNamespace, name: sandbox.podName, podUID };
+    const pod = { namespace: sandbox.podNamespace, name: sandbox.podName, uid: podUID };
     const log = containerLogPath(deps.podLogsDir, pod, name, attempt);
     return lastLogLines(log, undefined, undefined, deps.podLogsDir);
   }

@@ -1,8 +1,10 @@
 /** Codec of lifecycle handlers and ports in container annotations. Pure.
  *  This agent wrote the annotations, but another root process may have changed them: anything unexpected
  *  reads as absent. */
+
 import { parseJsonText } from '#api/codec/json-text.ts';
 import type { ContainerPort, HTTPGetAction, HTTPHeader, LifecycleHandler } from '#api/gen/core-v1.ts';
+import { isObject } from '#api/kit/object.ts';
 
 export function formatHandler(handler: LifecycleHandler): string {
   return JSON.stringify(handler);
@@ -17,15 +19,15 @@ export function parseHandler(text: string | undefined): LifecycleHandler | undef
   const value = parseRecord(text);
   if (value === undefined) return undefined;
   const { exec, httpGet, tcpSocket } = value;
-  if (isRecord(exec)) {
+  if (isObject(exec)) {
     const command = exec['command'];
     return isStrings(command) ? { exec: { command } } : undefined;
   }
-  if (isRecord(httpGet)) {
+  if (isObject(httpGet)) {
     const action = parseHttpGet(httpGet);
     return action === undefined ? undefined : { httpGet: action };
   }
-  if (!isRecord(tcpSocket)) return undefined;
+  if (!isObject(tcpSocket)) return undefined;
   const { port, host } = tcpSocket;
   return isPort(port) ? { tcpSocket: { port, ...(typeof host === 'string' ? { host } : {}) } } : undefined;
 }
@@ -35,7 +37,7 @@ export function parsePorts(text: string | undefined): readonly ContainerPort[] {
   const value = parseJson(text);
   if (!Array.isArray(value)) return [];
   return value.flatMap((entry: unknown): readonly ContainerPort[] => {
-    if (!isRecord(entry)) return [];
+    if (!isObject(entry)) return [];
     const { name, containerPort } = entry;
     if (typeof containerPort !== 'number') return [];
     return [{ containerPort, ...(typeof name === 'string' ? { name } : {}) }];
@@ -55,7 +57,7 @@ function parseHttpGet(value: Readonly<Record<string, unknown>>): HTTPGetAction |
 }
 
 function parseHeader(value: unknown): readonly HTTPHeader[] {
-  if (!isRecord(value)) return [];
+  if (!isObject(value)) return [];
   const { name, value: text } = value;
   return typeof name === 'string' && typeof text === 'string' ? [{ name, value: text }] : [];
 }
@@ -72,11 +74,8 @@ function parseJson(text: string | undefined): unknown {
 
 function parseRecord(text: string | undefined): Readonly<Record<string, unknown>> | undefined {
   const value = parseJson(text);
-  return isRecord(value) ? value : undefined;
+  return isObject(value) ? value : undefined;
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isStrings = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((entry) => typeof entry === 'string');

@@ -7,6 +7,11 @@ export interface PodIdentity {
   readonly name: string;
 }
 
+/** A pod with its identity, derived once where the pod enters a module. */
+export interface IdentifiedPod extends PodIdentity {
+  readonly pod: Pod;
+}
+
 /** @throws Error when the pod lacks uid, namespace or name, which every source sets */
 export function podIdentity(pod: Pod): PodIdentity {
   const { uid, namespace, name } = pod.metadata ?? {};

@@ -2,9 +2,10 @@
  *  manifests. Changes of a mirror have no effect on the pod; a deleted or outdated one is created again.
  *  Pure; effects are in `mirror-keeper.ts`. Source: mirror pods, document 3 §1; upstream 1.24. */
 import type { Node, Pod } from '#api/gen/core-v1.ts';
+import { isObject } from '#api/kit/object.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Json } from '../api-client/client.ts';
-import { isObject, metadataText, objectName } from '../api-client/object-fields.ts';
+import { metadataText, objectName } from '../api-client/object-fields.ts';
 
 export type MirrorStep =
   | { readonly kind: 'none' }

@@ -2,9 +2,9 @@
  *  Source: pod status, document 3 §1; upstream 1.24 pod status; strategic merge patches, document 1. */
 import { isDeepStrictEqual } from 'node:util';
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '#api/gen/core-v1.ts';
+import { isObject } from '#api/kit/object.ts';
 import { decode } from '#api/schema/decode.ts';
 import type { Json } from '../api-client/client.ts';
-import { isObject } from '../api-client/object-fields.ts';
 import { hasBeen, withHistory, withUnseenEnd } from '../pods/status/container-status.ts';
 
 /** Conditions owned by this agent; others belong to their writers. */

@@ -5,10 +5,11 @@
 import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { isObject } from '#api/kit/object.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
-import { isObject, metadataText } from '../api-client/object-fields.ts';
+import { metadataText } from '../api-client/object-fields.ts';
 import type { Pace } from '../api-client/paced-client.ts';
 import type { ObjectAddress } from '../api-client/resource-path.ts';
 import type { PodStore } from './pod-store.ts';

@@ -3,13 +3,13 @@ import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
 import type { RuntimeView } from '../observe/runtime-view.ts';
-import { podFullName, podIdentity } from '../pod-identity/identity.ts';
+import { type PodIdentity, podFullName } from '../pod-identity/identity.ts';
 import type { ProbeManager } from '../probes/manager.ts';
 import type { ProbeMemory } from '../probes/memory.ts';
 import { probeTargets } from '../probes/targets.ts';
 import type { ManifestOrigin } from '../sources/types.ts';
-import type { PodEvent } from './operations/deps.ts';
-import type { PodOperations } from './operations/types.ts';
+import type { PodOperations } from './operations/operations.ts';
+import type { PodEvent } from './pod-event.ts';
 import type { RecordStore } from './record/record.ts';
 import { createRecordWriter, type RecordWriter } from './record/record-writer.ts';
 import { probeFindings } from './status/probe-findings.ts';
@@ -20,7 +20,8 @@ export interface WorkerFactoryDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly view: RuntimeView;
-  readonly operations: PodOperations;
+  /** Operations of the pod with that identity. */
+  readonly operations: (pod: PodIdentity) => PodOperations;
   readonly probes: ProbeManager;
   readonly records: RecordStore;
   readonly memory: Pick<ProbeMemory, 'previous' | 'note'>;
@@ -37,8 +38,7 @@ export function createWorkerFactory(
   deps: WorkerFactoryDeps,
 ): (start: PodStart, origin: ManifestOrigin) => PodWorker {
   return (start, origin) => {
-    const { pod, startedAtMs, terminal } = start;
-    const identity = podIdentity(pod);
+    const { pod, identity, startedAtMs, terminal } = start;
     const log = deps.log.child({ pod: podFullName(identity), podUID: identity.uid });
     const writer = createRecordWriter((record) => deps.records.save(record), {
       pod,
@@ -51,7 +51,7 @@ export function createWorkerFactory(
         clock: deps.clock,
         log,
         view: deps.view,
-        operations: withRecord(deps.operations, writer),
+        operations: withRecord(deps.operations(identity), writer),
         syncProbes: (current, observed) => {
           const hostIP = deps.hostIPs()[0] ?? '';
           const { previous } = deps.memory;
@@ -84,7 +84,8 @@ export function createWorkerFactory(
 }
 
 /** Persists the record of a pod before creating anything of it, so that a record exists for everything that
- *  must be cleaned up; and writes nothing once the directory of the pod is being removed. */
+ *  must be cleaned up. Writes nothing once the directory of the pod is being removed: a pod can still reach its
+ *  terminal phase then, and the write would fail, or would create the directory again. */
 function withRecord(operations: PodOperations, writer: RecordWriter): PodOperations {
   return {
     ...operations,
@@ -92,9 +93,9 @@ function withRecord(operations: PodOperations, writer: RecordWriter): PodOperati
       await writer.write({});
       await operations.mountVolumes(pod, signal);
     },
-    async removePod(pod) {
-      await writer.settled();
-      await operations.removePod(pod);
+    async removePod() {
+      await writer.close();
+      await operations.removePod();
     },
   };
 }

@@ -4,6 +4,7 @@
 import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
 import { createFakeClock, type FakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
+import { podIdentity } from '../pod-identity/identity.ts';
 import type { ProbeVerdict } from '../probes/verdict.ts';
 import type { TerminalPhase } from './decide/decision-types.ts';
 import { podStatus } from './status/status.ts';
@@ -65,7 +66,7 @@ export function createLife(pod: Pod, { fates = [], onStatus, probeVerdict }: Lif
         warn: () => undefined,
         keepTerminatedVolumes: false,
       },
-      { pod, startedAtMs, terminal, adopted },
+      { pod, identity: podIdentity(pod), startedAtMs, terminal, adopted },
     );
     void worker.run(stop.signal);
     if (removing) worker.remove(5);

@@ -1,6 +1,16 @@
 /** Events of pods and their containers. */
-import type { EventRecorder } from '../events/recorder.ts';
-import type { PodEvent } from './operations/deps.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
+import type { EventRecorder, EventType } from '../events/recorder.ts';
+import type { ContainerSpec } from './decide/decision-types.ts';
+
+/** Records an event about a pod, or about one of its containers. */
+export type PodEvent = (
+  pod: Pod,
+  type: EventType,
+  reason: string,
+  message: string,
+  container?: Pick<ContainerSpec, 'name'>,
+) => void;
 
 const LISTS = ['containers', 'initContainers', 'ephemeralContainers'] as const;
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Pod } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
+import { podIdentity } from '../pod-identity/identity.ts';
 import { createPodFiles, type PodFiles, PodFolderError } from './pod-files.ts';
 
 const pod: Pod = {
@@ -24,9 +25,9 @@ const hostsPath = (): string => join(dir, 'u1', 'etc-hosts');
 
 describe('writeHosts', () => {
   test('updates the content in place, with the same inode', async () => {
-    const path = await files.writeHosts(pod, ['10.0.0.1']);
+    const path = await files.writeHosts({ ...podIdentity(pod), pod }, ['10.0.0.1']);
     const before = await stat(path);
-    await files.writeHosts(pod, ['10.0.0.2']);
+    await files.writeHosts({ ...podIdentity(pod), pod }, ['10.0.0.2']);
     const after = await stat(path);
     expect(after.ino).toBe(before.ino);
     expect(after.mode & 0o777).toBe(0o644);
@@ -36,17 +37,17 @@ describe('writeHosts', () => {
   });
 
   test('does not write an unchanged file', async () => {
-    const path = await files.writeHosts(pod, ['10.0.0.1']);
+    const path = await files.writeHosts({ ...podIdentity(pod), pod }, ['10.0.0.1']);
     const before = await stat(path, { bigint: true });
-    await files.writeHosts(pod, ['10.0.0.1']);
+    await files.writeHosts({ ...podIdentity(pod), pod }, ['10.0.0.1']);
     expect((await stat(path, { bigint: true })).mtimeNs).toBe(before.mtimeNs);
   });
 
   test('replaces the content of a file that a container made huge, without reading it', async () => {
-    const path = await files.writeHosts(pod, ['10.0.0.1']);
+    const path = await files.writeHosts({ ...podIdentity(pod), pod }, ['10.0.0.1']);
     // Larger than any buffer that a read of the whole file would allocate.
     await truncate(path, 2 ** 40);
-    await files.writeHosts(pod, ['10.0.0.1']);
+    await files.writeHosts({ ...podIdentity(pod), pod }, ['10.0.0.1']);
     expect((await stat(path)).size).toBeLessThan(1000);
     expect(await readFile(path, 'utf8')).toContain('10.0.0.1\tweb');
   });
@@ -56,7 +57,9 @@ describe('writeHosts', () => {
     await writeFile(target, 'precious');
     await mkdir(join(dir, 'u1'));
     await symlink(target, hostsPath());
-    await expect(files.writeHosts(pod, ['10.0.0.1'])).rejects.toMatchObject({ code: 'ELOOP' });
+    await expect(files.writeHosts({ ...podIdentity(pod), pod }, ['10.0.0.1'])).rejects.toMatchObject({
+      code: 'ELOOP',
+    });
     expect(await readFile(target, 'utf8')).toBe('precious');
   });
 });
@@ -85,7 +88,7 @@ describe('createTerminationLog', () => {
 
 describe('remove', () => {
   test('removes the directory, idempotently', async () => {
-    await files.writeHosts(pod, []);
+    await files.writeHosts({ ...podIdentity(pod), pod }, []);
     await files.createTerminationLog('u1', 'web', 0);
     await files.remove('u1');
     await files.remove('u1');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Pod } from '#api/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { SUB_PATHS, VOLUMES } from '#volumes/files/layout.ts';
-import { podIdentity } from '../pod-identity/identity.ts';
+import type { IdentifiedPod } from '../pod-identity/identity.ts';
 import { podHostname } from '../runtime/config/hostname.ts';
 import { hostNetworkHostsFile, podHostsFile } from '../runtime/config/hosts-file.ts';
 
@@ -17,7 +17,7 @@ export interface PodFiles {
   /** Creates an empty termination log that is writable for any user in the container. Returns its path. */
   createTerminationLog(podUID: string, containerName: string, attempt: number): Promise<string>;
   /** Writes the hosts file of the pod and returns its path. */
-  writeHosts(pod: Pod, podIPs: readonly string[]): Promise<string>;
+  writeHosts(target: IdentifiedPod, podIPs: readonly string[]): Promise<string>;
   /** Removes the directory of the pod with these files. @throws PodFolderError while volumes remain in it */
   remove(podUID: string): Promise<void>;
 }
@@ -70,8 +70,8 @@ export function createPodFiles({ podsDir, clusterDomain, vocabulary }: PodFilesO
       await file.chmod(0o666);
       return path;
     },
-    async writeHosts(pod, podIPs) {
-      const path = join(podDir(podIdentity(pod).uid), 'etc-hosts');
+    async writeHosts({ pod, uid }, podIPs) {
+      const path = join(podDir(uid), 'etc-hosts');
       await mkdir(join(path, '..'), { recursive: true, mode: 0o750 });
       const wanted = Buffer.from(await hostsText(pod, podIPs));
       await using file = await openOwn(path, 0o644);

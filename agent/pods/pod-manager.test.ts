@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Pod } from '#api/gen/core-v1.ts';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { type Logger, silentLogger } from '#api/kit/logger.ts';
+import { podIdentity } from '../pod-identity/identity.ts';
 import type { DesiredState } from '../sources/types.ts';
 import { PodManager, type PodManagerDeps } from './pod-manager.ts';
 import type { PodWorker } from './worker.ts';
@@ -26,6 +27,7 @@ function fakeWorker(pod: Pod, done: string[]) {
   const gone = Promise.withResolvers<boolean>();
   const worker = {
     pod,
+    identity: podIdentity(pod),
     removing: false,
     run: () => gone.promise,
     status: () => ({}),

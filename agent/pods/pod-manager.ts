@@ -61,6 +61,8 @@ export interface PodEntry {
 }
 
 interface Slot {
+  /** `namespace/name`; that of an orphan also has its UID. */
+  readonly name: string;
   desired: SourcePod | undefined;
   /** Records of an earlier run under this name that have not been adopted yet. */
   recovered: PodRecord[];
@@ -88,29 +90,23 @@ export class PodManager {
 
   /** Registers pods of an earlier run, from records or from the runtime alone. Call before `start`. */
   restore(records: readonly PodRecord[]): void {
-    for (const record of records) this.#slotOf(record.pod).recovered.push(record);
+    for (const record of records) this.#slotOf(fullName(record.pod)).recovered.push(record);
   }
 
   /** Terminates an orphaned pod that appeared in the runtime, in a slot of its own beside any pod of its
    *  name. */
   killOrphan(record: PodRecord): void {
-    const { uid } = podIdentity(record.pod);
-    const name = `${fullName(record.pod)}#${uid}`;
-    this.#slots.set(name, {
-      desired: undefined,
-      recovered: [record],
-      active: undefined,
-      released: undefined,
-    });
-    this.#reconcile(name);
+    const identity = podIdentity(record.pod);
+    const slot = this.#slotOf(`${podFullName(identity)}#${identity.uid}`);
+    slot.recovered = [record];
+    this.#reconcile(slot);
   }
 
   /** Reports whether the pod has a worker, or was recovered and awaits one. */
   knows(podUID: string): boolean {
     return [...this.#slots.values()].some(
       ({ active, recovered }) =>
-        active?.worker.pod.metadata?.uid === podUID ||
-        recovered.some(({ pod }) => pod.metadata?.uid === podUID),
+        active?.worker.identity.uid === podUID || recovered.some(({ pod }) => pod.metadata?.uid === podUID),
     );
   }
 
@@ -140,7 +136,7 @@ export class PodManager {
     this.#unread = new Set(desired.unread);
     const wanted = new Map(desired.pods.map((source) => [fullName(source.pod), source]));
     for (const [name, slot] of this.#slots) slot.desired = wanted.get(name);
-    for (const source of desired.pods) this.#slotOf(source.pod).desired = source;
+    for (const [name, source] of wanted) this.#slotOf(name).desired = source;
     this.#reconcileAll();
   }
 
@@ -174,7 +170,7 @@ export class PodManager {
    *  this version does not run again unless it is restarted.
    *  Resolves once the terminal phase has been persisted. */
   async evict(podUID: string, message: string, gracePeriodSeconds: Int64): Promise<void> {
-    const worker = this.workers().find(({ pod }) => pod.metadata?.uid === podUID);
+    const worker = this.workers().find(({ identity }) => identity.uid === podUID);
     if (worker === undefined) return;
     this.#deps.warned?.(worker.pod, EVICTED, message);
     await worker.finish({ phase: 'Failed', reason: EVICTED, message, gracePeriodSeconds });
@@ -182,42 +178,40 @@ export class PodManager {
 
   /** Removes a terminated pod so that it starts again as a new one. */
   restart(podUID: string): void {
-    const worker = this.workers().find(({ pod }) => pod.metadata?.uid === podUID);
+    const worker = this.workers().find(({ identity }) => identity.uid === podUID);
     if (worker !== undefined) worker.remove(gracePeriodSeconds(worker.pod));
   }
 
-  #slotOf(pod: Pod): Slot {
-    const name = fullName(pod);
+  #slotOf(name: string): Slot {
     const known = this.#slots.get(name);
     if (known !== undefined) return known;
-    const slot: Slot = { desired: undefined, recovered: [], active: undefined, released: undefined };
+    const slot: Slot = { name, desired: undefined, recovered: [], active: undefined, released: undefined };
     this.#slots.set(name, slot);
     return slot;
   }
 
   /** An error of one pod does not affect the others. */
   #reconcileAll(): void {
-    for (const name of this.#slots.keys()) {
+    for (const slot of this.#slots.values()) {
       try {
-        this.#reconcile(name);
+        this.#reconcile(slot);
       } catch (thrown) {
-        this.#deps.log.error({ err: asError(thrown), pod: name }, 'Failed to admit pod');
+        this.#deps.log.error({ err: asError(thrown), pod: slot.name }, 'Failed to admit pod');
       }
     }
   }
 
-  #reconcile(name: string): void {
-    const slot = this.#slots.get(name);
-    if (slot === undefined || this.#signal === undefined || this.#signal.aborted) return;
+  #reconcile(slot: Slot): void {
+    if (this.#signal === undefined || this.#signal.aborted) return;
     if (slot.active !== undefined) return this.#reconcileActive(slot, slot.active);
     const recovered = this.#nextRecovered(slot);
-    if (recovered !== undefined) return this.#adopt(name, slot, recovered);
+    if (recovered !== undefined) return this.#adopt(slot, recovered);
     if (slot.desired !== undefined) {
       if (isDeleted(slot.desired.pod)) return this.#deps.ended?.(slot.desired.pod, undefined);
       if (this.#isUIDInUse(slot, slot.desired.pod.metadata?.uid)) return;
-      return this.#spawn(name, slot, slot.desired, undefined);
+      return this.#spawn(slot, slot.desired, undefined);
     }
-    if (slot.recovered.length === 0) this.#slots.delete(name);
+    if (slot.recovered.length === 0) this.#slots.delete(slot.name);
   }
 
   /** Directories, cgroups and containers are named by UID: a pod waits until another slot with its UID is
@@ -226,7 +220,7 @@ export class PodManager {
     return [...this.#slots.values()].some(
       (other) =>
         other !== slot &&
-        (other.active?.worker.pod.metadata?.uid === uid ||
+        (other.active?.worker.identity.uid === uid ||
           other.recovered.some(({ pod }) => pod.metadata?.uid === uid)),
     );
   }
@@ -247,7 +241,7 @@ export class PodManager {
     slot.active = { worker, source: desired };
     const { pod } = desired;
     const failed = (thrown: unknown): void => {
-      this.#deps.log.warn({ err: asError(thrown), pod: fullName(pod) }, 'Failed to write pod record');
+      this.#deps.log.warn({ err: asError(thrown), pod: slot.name }, 'Failed to write pod record');
     };
     const end = serverEnd(pod);
     if (end !== undefined) worker.finish(end).catch(failed);
@@ -266,27 +260,25 @@ export class PodManager {
     return slot.recovered.find((record) => !this.#sameVersion(record.pod, desired.pod)) ?? slot.recovered[0];
   }
 
-  #adopt(name: string, slot: Slot, record: PodRecord): void {
+  #adopt(slot: Slot, record: PodRecord): void {
     slot.recovered = slot.recovered.filter((other) => other !== record);
     const wanted = slot.desired !== undefined && this.#sameVersion(slot.desired.pod, record.pod);
-    this.#spawn(
-      name,
-      slot,
-      wanted && slot.desired !== undefined ? continued(slot.desired, record) : record,
-      record,
-    );
+    const source = wanted && slot.desired !== undefined ? continued(slot.desired, record) : record;
+    this.#spawn(slot, source, record);
     if (!wanted) slot.active?.worker.remove(gracePeriodSeconds(record.pod));
     else if (slot.desired !== undefined && isDeleted(slot.desired.pod)) {
       slot.active?.worker.remove(gracePeriodSeconds(slot.desired.pod));
     }
   }
 
-  #spawn(name: string, slot: Slot, source: SourcePod, record: PodRecord | undefined): void {
+  #spawn(slot: Slot, source: SourcePod, record: PodRecord | undefined): void {
     const signal = this.#signal;
     if (signal === undefined) return;
     const { log, clock, createWorker } = this.#deps;
+    const identity = podIdentity(source.pod);
     const start: PodStart = {
       pod: source.pod,
+      identity,
       startedAtMs: record?.startedAtMs ?? clock.now(),
       terminal: record?.terminal ?? this.#initialEnd(source, record),
       adopted: record !== undefined,
@@ -295,11 +287,11 @@ export class PodManager {
     slot.active = { worker, source };
     slot.released = undefined;
     log.info(
-      { pod: name, podUID: source.pod.metadata?.uid, adopted: start.adopted },
+      { pod: slot.name, podUID: identity.uid, adopted: start.adopted },
       start.terminal === undefined ? 'Pod admitted' : 'Terminal pod registered',
     );
-    const running = this.#follow(name, slot, worker, signal).catch((thrown: unknown) => {
-      log.error({ err: asError(thrown), pod: name }, 'Pod worker failed');
+    const running = this.#follow(slot, worker, signal).catch((thrown: unknown) => {
+      log.error({ err: asError(thrown), pod: slot.name }, 'Pod worker failed');
     });
     this.#running.add(running);
     void running.finally(() => this.#running.delete(running));
@@ -333,7 +325,7 @@ export class PodManager {
 
   #preempt(victim: Pod, critical: Pod): void {
     const podUID = victim.metadata?.uid;
-    const worker = this.workers().find(({ pod }) => pod.metadata?.uid === podUID);
+    const worker = this.workers().find(({ identity }) => identity.uid === podUID);
     this.#deps.log.info({ podUID, for: fullName(critical) }, 'Pod preempted for a critical pod');
     this.#deps.warned?.(victim, PREEMPTED.reason, PREEMPTED.message);
     worker?.finish({ phase: 'Failed', ...PREEMPTED }).catch((thrown: unknown) => {
@@ -341,13 +333,13 @@ export class PodManager {
     });
   }
 
-  async #follow(name: string, slot: Slot, worker: PodWorker, signal: AbortSignal): Promise<void> {
+  async #follow(slot: Slot, worker: PodWorker, signal: AbortSignal): Promise<void> {
     const removed = await worker.run(signal);
     if (!removed) return;
-    await this.#deps.forget(podIdentity(worker.pod).uid).catch((err: unknown) => {
+    await this.#deps.forget(worker.identity.uid).catch((err: unknown) => {
       // A remaining record costs the next agent one check of a removed pod; a slot that is never released
       // would block the name.
-      this.#deps.log.warn({ err, pod: name }, 'Failed to remove pod record');
+      this.#deps.log.warn({ err, pod: slot.name }, 'Failed to remove pod record');
     });
     const source = slot.active?.source ?? slot.desired;
     const isGone = source !== undefined && source.origin.source === 'api';
@@ -355,7 +347,7 @@ export class PodManager {
     slot.active = undefined;
     if (isGone) this.#deps.ended?.(worker.pod, worker.status());
     this.#deps.changed();
-    this.#deps.log.info({ pod: name, podUID: worker.pod.metadata?.uid }, 'Pod removed');
+    this.#deps.log.info({ pod: slot.name, podUID: worker.identity.uid }, 'Pod removed');
     // All slots, as another one may have waited for the UID.
     this.#reconcileAll();
   }

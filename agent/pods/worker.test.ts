@@ -3,8 +3,9 @@ import type { Pod } from '#api/gen/core-v1.ts';
 import { createFakeClock, type FakeClock } from '#api/kit/clock.ts';
 import type { Int64 } from '#api/kit/int64.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import { VolumeError } from '#volumes/errors/volume-error.ts';
-import type { PodOperations } from './operations/types.ts';
+import { combineFailures } from '#volumes/errors/setup-error.ts';
+import { podIdentity } from '../pod-identity/identity.ts';
+import type { PodOperations } from './operations/operations.ts';
 import type { RecordChanges } from './record/record-writer.ts';
 import { podStatus } from './status/status.ts';
 import { type PodStart, PodWorker } from './worker.ts';
@@ -53,7 +54,14 @@ function createWorker(operations: Partial<PodOperations> = {}, start: Partial<Po
       warn: (reason, message) => void warnings.push(`${reason}: ${message}`),
       keepTerminatedVolumes: false,
     },
-    { pod: POD, startedAtMs: clock.now(), terminal: undefined, adopted: false, ...start },
+    {
+      pod: POD,
+      identity: podIdentity(POD),
+      startedAtMs: clock.now(),
+      terminal: undefined,
+      adopted: false,
+      ...start,
+    },
   );
 }
 
@@ -175,7 +183,7 @@ describe('PodWorker', () => {
     const mountVolumes = (): Promise<void> => {
       tries += 1;
       const heldBackMs = 30_000;
-      return Promise.reject(new VolumeError('volume "v": no server', { volumes: ['v'], heldBackMs }));
+      return Promise.reject(combineFailures([{ name: 'v', error: new Error('no server') }], heldBackMs));
     };
     void createWorker({ mountVolumes }).run(new AbortController().signal);
     await clock.advance(0);
@@ -183,7 +191,15 @@ describe('PodWorker', () => {
     expect(tries).toBe(1);
     await clock.advance(1);
     expect(tries).toBe(2);
-    expect(warnings).toEqual(Array.from({ length: 2 }, () => 'FailedMount: volume "v": no server'));
+    const failed = 'FailedMount: MountVolume.SetUp failed for volume "v" : no server';
+    expect(warnings).toEqual([failed, failed]);
+    warnings = [];
+    for (let round = 0; round < 5; round += 1) await clock.advance(30_000);
+    const waited =
+      'FailedMount: Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[]: ' +
+      'timed out waiting for the condition';
+    // The event of the pod follows its 123 s of waiting, and not each retry after that.
+    expect(warnings).toEqual([failed, failed, failed, failed, waited, failed]);
   });
 
   test('reports why a container failed to start and retries', async () => {

@@ -13,13 +13,14 @@ import { StatusError } from '#api/meta/status-error.ts';
 import { VolumeError } from '#volumes/errors/volume-error.ts';
 import type { RuntimeView } from '../observe/runtime-view.ts';
 import type { PodObservation } from '../observe/types.ts';
-import { podIdentity } from '../pod-identity/identity.ts';
+import type { PodIdentity } from '../pod-identity/identity.ts';
 import { type ProbeVerdict } from '../probes/verdict.ts';
 import { containerHash } from '../runtime/config/hash.ts';
 import { appContainers, isOutdated } from './decide/containers.ts';
 import { afterRestart } from './decide/crash-backoff.ts';
 import { decidePod } from './decide/decide.ts';
 import {
+  type ActionOf,
   type ContainerProgress,
   type ContainerSpec,
   containerKey,
@@ -32,8 +33,9 @@ import {
   type WaitingReason,
 } from './decide/decision-types.ts';
 import { withEphemeralContainersOf } from './decide/ephemeral.ts';
+import { mountEvents, UPSTREAM_MOUNT_TIMEOUT_MS } from './mount-events.ts';
 import { OperationSet } from './operation-set.ts';
-import type { ActionOf, PodOperations } from './operations/types.ts';
+import type { PodOperations } from './operations/operations.ts';
 import type { RecordChanges } from './record/record-writer.ts';
 
 export interface PodWorkerDeps {
@@ -66,6 +68,7 @@ export interface StatusFacts {
 
 export interface PodStart {
   readonly pod: Pod;
+  readonly identity: PodIdentity;
   readonly startedAtMs: number;
   readonly terminal: TerminalPhase | undefined;
   /** The pod was admitted by an earlier agent: volumes may be mounted. */
@@ -83,8 +86,8 @@ export interface PodDeletion {
 const RETRY = { initialMs: 1_000, maxMs: 10_000, resetAfterMs: 60_000 } as const;
 
 export class PodWorker {
+  readonly identity: PodIdentity;
   readonly #deps: PodWorkerDeps;
-  readonly #uid: string;
   readonly #startedAtMs: number;
   readonly #loop: Loop;
   readonly #operations: OperationSet<PodAction['kind']>;
@@ -98,6 +101,8 @@ export class PodWorker {
   #intent: PodIntent = { kind: 'run' };
   #removalAskedAtMs: number | undefined;
   #volumes: PodProgress['volumes'];
+  /** Wall time (ms) since which the pod waits for its volumes, or of the last event about that. */
+  #mountingSinceMs: number | undefined;
   #terminal: TerminalPhase | undefined;
   /** Set once the pod is being removed: later observations show a partly removed pod and do not count. */
   #statusIsFinal = false;
@@ -108,7 +113,7 @@ export class PodWorker {
   constructor(deps: PodWorkerDeps, start: PodStart) {
     this.#deps = deps;
     this.#pod = start.pod;
-    this.#uid = podIdentity(start.pod).uid;
+    this.identity = start.identity;
     this.#startedAtMs = start.startedAtMs;
     this.#volumes = start.adopted ? 'unknown' : 'none';
     this.#terminal = start.terminal;
@@ -219,7 +224,7 @@ export class PodWorker {
   /** Runs until the pod is removed or `signal` fires; containers are then left running.
    *  Returns whether the pod was removed. */
   async run(signal: AbortSignal): Promise<boolean> {
-    const unsubscribe = this.#deps.view.onPodChange(this.#uid, () => this.#loop.wake());
+    const unsubscribe = this.#deps.view.onPodChange(this.identity.uid, () => this.#loop.wake());
     this.#loop.wake();
     await this.#loop.run(AbortSignal.any([signal, this.#removed.signal]));
     unsubscribe();
@@ -250,7 +255,7 @@ export class PodWorker {
 
   #decide(): Decision {
     const { view, clock, keepTerminatedVolumes, syncProbes } = this.#deps;
-    const observed = view.pod(this.#uid);
+    const observed = view.pod(this.identity.uid);
     const ending = this.removing || this.#terminal !== undefined;
     syncProbes(this.pod, ending ? undefined : observed);
     const progress = this.#progress(observed);
@@ -319,19 +324,21 @@ export class PodWorker {
       case 'mountVolumes':
         // From here on volumes may be mounted, whatever the outcome.
         this.#volumes = 'unknown';
+        this.#mountingSinceMs ??= this.#deps.clock.now();
         await operations.mountVolumes(pod, signal);
+        this.#mountingSinceMs = undefined;
         // A container that was added meanwhile may use further ones.
         this.#volumes = pod === this.#pod ? 'mounted' : 'unknown';
         return;
       case 'unmountVolumes':
-        await operations.unmountVolumes(pod);
+        await operations.unmountVolumes();
         this.#volumes = 'none';
         this.#unmounted.resolve();
         return;
       case 'createSandbox':
         return operations.createSandbox(pod, action.attempt, signal);
       case 'stopSandbox':
-        await operations.stopSandbox(pod, action.sandboxId);
+        await operations.stopSandbox(action.sandboxId);
         this.#stoppedSandboxes.add(action.sandboxId);
         return;
       case 'startContainer':
@@ -339,12 +346,12 @@ export class PodWorker {
       case 'killContainer':
         return operations.killContainer(pod, action, signal);
       case 'removeContainer':
-        return operations.removeContainer(pod, action.container);
+        return operations.removeContainer(action.container);
       case 'finish':
         return this.#finish(action);
       case 'removePod':
         this.#statusIsFinal = true;
-        await operations.removePod(pod);
+        await operations.removePod();
         return this.#removed.abort();
       default:
         action satisfies never;
@@ -391,9 +398,20 @@ export class PodWorker {
     this.#deps.log.warn({ err: error, operation: kind, retryMs }, 'Pod operation failed');
     // Stops race with regular exits: only a repeated failure is worth an event.
     const isFirst = retryMs <= RETRY.initialMs;
-    const reason = error instanceof VolumeError ? error.reason : FAILURE_REASONS[kind];
-    if (!(isFirst && ENDING.has(kind))) this.#deps.warn(reason, error.message);
+    if (error instanceof VolumeError && error.failures.length > 0) this.#reportFailedMount(error);
+    else if (!(isFirst && ENDING.has(kind))) {
+      const reason = error instanceof VolumeError ? error.reason : FAILURE_REASONS[kind];
+      this.#deps.warn(reason, error.message);
+    }
     this.#loop.wakeAt(this.#deps.clock.now() + retryMs);
+  }
+
+  #reportFailedMount(error: VolumeError): void {
+    const nowMs = this.#deps.clock.now();
+    const waitedMs = nowMs - (this.#mountingSinceMs ?? nowMs);
+    for (const { reason, message } of mountEvents(error, this.#pod, waitedMs))
+      this.#deps.warn(reason, message);
+    if (waitedMs >= UPSTREAM_MOUNT_TIMEOUT_MS) this.#mountingSinceMs = nowMs;
   }
 }
 

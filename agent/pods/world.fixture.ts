@@ -4,7 +4,8 @@ import type { Pod } from '#api/gen/core-v1.ts';
 import { RuntimeView } from '../observe/runtime-view.ts';
 import type { ObservedContainer, ObservedSandbox } from '../observe/types.ts';
 import { initContainers, isSidecar } from './decide/containers.ts';
-import type { ActionOf, PodOperations } from './operations/types.ts';
+import type { ActionOf } from './decide/decision-types.ts';
+import type { PodOperations } from './operations/operations.ts';
 
 /** Outcome of a call: success, at once or when the test completes it; failure without effect; or failure
  *  after it took effect. */
@@ -130,7 +131,7 @@ export class TestWorld {
       },
       unmountVolumes: () => this.#call('unmountVolumes', () => this.#unmount()),
       createSandbox: (_pod, attempt) => this.#call('createSandbox', () => this.#createSandbox(attempt)),
-      stopSandbox: (_pod, id) =>
+      stopSandbox: (id) =>
         this.#call('stopSandbox', () => {
           this.#endSandbox(id);
           this.#notify(id);
@@ -145,7 +146,7 @@ export class TestWorld {
       },
       killContainer: (_pod, { container }) =>
         this.#call(`kill ${container.name}`, () => this.#kill(container.id)),
-      removeContainer: (_pod, { id, name }) =>
+      removeContainer: ({ id, name }) =>
         this.#call(`remove ${name}`, () => {
           this.#containers.delete(id);
           this.#view.forgetContainer(id);

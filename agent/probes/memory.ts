@@ -1,10 +1,13 @@
 /** Persisted probe results, so that a restarted agent reports a ready container as ready. One small file per
  *  pod, in its directory, written at each change. Losing it costs one round of probes, during which the
  *  containers count as not ready. */
+
 import { readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { isObject } from '#api/kit/object.ts';
 
 export interface ProbeFinding {
   readonly started: boolean;
@@ -42,7 +45,8 @@ export function createProbeMemory({ log }: { readonly log: Logger }, podsDir: st
       for (const [id, finding] of parseFindings(text)) left.set(id, finding);
       texts.set(podUID, text);
     } catch (thrown) {
-      if (!isAbsent(thrown)) log.warn({ err: asError(thrown), podUID }, 'Failed to read probe results');
+      if (!hasCode(thrown, 'ENOENT'))
+        log.warn({ err: asError(thrown), podUID }, 'Failed to read probe results');
     }
   }
 
@@ -61,7 +65,8 @@ export function createProbeMemory({ log }: { readonly log: Logger }, podsDir: st
     } catch (thrown) {
       texts.delete(podUID);
       // The directory of the pod is removed with the pod.
-      if (!isAbsent(thrown)) log.warn({ err: asError(thrown), podUID }, 'Failed to write probe results');
+      if (!hasCode(thrown, 'ENOENT'))
+        log.warn({ err: asError(thrown), podUID }, 'Failed to write probe results');
     } finally {
       writing.delete(podUID);
     }
@@ -86,11 +91,6 @@ export function createProbeMemory({ log }: { readonly log: Logger }, podsDir: st
   };
 }
 
-function isAbsent(thrown: unknown): boolean {
-  const error = asError(thrown);
-  return 'code' in error && error.code === 'ENOENT';
-}
-
 function parseFindings(text: string): readonly (readonly [id: string, finding: ProbeFinding])[] {
   const value: unknown = JSON.parse(text);
   if (!isObject(value) || value['version'] !== VERSION || !isObject(value['containers'])) return [];
@@ -101,8 +101,4 @@ function parseFindings(text: string): readonly (readonly [id: string, finding: P
       ready: isObject(finding) && finding['ready'] === true,
     },
   ]);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }

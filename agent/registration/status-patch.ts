@@ -1,11 +1,10 @@
 /** Strategic merge patch with the changed members of a node. Pure. */
+
 import { isDeepStrictEqual } from 'node:util';
 import type { Node, NodeCondition, NodeStatus } from '#api/gen/core-v1.ts';
+import { isObject } from '#api/kit/object.ts';
 
 type Members = Readonly<Record<string, unknown>>;
-
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Removes empty lists and maps: a server does not store them, so they are not a difference. */
 function present(members: object): Members {
@@ -23,7 +22,7 @@ function diffMembers(before: Members, after: Members): Members {
   for (const [name, value] of Object.entries(after)) {
     const old = before[name];
     if (value === undefined || isDeepStrictEqual(old, value)) continue;
-    patch[name] = isMembers(old) && isMembers(value) ? diffMembers(old, value) : value;
+    patch[name] = isObject(old) && isObject(value) ? diffMembers(old, value) : value;
   }
   for (const name of Object.keys(before)) if (after[name] === undefined) patch[name] = null;
   return patch;

@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { createConnection, createServer } from 'node:net';
 import { join } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { PodSandbox, RuntimeService } from '#cri/gen/cri-v1.ts';
@@ -77,8 +78,7 @@ async function readInstance(rootDir: string): Promise<string> {
   try {
     return (await readFile(join(rootDir, 'instance'), 'utf8')).trim();
   } catch (thrown) {
-    const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return '';
+    if (hasCode(thrown, 'ENOENT', 'ENOTDIR')) return '';
     throw thrown;
   }
 }

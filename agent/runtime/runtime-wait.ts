@@ -1,7 +1,9 @@
 /** Wait for the container runtime, with its reason: until the first connection, and whenever it is
  *  unavailable. */
+
 import { stat } from 'node:fs/promises';
 import { asError } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import type { Wait, Waits } from '#api/kit/waits.ts';
 import type { CriConnection } from '#cri/client/connection.ts';
 import { parseEndpoint } from '#cri/client/endpoint.ts';
@@ -16,7 +18,7 @@ async function socketFault(path: string): Promise<string> {
     return there.isSocket() ? 'no server responds on the socket' : 'the path is not a socket';
   } catch (thrown) {
     const error = asError(thrown);
-    return 'code' in error && error.code === 'ENOENT' ? 'the socket does not exist' : error.message;
+    return hasCode(error, 'ENOENT') ? 'the socket does not exist' : error.message;
   }
 }
 

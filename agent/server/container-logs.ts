@@ -24,15 +24,10 @@ export async function containerLogs(
   query: LogQuery,
   signal: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
-  const { uid, namespace, name } = podIdentity(pod);
+  const identity = podIdentity(pod);
   const spec = chooseContainer(pod, query.container, deps.defaultContainerKey);
-  const container = instanceOf(deps.view, uid, spec.name, query.previous);
-  const path = containerLogPath(
-    deps.podLogsDir,
-    { namespace, name, podUID: uid },
-    spec.name,
-    container.attempt,
-  );
+  const container = instanceOf(deps.view, identity.uid, spec.name, query.previous);
+  const path = containerLogPath(deps.podLogsDir, identity, spec.name, container.attempt);
   const watch = stoppedSignal(deps.view, container);
   const options = { ...query, root: deps.podLogsDir, stopped: watch.signal };
   const chunks = readLogs(path, options, signal);

@@ -125,7 +125,7 @@ async function rotateLogs(
     view.containers().flatMap(({ id, podUID, name, attempt, state, sandboxId }) => {
       const sandbox = view.sandbox(sandboxId);
       if (state !== 'running' || sandbox === undefined) return [];
-      const pod = { namespace: sandbox.podNamespace, name: sandbox.podName, podUID };
+      const pod = { namespace: sandbox.podNamespace, name: sandbox.podName, uid: podUID };
       return [{ containerID: id, logPath: containerLogPath(podLogsDir, pod, name, attempt) }];
     });
   const rotator = createLogRotator(

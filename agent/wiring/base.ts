@@ -11,10 +11,9 @@ import { createEventRecorder, type EventRecorder } from '../events/recorder.ts';
 import { createEvictionMetrics, type EvictionMetrics } from '../eviction/metrics.ts';
 import { createTidy } from '../node/memory-tidier.ts';
 import { hostAddresses, instanceId } from '../node/node-facts.ts';
-import { loadNodeSettings } from '../node/node-settings.ts';
+import { loadNodeSettings, type NodeSettings } from '../node/node-settings.ts';
 import { createNodePressure, type NodePressure } from '../node/pressure.ts';
 import { type Changes, createChanges } from '../pods/changes.ts';
-import type { NodeSettings } from '../pods/operations/deps.ts';
 import { prefixedRegistry } from '../resources/prefixed-metrics.ts';
 import { createShutdownState, type ShutdownState } from '../shutdown/state.ts';
 

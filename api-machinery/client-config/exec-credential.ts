@@ -2,9 +2,9 @@
  *  Source: credential plugins, document 2 §2.4 and §5.8. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { parseDocuments } from '../codec/documents.ts';
+import { isObject } from '../kit/object.ts';
 import { parseTime, TimeError } from '../meta/time.ts';
 import type { ExecSpec, InteractiveMode } from './exec-spec.ts';
-import { isObject } from './fields.ts';
 
 /** A certificate chain and its key, as PEM. */
 export interface CertificatePair {

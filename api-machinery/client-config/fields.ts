@@ -1,4 +1,5 @@
 /** Reader of untyped objects: reports members of the wrong type, and warns about unknown members. */
+import { isObject } from '../kit/object.ts';
 import type { FieldError, FieldErrorKind } from '../meta/field-error.ts';
 import { suggest } from '../schema/suggestion.ts';
 import type { DataOrFile } from './model.ts';
@@ -27,10 +28,6 @@ export interface Section {
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 const isMissing = (value: unknown): value is undefined | null => value === undefined || value === null;
 const isText = (value: unknown): value is string => typeof value === 'string';

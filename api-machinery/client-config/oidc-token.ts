@@ -2,8 +2,8 @@
  *  Source: OpenID Connect, document 2 §5.3; RFC 6749, section 6; OpenID Connect Discovery 1.0, section 4. */
 
 import { parseJsonText } from '../codec/json-text.ts';
+import { isObject } from '../kit/object.ts';
 import { trimEnd } from '../kit/trim-end.ts';
-import { isObject } from './fields.ts';
 import type { OidcSpec } from './oidc-spec.ts';
 
 /** An unusable response of the identity provider. Never quotes a token. */

@@ -3,7 +3,7 @@
 
 import { isSeq, parseDocument } from 'yaml';
 import { parseJsonText } from '../codec/json-text.ts';
-import { isObject } from './fields.ts';
+import { isObject } from '../kit/object.ts';
 import type { OidcTokens } from './oidc-token.ts';
 import { parseClientConfig } from './parse.ts';
 

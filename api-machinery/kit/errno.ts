@@ -1,10 +1,20 @@
 /** Codes of system errors. */
+import { asError } from './clock.ts';
 
 /** Returns the `code` of a system error (`ENOENT`), or undefined for any other thrown value. */
 export function errorCode(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error) || !('code' in thrown)) return undefined;
   return typeof thrown.code === 'string' ? thrown.code : undefined;
 }
+
+/** Reports whether the value is a system error with one of the codes. */
+export function hasCode(thrown: unknown, ...codes: readonly string[]): boolean {
+  const code = errorCode(thrown);
+  return code !== undefined && codes.includes(code);
+}
+
+/** Returns the code of a system error; the name of any other error. */
+export const codeOrName = (thrown: unknown): string => errorCode(thrown) ?? asError(thrown).name;
 
 /** Runs `attempt` and ignores system errors with one of `codes`; returns true when it succeeded. */
 export async function unlessCode(
@@ -15,8 +25,7 @@ export async function unlessCode(
     await attempt();
     return true;
   } catch (thrown) {
-    const code = errorCode(thrown);
-    if (code !== undefined && codes.includes(code)) return false;
+    if (hasCode(thrown, ...codes)) return false;
     throw thrown;
   }
 }

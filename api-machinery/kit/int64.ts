@@ -56,6 +56,9 @@ export function addInt64(left: Int64, right: Int64): Int64 {
 /** The exact difference. */
 export const subtractInt64 = (left: Int64, right: Int64): Int64 => addInt64(left, -right);
 
+/** The larger number. */
+export const maxInt64 = (left: Int64, right: Int64): Int64 => (left < right ? right : left);
+
 /** One more; at the end of the numbers it stays there. */
 export function nextInt64(value: Int64): Int64 {
   const next = BigInt(value) + 1n;

@@ -1,17 +1,16 @@
 /** Creates a directory and its parents. If the kernel cannot create it, as below `/proc`, this fails at
  *  once, while Node's own recursive call retries forever. */
+
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-
-const codeOf = (thrown: unknown): unknown =>
-  thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
+import { errorCode, hasCode } from './errno.ts';
 
 /** @throws the system's error; EEXIST if something else exists there */
 export async function makeFolder(path: string, mode: number): Promise<void> {
   try {
     await mkdir(path, { mode });
   } catch (thrown) {
-    const code = codeOf(thrown);
+    const code = errorCode(thrown);
     // On a read-only disk, creating an existing directory fails with EROFS.
     if (code === 'EEXIST' || code === 'EROFS') {
       if ((await stat(path).catch(() => undefined))?.isDirectory() === true) return;
@@ -22,7 +21,7 @@ export async function makeFolder(path: string, mode: number): Promise<void> {
     await makeFolder(above, mode);
     // Still ENOENT: the parent accepts no directories.
     await mkdir(path, { mode }).catch((second: unknown) => {
-      if (codeOf(second) !== 'EEXIST') throw second;
+      if (!hasCode(second, 'EEXIST')) throw second;
     });
   }
 }

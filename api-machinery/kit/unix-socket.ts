@@ -2,9 +2,11 @@
  *  by a dead process is. Claims are serialized by a lock on the directory, and the socket appears under
  *  its name atomically, so that two starting processes cannot both own it. Closing removes only the own
  *  socket's file. */
+
 import { lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { createConnection, type Server } from 'node:net';
 import { basename, dirname, join } from 'node:path';
+import { hasCode } from './errno.ts';
 
 /** Another process serves the socket, or the path is not a socket. */
 export class SocketInUseError extends Error {
@@ -29,12 +31,6 @@ const LOCK_MS = 5000;
 const LOCK_RETRY_MS = 10;
 /** Connecting succeeds at once, unless the server is busy. */
 const PROBE_MS = 1000;
-
-const hasCode = (thrown: unknown, ...codes: readonly string[]): boolean =>
-  thrown instanceof Error &&
-  'code' in thrown &&
-  typeof thrown.code === 'string' &&
-  codes.includes(thrown.code);
 
 type Flock = (fd: number, operation: number) => number;
 

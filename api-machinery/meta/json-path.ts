@@ -1,4 +1,5 @@
 /** Evaluation of JSON paths. Pure. Source: the platform's JSONPath template without its braces. */
+import { isObject } from '../kit/object.ts';
 import { type Operand, type PathFilter, type PathStep, parseSteps } from './json-path-parser.ts';
 
 export interface JsonPath {
@@ -10,9 +11,6 @@ export interface JsonPath {
 
 /** Maximum number of values visited by one search: `..` in a large object must not delay others. */
 const MAX_VISITS = 20_000;
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Remaining visits of a search. */
 interface Budget {

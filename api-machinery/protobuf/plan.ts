@@ -5,6 +5,7 @@ import { ProtobufError } from '../codec/protobuf/error.ts';
 import type { Reader } from '../codec/protobuf/reader.ts';
 import type { Writer } from '../codec/protobuf/writer.ts';
 import { setMember } from '../codec/set-member.ts';
+import { isObject } from '../kit/object.ts';
 import {
   type FieldFact,
   formatTypeName,
@@ -65,9 +66,6 @@ export type FieldPlan = FieldBase &
   );
 
 const KEY_TAG = 0x0a;
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Writes the fields of a message.
  *  @throws ProtobufError `InvalidValue` */

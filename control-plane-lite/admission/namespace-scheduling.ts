@@ -2,8 +2,9 @@
  *  and PodTolerationRestriction, document 2 §2.7; upstream's plugins, release 1.24. */
 
 import type { Pod, Toleration } from '#api/gen/core-v1.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
-import { isMembers, typed } from '../resources/view.ts';
+import { typed } from '../resources/view.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';
 import {
@@ -120,7 +121,7 @@ export function createPodTolerationRestriction(
 
   function complete(request: AdmissionRequest): void {
     const { object } = request;
-    if (object === undefined || !isMembers(object['spec'])) return;
+    if (object === undefined || !isMutableObject(object['spec'])) return;
     const pod = typed<Pod>(object);
     const given = pod.spec?.tolerations ?? [];
     const more = qosClass(pod) === 'BestEffort' ? [] : [pressure];

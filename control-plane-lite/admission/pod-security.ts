@@ -2,9 +2,10 @@
  *  Source: PodSecurity, document 2 §2.7; upstream's plugin, release 1.24. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '#api/gen/core-v1.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import { invalid } from '#api/meta/status-errors.ts';
 import type { ApiObject } from '../resources/contract.ts';
-import { isMembers, typed } from '../resources/view.ts';
+import { typed } from '../resources/view.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';
 import { NO_POD_SECURITY, type PodSecurityConfig } from './pod-security/config.ts';
@@ -24,7 +25,8 @@ const TEMPLATES = [
   'batch/cronjobs',
 ];
 
-const memberOf = (value: unknown, name: string): unknown => (isMembers(value) ? value[name] : undefined);
+const memberOf = (value: unknown, name: string): unknown =>
+  isMutableObject(value) ? value[name] : undefined;
 
 /** The pods that an object makes. */
 function templateOf(object: ApiObject, plural: string): Pod | undefined {
@@ -35,7 +37,7 @@ function templateOf(object: ApiObject, plural: string): Pod | undefined {
       : plural === 'cronjobs'
         ? memberOf(memberOf(memberOf(spec, 'jobTemplate'), 'spec'), 'template')
         : memberOf(spec, 'template');
-  return isMembers(place) ? place : undefined;
+  return isMutableObject(place) ? place : undefined;
 }
 
 export function createPodSecurity(

@@ -1,12 +1,12 @@
 /** Writers of fields in a draft's spec. */
 import type { Pod } from '#api/gen/core-v1.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import type { ApiObject } from '../resources/contract.ts';
-import { isMembers } from '../resources/view.ts';
 
 export type PodSpec = NonNullable<Pod['spec']>;
 
 /** Gives the draft a spec with these members anew: what was its spec may be shared with the live object. */
 export function setInSpec<T extends object>(draft: ApiObject, change: Partial<T>): void {
   const { spec } = draft;
-  draft['spec'] = { ...(isMembers(spec) ? spec : {}), ...change };
+  draft['spec'] = { ...(isMutableObject(spec) ? spec : {}), ...change };
 }

@@ -1,12 +1,12 @@
 /** Fetches the OpenAPI documents of an aggregated server. Documents are limited in size and validated before
  *  use. */
 import { createHash } from 'node:crypto';
+import { isMutableObject } from '#api/kit/object.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { MASTERS_GROUP } from '../authn/users.ts';
 import { type Extract, extractApi } from '../openapi/others.ts';
-import { isMembers } from '../resources/view.ts';
 import { apiPath, type RemoteApi } from './api-services.ts';
 import { type Answer, ask, jsonOf } from './ask.ts';
 import { remoteTls } from './remote-server.ts';
@@ -46,9 +46,9 @@ const LONGEST_URL = 2000;
 const isFine = ({ status }: Answer): boolean => status >= 200 && status <= 299;
 
 function thirdOf(index: unknown, path: string): Known['third'] {
-  const paths = isMembers(index) ? index['paths'] : undefined;
-  const entry = isMembers(paths) && Object.hasOwn(paths, path) ? paths[path] : undefined;
-  const url = isMembers(entry) ? entry['serverRelativeURL'] : undefined;
+  const paths = isMutableObject(index) ? index['paths'] : undefined;
+  const entry = isMutableObject(paths) && Object.hasOwn(paths, path) ? paths[path] : undefined;
+  const url = isMutableObject(entry) ? entry['serverRelativeURL'] : undefined;
   if (typeof url !== 'string' || !url.startsWith(`${ROOT_3}/`) || url.length > LONGEST_URL) return undefined;
   // Printable, and no space: it goes into a request as it is.
   if (!/^[\u0021-\u007e]+$/.test(url)) return undefined;
@@ -89,7 +89,7 @@ export function createDocumentAsker({ identity, vocabulary, signal }: AskerDeps)
         );
       });
       const document = isFine(answer) ? jsonOf(answer) : undefined;
-      if (!isMembers(document) || typeof document['openapi'] !== 'string')
+      if (!isMutableObject(document) || typeof document['openapi'] !== 'string')
         throw new StatusError('ServiceUnavailable', 'the aggregated server serves no such document');
       return answer.body;
     },

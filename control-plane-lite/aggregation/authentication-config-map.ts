@@ -4,11 +4,11 @@
 
 import { X509Certificate } from 'node:crypto';
 import { parseJsonText } from '#api/codec/json-text.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { parseCertificates } from '../authn/client-certificate.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
-import { isMembers } from '../resources/view.ts';
 import type { Verbs } from '../verbs/contract.ts';
 import { controllerCaller } from '../verbs/controller-caller.ts';
 import { EXTRA_PREFIX, GROUP_HEADER, USER_HEADER } from './user-headers.ts';
@@ -70,7 +70,7 @@ export function mergeAuthentication(known: Data, own: ExtensionAuthentication, n
 
 const dataOf = (object: ApiObject): Data => {
   const data = object['data'];
-  if (!isMembers(data)) return {};
+  if (!isMutableObject(data)) return {};
   return Object.fromEntries(
     Object.entries(data).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
   );

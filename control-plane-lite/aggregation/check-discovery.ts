@@ -2,9 +2,9 @@
 
 import type { APIResource } from '#api/gen/meta-v1.ts';
 import { messageOf } from '#api/kit/error-chain.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { MASTERS_GROUP } from '../authn/users.ts';
-import { isMembers } from '../resources/view.ts';
 import { apiPath, type RemoteApi } from './api-services.ts';
 import { ask, jsonOf } from './ask.ts';
 import type { RemoteTls } from './remote-server.ts';
@@ -28,7 +28,7 @@ const optional = (name: string, value: unknown): object =>
   isText(value) && value !== '' ? { [name]: value } : {};
 
 function parseResource(value: unknown): readonly APIResource[] {
-  if (!isMembers(value)) return [];
+  if (!isMutableObject(value)) return [];
   const { name, kind, singularName, namespaced, verbs, shortNames, categories } = value;
   if (!isText(name) || !isText(kind)) return [];
   return [
@@ -50,7 +50,7 @@ function parseResource(value: unknown): readonly APIResource[] {
 /** The resources in the document of a group's version; what isn't one is left out. Only JSON is asked for, but a
  *  server that has another form is there all the same. */
 export function parseResources(document: unknown): readonly APIResource[] {
-  const resources = isMembers(document) ? document['resources'] : undefined;
+  const resources = isMutableObject(document) ? document['resources'] : undefined;
   return Array.isArray(resources) ? resources.slice(0, MOST_RESOURCES).flatMap(parseResource) : [];
 }
 

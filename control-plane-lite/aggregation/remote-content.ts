@@ -3,10 +3,10 @@
 
 import type { APIResource } from '#api/gen/meta-v1.ts';
 import { asError } from '#api/kit/clock.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import { serverUser } from '../authn/users.ts';
 import type { Emptied, OtherContent, Remains } from '../controllers/namespaces/conditions.ts';
-import { isMembers } from '../resources/view.ts';
 import { apiPath, type RemoteApi } from './api-services.ts';
 import { type Answer, ask, jsonOf } from './ask.ts';
 import { remoteTls, type Way } from './remote-server.ts';
@@ -37,11 +37,11 @@ interface Item {
 
 /** The objects of a list as another server sent it. */
 export function parseItems(list: unknown): readonly Item[] {
-  const items = isMembers(list) ? list['items'] : undefined;
+  const items = isMutableObject(list) ? list['items'] : undefined;
   if (!Array.isArray(items)) return [];
   return items.flatMap((item: unknown): readonly Item[] => {
-    const metadata = isMembers(item) ? item['metadata'] : undefined;
-    if (!isMembers(metadata) || typeof metadata['name'] !== 'string') return [];
+    const metadata = isMutableObject(item) ? item['metadata'] : undefined;
+    if (!isMutableObject(metadata) || typeof metadata['name'] !== 'string') return [];
     const { name, finalizers } = metadata;
     const texts = Array.isArray(finalizers) ? finalizers.filter((each) => typeof each === 'string') : [];
     return [{ name, finalizers: texts }];

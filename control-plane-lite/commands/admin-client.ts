@@ -4,8 +4,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { messageOf } from '#api/kit/error-chain.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
-import { isMembers, type Members } from '../resources/view.ts';
+import { type Members } from '../resources/view.ts';
 
 /** A failed command; the message names the problem and the fix. */
 export class CommandError extends Error {
@@ -31,7 +32,7 @@ export function memberAt(value: unknown, ...path: readonly (string | number)[]):
   return path.reduce<unknown>((found, step) => {
     if (Array.isArray(found))
       return typeof step === 'number' ? (found as readonly unknown[])[step] : undefined;
-    return isMembers(found) && Object.hasOwn(found, step) ? found[step] : undefined;
+    return isMutableObject(found) && Object.hasOwn(found, step) ? found[step] : undefined;
   }, value);
 }
 
@@ -96,7 +97,8 @@ export async function connectAsAdmin(dataDir: string): Promise<AdminClient> {
     });
     const value = parseJsonText(await response.body.text());
     if (response.statusCode === 404 && method === 'GET') return undefined;
-    if (response.statusCode >= 300 || !isMembers(value)) throw new CommandError(textAt(value, 'message'));
+    if (response.statusCode >= 300 || !isMutableObject(value))
+      throw new CommandError(textAt(value, 'message'));
     return value;
   }
 

@@ -1,9 +1,11 @@
 /** `control-plane-lite csr list|approve|deny`: certificate signing requests. Source: certificates, document 2
  *  §3. */
+
+import { isMutableObject } from '#api/kit/object.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { certificateSigningRequest } from '../resources/groups/certificates/certificate-signing-request.ts';
-import { isMembers, membersOf } from '../resources/view.ts';
+import { membersOf } from '../resources/view.ts';
 import { type AdminClient, CommandError, memberAt } from './admin-client.ts';
 import { formatTable } from './table.ts';
 
@@ -35,7 +37,7 @@ export async function decideRequest(
   const status = membersOf(request, 'status');
   const conditions: readonly unknown[] = Array.isArray(status['conditions']) ? status['conditions'] : [];
   const done = `certificate request ${name} ${type.toLowerCase()}`;
-  if (conditions.some((each) => isMembers(each) && each['type'] === type)) return done;
+  if (conditions.some((each) => isMutableObject(each) && each['type'] === type)) return done;
   const condition = {
     type,
     status: 'True',

@@ -1,16 +1,15 @@
 /** Explains in a sentence why the server failed to start. Pure. */
+import { errorCode } from '#api/kit/errno.ts';
 import { describeError } from '#api/kit/error-chain.ts';
 import type { ServerConfig } from '../config/settings.ts';
 
 type Where = Pick<ServerConfig, 'bindAddress' | 'securePort' | 'dataDir'>;
 
-const codeOf = (error: Error): string =>
-  'code' in error && typeof error.code === 'string' ? error.code : '';
 const isListening = (error: Error): boolean => 'syscall' in error && error.syscall === 'listen';
 
 /** Names the flag to change if the failure identifies it. */
 export function startFault(error: Error, { bindAddress, securePort, dataDir }: Where): string {
-  const code = codeOf(error);
+  const code = errorCode(error) ?? '';
   if (isListening(error) || code === 'EADDRINUSE') return listenFault(code, bindAddress, securePort);
   switch (code) {
     case 'EEXIST':

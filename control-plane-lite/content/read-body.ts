@@ -2,6 +2,7 @@
  *  chooses the strictness (`fieldValidation`). Source: media types and field validation, document 1 §4.7. */
 
 import { setMember } from '#api/codec/set-member.ts';
+import { isObject, textOf } from '#api/kit/object.ts';
 import type { Steps } from '#api/kit/steps.ts';
 import { type FieldError, formatFieldError } from '#api/meta/field-error.ts';
 import { StatusError } from '#api/meta/status-error.ts';
@@ -32,10 +33,6 @@ export interface ReadOptions {
 
 /** Maximum number of warnings: a client that ignores the first hundred ignores the rest. */
 const MAX_STRICT_FAULTS = 100;
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** `unknown field "spec.foo"` or `duplicate field "spec.foo"`. */
 const strictText = ({ kind, field }: FieldError): string =>

@@ -1,10 +1,11 @@
 /** Server-side apply of a Scale: the manager that sets the number of replicas owns that one field of the
  *  scaled object. Pure. Source: server-side apply, document 1 §4.9; upstream's handling of scale. */
+
+import { isMutableObject } from '#api/kit/object.ts';
 import { finish } from '#api/kit/steps.ts';
 import { applyPatchObject } from '../apply/apply-patch.ts';
 import { fromScaleEntries, type ScaleMapping as OwnershipMapping, toScaleEntries } from '../apply/scale.ts';
 import type { ApiObject } from '../resources/contract.ts';
-import { isMembers } from '../resources/view.ts';
 import type { ScaleMapping } from './scale-mapping.ts';
 
 const IDENTITY: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
@@ -16,10 +17,10 @@ export function replicasPathOf(mapping: Pick<ScaleMapping, 'apply'>): readonly s
   const path: string[] = [];
   let [name] = Object.keys(probe).filter((member) => !IDENTITY.has(member));
   let at: unknown = probe;
-  while (name !== undefined && isMembers(at)) {
+  while (name !== undefined && isMutableObject(at)) {
     path.push(`f:${name}`);
     at = at[name];
-    [name] = isMembers(at) ? Object.keys(at) : [];
+    [name] = isMutableObject(at) ? Object.keys(at) : [];
   }
   return path;
 }

@@ -1,13 +1,15 @@
 /** Files that only root may read. */
+
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { hasCode } from '#api/kit/errno.ts';
 
 /** Returns the text of a file; `undefined` if it doesn't exist. */
 export async function readIfThere(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
   } catch (thrown) {
-    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return undefined;
+    if (hasCode(thrown, 'ENOENT')) return undefined;
     throw thrown;
   }
 }

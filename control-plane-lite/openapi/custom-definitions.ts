@@ -1,5 +1,6 @@
 /** Schemas of custom resources as definitions: complete for OpenAPI 3; for OpenAPI 2 without what it cannot
  *  express and what its clients cannot process. Pure. */
+import { isObject } from '#api/kit/object.ts';
 import { META_PACKAGE } from '#api/schema/registry.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Resource } from '../resources/contract.ts';
@@ -33,9 +34,6 @@ const KEPT: ReadonlySet<string> = new Set([
   'example',
   'externalDocs',
 ]);
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isNullable = (schema: unknown): boolean => isObject(schema) && schema['nullable'] === true;
 

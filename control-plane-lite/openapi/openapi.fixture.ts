@@ -1,4 +1,5 @@
 /** Documents as a whole, and custom resources with schemas, for tests. */
+import { isObject } from '#api/kit/object.ts';
 import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';
 import { type CustomNames, customResource } from '../discovery/discovery.fixture.ts';
 import { builtinResources } from '../resources/builtin.ts';
@@ -8,20 +9,17 @@ import { jsonPieces } from './json-pieces.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-export const isJson = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The member at a path of objects; `{}` where there is none. */
 export function at(value: unknown, ...path: readonly string[]): Json {
   let found: unknown = value;
-  for (const name of path) found = isJson(found) ? found[name] : undefined;
-  return isJson(found) ? found : {};
+  for (const name of path) found = isObject(found) ? found[name] : undefined;
+  return isObject(found) ? found : {};
 }
 
 /** Every object inside a value, and the value itself. */
 export function* objectsIn(value: unknown): Generator<Json> {
   if (Array.isArray(value)) for (const item of value) yield* objectsIn(item);
-  if (!isJson(value)) return;
+  if (!isObject(value)) return;
   yield value;
   for (const member of Object.values(value)) yield* objectsIn(member);
 }
@@ -29,7 +27,7 @@ export function* objectsIn(value: unknown): Generator<Json> {
 /** A document as its readers have it. */
 export const documentOf = (outline: Outline): Json => {
   const parsed: unknown = JSON.parse([...jsonPieces(outline)].join(''));
-  if (!isJson(parsed)) throw new Error('a document is not an object');
+  if (!isObject(parsed)) throw new Error('a document is not an object');
   return parsed;
 };
 

@@ -3,7 +3,7 @@
  *  aggregator of OpenAPI, release 1.24. */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { isMembers } from '../resources/view.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import type { SchemaObject } from './dialect.ts';
 
 type Named = ReadonlyMap<string, SchemaObject>;
@@ -47,7 +47,7 @@ function referencesIn(value: unknown): readonly Reference[] | undefined {
   while (left.length > 0) {
     const next = left.pop();
     if (Array.isArray(next)) left.push(...(next as readonly unknown[]));
-    if (!isMembers(next)) continue;
+    if (!isMutableObject(next)) continue;
     for (const [name, member] of Object.entries(next)) {
       if (name !== '$ref' || typeof member !== 'string') {
         left.push(member);
@@ -78,8 +78,9 @@ function createFollower(document: Readonly<Record<string, unknown>>) {
         if (bad.has(key)) return undefined;
         if (reached.has(key) || taken[reference.kind].has(reference.name)) continue;
         const all = document[reference.kind];
-        const found = isMembers(all) && Object.hasOwn(all, reference.name) ? all[reference.name] : undefined;
-        if (!isMembers(found)) {
+        const found =
+          isMutableObject(all) && Object.hasOwn(all, reference.name) ? all[reference.name] : undefined;
+        if (!isMutableObject(found)) {
           bad.add(key);
           return undefined;
         }
@@ -99,8 +100,8 @@ function createFollower(document: Readonly<Record<string, unknown>>) {
       if (taken.definitions.size + taken.parameters.size + reached.size > MOST_REFERRED) return false;
       for (const { kind, name } of reached.values()) {
         const all = document[kind];
-        const found = isMembers(all) ? all[name] : undefined;
-        if (isMembers(found)) taken[kind].set(name, found);
+        const found = isMutableObject(all) ? all[name] : undefined;
+        if (isMutableObject(found)) taken[kind].set(name, found);
       }
       return true;
     },
@@ -109,13 +110,13 @@ function createFollower(document: Readonly<Record<string, unknown>>) {
 
 /** What a document says of a group's version; `undefined`: it is no document, or says nothing of it. */
 export function extractApi(document: unknown, base: string): Extract | undefined {
-  if (!isMembers(document) || document['swagger'] !== '2.0' || !isMembers(document['paths']))
+  if (!isMutableObject(document) || document['swagger'] !== '2.0' || !isMutableObject(document['paths']))
     return undefined;
   const follower = createFollower(document);
   const paths = new Map<string, SchemaObject>();
   for (const [path, item] of Object.entries(document['paths'])) {
     const isTheirs = path === base || path === `${base}/` || path.startsWith(`${base}/`);
-    if (!isTheirs || !isMembers(item) || paths.size >= MOST_PATHS) continue;
+    if (!isTheirs || !isMutableObject(item) || paths.size >= MOST_PATHS) continue;
     if (follower.take(item)) paths.set(path, item);
   }
   if (paths.size === 0) return undefined;
@@ -128,7 +129,7 @@ export function extractApi(document: unknown, base: string): Extract | undefined
 /** The value with other names in its references. */
 function renamed(value: unknown, names: ReadonlyMap<string, string>): unknown {
   if (Array.isArray(value)) return value.map((item) => renamed(item, names));
-  if (!isMembers(value)) return value;
+  if (!isMutableObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
       name,
@@ -163,7 +164,7 @@ export function mergeExtracts(extracts: readonly Extract[]): Omit<Extract, 'hash
     const names = clashesOf(extract, merged);
     const fit = (value: SchemaObject): SchemaObject => {
       const made = names.size === 0 ? value : renamed(value, names);
-      return isMembers(made) ? made : value;
+      return isMutableObject(made) ? made : value;
     };
     for (const kind of ['definitions', 'parameters'] as const) {
       for (const [name, value] of extract[kind]) {

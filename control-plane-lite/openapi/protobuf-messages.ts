@@ -1,6 +1,8 @@
 /** Protobuf encoding of OpenAPI 2, which older command-line tools request: the field number of each member.
  *  Data and small writers. Source: the numbers of gnostic's OpenAPIv2.proto. */
+
 import type { Writer } from '#api/codec/protobuf/writer.ts';
+import { isObject } from '#api/kit/object.ts';
 
 /** Writes a field with its tag, or nothing if the value isn't of the field's kind. */
 export type WriteField = (writer: Writer, field: number, value: unknown) => void;
@@ -16,9 +18,6 @@ const VARINT = 0;
 const FIXED_64 = 1;
 
 const tag = (writer: Writer, field: number, wireType: number): void => writer.uint32((field << 3) | wireType);
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function delimited(writer: Writer, field: number, content: () => void): void {
   tag(writer, field, LENGTH_DELIMITED);

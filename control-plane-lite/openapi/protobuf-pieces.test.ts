@@ -1,9 +1,10 @@
 /** The protobuf form is read back by another codec, and says what the JSON form says. */
 import { parse } from 'protobufjs';
 import { describe, expect, test } from 'vitest';
+import { isObject, textOf } from '#api/kit/object.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { type Outline, outline2 } from './documents.ts';
-import { at, builtin, described, documentOf, isJson, type Json } from './openapi.fixture.ts';
+import { at, builtin, described, documentOf, type Json } from './openapi.fixture.ts';
 import { protobufPieces } from './protobuf-pieces.ts';
 
 /** What is looked at of the messages; the numbers are gnostic's. */
@@ -58,13 +59,12 @@ function readBack(outline: Outline): Json {
 }
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-const yaml = (value: unknown): unknown => JSON.parse(text(at(value)['yaml']));
+const yaml = (value: unknown): unknown => JSON.parse(textOf(at(value)['yaml']));
 
 /** `{list: [{name, value}]}` or that list as an object. */
 function named(value: unknown, make: (item: unknown) => unknown): Json {
-  const items = list(isJson(value) ? value['list'] : value);
-  return Object.fromEntries(items.map((item) => [text(at(item)['name']), make(at(item)['value'])]));
+  const items = list(isObject(value) ? value['list'] : value);
+  return Object.fromEntries(items.map((item) => [textOf(at(item)['name']), make(at(item)['value'])]));
 }
 const present = (members: Json): Json =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));

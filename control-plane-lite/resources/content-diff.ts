@@ -1,8 +1,9 @@
 /** Differences between two states of an object with upstream's semantic equality: an empty list equals an
  *  absent one. Pure. */
+
+import { isMutableObject } from '#api/kit/object.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import { own } from '../patch/json-value.ts';
-import { isMembers } from './view.ts';
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
@@ -14,7 +15,7 @@ export function sameContent(a: unknown, b: unknown): boolean {
     for (let index = 0; index < a.length; index += 1) if (!sameContent(a[index], b[index])) return false;
     return true;
   }
-  if (!isMembers(a) || !isMembers(b)) {
+  if (!isMutableObject(a) || !isMutableObject(b)) {
     return (a === undefined && isEmptyList(b)) || (b === undefined && isEmptyList(a));
   }
   for (const name in a) if (!sameContent(a[name], own(b, name))) return false;
@@ -33,7 +34,7 @@ function collect(a: unknown, b: unknown, path: string, found: string[], limit: n
   if (found.length >= limit || sameContent(a, b)) return;
   if (Array.isArray(a) && Array.isArray(b) && a.length === b.length) {
     for (const [index, item] of a.entries()) collect(item, b[index], `${path}[${index}]`, found, limit);
-  } else if (isMembers(a) && isMembers(b)) {
+  } else if (isMutableObject(a) && isMutableObject(b)) {
     for (const name of new Set([...Object.keys(a), ...Object.keys(b)])) {
       collect(a[name], b[name], `${path}.${name}`, found, limit);
     }

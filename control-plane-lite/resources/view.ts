@@ -1,4 +1,5 @@
 /** Typed views of objects. Strategies read through views and write through the draft. */
+import { isMutableObject } from '#api/kit/object.ts';
 import type { ApiObject, Draft } from './contract.ts';
 
 /** The object as its kind's type has it: `typed<Pod>(object)`. Words that differ between the vocabularies are those
@@ -19,13 +20,12 @@ export function draftSpec<T>(draft: ApiObject): Draft<T> {
 /** Members of an object, to be set. */
 export type Members = Record<string, unknown>;
 
-export const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isMembers: (value: unknown) => value is Members = isMutableObject;
 
 /** The object that a draft has as this member, made if there is none. */
 export function membersOf(draft: Members, name: string): Members {
   const found = draft[name];
-  if (isMembers(found)) return found;
+  if (isMutableObject(found)) return found;
   const made: Members = {};
   draft[name] = made;
   return made;

@@ -1,6 +1,8 @@
 /** Decodes one event of containerd from its envelope. Pure. */
+
 import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
 import type { MessageTypes } from '#api/codec/protobuf/message.ts';
+import { textOf } from '#api/kit/object.ts';
 
 /** Process of an event. */
 interface ProcessEvent {
@@ -39,30 +41,33 @@ const PARSERS: Readonly<Record<string, Parser>> = {
   'containerd.events.TaskStart': (body) => ({ kind: 'task-start', ...parseProcess(body) }),
   'containerd.events.TaskExit': (body) => ({ kind: 'task-exit', ...parseEnd(body) }),
   'containerd.events.TaskDelete': (body) => ({ kind: 'task-delete', ...parseEnd(body) }),
-  'containerd.events.TaskOOM': (body) => ({ kind: 'task-oom', containerId: text(body['containerId']) }),
+  'containerd.events.TaskOOM': (body) => ({ kind: 'task-oom', containerId: textOf(body['containerId']) }),
   'containerd.events.ContainerCreate': (body) => ({
     kind: 'container-create',
-    containerId: text(body['id']),
-    image: text(body['image']),
+    containerId: textOf(body['id']),
+    image: textOf(body['image']),
   }),
   'containerd.events.ContainerDelete': (body) => ({
     kind: 'container-delete',
-    containerId: text(body['id']),
+    containerId: textOf(body['id']),
   }),
   'containerd.events.SandboxCreate': (body) => ({
     kind: 'sandbox-create',
-    sandboxId: text(body['sandboxId']),
+    sandboxId: textOf(body['sandboxId']),
   }),
-  'containerd.events.SandboxStart': (body) => ({ kind: 'sandbox-start', sandboxId: text(body['sandboxId']) }),
+  'containerd.events.SandboxStart': (body) => ({
+    kind: 'sandbox-start',
+    sandboxId: textOf(body['sandboxId']),
+  }),
   'containerd.events.SandboxExit': (body) => ({
     kind: 'sandbox-exit',
-    sandboxId: text(body['sandboxId']),
+    sandboxId: textOf(body['sandboxId']),
     exitStatus: number(body['exitStatus']),
     exitedAtMs: milliseconds(body['exitedAt']),
   }),
-  'containerd.events.ImageCreate': (body) => ({ kind: 'image-create', name: text(body['name']) }),
-  'containerd.events.ImageUpdate': (body) => ({ kind: 'image-update', name: text(body['name']) }),
-  'containerd.events.ImageDelete': (body) => ({ kind: 'image-delete', name: text(body['name']) }),
+  'containerd.events.ImageCreate': (body) => ({ kind: 'image-create', name: textOf(body['name']) }),
+  'containerd.events.ImageUpdate': (body) => ({ kind: 'image-update', name: textOf(body['name']) }),
+  'containerd.events.ImageDelete': (body) => ({ kind: 'image-delete', name: textOf(body['name']) }),
 };
 
 /** Returns the event in a decoded `Envelope`; undefined for other namespaces and for irrelevant kinds.
@@ -75,7 +80,7 @@ export function parseContainerdEvent(
   const { event } = envelope;
   if (envelope['namespace'] !== namespace || !isMessage(event)) return undefined;
   // So far `containerd.events.TaskExit`; by protobuf convention the last segment of a URL.
-  const typeUrl = text(event['typeUrl']);
+  const typeUrl = textOf(event['typeUrl']);
   const type = typeUrl.slice(typeUrl.lastIndexOf('/') + 1);
   const parse = PARSERS[type];
   const { value } = event;
@@ -84,12 +89,12 @@ export function parseContainerdEvent(
 }
 
 function parseProcess(body: DecodedMessage): ProcessEvent {
-  return { containerId: text(body['containerId']), pid: number(body['pid']) };
+  return { containerId: textOf(body['containerId']), pid: number(body['pid']) };
 }
 
 function parseEnd(body: DecodedMessage): ProcessEnd {
   const process = parseProcess(body);
-  const id = text(body['id']);
+  const id = textOf(body['id']);
   return {
     ...process,
     // The first process of a container has the ID of the container.
@@ -103,7 +108,6 @@ function isMessage(value: unknown): value is DecodedMessage {
   return typeof value === 'object' && value !== null;
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 const number = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
 function milliseconds(timestamp: unknown): number | undefined {

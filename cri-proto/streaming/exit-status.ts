@@ -1,14 +1,11 @@
 /** Parses the status that ends an exec or attach session: a JSON document on its error stream. Pure. */
+import { isObject } from '#api/kit/object.ts';
 import { RemoteCommandError } from './errors.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
 const NON_ZERO_EXIT = 'NonZeroExitCode';
 const EXIT_CODE_CAUSE = 'ExitCode';
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function parseStatus(text: string): JsonObject {
   let value: unknown;

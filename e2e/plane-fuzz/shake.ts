@@ -1,12 +1,10 @@
 /** Mutator of objects by their type: most results can be decoded, many are invalid. */
+import { isObject } from '#api/kit/object.ts';
 import { jsonFields, shapeOf, type TypeName } from '#api/schema/registry.ts';
 import type { Random } from '../../testing/random.ts';
 import { chance, fieldsOf, hostile, hostileName, memberOf } from './hostile.ts';
 
 type Members = Record<string, unknown>;
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** A copy with some changes. `type`: of the value, where it is known. */
 export function shake(random: Random, value: unknown, type?: TypeName): unknown {
   const copy: unknown = structuredClone(value);
@@ -18,7 +16,7 @@ export function shake(random: Random, value: unknown, type?: TypeName): unknown 
 /** Walks down to some place and changes something there. */
 function shakeOnce(random: Random, value: unknown, type: TypeName | undefined): void {
   if (Array.isArray(value)) return shakeList(random, value, type);
-  if (!isMembers(value)) return;
+  if (!isObject(value)) return;
   const names = Object.keys(value);
   const name = names[random.below(Math.max(1, names.length))];
   if (name !== undefined && chance(random, 65)) {

@@ -1,5 +1,7 @@
 /** Defaults, validation and immutable fields of the kinds. Document 1 §9.5, and the table of defaults. */
+
 import { beforeAll, describe, expect, test } from 'vitest';
+import { isObject } from '#api/kit/object.ts';
 import { samples, settled } from './kinds.ts';
 import { type Json, MERGE, pod, type Reply, STRATEGIC, usePlane } from './support.ts';
 
@@ -8,8 +10,6 @@ const fieldsOf = ({ body }: Reply): readonly string[] =>
 
 /** Merges changes into an object; `null` takes away. */
 function merged(base: unknown, change: unknown): unknown {
-  const isObject = (value: unknown): value is Json =>
-    typeof value === 'object' && value !== null && !Array.isArray(value);
   if (!isObject(base) || !isObject(change)) return change;
   const result: Record<string, unknown> = { ...base };
   for (const [name, value] of Object.entries(change)) {

@@ -1,4 +1,4 @@
-import { VolumeError } from './volume-error.ts';
+import { VolumeError, type VolumeFailure } from './volume-error.ts';
 
 /** Reason why one volume, or one path in it, cannot be set up, for the pod's author. */
 export class VolumeSetupError extends Error {
@@ -12,12 +12,17 @@ export class VolumeSetupError extends Error {
   }
 }
 
-export interface VolumeFailure {
-  readonly name: string;
-  readonly error: Error;
+/** A volume whose setup takes too long, while it continues in the background. */
+export class VolumeTimeoutError extends VolumeSetupError {
+  constructor(message: string) {
+    super(message);
+    this.name = 'VolumeTimeoutError';
+  }
 }
 
-const reasonOf = (error: Error): string => (error instanceof VolumeSetupError ? error.reason : 'FailedMount');
+/** Returns the event reason of the failure of one volume. */
+export const failureReason = (error: Error): string =>
+  error instanceof VolumeSetupError ? error.reason : 'FailedMount';
 
 /** Combines the errors of failed volumes: `volume "cfg": ConfigMap default/app not found; volume "x": …`.
  *  @param heldBackMs backoff until the first of them is retried */
@@ -25,7 +30,8 @@ export function combineFailures(failures: readonly VolumeFailure[], heldBackMs =
   const message = failures.map(({ name, error }) => `volume "${name}": ${error.message}`).join('; ');
   const errors = failures.map(({ error }) => error);
   const cause = errors.length === 1 ? errors[0] : new AggregateError(errors, 'several volumes failed');
-  const [reason = '', ...others] = new Set(errors.map(reasonOf));
+  const [reason = '', ...others] = new Set(errors.map(failureReason));
   const volumes = failures.map(({ name }) => name);
-  return new VolumeError(message, { ...(others.length === 0 ? { reason } : {}), volumes, heldBackMs, cause });
+  const sole = others.length === 0 ? { reason } : {};
+  return new VolumeError(message, { ...sole, volumes, heldBackMs, failures, cause });
 }

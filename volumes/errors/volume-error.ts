@@ -5,15 +5,29 @@ export class VolumeError extends Error {
   /** Remaining backoff in ms; 0 if a retry is possible at once. Not part of the message, so that the same
    *  failure has the same text each time. */
   readonly heldBackMs: number;
+  /** The error of each volume that could not be set up; empty for a failed teardown. */
+  readonly failures: readonly VolumeFailure[];
 
   constructor(
     message: string,
-    options: { reason?: string; volumes: readonly string[]; heldBackMs?: number; cause?: unknown },
+    options: {
+      reason?: string;
+      volumes: readonly string[];
+      heldBackMs?: number;
+      failures?: readonly VolumeFailure[];
+      cause?: unknown;
+    },
   ) {
     super(message, { cause: options.cause });
     this.name = 'VolumeError';
     this.reason = options.reason ?? 'FailedMount';
     this.volumes = options.volumes;
     this.heldBackMs = options.heldBackMs ?? 0;
+    this.failures = options.failures ?? [];
   }
+}
+
+export interface VolumeFailure {
+  readonly name: string;
+  readonly error: Error;
 }

@@ -3,11 +3,11 @@
  *  Source: upstream's backoff of volume operations and its timeout for a pod's volumes, release 1.24. */
 import { type Backoff, createBackoff } from '#api/kit/backoff.ts';
 import { asError, type Clock } from '#api/kit/clock.ts';
-import { VolumeSetupError } from '../errors/setup-error.ts';
+import { VolumeTimeoutError } from '../errors/setup-error.ts';
 
 export interface Attempts {
   /** Starts an attempt, or joins the one in flight. Waits as long as a pod waits for its volumes.
-   *  @throws the error of `task`, also during the backoff after that failure; VolumeSetupError on timeout */
+   *  @throws the error of `task`, also during the backoff after that failure; VolumeTimeoutError on timeout */
   run(
     podUID: string,
     name: string,
@@ -119,7 +119,7 @@ export function createAttempts({ clock }: { readonly clock: Clock }): Attempts {
         pod.inFlight.set(name, work);
       }
       const late = (): Error =>
-        new VolumeSetupError(
+        new VolumeTimeoutError(
           `is not ready after ${formatDelay(TIMEOUT_MS)}; setup continues in the background`,
         );
       return within(clock, { limitMs: TIMEOUT_MS, late }, work);

@@ -7,8 +7,8 @@ import type { Pod } from '#api/gen/core-v1.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { SourcePlugin, UndoServices } from '../contract/source.ts';
 import { type MountedVolume, type VolumeHost, type VolumeManager } from '../contract/volume-manager.ts';
-import { combineFailures, type VolumeFailure } from '../errors/setup-error.ts';
-import { VolumeError } from '../errors/volume-error.ts';
+import { combineFailures, VolumeSetupError } from '../errors/setup-error.ts';
+import type { VolumeFailure } from '../errors/volume-error.ts';
 import { checkName, subPathsDir, subPathTarget, volumesDir } from '../files/layout.ts';
 import { createMounter, type Mounter } from '../mount/mounter.ts';
 import { checkResponds } from '../mount/remote-mounts.ts';
@@ -192,7 +192,7 @@ const leftOver = (uniqueName: string): string => `staged/${uniqueName}`;
 function mountedOf(ready: ReadonlyMap<string, ActualVolume>, name: string): MountedVolume {
   const volume = ready.get(name);
   if (volume !== undefined) return volume.mounted;
-  throw new VolumeError(`volume "${name}": was unmounted in the meantime`, { volumes: [name] });
+  throw combineFailures([{ name, error: new VolumeSetupError('was unmounted in the meantime') }]);
 }
 
 /** Creates the part of the manager for subPath mounts of containers. */

@@ -1,4 +1,5 @@
 /** Errors of helper programs other than their own failure, and the message of the latter. */
+import { codeOrName } from '#api/kit/errno.ts';
 import { VolumeSetupError } from '../errors/setup-error.ts';
 import type { ProgramResult } from './contract.ts';
 import { packageOf } from './packages.ts';
@@ -30,8 +31,7 @@ export class ProgramStartError extends VolumeSetupError {
   readonly program: string;
 
   constructor(program: string, cause: Error) {
-    const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name;
-    super(`failed to start ${program}: ${code}`);
+    super(`failed to start ${program}: ${codeOrName(cause)}`);
     // Not as the cause: the system's error contains the arguments.
     this.name = 'ProgramStartError';
     this.program = program;

@@ -1,9 +1,11 @@
 /** Runner of system programs: by name and arguments, never through a shell, with a small fixed
  *  environment, in its own session that is killed as a whole. Output is bounded and never logged here. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants as system } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { asError } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import type { ProgramOptions, ProgramResult, RunProgram } from './contract.ts';
 import { MissingProgramError, ProgramStartError, ProgramTimeoutError } from './errors.ts';
 import { PROGRAM_FOLDERS } from './find-program.ts';
@@ -134,7 +136,7 @@ interface StreamsOf {
 function untilEnded(program: string, child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     child.on('error', (error) => {
-      const missing = 'code' in error && error.code === 'ENOENT';
+      const missing = hasCode(error, 'ENOENT');
       reject(missing ? new MissingProgramError(program) : new ProgramStartError(program, error));
     });
     child.on('exit', (code, killedBy) => {

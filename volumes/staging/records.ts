@@ -1,6 +1,8 @@
 /** Encoding and decoding of volume records. Pure: callers validate the values that they use. */
+
 import { isDeepStrictEqual } from 'node:util';
 import { parseJsonText } from '#api/codec/json-text.ts';
+import { isObject } from '#api/kit/object.ts';
 import type { PublishRecord, StageRecord, UndoState } from '../contract/staging.ts';
 
 const VERSION = 1;
@@ -16,9 +18,6 @@ export class VolumeRecordError extends Error {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function parseFields(text: string): Fields {
   let value: unknown;

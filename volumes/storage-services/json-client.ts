@@ -1,5 +1,7 @@
 /** JSON requests to the services of storage systems: short, bounded, without redirects. */
+
 import type { ConnectionOptions } from 'node:tls';
+import { errorCode } from '#api/kit/errno.ts';
 import { VolumeSetupError } from '../errors/setup-error.ts';
 
 export interface JsonResponse {
@@ -49,7 +51,7 @@ export async function requestJson(
     return { status: response.statusCode, body: parse(await response.body.text()) };
   } catch (thrown) {
     signal.throwIfAborted();
-    const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'no response';
+    const code = errorCode(thrown) ?? 'no response';
     // Neither the cause, which may contain the headers, nor more of the URL than its host.
     throw new VolumeSetupError(`request to ${url.host} failed: ${code}`);
   } finally {

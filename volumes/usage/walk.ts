@@ -2,7 +2,9 @@
  *
  *  The content is hostile and changes concurrently: each directory is opened within its held parent, no
  *  link is followed, and other file systems are not counted. Vanished entries count as zero. */
+
 import { closeSync, constants, fstatSync, lstatSync, opendirSync, openSync, type Stats } from 'node:fs';
+import { hasCode } from '#api/kit/errno.ts';
 
 export interface TreeUsage {
   /** Allocated blocks; hard links count once. */
@@ -118,8 +120,7 @@ function hold(path: Buffer): number | undefined {
   try {
     return openSync(path, HOLD);
   } catch (thrown) {
-    const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP') return undefined;
+    if (hasCode(thrown, 'ENOENT', 'ENOTDIR', 'ELOOP')) return undefined;
     throw thrown;
   }
 }

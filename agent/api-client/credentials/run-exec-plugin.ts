@@ -1,8 +1,10 @@
 /** Runs one credential plugin: a program with arguments, never a shell. Reads the response from standard
  *  output and passes standard error on. Source: exec credential plugins, document 2 §5.8. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { asError } from '#api/kit/clock.ts';
+import { codeOrName } from '#api/kit/errno.ts';
 
 /** A plugin that failed or could not be run. Contains none of its output, which may be secret. */
 export class ExecPluginError extends Error {
@@ -69,7 +71,7 @@ function killAll(child: ChildProcess, interactive: boolean): void {
 }
 
 function describeStart({ command, installHint }: ExecPluginRun, error: Error): string {
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  const code = codeOrName(error);
   if (code !== 'ENOENT') return `could not be run: ${code}`;
   const hint = installHint === '' ? '' : `\n${installHint.trimEnd()}`;
   const where = command.includes('/') ? '' : ' in PATH';

@@ -1,7 +1,8 @@
 /** Reads a complete list, in pages if the server supports them. */
+
+import { isObject } from '#api/kit/object.ts';
 import type { ApiClient, Json } from '../client.ts';
 import { ApiRequestError } from '../errors.ts';
-import { isObject } from '../object-fields.ts';
 import type { Query, ResourceAddress } from '../resource-path.ts';
 
 export interface WholeList {

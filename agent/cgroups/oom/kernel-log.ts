@@ -1,7 +1,8 @@
 /** Reader of the kernel log since the last read. Reads never block; callers poll when they have a reason. */
+
 import { constants, type FileHandle, open } from 'node:fs/promises';
 import koffi from 'koffi';
-import { codeOf } from '../cgroup-fs.ts';
+import { hasCode } from '#api/kit/errno.ts';
 
 export interface KernelLog {
   /** Returns records since the last call, oldest first. @throws Error of the file system */
@@ -34,9 +35,9 @@ async function readRecords(file: FileHandle, buffer: Buffer): Promise<readonly s
       if (bytesRead === 0) return records;
       records.push(buffer.toString('utf8', 0, bytesRead));
     } catch (thrown) {
-      if (codeOf(thrown) === 'EAGAIN') return records;
+      if (hasCode(thrown, 'EAGAIN')) return records;
       // Records were overwritten: the next read returns the oldest remaining one.
-      if (codeOf(thrown) !== 'EPIPE') throw thrown;
+      if (!hasCode(thrown, 'EPIPE')) throw thrown;
     }
   }
   return records;

@@ -3,13 +3,14 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { asError } from '#api/kit/clock.ts';
+import { errorCode } from '#api/kit/errno.ts';
 
 /** The agent's socket cannot be reached. */
 export class AgentUnreachableError extends Error {
   readonly socketPath: string;
 
   constructor(socketPath: string, cause: Error) {
-    super(unreachableText(socketPath, codeOf(cause)), { cause });
+    super(unreachableText(socketPath, errorCode(cause) ?? cause.message), { cause });
     this.name = 'AgentUnreachableError';
     this.socketPath = socketPath;
   }
@@ -142,9 +143,6 @@ export function readFailure(status: number, text: string): ApiError {
     return fallback;
   }
 }
-
-const codeOf = (error: Error): string =>
-  'code' in error && typeof error.code === 'string' ? error.code : error.message;
 
 function unreachableText(socketPath: string, code: string): string {
   switch (code) {

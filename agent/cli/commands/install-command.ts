@@ -1,5 +1,7 @@
 /** Delegates `install` and `uninstall` to the packaging, which is loaded only for them. */
+
 import { asError } from '#api/kit/clock.ts';
+import { errorCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Command } from '../command.ts';
 import type { Output } from '../context.ts';
@@ -25,10 +27,7 @@ export function installCommand(name: 'install' | 'uninstall'): Command {
 }
 
 const isArgumentError = (thrown: unknown): thrown is TypeError =>
-  thrown instanceof TypeError &&
-  'code' in thrown &&
-  typeof thrown.code === 'string' &&
-  thrown.code.startsWith('ERR_PARSE_ARGS');
+  thrown instanceof TypeError && errorCode(thrown)?.startsWith('ERR_PARSE_ARGS') === true;
 
 /** Prints warnings and errors as plain lines; drops everything else. */
 function warningsTo(err: Output, lines: Promise<void>[]): Logger {

@@ -100,6 +100,8 @@ export type PodAction =
   /** Removes everything left of the pod: containers, sandboxes, directories. The last action of a pod. */
   | { readonly kind: 'removePod' };
 
+export type ActionOf<Kind extends PodAction['kind']> = Extract<PodAction, { readonly kind: Kind }>;
+
 export interface Decision {
   readonly actions: readonly PodAction[];
   /** Waiting reasons for the status, by container name. */

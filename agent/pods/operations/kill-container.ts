@@ -1,20 +1,25 @@
 /** Termination of one container: preStop hook within the grace period, then the stop signal, then SIGKILL. */
 
 import type { LifecycleHandler, Pod } from '#api/gen/core-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError, type Clock } from '#api/kit/clock.ts';
 import { secondsInMs } from '#api/kit/int64.ts';
+import type { RuntimeService } from '#cri/gen/cri-v1.ts';
+import type { RunHandler } from '../../hooks/lifecycle.ts';
+import type { Observer } from '../../observe/observer.ts';
 import { stopTimeout } from '../../runtime/stop-timeout.ts';
 import { appContainers, initContainers } from '../decide/containers.ts';
-import type { ContainerSpec, KillReason } from '../decide/decision-types.ts';
-import type { OperationDeps } from './deps.ts';
-import type { ActionOf } from './types.ts';
+import type { ActionOf, ContainerSpec, KillReason } from '../decide/decision-types.ts';
+import type { PodEvent } from '../pod-event.ts';
 
 /** Grace period of the container after its hook used the whole period, in seconds. */
 const LEAST_AFTER_HOOK_SECONDS = 2;
 
-export interface KillDeps extends Pick<OperationDeps, 'clock' | 'event' | 'runHandler'> {
-  readonly runtime: Pick<OperationDeps['runtime'], 'stopContainer'>;
-  readonly observer: Pick<OperationDeps['observer'], 'refreshContainer'>;
+export interface KillDeps {
+  readonly runtime: Pick<RuntimeService, 'stopContainer'>;
+  readonly observer: Pick<Observer, 'refreshContainer'>;
+  readonly runHandler: RunHandler;
+  readonly event: PodEvent;
+  readonly clock: Clock;
 }
 
 export interface ContainerKiller {

@@ -1,85 +1,98 @@
-/** Start of one container: image, environment, mounts, create, start, postStart hook. */
+/** Start of one container: create, start, log link, postStart hook. */
 
-import type { ConfigMap, Pod, Secret } from '#api/gen/core-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import type { Pod } from '#api/gen/core-v1.ts';
+import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Limiter } from '#api/kit/limiter.ts';
 import { isNotFound } from '#cri/errors.ts';
-import type { ContainerConfig } from '#cri/gen/cri-v1.ts';
+import type { ContainerConfig, RuntimeService } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
 import type { MountedVolume } from '#volumes/contract/volume-manager.ts';
 import { VolumeError } from '#volumes/errors/volume-error.ts';
+import type { RunHandler } from '../../hooks/lifecycle.ts';
+import type { ImageManager } from '../../images/image-manager.ts';
 import { formatNormalized, parseImageReference } from '../../images/reference.ts';
-import type { EnsureImageResult } from '../../images/types.ts';
+import type { LogLinks } from '../../logs/links.ts';
 import { nextAttempt } from '../../logs/next-attempt.ts';
 import { containerLogPath } from '../../logs/paths.ts';
-import { podIdentity } from '../../pod-identity/identity.ts';
-import type { ContainerGrant } from '../../resources/contract.ts';
-import { type ContainerInput, createContainerConfig } from '../../runtime/config/container.ts';
-import { resolveEnv } from '../../runtime/config/env.ts';
+import type { Observer } from '../../observe/observer.ts';
+import type { IdentifiedPod } from '../../pod-identity/identity.ts';
+import type { ResourceManagers } from '../../resources/contract.ts';
 import { containerHash } from '../../runtime/config/hash.ts';
-import { decideSubPaths, mountsHostsFile } from '../../runtime/config/mounts.ts';
-import { envReferences } from '../../runtime/config/references.ts';
-import type { ImageUser } from '../../runtime/config/security.ts';
 import { stopTimeout } from '../../runtime/stop-timeout.ts';
-import type { ContainerSpec } from '../decide/decision-types.ts';
-import type { OperationDeps } from './deps.ts';
-import { relistAndThrow, sandboxConfig } from './sandbox.ts';
-import type { ActionOf, StartOutcome } from './types.ts';
+import type { ActionOf, ContainerSpec } from '../decide/decision-types.ts';
+import { type ContainerConfigDeps, containerConfig, ensureImage, StartError } from './container-config.ts';
+import { type RelistDeps, relistAndThrow, type SandboxConfigDeps, sandboxConfig } from './sandbox.ts';
 
 type StartAction = ActionOf<'startContainer'>;
+
+/** Outcome of a start: running, or the reason that the container status shows until the next attempt. */
+export type StartOutcome =
+  | { readonly kind: 'started' }
+  | {
+      readonly kind: 'failed';
+      readonly reason: string;
+      readonly message: string;
+      /** Wall time (ms) of the next attempt, where the cause knows it better than the backoff of the worker. */
+      readonly retryAtMs?: number;
+    };
+
 type Failure = Extract<StartOutcome, { kind: 'failed' }>;
-type Present = Extract<EnsureImageResult, { kind: 'present' }>;
 
-/** A start that cannot proceed, with the reason for the container status. */
-class StartError extends Error {
-  readonly failure: Failure;
-
-  constructor(reason: string, message: string, retryAtMs?: number) {
-    super(message);
-    this.name = 'StartError';
-    this.failure = { kind: 'failed', reason, message, ...(retryAtMs === undefined ? {} : { retryAtMs }) };
-  }
+export interface StartDeps extends ContainerConfigDeps, SandboxConfigDeps, RelistDeps {
+  readonly runtime: Pick<
+    RuntimeService,
+    'createContainer' | 'startContainer' | 'stopContainer' | 'removeContainer'
+  >;
+  readonly images: Pick<ImageManager, 'ensureImage' | 'imageUser' | 'invalidateImage'>;
+  readonly resources: Pick<ResourceManagers, 'grant' | 'started'>;
+  readonly observer: Pick<Observer, 'relist' | 'refreshContainer'>;
+  readonly links: Pick<LogLinks, 'link'>;
+  readonly runHandler: RunHandler;
+  /** Limits concurrent starts to the number at which the runtime is fastest. */
+  readonly starts: Pick<Limiter, 'runUrgent'>;
+  readonly settings: ContainerConfigDeps['settings'] & SandboxConfigDeps['settings'];
+  readonly clock: Clock;
 }
 
 /** Starts the container of the action. Volumes are those that `mountPod` returned.
  *  Never throws for an invalid container; rejects when `signal` fires. */
 export async function startContainer(
-  deps: OperationDeps,
-  pod: Pod,
+  deps: StartDeps,
+  target: IdentifiedPod,
   action: StartAction,
   volumes: ReadonlyMap<string, MountedVolume>,
   signal: AbortSignal,
 ): Promise<StartOutcome> {
   try {
-    const image = await ensureImage(deps, pod, action, signal);
-    const withAttempt = { ...action, attempt: await attemptOf(deps, pod, action) };
-    const config = await containerConfig(deps, pod, withAttempt, { image, volumes });
+    const image = await ensureImage(deps, target, action, signal);
+    const withAttempt = { ...action, attempt: await attemptOf(deps, target, action) };
+    const config = await containerConfig(deps, target, withAttempt, { image, volumes });
     signal.throwIfAborted();
-    await createAndStart(deps, pod, withAttempt, { config, signal });
+    await createAndStart(deps, target, withAttempt, { config, signal });
     return { kind: 'started' };
   } catch (thrown) {
     if (signal.aborted) throw thrown;
     // The image may have been removed externally: inspect it again before the next attempt.
     if (isNotFound(thrown)) deps.images.invalidateImage(action.spec.image);
-    return asFailure(deps, pod, action.spec, thrown);
+    return asFailure(deps.event, target.pod, action.spec, thrown);
   }
 }
 
 /** Includes instances that have disappeared from the runtime. */
 async function attemptOf(
-  { settings: { podLogsDir } }: OperationDeps,
-  pod: Pod,
+  { settings: { podLogsDir } }: Pick<StartDeps, 'settings'>,
+  target: IdentifiedPod,
   { spec, attempt, previous }: StartAction,
 ): Promise<number> {
   if (previous !== undefined) return attempt;
-  const { uid, namespace, name } = podIdentity(pod);
-  return Math.max(attempt, await nextAttempt(podLogsDir, { namespace, name, podUID: uid }, spec.name));
+  return Math.max(attempt, await nextAttempt(podLogsDir, target, spec.name));
 }
 
-function asFailure({ event }: OperationDeps, pod: Pod, spec: ContainerSpec, thrown: unknown): Failure {
+function asFailure(event: StartDeps['event'], pod: Pod, spec: ContainerSpec, thrown: unknown): Failure {
   if (thrown instanceof StartError) {
-    if (!IMAGE_REASONS.has(thrown.failure.reason))
-      event(pod, 'Warning', 'Failed', `Error: ${thrown.message}`, spec);
-    return thrown.failure;
+    const { reason, message, retryAtMs } = thrown;
+    if (!IMAGE_REASONS.has(reason)) event(pod, 'Warning', 'Failed', `Error: ${message}`, spec);
+    return { kind: 'failed', reason, message, ...(retryAtMs === undefined ? {} : { retryAtMs }) };
   }
   const { message } = asError(thrown);
   event(pod, 'Warning', 'Failed', `Error: ${message}`, spec);
@@ -97,172 +110,16 @@ const IMAGE_REASONS: ReadonlySet<string> = new Set([
   'RegistryUnavailable',
 ]);
 
-async function ensureImage(
-  deps: OperationDeps,
-  pod: Pod,
-  { spec }: StartAction,
-  signal: AbortSignal,
-): Promise<Present> {
-  const { uid } = podIdentity(pod);
-  const result = await deps.images.ensureImage({
-    image: spec.image ?? '',
-    pullPolicy: spec.imagePullPolicy ?? 'IfNotPresent',
-    pullSecrets: await pullSecrets(deps, pod),
-    podUID: uid,
-    signal,
-    onEvent: ({ type, reason, message }) => deps.event(pod, type, reason, message, spec),
-  });
-  if (result.kind === 'waiting') throw new StartError(result.reason, result.message, result.retryAtMs);
-  return result;
-}
-
-async function pullSecrets({ objectsOf }: OperationDeps, pod: Pod): Promise<readonly Secret[]> {
-  const objects = objectsOf(pod);
-  const { namespace } = podIdentity(pod);
-  const names = (pod.spec?.imagePullSecrets ?? []).flatMap(({ name }) => name ?? []);
-  const found = await Promise.all(names.map((name) => objects.getSecret(namespace, name)));
-  return found.filter((secret) => secret !== undefined);
-}
-
-interface Prepared {
-  readonly image: Present;
-  readonly volumes: ReadonlyMap<string, MountedVolume>;
-}
-
-async function containerConfig(
-  deps: OperationDeps,
-  pod: Pod,
-  action: StartAction,
-  { image, volumes }: Prepared,
-): Promise<MessageInput<ContainerConfig>> {
-  const { spec, attempt, containerKind } = action;
-  const { uid } = podIdentity(pod);
-  const { files, settings } = deps;
-  const podIPs = addresses(deps, pod);
-  const env = await environment(deps, pod, spec, podIPs);
-  const input: ContainerInput = {
-    pod,
-    container: spec,
-    kind: containerKind,
-    attempt,
-    owner: settings.owner,
-    image: { ref: image.imageRef, user: await imageUser(deps, image) },
-    env,
-    volumes,
-    subPaths: await prepareSubPaths(deps, pod, spec, { env, volumes }),
-    hostsFile: mountsHostsFile(spec) ? await files.writeHosts(pod, podIPs) : undefined,
-    terminationLog: await files.createTerminationLog(uid, spec.name, attempt),
-    grant: await grantOf(deps, pod, spec),
-    settings: settings.container,
-    ...targetOf(deps, pod, spec),
-  };
-  const result = createContainerConfig(input);
-  if (result.kind === 'error') throw new StartError(result.reason, result.message);
-  return result.config;
-}
-
-/** CPUs, NUMA memory and devices allocated exclusively to this container. */
-async function grantOf({ resources }: OperationDeps, pod: Pod, spec: ContainerSpec): Promise<ContainerGrant> {
-  try {
-    return await resources.grant(pod, spec);
-  } catch (thrown) {
-    throw new StartError('CreateContainerConfigError', asError(thrown).message);
-  }
-}
-
-async function imageUser({ images }: OperationDeps, image: Present): Promise<ImageUser> {
-  const { uid, username } = (await images.imageUser(image.imageRef)) ?? {};
-  return { ...(uid === undefined ? {} : { uid }), ...(username === undefined ? {} : { username }) };
-}
-
-function addresses({ view, settings }: OperationDeps, pod: Pod): readonly string[] {
-  if (pod.spec?.hostNetwork === true) return settings.hostIPs();
-  return view.pod(podIdentity(pod).uid).sandboxes[0]?.ips ?? [];
-}
-
-/** Returns the ID of the container whose process namespace an ephemeral container joins. */
-function targetOf({ view }: OperationDeps, pod: Pod, spec: ContainerSpec): { targetContainerId?: string } {
-  const name = 'targetContainerName' in spec ? spec.targetContainerName : undefined;
-  if (name === undefined || name === '') return {};
-  const target = view.pod(podIdentity(pod).uid).containers.find((container) => container.name === name);
-  if (target?.state !== 'running') {
-    throw new StartError(
-      'CreateContainerConfigError',
-      `target container ${JSON.stringify(name)} is not running`,
-    );
-  }
-  return { targetContainerId: target.id };
-}
-
-async function environment(
-  { objectsOf, serviceEnv, settings, event }: OperationDeps,
-  pod: Pod,
-  spec: ContainerSpec,
-  podIPs: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const objects = objectsOf(pod);
-  const { namespace } = podIdentity(pod);
-  const references = envReferences(spec);
-  const hostIP = settings.hostIPs()[0];
-  const status = {
-    ...(hostIP === undefined ? {} : { hostIP }),
-    ...(podIPs[0] === undefined ? {} : { podIP: podIPs[0], podIPs: podIPs.map((ip) => ({ ip })) }),
-  };
-  const result = resolveEnv({
-    pod: { ...pod, status },
-    container: spec,
-    configMaps: await fetchAll<ConfigMap>(references.configMaps, (name) =>
-      objects.getConfigMap(namespace, name),
-    ),
-    secrets: await fetchAll<Secret>(references.secrets, (name) => objects.getSecret(namespace, name)),
-    allocatable: settings.allocatable(),
-    serviceEnv: await serviceEnv(pod),
-  });
-  if (result.kind === 'error') throw new StartError(result.reason, result.message);
-  for (const { reason, message } of result.warnings) event(pod, 'Warning', reason, message, spec);
-  return result.env;
-}
-
-async function fetchAll<T>(
-  names: readonly string[],
-  fetch: (name: string) => Promise<T | undefined>,
-): Promise<ReadonlyMap<string, T>> {
-  const found = new Map<string, T>();
-  for (const name of names) {
-    const object = await fetch(name);
-    if (object !== undefined) found.set(name, object);
-  }
-  return found;
-}
-
-async function prepareSubPaths(
-  { volumes: manager }: OperationDeps,
-  pod: Pod,
-  spec: ContainerSpec,
-  { env, volumes }: { env: ReadonlyMap<string, string>; volumes: ReadonlyMap<string, MountedVolume> },
-): Promise<ReadonlyMap<number, string>> {
-  const decided = decideSubPaths(spec, env);
-  if (decided.kind === 'error') throw new StartError('CreateContainerConfigError', decided.message);
-  const paths = new Map<number, string>();
-  for (const { mountIndex, volumeName, subPath } of decided.needs) {
-    const volume = volumes.get(volumeName);
-    if (volume === undefined) continue;
-    const podUID = podIdentity(pod).uid;
-    const request = { podUID, volume, containerName: spec.name, mountIndex, subPath };
-    paths.set(mountIndex, await manager.prepareSubPath(request));
-  }
-  return paths;
-}
-
 async function createAndStart(
-  deps: OperationDeps,
-  pod: Pod,
+  deps: StartDeps,
+  target: IdentifiedPod,
   action: StartAction,
   { config, signal }: { config: MessageInput<ContainerConfig>; signal: AbortSignal },
 ): Promise<void> {
   const { runtime, starts, observer } = deps;
+  const { pod, uid } = target;
   const attempt = deps.view.sandbox(action.sandboxId)?.attempt ?? 0;
-  const sandbox = await sandboxConfig(deps, pod, attempt, { warn: false });
+  const sandbox = await sandboxConfig(deps, target, attempt, { warn: false });
   // Ahead of pending sandboxes: pods become ready one after the other instead of all at the end.
   const id = await starts.runUrgent(async () => {
     const request = { podSandboxId: action.sandboxId, config, sandboxConfig: sandbox };
@@ -270,8 +127,8 @@ async function createAndStart(
       .createContainer(request)
       .catch((thrown: unknown) => relistAndThrow(deps, thrown));
     // Recorded before the start, since its exit event may arrive before the start call returns.
-    noteContainer(deps, pod, action, { id: containerId, imageID: config.image?.image ?? '' });
-    deps.resources.started(podIdentity(pod).uid, action.spec.name, containerId);
+    noteContainer(deps, uid, action, { id: containerId, imageID: config.image?.image ?? '' });
+    deps.resources.started(uid, action.spec.name, containerId);
     deps.event(pod, 'Normal', 'Created', `Created container ${action.spec.name}`, action.spec);
     await startOrRemove(deps, containerId);
     return containerId;
@@ -284,20 +141,20 @@ async function createAndStart(
   }
   deps.event(pod, 'Normal', 'Started', `Started container ${action.spec.name}`, action.spec);
   await Promise.all([
-    linkLog(deps, pod, action, id),
-    postStart(deps, pod, { spec: action.spec, containerId: id }, signal),
+    linkLog(deps, target, action, id),
+    postStart(deps, target, { spec: action.spec, containerId: id }, signal),
   ]);
 }
 
 function noteContainer(
-  { view, clock }: OperationDeps,
-  pod: Pod,
+  { view, clock }: Pick<StartDeps, 'view' | 'clock'>,
+  podUID: string,
   action: StartAction,
   created: { readonly id: string; readonly imageID: string },
 ): void {
   view.noteContainer({
     ...created,
-    podUID: podIdentity(pod).uid,
+    podUID,
     sandboxId: action.sandboxId,
     name: action.spec.name,
     kind: action.containerKind,
@@ -317,7 +174,10 @@ function noteContainer(
 }
 
 /** Removes a container that failed to start, so that the next attempt creates a new one. */
-async function startOrRemove({ runtime, view }: OperationDeps, containerId: string): Promise<void> {
+async function startOrRemove(
+  { runtime, view }: Pick<StartDeps, 'runtime' | 'view'>,
+  containerId: string,
+): Promise<void> {
   try {
     await runtime.startContainer({ containerId });
   } catch (thrown) {
@@ -327,15 +187,15 @@ async function startOrRemove({ runtime, view }: OperationDeps, containerId: stri
   }
 }
 
-async function linkLog({ links, log, settings }: OperationDeps, pod: Pod, action: StartAction, id: string) {
-  const { uid, namespace, name } = podIdentity(pod);
-  const identity = { namespace, podName: name, containerName: action.spec.name, containerID: id };
-  const path = containerLogPath(
-    settings.podLogsDir,
-    { namespace, name, podUID: uid },
-    action.spec.name,
-    action.attempt,
-  );
+async function linkLog(
+  { links, log, settings }: Pick<StartDeps, 'links' | 'log' | 'settings'>,
+  target: IdentifiedPod,
+  { spec, attempt }: StartAction,
+  id: string,
+): Promise<void> {
+  const { namespace, name } = target;
+  const identity = { namespace, podName: name, containerName: spec.name, containerID: id };
+  const path = containerLogPath(settings.podLogsDir, target, spec.name, attempt);
   await links
     .link(identity, path)
     .catch((err: unknown) => log.warn({ err, containerID: id }, 'Failed to link container log'));
@@ -344,15 +204,15 @@ async function linkLog({ links, log, settings }: OperationDeps, pod: Pod, action
 /** Runs the postStart hook and kills the container when it fails; its restart policy decides what follows. A
  *  hook in flight does not delay pod termination: it is aborted when `signal` fires. */
 async function postStart(
-  deps: OperationDeps,
-  pod: Pod,
+  deps: StartDeps,
+  { pod, uid }: IdentifiedPod,
   { spec, containerId }: { readonly spec: ContainerSpec; readonly containerId: string },
   signal: AbortSignal,
 ): Promise<void> {
   const handler = spec.lifecycle?.postStart;
   if (handler === undefined) return;
   const ended = new AbortController();
-  const unsubscribe = deps.view.onPodChange(podIdentity(pod).uid, () => {
+  const unsubscribe = deps.view.onPodChange(uid, () => {
     if (deps.view.container(containerId)?.state !== 'running') ended.abort(new Error('container ended'));
   });
   try {

@@ -1,5 +1,8 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { PodRecord } from './record.ts';
+import { createTempDir } from '../../../testing/temp.ts';
+import { createRecordStore, type PodRecord } from './record.ts';
 import { createRecordWriter } from './record-writer.ts';
 
 const first: PodRecord = {
@@ -56,9 +59,22 @@ describe('createRecordWriter', () => {
       order.push('written');
     }, first);
     const written = writer.write({});
-    const settled = writer.settled().then(() => order.push('settled'));
+    const closed = writer.close().then(() => order.push('closed'));
     gate.resolve();
-    await Promise.all([written, settled]);
-    expect(order).toEqual(['written', 'settled']);
+    await Promise.all([written, closed]);
+    expect(order).toEqual(['written', 'closed']);
+  });
+
+  test('a pod that reaches its terminal phase while its directory is removed leaves no record', async () => {
+    await using dir = await createTempDir();
+    const store = createRecordStore(dir.path);
+    const writer = createRecordWriter((record) => store.save(record), { ...first, pod });
+    const writes = [writer.write({})];
+    const removal = writer.close().then(() => rm(join(dir.path, 'u1'), { recursive: true }));
+    writes.push(writer.write({ terminal }));
+    await removal;
+    writes.push(writer.write({ terminal }));
+    await Promise.all(writes);
+    expect(await readdir(dir.path)).toEqual([]);
   });
 });

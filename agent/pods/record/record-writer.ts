@@ -8,8 +8,8 @@ export type RecordChanges = Partial<Pick<PodRecord, 'pod' | 'terminal'>>;
 export interface RecordWriter {
   /** Writes the record with the changes; a failed write is not part of later ones. */
   readonly write: (changes: RecordChanges) => Promise<void>;
-  /** Resolves when no write is in flight. */
-  readonly settled: () => Promise<void>;
+  /** Ignores later writes. Resolves when no write is in flight. */
+  readonly close: () => Promise<void>;
 }
 
 export function createRecordWriter(
@@ -18,13 +18,19 @@ export function createRecordWriter(
 ): RecordWriter {
   const turns = createLimiter(1);
   let record = first;
+  let closed = false;
   return {
-    write: (changes) =>
-      turns.run(async () => {
+    async write(changes) {
+      if (closed) return;
+      await turns.run(async () => {
         const next = { ...record, ...changes };
         await save(next);
         record = next;
-      }),
-    settled: () => turns.run(() => Promise.resolve()),
+      });
+    },
+    close() {
+      closed = true;
+      return turns.run(() => Promise.resolve());
+    },
   };
 }

@@ -5,6 +5,9 @@ import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseJsonText } from '#api/codec/json-text.ts';
 import type { Pod } from '#api/gen/core-v1.ts';
+import { asError } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
+import { isObject } from '#api/kit/object.ts';
 import { decode } from '#api/schema/decode.ts';
 import type { ManifestOrigin } from '../../sources/types.ts';
 import { SOURCE_NAMES } from '../../sources/types.ts';
@@ -40,9 +43,9 @@ export function createRecordStore(podsDir: string): RecordStore {
   const fileOf = (podUID: string): string => join(podsDir, podUID, FILE_NAME);
 
   async function load(podUID: string): Promise<PodRecord | undefined> {
-    const text = await readFile(fileOf(podUID), 'utf8').catch((err: NodeJS.ErrnoException) => {
-      if (err.code === 'ENOENT' || err.code === 'ENOTDIR') return undefined;
-      throw err;
+    const text = await readFile(fileOf(podUID), 'utf8').catch((thrown: unknown) => {
+      if (hasCode(thrown, 'ENOENT', 'ENOTDIR')) return undefined;
+      throw thrown;
     });
     if (text === undefined) return undefined;
     const record = parseRecord(text);
@@ -58,7 +61,7 @@ export function createRecordStore(podsDir: string): RecordStore {
       const records = await Promise.all(
         names.map((name) =>
           load(name).catch((thrown: unknown) => {
-            onBad(fileOf(name), thrown instanceof Error ? thrown : new Error(String(thrown)));
+            onBad(fileOf(name), asError(thrown));
             return undefined;
           }),
         ),
@@ -129,8 +132,4 @@ function parseTerminal(value: unknown): TerminalPhase | undefined {
       ? { gracePeriodSeconds }
       : {}),
   };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

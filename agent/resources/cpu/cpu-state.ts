@@ -1,6 +1,8 @@
 /** State file `cpu_manager_state`: exclusive CPU assignments, in upstream's format. Pure.
  *  Source: upstream's CPU manager checkpoint, release 1.24. */
+
 import { parseJsonText } from '#api/codec/json-text.ts';
+import { isObject } from '#api/kit/object.ts';
 import { type CpuSet, CpuSetError, formatCpuSet, parseCpuSet } from '../../machine/cpu-set.ts';
 import { fnv32a, mapText } from '../state/checksum.ts';
 import { type CpuAssignment, type StaticPolicy, sharedCpus } from './static-policy.ts';
@@ -43,13 +45,10 @@ export function formatCpuState({ policy, shared, assignments }: CpuState): strin
   });
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 function entriesOf(value: unknown = {}): Entries {
-  if (!isRecord(value)) throw new CpuStateError('entries is not an object');
+  if (!isObject(value)) throw new CpuStateError('entries is not an object');
   const pods = Object.entries(value).map(([podUID, containers]) => {
-    if (!isRecord(containers)) throw new CpuStateError(`entry ${podUID} is not an object`);
+    if (!isObject(containers)) throw new CpuStateError(`entry ${podUID} is not an object`);
     const cpus = Object.entries(containers).map(([container, list]) => [container, String(list)] as const);
     return [podUID, Object.fromEntries(cpus)] as const;
   });
@@ -59,7 +58,7 @@ function entriesOf(value: unknown = {}): Entries {
 function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = parseJsonText(text);
-    if (isRecord(value)) return value;
+    if (isObject(value)) return value;
   } catch (cause) {
     throw new CpuStateError('is not JSON', { cause });
   }

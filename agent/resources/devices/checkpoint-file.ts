@@ -1,7 +1,9 @@
 /** Device checkpoint on disk: read once, rewritten completely after each change, one write at a time. */
+
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { type Checkpoint, formatCheckpoint, parseCheckpoint } from './checkpoint.ts';
 
@@ -15,9 +17,8 @@ export async function readCheckpoint(
   try {
     return parseCheckpoint(await readFile(path, 'utf8'));
   } catch (thrown) {
-    const err = asError(thrown);
-    if ('code' in err && err.code === 'ENOENT') return { ...NOTHING, isMissing: true };
-    log.warn({ err, path }, 'Failed to read device checkpoint; device allocations unknown');
+    if (hasCode(thrown, 'ENOENT')) return { ...NOTHING, isMissing: true };
+    log.warn({ err: asError(thrown), path }, 'Failed to read device checkpoint; device allocations unknown');
     return NOTHING;
   }
 }

@@ -1,6 +1,8 @@
 /** Device checkpoint, by which a restarted agent restores device allocations, in the format of upstream's
  *  agents. Pure. Source: upstream's device manager checkpoint (v2) and its checksum, release 1.24. */
+
 import { parseJsonText } from '#api/codec/json-text.ts';
+import { isObject } from '#api/kit/object.ts';
 import { fnv32a } from '../state/checksum.ts';
 
 export interface CheckpointEntry {
@@ -63,11 +65,8 @@ export function formatCheckpoint(checkpoint: Checkpoint): string {
   });
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 function record(value: unknown, what: string): Readonly<Record<string, unknown>> {
-  if (!isRecord(value)) throw new CheckpointError(`${what} is not an object`);
+  if (!isObject(value)) throw new CheckpointError(`${what} is not an object`);
   return value;
 }
 

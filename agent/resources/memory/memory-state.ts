@@ -1,6 +1,8 @@
 /** State file `memory_manager_state`: memory assignments by NUMA node, in upstream's format. Pure.
  *  Source: upstream's memory manager checkpoint, release 1.24. */
+
 import { parseJsonText } from '#api/codec/json-text.ts';
+import { isObject } from '#api/kit/object.ts';
 import { fnv32a, mapText } from '../state/checksum.ts';
 import {
   freeBytes,
@@ -106,11 +108,8 @@ export function formatMemoryState(state: MemoryState): string {
   return JSON.stringify({ ...stored, checksum: checksumOf(stored) });
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 function recordOf(value: unknown, what: string): Readonly<Record<string, unknown>> {
-  if (!isRecord(value)) throw new MemoryStateError(`${what} is not an object`);
+  if (!isObject(value)) throw new MemoryStateError(`${what} is not an object`);
   return value;
 }
 

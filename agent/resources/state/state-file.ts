@@ -1,6 +1,8 @@
 /** Small state file that is rewritten with each change. Writes are serialized; changes during a write are
  *  coalesced into one more. A crash leaves either the old or the new file complete. */
+
 import { open, readFile, rename } from 'node:fs/promises';
+import { hasCode } from '#api/kit/errno.ts';
 
 export interface StateFile {
   readonly path: string;
@@ -11,9 +13,6 @@ export interface StateFile {
   /** Resolves once all changes so far survive a crash. @throws Error; a later call retries */
   saved(): Promise<void>;
 }
-
-const isMissing = (thrown: unknown): boolean =>
-  thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT';
 
 export function createStateFile(path: string): StateFile {
   const texts: { newest?: string; written?: string } = {};
@@ -50,7 +49,7 @@ export function createStateFile(path: string): StateFile {
         texts.written = await readFile(path, 'utf8');
         return texts.written;
       } catch (thrown) {
-        if (isMissing(thrown)) return undefined;
+        if (hasCode(thrown, 'ENOENT')) return undefined;
         throw thrown;
       }
     },

@@ -95,7 +95,7 @@ const sandboxConfig = () => {
     pod,
     attempt: 0,
     owner,
-    podLogsDir: `${folder.path}/logs`,
+    logDirectory: `${folder.path}/logs/pod`,
     cgroupParent: '',
     dns: DNS,
     resources: RESOURCES,

@@ -1,10 +1,10 @@
 /** CRI configuration of one container. Pure.
  *  Source: containers of a pod, document 3 §1; CRI v1 ContainerConfig. */
-import { posix } from 'node:path';
 import type { Container, EphemeralContainer, Pod } from '#api/gen/core-v1.ts';
 import type { ContainerConfig, ImageSpec } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
 import type { MountedVolume } from '#volumes/contract/volume-manager.ts';
+import { containerLogName } from '../../logs/paths.ts';
 import type { ContainerKind } from '../../pod-identity/container-kind.ts';
 import { containerAnnotations, containerLabels, type Owner } from '../../pod-identity/labels.ts';
 import { type ContainerGrant, withGrant } from '../../resources/contract.ts';
@@ -53,11 +53,6 @@ export type ContainerResult =
   | { readonly kind: 'ok'; readonly config: MessageInput<ContainerConfig> }
   | { readonly kind: 'error'; readonly reason: 'CreateContainerConfigError'; readonly message: string };
 
-/** Returns the log file of one instance, relative to the log directory of the pod. */
-export function containerLogPath(containerName: string, attempt: number): string {
-  return posix.join(containerName, `${attempt}.log`);
-}
-
 /** Returns the input of CreateContainer, or the reason why the container cannot be created. */
 export function createContainerConfig(input: ContainerInput): ContainerResult {
   const { pod, container, settings, grant = {} } = input;
@@ -89,7 +84,7 @@ export function createContainerConfig(input: ContainerInput): ContainerResult {
         hash: containerHash(container),
       }),
     },
-    logPath: containerLogPath(container.name, input.attempt),
+    logPath: containerLogName(container.name, input.attempt),
     stdin,
     stdinOnce,
     tty,

@@ -3,7 +3,7 @@
 
 import type { Pod, ResourceRequirements } from '#api/gen/core-v1.ts';
 import type { Int64 } from '#api/kit/int64.ts';
-import { exactValue, milliValue, value } from '#api/meta/quantity.ts';
+import { exactMilliValue, exactValue, value } from '#api/meta/quantity.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
 import type { HugepageLimit, LinuxContainerResources } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
@@ -42,14 +42,14 @@ const GUARANTEED_OOM_SCORE = -997;
 const BEST_EFFORT_OOM_SCORE = 1000;
 
 /** Returns cpu.shares for an amount of CPU. */
-export function sharesOf(millicores: number): bigint {
+export function sharesOf(millicores: Int64): bigint {
   const shares = (BigInt(millicores) * 1024n) / 1000n;
   if (shares < MIN_SHARES) return MIN_SHARES;
   return shares > MAX_SHARES ? MAX_SHARES : shares;
 }
 
 /** Returns the CPU time in microseconds per period; 0 means no limit. */
-export function quotaOf(millicores: number, periodUs: bigint): bigint {
+export function quotaOf(millicores: Int64, periodUs: bigint): bigint {
   if (millicores === 0) return 0n;
   const quota = (BigInt(millicores) * periodUs) / 1000n;
   if (quota < MIN_QUOTA_US) return MIN_QUOTA_US;
@@ -57,7 +57,7 @@ export function quotaOf(millicores: number, periodUs: bigint): bigint {
 }
 
 /** Returns whole bytes within the range of the protocol: the largest quantities exceed the range of numbers. */
-function bytesOf(amount: Int64): bigint {
+export function bytesOf(amount: Int64): bigint {
   const bytes = BigInt(amount);
   return bytes > MAX_BYTES ? MAX_BYTES : bytes;
 }
@@ -72,24 +72,24 @@ export function containerResources(
   const requests = container.resources?.requests ?? {};
   const memoryBytes = bytesOf(exactValue(limits['memory'] ?? '0'));
   return {
-    ...cpuResources(milliValue(requests['cpu'] ?? '0'), milliValue(limits['cpu'] ?? '0'), settings),
+    ...cpuResources(exactMilliValue(requests['cpu'] ?? '0'), exactMilliValue(limits['cpu'] ?? '0'), settings),
     memoryLimitInBytes: memoryBytes,
     memorySwapLimitInBytes: swapLimit(memoryBytes, settings.swap),
     hugepageLimits: hugepageLimits(limits, settings.hugePageSizesBytes),
     oomScoreAdj: BigInt(oomScoreAdj(pod, container, settings.memoryCapacityBytes)),
-    ...unifiedResources(value(requests['memory'] ?? '0'), value(limits['memory'] ?? '0'), settings),
+    ...unifiedResources(exactValue(requests['memory'] ?? '0'), memoryBytes, settings),
   };
 }
 
 /** cgroup v2 files without a CRI field. Source: upstream's `MemoryQoS`, 1.24. */
 function unifiedResources(
-  requestBytes: number,
-  limitBytes: number,
+  requestBytes: Int64,
+  limitBytes: bigint,
   { memoryQoS }: ResourceSettings,
 ): Pick<MessageInput<LinuxContainerResources>, 'unified'> {
   if (memoryQoS === undefined) return {};
-  const most = limitBytes === 0 ? memoryQoS.allocatableBytes : limitBytes;
-  const high = Math.floor(most * memoryQoS.throttlingFactor);
+  const most = limitBytes === 0n ? memoryQoS.allocatableBytes : limitBytes;
+  const high = Math.floor(Number(most) * memoryQoS.throttlingFactor);
   return {
     unified: {
       ...(requestBytes > 0 ? { 'memory.min': `${bytesOf(requestBytes)}` } : {}),
@@ -112,8 +112,8 @@ export function sumResources(
 
 /** Shares follow the request, or the limit without a request. */
 function cpuResources(
-  requestMillicores: number,
-  limitMillicores: number,
+  requestMillicores: Int64,
+  limitMillicores: Int64,
   settings: ResourceSettings,
 ): MessageInput<LinuxContainerResources> {
   const cpuShares = sharesOf(requestMillicores === 0 ? limitMillicores : requestMillicores);

@@ -8,7 +8,7 @@ const input = (spec: Partial<PodSpec> = {}, container = {}): SandboxInput => ({
   pod: testPod(spec, container),
   attempt: 2,
   owner: OWNER,
-  podLogsDir: '/var/log/pods',
+  logDirectory: '/var/log/pods/shop_web_uid-1',
   cgroupParent: '/nodeagent/besteffort/poduid-1',
   dns: DNS,
   resources: RESOURCES,

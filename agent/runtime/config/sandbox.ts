@@ -2,7 +2,7 @@
  *  Source: pods and their sandboxes, document 3 §1; CRI v1 PodSandboxConfig. */
 
 import type { Container, Pod } from '#api/gen/core-v1.ts';
-import { milliValue, value } from '#api/meta/quantity.ts';
+import { exactMilliValue, exactValue } from '#api/meta/quantity.ts';
 import type {
   LinuxPodSandboxConfig,
   LinuxSandboxSecurityContext,
@@ -22,8 +22,8 @@ export interface SandboxInput {
   /** Number of earlier sandboxes of this pod. */
   readonly attempt: number;
   readonly owner: Owner;
-  /** Directory of the logs of all pods, `/var/log/pods`. */
-  readonly podLogsDir: string;
+  /** Directory of the pod's logs; each container has a directory in it. */
+  readonly logDirectory: string;
   /** Cgroup of the pod in the form of the runtime: a path (cgroupfs) or a slice name (systemd). */
   readonly cgroupParent: string;
   readonly dns: DnsSettings;
@@ -41,12 +41,6 @@ export type SandboxResult =
     }
   | { readonly kind: 'error'; readonly reason: 'FailedCreatePodSandBox'; readonly message: string };
 
-/** Returns the log directory of the pod; each container has a directory in it. */
-function podLogDirectory(podLogsDir: string, pod: Pod): string {
-  const { namespace = '', name = '', uid = '' } = pod.metadata ?? {};
-  return `${podLogsDir}/${namespace}_${name}_${uid}`;
-}
-
 /** Returns the input of RunPodSandbox, or the reason why the sandbox cannot be created. */
 export function createSandboxConfig(input: SandboxInput): SandboxResult {
   const { pod, owner } = input;
@@ -59,7 +53,7 @@ export function createSandboxConfig(input: SandboxInput): SandboxResult {
   const config: MessageInput<PodSandboxConfig> = {
     metadata: { name, namespace, uid, attempt: input.attempt },
     hostname: pod.spec?.hostNetwork === true ? '' : names.kernelHostname,
-    logDirectory: podLogDirectory(input.podLogsDir, pod),
+    logDirectory: input.logDirectory,
     dnsConfig: dns.config,
     portMappings: portMappings(pod),
     labels: sandboxLabels(owner, pod),
@@ -110,8 +104,8 @@ function overheadResources(
   overhead: Readonly<Record<string, string>>,
   settings: ResourceSettings,
 ): ReturnType<typeof sumResources> {
-  const millicores = milliValue(overhead['cpu'] ?? '0');
-  const amounts = { millicores, memoryBytes: value(overhead['memory'] ?? '0') };
+  const millicores = exactMilliValue(overhead['cpu'] ?? '0');
+  const amounts = { millicores, memoryBytes: exactValue(overhead['memory'] ?? '0') };
   return sumResources({ requests: amounts, limits: amounts }, settings);
 }
 

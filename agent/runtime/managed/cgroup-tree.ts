@@ -1,6 +1,8 @@
 /** Removal of a cgroup tree from every hierarchy of the machine. */
+
 import { readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasCode } from '#api/kit/errno.ts';
 
 /** A cgroup that is still in use. */
 export class CgroupBusyError extends Error {
@@ -32,7 +34,7 @@ async function removeTree(folder: string): Promise<void> {
     try {
       return await rmdir(folder);
     } catch (thrown) {
-      if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return;
+      if (hasCode(thrown, 'ENOENT')) return;
       if (attempt >= TRIES) throw new CgroupBusyError(folder, thrown);
       await new Promise((resolve) => setTimeout(resolve, TRY_AFTER_MS));
     }

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { open, readFile, writeFile } from 'node:fs/promises';
 import { createBackoff } from '#api/kit/backoff.ts';
 import { asError, type Clock, sleep, systemClock } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { type ContainerdLayout, containerdLayout, type LayoutOptions } from './layout.ts';
@@ -229,7 +230,7 @@ function sendSignal(pid: number, signalName: NodeJS.Signals): void {
     process.kill(pid, signalName);
   } catch (thrown) {
     // It exited between the check and the signal.
-    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH')) throw thrown;
+    if (!hasCode(thrown, 'ESRCH')) throw thrown;
   }
 }
 

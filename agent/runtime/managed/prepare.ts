@@ -1,6 +1,8 @@
 /** Writes directories, configuration and pod network of a managed containerd before its start. */
+
 import { mkdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { hasCode } from '#api/kit/errno.ts';
 import { renderContainerdConfig } from './config.ts';
 import type { ContainerdLayout } from './layout.ts';
 import { bridgeName, chooseSubnet, parseRoutes, renderConflist, subnetOfConflist } from './network.ts';
@@ -65,7 +67,7 @@ async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (thrown) {
-    if (isMissing(thrown)) return undefined;
+    if (hasCode(thrown, 'ENOENT')) return undefined;
     throw thrown;
   }
 }
@@ -74,7 +76,7 @@ async function setLargeLogAside(path: string): Promise<void> {
   try {
     if ((await stat(path)).size > LARGE_LOG_BYTES) await rename(path, `${path}.1`);
   } catch (thrown) {
-    if (!isMissing(thrown)) throw thrown;
+    if (!hasCode(thrown, 'ENOENT')) throw thrown;
   }
 }
 
@@ -83,10 +85,6 @@ export async function removeFile(path: string): Promise<void> {
   try {
     await unlink(path);
   } catch (thrown) {
-    if (!isMissing(thrown)) throw thrown;
+    if (!hasCode(thrown, 'ENOENT')) throw thrown;
   }
-}
-
-function isMissing(thrown: unknown): boolean {
-  return thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT';
 }

@@ -1,10 +1,12 @@
 /** Removes a managed containerd with everything that it ran: pods, processes, cgroups, mounts, network,
  *  directories.
  *  Works from the state of the machine alone, so it also cleans up after a crashed instance. */
+
 import { execFile } from 'node:child_process';
 import { readFile, rm, rmdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { asError } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { PodSandbox, RuntimeService } from '#cri/gen/cri-v1.ts';
 import { cgroupFolders } from './cgroup-paths.ts';
@@ -159,8 +161,4 @@ async function retryWhileBusy(step: () => Promise<void>): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, TRY_AFTER_MS));
     }
   }
-}
-
-function hasCode(thrown: unknown, code: string): boolean {
-  return thrown instanceof Error && 'code' in thrown && thrown.code === code;
 }

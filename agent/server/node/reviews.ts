@@ -1,8 +1,10 @@
 /** Authenticates tokens with TokenReviews and authorizes users with SubjectAccessReviews. Caches responses
  *  for a limited time, but never the tokens themselves.
  *  Source: node API access, document 3 §5; document 2, TokenReview and SubjectAccessReview. */
+
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Clock } from '#api/kit/clock.ts';
+import { isObject } from '#api/kit/object.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { NodeAttributes } from './attributes.ts';
@@ -53,9 +55,6 @@ function objectAt(value: unknown, key: string): Json {
   const found: unknown = isObject(value) ? value[key] : undefined;
   return isObject(found) ? found : {};
 }
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const texts = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((text) => typeof text === 'string') : [];

@@ -5,13 +5,14 @@
  *  Annotations that identify static pods are ignored, whichever client set them. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
+import { isObject } from '#api/kit/object.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { dns1123LabelFaults, dns1123SubdomainFaults } from '#api/meta/names.ts';
 import { decode } from '#api/schema/decode.ts';
 import { applyDefaults } from '#api/schema/defaults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Json } from '../../api-client/client.ts';
-import { isObject, metadataText, objectName } from '../../api-client/object-fields.ts';
+import { metadataText, objectName } from '../../api-client/object-fields.ts';
 import { formatIdentity } from '../merge.ts';
 import { isSafeUID } from '../static-identity.ts';
 import type { ManifestOrigin, RejectedManifest, SourcePod } from '../types.ts';

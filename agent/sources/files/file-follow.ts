@@ -1,6 +1,8 @@
 /** Maintains a watch on a path, even when the file or directory there is replaced. */
+
 import { realpath, stat } from 'node:fs/promises';
 import { asError } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Wait, Waits } from '#api/kit/waits.ts';
 import type { PathChange, PathWatch, WatchPath } from './file-watch.ts';
@@ -12,11 +14,8 @@ async function identifyPath(path: string): Promise<{ identity: string; real: str
     const { dev, ino } = await stat(real, { bigint: true });
     return { identity: `${real} ${dev}:${ino}`, real };
   } catch (thrown) {
-    const error = asError(thrown);
-    if ('code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
-      return { identity: 'missing', real: undefined };
-    }
-    throw error;
+    if (hasCode(thrown, 'ENOENT', 'ENOTDIR')) return { identity: 'missing', real: undefined };
+    throw thrown;
   }
 }
 

@@ -1,9 +1,11 @@
 /** Reads one manifest file safely: never blocks on a FIFO, never opens a device, never reads more than the
  *  limit. Does not parse. */
+
 import type { BigIntStats } from 'node:fs';
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, stat } from 'node:fs/promises';
 import { asError } from '#api/kit/clock.ts';
+import { errorCode } from '#api/kit/errno.ts';
 
 /** Attributes that change whenever the file does. */
 export interface FileStamp {
@@ -69,10 +71,6 @@ async function readOpened(file: FileHandle, maxBytes: number): Promise<FileRead>
   if (after.text !== stampOf(before).text || bytes.length !== Number(before.size))
     return { kind: 'changing' };
   return { kind: 'content', bytes, stamp: after };
-}
-
-function errorCode(error: Error): string | undefined {
-  return 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 /** Handles a name without a file: removed, or a dangling link. */

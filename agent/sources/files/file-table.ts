@@ -1,8 +1,9 @@
 /** Table of the manifest files at one path and their content: checks files on request and decides by
  *  `decideFile`. Does not watch and does not wait. */
+
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { asError } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
 import type { ManifestSet } from '../types.ts';
 import { isIgnoredName } from './file-names.ts';
@@ -48,9 +49,8 @@ async function listPaths(path: string): Promise<readonly string[]> {
     const names = await readdir(path);
     return names.filter((name) => !isIgnoredName(name)).map((name) => join(path, name));
   } catch (thrown) {
-    const error = asError(thrown);
-    if ('code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return [];
-    throw error;
+    if (hasCode(thrown, 'ENOENT', 'ENOTDIR')) return [];
+    throw thrown;
   }
 }
 

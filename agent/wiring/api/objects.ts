@@ -2,8 +2,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '#api/gen/core-v1.ts';
+import { isObject } from '#api/kit/object.ts';
 import type { ApiClient } from '../../api-client/client.ts';
-import { isObject } from '../../api-client/object-fields.ts';
 import { runReflector } from '../../api-client/watch/reflector.ts';
 import { createDriverObjects, DRIVERS_KEY } from '../../csi/driver-objects.ts';
 import { createAccountTokens } from '../../objects/account-tokens.ts';

@@ -16,7 +16,7 @@ import { featureEnabled } from '../../config/feature-gates.ts';
 import type { AgentConfig } from '../../config/gen/config.ts';
 import type { VolumeHealthDeps } from '../../csi/volume-health.ts';
 import { podLogDir } from '../../logs/paths.ts';
-import type { PodEvent } from '../../pods/operations/deps.ts';
+import type { PodEvent } from '../../pods/pod-event.ts';
 import type { PodManager } from '../../pods/pod-manager.ts';
 import type { Base } from '../base.ts';
 import type { PodSubsystem } from '../pods/pods.ts';
@@ -35,7 +35,7 @@ const EVICTION_GRACE_SECONDS = 1;
 function podFolders({ rootDir, podLogsDir }: AgentConfig, { metadata }: Pod): readonly PodFolders[] {
   const { uid = '', name = '', namespace = '' } = metadata ?? {};
   if (uid === '') return [];
-  const logsDir = podLogDir(podLogsDir, { namespace, name, podUID: uid });
+  const logsDir = podLogDir(podLogsDir, { namespace, name, uid });
   const dir = podDir(rootDir, uid);
   return [{ uid, volumesDir: join(dir, VOLUMES), devicesDir: join(dir, VOLUME_DEVICES), logsDir }];
 }

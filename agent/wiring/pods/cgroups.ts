@@ -21,7 +21,7 @@ import { createCgroupRecords } from '../../cgroups/records.ts';
 import { type CgroupFault, createCgroupTree } from '../../cgroups/tree.ts';
 import { featureEnabled } from '../../config/feature-gates.ts';
 import type { AgentConfig } from '../../config/gen/config.ts';
-import type { PodEvent } from '../../pods/operations/deps.ts';
+import type { PodEvent } from '../../pods/pod-event.ts';
 import type { PodManager } from '../../pods/pod-manager.ts';
 import { createNodeEventSink } from '../../registration/node-events.ts';
 import { resourceRules } from '../../registration/settings.ts';

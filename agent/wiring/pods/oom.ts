@@ -4,7 +4,7 @@ import { type KernelLog, openKernelLog } from '../../cgroups/oom/kernel-log.ts';
 import { createOomWatcher } from '../../cgroups/oom/watcher.ts';
 import type { PodCgroups } from '../../cgroups/pod-cgroups.ts';
 import type { RuntimeView } from '../../observe/runtime-view.ts';
-import type { PodEvent } from '../../pods/operations/deps.ts';
+import type { PodEvent } from '../../pods/pod-event.ts';
 import type { PodManager } from '../../pods/pod-manager.ts';
 import { createNodeEventSink } from '../../registration/node-events.ts';
 import type { Base } from '../base.ts';

@@ -15,15 +15,15 @@ import { featureEnabled } from '../../config/feature-gates.ts';
 import { runHandler } from '../../hooks/lifecycle.ts';
 import { createImages } from '../../images/create-images.ts';
 import type { ImageManager } from '../../images/image-manager.ts';
+import type { NodeSettings } from '../../node/node-settings.ts';
 import { createEphemeralClaims, type EphemeralClaims } from '../../objects/ephemeral-claims.ts';
 import { createObjectStore, type ObjectStore } from '../../objects/store.ts';
 import { RuntimeView } from '../../observe/runtime-view.ts';
 import type { CapacityRetry } from '../../pods/capacity-retry.ts';
 import { createWorkerFactory } from '../../pods/factory.ts';
 import { createObjectWatcher } from '../../pods/object-watcher.ts';
-import type { NodeSettings, OperationDeps, PodEvent } from '../../pods/operations/deps.ts';
-import { createPodOperations } from '../../pods/operations/operations.ts';
-import { createPodEvent } from '../../pods/pod-event.ts';
+import { createPodOperations, type OperationDeps } from '../../pods/operations/operations.ts';
+import { createPodEvent, type PodEvent } from '../../pods/pod-event.ts';
 import { PodManager, type PodManagerDeps } from '../../pods/pod-manager.ts';
 import { createRecordStore, type RecordStore } from '../../pods/record/record.ts';
 import { createVolumeRefresh, type VolumeRefresh } from '../../pods/volume-refresh.ts';
@@ -124,7 +124,7 @@ export async function createPodSubsystem(
     clock,
     log,
     view: runtimeSubsystem.view,
-    operations: createPodOperations(acting),
+    operations: (identity) => createPodOperations(acting, identity),
     probes,
     records,
     memory,

@@ -4,8 +4,8 @@ import { dirname, resolve } from 'node:path';
 import type { Section } from '#api/client-config/fields.ts';
 import { parseDocuments } from '#api/codec/documents.ts';
 import { asError } from '#api/kit/clock.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { isMembers } from '../../resources/view.ts';
 import {
   checkKind,
   type PluginConfig,
@@ -80,7 +80,7 @@ export async function loadPluginConfigs(file: string, deps: LoadDeps): Promise<P
   if (file === '') return new Map();
   const path = resolve(file);
   const value = await readValue(deps, path);
-  if (isMembers(value) && value['kind'] === undefined && value['apiVersion'] === undefined) {
+  if (isMutableObject(value) && value['kind'] === undefined && value['apiVersion'] === undefined) {
     return new Map(OF_UNTYPED_FILES.map((name) => [name, { file: path, path: '', value }]));
   }
   const root = { file: path, path: '', value };

@@ -1,10 +1,11 @@
 /** ImageReview request and response of the image policy webhook. Pure. Source: ImageReview, document 2
  *  §2.3. */
+
 import { parseJsonText } from '#api/codec/json-text.ts';
 import type { Pod } from '#api/gen/core-v1.ts';
 import type { ImageReviewSpec } from '#api/gen/imagepolicy-v1alpha1.ts';
+import { isMutableObject, textOf } from '#api/kit/object.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import { isMembers } from '../../resources/view.ts';
 
 /** The response is invalid. */
 export class ImageReviewError extends Error {
@@ -43,8 +44,6 @@ export function reviewSpecOf(
 export const reviewText = (spec: ImageReviewSpec, vocabulary: Vocabulary): string =>
   JSON.stringify({ apiVersion: apiVersionOf(vocabulary), kind: KIND, metadata: {}, spec, status: {} });
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-
 /** @throws ImageReviewError */
 export function readVerdict(text: string, vocabulary: Vocabulary): ImageVerdict {
   let answer: unknown;
@@ -54,16 +53,16 @@ export function readVerdict(text: string, vocabulary: Vocabulary): ImageVerdict 
     throw new ImageReviewError('the response is not JSON', { cause });
   }
   const wanted = apiVersionOf(vocabulary);
-  if (!isMembers(answer) || answer['kind'] !== KIND || answer['apiVersion'] !== wanted)
+  if (!isMutableObject(answer) || answer['kind'] !== KIND || answer['apiVersion'] !== wanted)
     throw new ImageReviewError(`the response must be ${KIND} of ${wanted}`);
   const { status } = answer;
-  const { allowed, reason, auditAnnotations } = isMembers(status) ? status : {};
+  const { allowed, reason, auditAnnotations } = isMutableObject(status) ? status : {};
   if (allowed !== undefined && typeof allowed !== 'boolean')
     throw new ImageReviewError('status.allowed of the response must be true or false');
   return {
     allowed: allowed === true,
     reason: textOf(reason),
-    auditAnnotations: isMembers(auditAnnotations)
+    auditAnnotations: isMutableObject(auditAnnotations)
       ? Object.fromEntries(Object.entries(auditAnnotations).map(([name, value]) => [name, textOf(value)]))
       : {},
   };

@@ -2,7 +2,7 @@
  *  annotations, and limits for those with annotations. Source: document 2 §2.7; upstream's plugins, release
  *  1.24. */
 import type { Toleration } from '#api/gen/core-v1.ts';
-import { isMembers } from '../../resources/view.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import { checkKind, type PluginConfig, readPluginConfig } from '../configuration/plugin-config.ts';
 import { isToleration, parseNodeSelector } from './rules.ts';
 
@@ -32,7 +32,7 @@ export function readNodeSelectorConfig(config: PluginConfig): NodeSelectorConfig
   return readPluginConfig(config, [ROOT], (root) => {
     // Its members are names of namespaces.
     const given = root.value(ROOT);
-    const section = root.section(ROOT, isMembers(given) ? Object.keys(given) : []);
+    const section = root.section(ROOT, isMutableObject(given) ? Object.keys(given) : []);
     const selectors = new Map<string, Labels>();
     for (const [name, text] of Object.entries(section === undefined ? {} : root.textMap(ROOT))) {
       const selector = text === '' ? {} : parseNodeSelector(text);

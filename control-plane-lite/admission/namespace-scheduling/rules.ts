@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parseJsonText } from '#api/codec/json-text.ts';
 import type { Toleration } from '#api/gen/core-v1.ts';
 import { isWhole } from '#api/kit/int64.ts';
-import { isMembers } from '../../resources/view.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 
 /** `a=b,c=d`; `undefined`: it is none. */
 export function parseNodeSelector(text: string): Readonly<Record<string, string>> | undefined {
@@ -17,7 +17,7 @@ export function parseNodeSelector(text: string): Readonly<Record<string, string>
 const isText = (value: unknown): boolean => value === undefined || typeof value === 'string';
 
 export function isToleration(value: unknown): value is Toleration {
-  if (!isMembers(value)) return false;
+  if (!isMutableObject(value)) return false;
   const { key, operator, value: wanted, effect, tolerationSeconds } = value;
   return (
     [key, operator, wanted, effect].every(isText) &&

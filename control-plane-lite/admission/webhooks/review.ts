@@ -1,8 +1,9 @@
 /** AdmissionReview request and response. Pure. Source: AdmissionReview, document 2 §2.2. */
+
 import { parseJsonText } from '#api/codec/json-text.ts';
+import { isMutableObject, textOf } from '#api/kit/object.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, ResourceInfo } from '../../resources/contract.ts';
-import { isMembers } from '../../resources/view.ts';
 import type { AdmissionRequest } from '../contract.ts';
 import type { SeenRequest } from './seen.ts';
 
@@ -96,8 +97,6 @@ export function reviewBody(
   };
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-
 function patchOf(response: Readonly<Record<string, unknown>>): unknown {
   const { patch, patchType } = response;
   if (patch === undefined || patch === null || patch === '') return undefined;
@@ -117,15 +116,15 @@ export function readReview(
   vocabulary: Vocabulary,
 ): ReviewAnswer {
   const wanted = apiVersionOf(version, vocabulary);
-  if (!isMembers(answer) || answer['kind'] !== KIND || answer['apiVersion'] !== wanted)
+  if (!isMutableObject(answer) || answer['kind'] !== KIND || answer['apiVersion'] !== wanted)
     throw new AdmissionReviewError(`expected a webhook response of ${wanted}, Kind=${KIND}`);
   const { response } = answer;
-  if (!isMembers(response))
+  if (!isMutableObject(response))
     throw new AdmissionReviewError('the webhook returned an AdmissionReview without a response');
   if (response['uid'] !== uid) throw new AdmissionReviewError(`expected response.uid=${JSON.stringify(uid)}`);
   if (typeof response['allowed'] !== 'boolean')
     throw new AdmissionReviewError('the webhook response lacks the boolean field allowed');
-  const status = isMembers(response['status']) ? response['status'] : {};
+  const status = isMutableObject(response['status']) ? response['status'] : {};
   const { warnings, auditAnnotations } = response;
   return {
     allowed: response['allowed'],
@@ -134,7 +133,7 @@ export function readReview(
     reason: textOf(status['reason']),
     patch: patchOf(response),
     warnings: Array.isArray(warnings) ? warnings.map(textOf).filter((text) => text !== '') : [],
-    annotations: isMembers(auditAnnotations)
+    annotations: isMutableObject(auditAnnotations)
       ? Object.fromEntries(Object.entries(auditAnnotations).map(([key, value]) => [key, textOf(value)]))
       : {},
   };

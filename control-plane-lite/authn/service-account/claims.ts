@@ -1,5 +1,6 @@
 /** Claims of a service account token. Pure. Source: service account tokens, document 2 §5.2; upstream's bound
  *  tokens, release 1.24. */
+import { textOf } from '#api/kit/object.ts';
 
 export interface NamedObject {
   readonly name: string;
@@ -63,7 +64,6 @@ const membersOf = (value: unknown): Members | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value))
     : undefined;
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const secondsOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 

@@ -3,6 +3,7 @@
 
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { parseJsonText } from '#api/codec/json-text.ts';
+import { isObject } from '#api/kit/object.ts';
 
 /** Text that is no token of the form expected, or key material of a kind that is not used for tokens. */
 export class JwtError extends Error {
@@ -80,11 +81,8 @@ export function readToken(text: string): ReadToken | undefined {
 function parsePart(part: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = parseJsonText(Buffer.from(part, 'base64url').toString('utf8'));
-    return isMembers(value) ? value : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
 }
-
-const isMembers = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,6 +1,7 @@
 /** Nodes. Source: upstream's node strategy and printer, release 1.24. */
 
 import type { Node, NodeSpec, Taint } from '#api/gen/core-v1.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { ipFamilyOf, parseIpRange } from '#api/meta/ip.ts';
 import { labelValueFaults, qualifiedNameFaults } from '#api/meta/names.ts';
@@ -9,7 +10,7 @@ import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Cell, KindEntry, PartStrategy } from '../contract.ts';
 import { ageOf, NONE, orNone, UNKNOWN } from '../rows.ts';
-import { draftSpec, isMembers, keepMember, membersOf, typed } from '../view.ts';
+import { draftSpec, keepMember, membersOf, typed } from '../view.ts';
 
 const specOf = (object: ApiObject): NodeSpec => typed<Node>(object).spec ?? {};
 
@@ -139,8 +140,8 @@ const addressOf = ({ status }: Node, type: string): string =>
 /** The version's member has another name in each vocabulary. */
 function versionOf(object: ApiObject, { nodeAgentVersionMember }: Vocabulary): string {
   const status = object['status'];
-  const info = isMembers(status) ? status['nodeInfo'] : undefined;
-  const version = isMembers(info) ? info[nodeAgentVersionMember] : undefined;
+  const info = isMutableObject(status) ? status['nodeInfo'] : undefined;
+  const version = isMutableObject(info) ? info[nodeAgentVersionMember] : undefined;
   return typeof version === 'string' ? version : '';
 }
 

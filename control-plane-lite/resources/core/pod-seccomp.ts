@@ -3,6 +3,7 @@
  *  1.24; decision 0075. */
 
 import type { Pod } from '#api/gen/core-v1.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import {
   hasSeccompProfile,
@@ -15,13 +16,13 @@ import {
 import { createFaults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../contract.ts';
-import { isMembers, type Members, membersOf, typed } from '../view.ts';
+import { type Members, membersOf, typed } from '../view.ts';
 
 type Words = Pick<Vocabulary, 'seccompPod' | 'seccompContainerPrefix'>;
 
 /** With the profile of the annotation, where it has none of its own. */
 function withProfile(holder: Members, annotation: string | undefined): Members {
-  const context = isMembers(holder['securityContext']) ? holder['securityContext'] : {};
+  const context = isMutableObject(holder['securityContext']) ? holder['securityContext'] : {};
   if (annotation === undefined || context['seccompProfile'] !== undefined) return holder;
   const seccompProfile = seccompFieldOf(annotation);
   return seccompProfile === undefined
@@ -36,7 +37,7 @@ export function fillSeccompFields(
   { seccompContainerPrefix }: Words,
 ): readonly unknown[] {
   return containers.map((container) =>
-    isMembers(container)
+    isMutableObject(container)
       ? withProfile(container, annotations[`${seccompContainerPrefix}${String(container['name'])}`])
       : container,
   );

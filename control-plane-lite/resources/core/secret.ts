@@ -3,12 +3,13 @@
 import { Buffer } from 'node:buffer';
 import { setMember } from '#api/codec/set-member.ts';
 import type { Secret } from '#api/gen/core-v1.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import { isEmptyValue } from '#api/schema/decode-plan.ts';
 import { validateSecretContent } from '#api/schema/validation/config.ts';
 import { immutableField } from '../content-diff.ts';
 import type { ApiObject, KindEntry } from '../contract.ts';
 import { ageOf } from '../rows.ts';
-import { isMembers, typed } from '../view.ts';
+import { typed } from '../view.ts';
 import { frozenFaults } from './immutable-data.ts';
 
 /** `stringData` overrides `data` and is never stored. */
@@ -16,10 +17,10 @@ function mergeStringData(draft: ApiObject): void {
   const text = draft['stringData'];
   if (text === undefined) return;
   delete draft['stringData'];
-  if (!isMembers(text) || isEmptyValue(text)) return;
+  if (!isMutableObject(text) || isEmptyValue(text)) return;
   const data: Record<string, unknown> = {};
   const before = draft['data'];
-  if (isMembers(before)) for (const key in before) setMember(data, key, before[key]);
+  if (isMutableObject(before)) for (const key in before) setMember(data, key, before[key]);
   for (const key in text) setMember(data, key, base64Of(String(text[key])));
   draft['data'] = data;
 }

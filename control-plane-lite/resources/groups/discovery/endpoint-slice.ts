@@ -3,6 +3,7 @@
  *  discovery/v1beta1. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Endpoint, EndpointPort, EndpointSlice } from '#api/gen/discovery-v1.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import { ipFamilyOf, nonSpecialIpFaults } from '#api/meta/ip.ts';
 import {
   dns1123LabelFaults,
@@ -14,7 +15,7 @@ import type { Faults } from '#api/schema/validation/faults.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Conversion, KindEntry } from '../../contract.ts';
 import { ageOf, UNSET } from '../../rows.ts';
-import { isMembers, type Members } from '../../view.ts';
+import { type Members } from '../../view.ts';
 import { validateLabelMap } from '../conditions.ts';
 import { type KindRules, kindStrategy, type Mutable, validateImmutable } from '../kind.ts';
 
@@ -161,12 +162,12 @@ export const endpointSlice: KindEntry = {
 function endpointTo(version: 'v1' | 'v1beta1', endpoint: Members, zoneLabel: string): Members {
   if (version === 'v1beta1') {
     const { deprecatedTopology, zone, ...rest } = endpoint;
-    const labels = isMembers(deprecatedTopology) ? deprecatedTopology : {};
+    const labels = isMutableObject(deprecatedTopology) ? deprecatedTopology : {};
     const topology = typeof zone === 'string' ? { ...labels, [zoneLabel]: zone } : labels;
     return Object.keys(topology).length === 0 ? rest : { ...rest, topology };
   }
   const { topology, ...rest } = endpoint;
-  if (!isMembers(topology)) return rest;
+  if (!isMutableObject(topology)) return rest;
   const { [zoneLabel]: zone, ...labels } = topology;
   return {
     ...rest,
@@ -184,7 +185,7 @@ function createSliceConversion({ apiGroupDomain, domain }: Vocabulary): Conversi
       if (!Array.isArray(endpoints)) return draft;
       const zoneLabel = `topology.${domain}/zone`;
       draft['endpoints'] = endpoints.map((endpoint: unknown) =>
-        isMembers(endpoint) ? endpointTo(version, endpoint, zoneLabel) : endpoint,
+        isMutableObject(endpoint) ? endpointTo(version, endpoint, zoneLabel) : endpoint,
       );
       return draft;
     };
