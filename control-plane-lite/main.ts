@@ -16,11 +16,8 @@ import { loadIdentity, type ServerIdentity, writeAdminPlatconfig } from './ident
 import { withCallWaits } from './store/call-waits.ts';
 import { createCompactor } from './store/compactor.ts';
 import type { Store } from './store/contract.ts';
-import { runAccounts } from './wiring/accounts.ts';
 import { type Aggregation, createAggregation } from './wiring/aggregation.ts';
 import { createBootstrapObjects } from './wiring/bootstrap-objects.ts';
-import { runBootstrapTokens } from './wiring/bootstrap-tokens.ts';
-import { runCertificates } from './wiring/certificates.ts';
 import { runControllers } from './wiring/controllers.ts';
 import { type Core, createCore } from './wiring/core.ts';
 import { type CustomResources, createCustomResources } from './wiring/custom.ts';
@@ -157,15 +154,8 @@ async function runBackground(
   signal: AbortSignal,
 ): Promise<void> {
   const { registry, verbs, vocabulary, access } = core;
-  const { certificate } = identity.authority;
-  const control = async (until: AbortSignal): Promise<void> => {
-    await Promise.all([
-      runControllers(core, aggregation?.content, until),
-      runCertificates(core, identity, until),
-      runAccounts(core, certificate, until),
-      runBootstrapTokens(core, { port, authority: certificate }, until),
-    ]);
-  };
+  const sources = { identity, port, otherContent: aggregation?.content };
+  const control = (until: AbortSignal): Promise<void> => runControllers(core, sources, until);
   const beginAndControl = async (): Promise<void> => {
     await createBootstrapObjects({ registry, verbs, vocabulary }, access.rbac !== undefined, signal);
     await kubernetesService.begin(signal);

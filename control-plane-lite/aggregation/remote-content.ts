@@ -5,7 +5,7 @@ import type { APIResource } from '#api/gen/meta-v1.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import { serverUser } from '../authn/users.ts';
-import type { Emptied, OtherContent, Remains } from '../controllers/namespaces/conditions.ts';
+import type { Emptied, OtherContent, Remains } from '../controllers/skeleton/settings.ts';
 import { isMembers } from '../resources/view.ts';
 import { apiPath, type RemoteApi } from './api-services.ts';
 import { type Answer, ask, jsonOf } from './ask.ts';

@@ -20,7 +20,11 @@ import { createMemoryStore } from '../../store/memory-store.fixture.ts';
 import { createAdmissionChain } from '../../verbs/admit.ts';
 import { controllerCaller } from '../../verbs/controller-caller.ts';
 import { createVerbs } from '../../verbs/verbs.ts';
-import { runAttachDetach } from './controller.ts';
+import { runController } from '../skeleton/run.ts';
+import type { ControllerSettings } from '../skeleton/settings.ts';
+import { createChildren } from '../workloads-kit/children.ts';
+import { podFacts } from '../workloads-kit/pod-facts.ts';
+import { attachDetachController } from './controller.ts';
 
 const vocabulary = VOCABULARIES.plat;
 const { domain } = vocabulary;
@@ -70,8 +74,12 @@ async function begin(): Promise<World> {
   const admission = createAdmissionChain([]);
   function* track(): Steps<void> {}
   const verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track });
-  const deps = { registry, cache, verbs, clock, vocabulary, gates, log: silentLogger };
-  const running = runAttachDetach(deps, stop.signal);
+  const host = {
+    ...{ registry, cache, verbs, clock, vocabulary, gates, log: silentLogger },
+    settings: {} as ControllerSettings,
+    pods: () => createChildren(cache.resource(resource('pods').storage), podFacts),
+  };
+  const running = runController(attachDetachController, host, stop.signal);
   const caller = controllerCaller('test', stop.signal);
   const resource = (plural: string): Resource => {
     const found = resources.get(plural);
