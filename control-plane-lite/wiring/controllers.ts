@@ -30,7 +30,7 @@ function createSharedPods({ registry, cache }: Core): SharedPods {
 /** Runs until the signal is aborted. @throws Error that names an unreadable file */
 export async function runControllers(
   core: Core,
-  sources: ControllerSources,
+  { observeUpdate, ...sources }: ControllerSources & Pick<ControllerHost, 'observeUpdate'>,
   signal: AbortSignal,
 ): Promise<void> {
   const { registry, cache, verbs, clock, log, vocabulary, gates, config } = core;
@@ -47,6 +47,7 @@ export async function runControllers(
     vocabulary,
     gates,
     settings,
+    observeUpdate,
     pods: () => pods.get(),
   };
   const selected = CONTROLLERS.filter(({ name }) => core.controllers.has(name));

@@ -5,6 +5,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { CertificateSigningRequest } from '#api/gen/certificates-v1.ts';
 import type { Node } from '#api/gen/core-v1.ts';
+import type { ResourceCache } from '../../cache/contract.ts';
 import { signerKind } from '../../resources/groups/certificates/signers.ts';
 import { typed } from '../../resources/view.ts';
 import { type Controller, type ControllerContext, defineController } from '../skeleton/declaration.ts';
@@ -24,10 +25,8 @@ class NotAllowedYetError extends Error {
   override readonly name = 'NotAllowedYetError';
 }
 
-type ApproverContext = ControllerContext<'certificatesigningrequests' | 'nodes'>;
-
 async function isAuthorized(
-  { settings, vocabulary }: ApproverContext,
+  { settings, vocabulary }: ControllerContext,
   { spec }: CertificateSigningRequest,
   right: ApprovalRight,
 ): Promise<boolean> {
@@ -50,8 +49,8 @@ async function isAuthorized(
 /** Number of nodes parsed before the event loop gets its turn. */
 const NODES_PER_TURN = 100;
 
-async function allNodes(context: ApproverContext): Promise<readonly Node[]> {
-  const { items } = await context.cacheOf('nodes').list({ labels: [], fields: [] });
+async function allNodes(cache: Pick<ResourceCache, 'list'>): Promise<readonly Node[]> {
+  const { items } = await cache.list({ labels: [], fields: [] });
   const nodes: Node[] = [];
   for (const item of items) {
     nodes.push(typed<Node>(item.object()));
@@ -61,14 +60,15 @@ async function allNodes(context: ApproverContext): Promise<readonly Node[]> {
 }
 
 async function approve(
-  context: ApproverContext,
+  context: ControllerContext,
+  cachedNodes: Pick<ResourceCache, 'list'>,
   name: string,
   object: CertificateSigningRequest,
   { change }: RequestTools,
 ): Promise<undefined> {
   const { log, vocabulary } = context;
   const isServing = signerKind(object.spec.signerName, vocabulary) === 'node-serving';
-  const nodes = isServing ? await allNodes(context) : [];
+  const nodes = isServing ? await allNodes(cachedNodes) : [];
   const serving = decideServing(object, nodes, vocabulary);
   if (serving.kind === 'wait') throw new NotAllowedYetError(serving.why);
   if (serving.kind === 'approve') {
@@ -104,8 +104,9 @@ export const certificateApprover: Controller = defineController({
   workers: 4,
   start(context) {
     const { log } = context;
+    const nodes = context.cacheOf('nodes');
     return followRequests(context, {
-      work: (name, object, tools) => approve(context, name, object, tools),
+      work: (name, object, tools) => approve(context, nodes, name, object, tools),
       onError(name, err) {
         if (err instanceof NotAllowedYetError) {
           log.debug(

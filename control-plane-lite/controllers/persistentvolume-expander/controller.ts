@@ -8,6 +8,7 @@ import type {
 } from '#api/gen/core-v1.ts';
 import { migrateSource } from '#api/meta/csi-migration.ts';
 import { formatTime } from '#api/meta/time.ts';
+import type { ResourceCache } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { membersOf, typed } from '../../resources/view.ts';
 import { type Controller, defineController } from '../skeleton/declaration.ts';
@@ -23,6 +24,8 @@ interface Parts {
   readonly client: ControllerClient;
   readonly claims: Resource;
   readonly volumes: Resource;
+  readonly cachedClaims: Pick<ResourceCache, 'get'>;
+  readonly cachedVolumes: Pick<ResourceCache, 'get'>;
   readonly view: ExpandView;
   readonly queue: KeyQueue;
   /** Sizes already reported as waiting for an external resizer, by claim. */
@@ -108,14 +111,14 @@ async function execute(
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { deps, claims, volumes, view, queue, told } = parts;
-  const claim = deps.cache.resource(claims.storage).get(key)?.object();
+  const { cachedClaims, cachedVolumes, view, queue, told } = parts;
+  const claim = cachedClaims.get(key)?.object();
   if (claim === undefined) {
     told.delete(key);
     return undefined;
   }
   const name = typed<PersistentVolumeClaim>(claim).spec?.volumeName ?? '';
-  const volume = deps.cache.resource(volumes.storage).get(name)?.object();
+  const volume = cachedVolumes.get(name)?.object();
   if (volume === undefined) return undefined;
   const action = decideExpansion(typed<PersistentVolumeClaim>(claim), typed<PersistentVolume>(volume), view);
   const writes = action.kind !== 'none' && action.kind !== 'external';
@@ -145,6 +148,8 @@ export const volumeExpanderController: Controller = defineController({
       client,
       claims: context.resourceOf('persistentvolumeclaims'),
       volumes: context.resourceOf('persistentvolumes'),
+      cachedClaims: context.cacheOf('persistentvolumeclaims'),
+      cachedVolumes: context.cacheOf('persistentvolumes'),
       view,
       queue,
       told: new Map(),

@@ -4,6 +4,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Endpoints, Pod, Service } from '#api/gen/core-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
+import type { ResourceCache } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import type { ObjectRef } from '../../verbs/contract.ts';
@@ -19,6 +20,7 @@ import { followServices, type Services } from './follow.ts';
 interface Parts {
   readonly deps: WorkloadDeps;
   readonly endpoints: Resource;
+  readonly cached: Pick<ResourceCache, 'get'>;
   readonly services: Services;
   readonly client: ControllerClient;
   readonly queue: KeyQueue;
@@ -66,7 +68,7 @@ async function remove({ deps, endpoints, client }: Parts, key: string): Promise<
 }
 
 async function visit(parts: Parts, key: string): Promise<void> {
-  const { services, deps, endpoints, client, queue } = parts;
+  const { services, deps, endpoints, cached, client, queue } = parts;
   const owner = services.get(key);
   if (owner === undefined) return remove(parts, key);
   const service = typed<Service>(owner.cached.object());
@@ -79,7 +81,7 @@ async function visit(parts: Parts, key: string): Promise<void> {
   const wanted = wantedEndpoints(service, backends, domain);
   const annotation = OVER_CAPACITY.replace('{domain}', domain);
   const ref = refOfKey(endpoints, key);
-  const known = deps.cache.resource(endpoints.storage).get(key);
+  const known = cached.get(key);
   if (known !== undefined && edited(known.object(), wanted, annotation) === known.object()) return;
   queue.expect(key);
   const change = (live: ApiObject | undefined): ApiObject =>
@@ -119,7 +121,8 @@ export const endpointsController: Controller = defineController({
       { onService: (key) => queue.add(key), onPods: (key) => queue.addSoon(key) },
     );
     const endpoints = context.resourceOf('endpoints');
-    const parts: Parts = { deps: context, endpoints, services, client, queue };
+    const cached = context.cacheOf('endpoints');
+    const parts: Parts = { deps: context, endpoints, cached, services, client, queue };
     return { reconcile: (key) => visit(parts, key).then(() => undefined), follows: [services] };
   },
 });

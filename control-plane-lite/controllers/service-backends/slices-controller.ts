@@ -4,6 +4,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Node, Pod, Service } from '#api/gen/core-v1.ts';
 import type { EndpointSlice } from '#api/gen/discovery-v1.ts';
+import type { ResourceCache } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { unlessGone } from '../../verbs/unless-gone.ts';
@@ -24,7 +25,7 @@ interface Parts {
   readonly deps: WorkloadDeps;
   readonly resource: Resource;
   readonly slices: Resource;
-  readonly nodes: Resource;
+  readonly nodes: Pick<ResourceCache, 'get'>;
   readonly known: Children<Child>;
   readonly services: Services;
   readonly client: ControllerClient;
@@ -56,10 +57,9 @@ function labelsOf(service: Service, marks: Marks): Readonly<Record<string, strin
 }
 
 function zoneReader({ deps, nodes }: Parts): (nodeName: string) => string | undefined {
-  const cache = deps.cache.resource(nodes.storage);
   const label = `topology.${deps.vocabulary.domain}/zone`;
   return (nodeName) => {
-    const node = cache.get(nodeName);
+    const node = nodes.get(nodeName);
     return node === undefined ? undefined : typed<Node>(node.object()).metadata?.labels?.[label];
   };
 }
@@ -150,7 +150,7 @@ export const endpointSliceController: Controller = defineController({
       deps: context,
       resource,
       slices: context.resourceOf('endpointslices'),
-      nodes: context.resourceOf('nodes'),
+      nodes: context.cacheOf('nodes'),
       known,
       services,
       client,

@@ -13,7 +13,14 @@ import type { PodFacts } from '../workloads-kit/pod-facts.ts';
 import { createKeyQueue } from '../workloads-kit/run-keys.ts';
 import type { Controller, ControllerContext, KindWrites, Reconciler } from './declaration.ts';
 import { findKind, type KindName } from './kinds.ts';
-import { type Access, scopeCache, scopeRegistry, scopeVerbs, UndeclaredError } from './scope.ts';
+import {
+  type Access,
+  scopeCache,
+  scopeRegistry,
+  scopeVerbs,
+  UndeclaredError,
+  type UpdateObserver,
+} from './scope.ts';
 import type { ControllerSettings } from './settings.ts';
 
 /** Dependencies of all controllers, not limited to any kinds. */
@@ -27,12 +34,14 @@ export interface ControllerHost {
   /** Enabled feature gates. */
   readonly gates: ReadonlySet<string>;
   readonly settings: ControllerSettings;
+  /** Called for every update of a controller; absent outside of tests. */
+  readonly observeUpdate?: UpdateObserver | undefined;
   /** The shared index of pods. */
   pods(): Children<PodFacts>;
 }
 
 /** Writes of the event recorder: repeated events are counted. */
-export const EVENT_WRITES: KindWrites = { create: true, update: ['count', 'lastTimestamp'] };
+const EVENT_WRITES: KindWrites = { create: true, update: ['count', 'lastTimestamp'] };
 
 /** Returns the writes of a controller by kind, those of its event recorder included. */
 export function writesOf({
@@ -98,7 +107,7 @@ function createContext(
   const deps = {
     registry: scopeRegistry(host.registry, access),
     cache: scopeCache(host.cache, access),
-    verbs: scopeVerbs(host.verbs, access),
+    verbs: scopeVerbs(host.verbs, access, host.observeUpdate),
     clock,
     log,
     vocabulary,

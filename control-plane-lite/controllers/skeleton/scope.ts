@@ -1,6 +1,7 @@
 /** Limits a controller to the kinds that it declares. A violation is a defect of the controller. */
+import { copyJson } from '#api/codec/copy-json.ts';
 import type { Cache } from '../../cache/contract.ts';
-import type { Resource } from '../../resources/contract.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
 import type { Verbs } from '../../verbs/contract.ts';
 import type { WorkloadDeps } from '../workloads-kit/deps.ts';
@@ -53,13 +54,52 @@ export function scopeRegistry(
   };
 }
 
+/** An update by a controller, before it is stored. */
+export interface ObservedUpdate {
+  readonly controller: string;
+  readonly resource: Resource;
+  readonly subresource: string | undefined;
+  /** Declared field paths. */
+  readonly fields: readonly string[];
+  readonly before: ApiObject;
+  readonly after: ApiObject;
+}
+
+/** Tests compare the changed fields of every update with the declared ones. */
+export type UpdateObserver = (update: ObservedUpdate) => void;
+
+type Change = Parameters<Verbs['update']>[1];
+
+function observed(
+  change: Change,
+  observe: UpdateObserver,
+  update: Omit<ObservedUpdate, 'before' | 'after'>,
+): Change {
+  if (typeof change !== 'function') return change;
+  return async (live, isLarge) => {
+    const before = live && copyJson(live);
+    const after = await change(live, isLarge);
+    if (before !== undefined) observe({ ...update, before, after });
+    return after;
+  };
+}
+
 /** Verbs that reject undeclared kinds, operations and subresources. */
-export function scopeVerbs(verbs: Verbs, { controller, reads, writes, writesEvery }: Access): Verbs {
+export function scopeVerbs(
+  verbs: Verbs,
+  { controller, reads, writes, writesEvery }: Access,
+  observe?: UpdateObserver,
+): Verbs {
   const declared = ({ storage }: Resource): KindWrites => writes.get(storage.prefix) ?? writesEvery ?? {};
   const isSubresource = (name: string): name is 'status' | 'approval' | 'finalize' =>
     name === 'status' || name === 'approval' || name === 'finalize';
 
-  function checkUpdate(resource: Resource, subresource: string | undefined, creates: boolean): void {
+  /** Returns the declared fields. */
+  function checkUpdate(
+    resource: Resource,
+    subresource: string | undefined,
+    creates: boolean,
+  ): readonly string[] {
     const allowed = declared(resource);
     const { plural } = resource.info;
     const fields =
@@ -70,6 +110,7 @@ export function scopeVerbs(verbs: Verbs, { controller, reads, writes, writesEver
           : undefined;
     if (fields === undefined) reject(controller, 'updates', [plural, subresource].filter(Boolean).join('/'));
     if (creates && allowed.create !== true) reject(controller, 'creates', plural);
+    return fields;
   }
   function checkDelete(resource: Resource): void {
     if (declared(resource).delete !== true) reject(controller, 'deletes', resource.info.plural);
@@ -87,8 +128,12 @@ export function scopeVerbs(verbs: Verbs, { controller, reads, writes, writesEver
       return verbs.create(ref, object, options, caller);
     },
     async update(ref, change, options, caller) {
-      checkUpdate(ref.resource, options.subresource, options.allowCreate);
-      return verbs.update(ref, change, options, caller);
+      const { resource } = ref;
+      const { subresource } = options;
+      const fields = checkUpdate(resource, subresource, options.allowCreate);
+      if (observe === undefined) return verbs.update(ref, change, options, caller);
+      const update = { controller: controller.name, resource, subresource, fields };
+      return verbs.update(ref, observed(change, observe, update), options, caller);
     },
     async delete(ref, request, caller) {
       checkDelete(ref.resource);
