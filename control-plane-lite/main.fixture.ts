@@ -5,6 +5,7 @@ import { Agent, request } from 'undici';
 import { type Logger, silentLogger } from '#api/kit/logger.ts';
 import { createTempDir } from '../testing/temp.ts';
 import { parseConfig } from './config/parse.ts';
+import { createUpdateCheck } from './controllers/skeleton/changed-fields.fixture.ts';
 import { type RunningServer, startServer } from './main.ts';
 
 export interface Answer {
@@ -94,12 +95,13 @@ export async function startTestPlane(
     ...(flags.some((flag) => flag.startsWith('--secure-port')) ? [] : ['--secure-port=0']),
     ...flags,
   ]);
+  const updates = createUpdateCheck();
   let server: RunningServer;
   let agent: Agent;
   let stranger: Agent;
   let credentials: Credentials;
   async function begin(): Promise<void> {
-    server = await startServer(config, log);
+    server = await startServer(config, log, updates.observe);
     credentials = await credentialsOf(server.platconfigFile);
     const { ca, cert, key } = credentials;
     agent = new Agent({ connect: { ca, cert, key }, allowH2: false, connections: 64 });
@@ -158,6 +160,7 @@ export async function startTestPlane(
     async [Symbol.asyncDispose]() {
       await end();
       await dir[Symbol.asyncDispose]();
+      updates.assertDeclared();
     },
   };
 }

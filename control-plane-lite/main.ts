@@ -8,6 +8,7 @@ import {
   createKubernetesService,
   type KubernetesService,
 } from './controllers/kubernetes-service/controller.ts';
+import type { UpdateObserver } from './controllers/skeleton/scope.ts';
 import { managerName } from './controllers/workloads-kit/deps.ts';
 import { makeDataDir } from './data-dir.ts';
 import { shutDown } from './http/shutdown.ts';
@@ -16,11 +17,8 @@ import { loadIdentity, type ServerIdentity, writeAdminPlatconfig } from './ident
 import { withCallWaits } from './store/call-waits.ts';
 import { createCompactor } from './store/compactor.ts';
 import type { Store } from './store/contract.ts';
-import { runAccounts } from './wiring/accounts.ts';
 import { type Aggregation, createAggregation } from './wiring/aggregation.ts';
 import { createBootstrapObjects } from './wiring/bootstrap-objects.ts';
-import { runBootstrapTokens } from './wiring/bootstrap-tokens.ts';
-import { runCertificates } from './wiring/certificates.ts';
 import { runControllers } from './wiring/controllers.ts';
 import { type Core, createCore } from './wiring/core.ts';
 import { type CustomResources, createCustomResources } from './wiring/custom.ts';
@@ -43,9 +41,13 @@ export interface RunningServer {
   close(hurry?: AbortSignal): Promise<void>;
 }
 
-/** Resolves once the server accepts requests.
+/** Resolves once the server accepts requests. `observeUpdate`: for tests.
  *  @throws StoreError, ConfigError, or Error that names an invalid file */
-export async function startServer(config: ServerConfig, log: Logger): Promise<RunningServer> {
+export async function startServer(
+  config: ServerConfig,
+  log: Logger,
+  observeUpdate?: UpdateObserver,
+): Promise<RunningServer> {
   const failed = Promise.withResolvers<never>();
   // The holder of the server handles it; until then a rejection must not count as unhandled.
   failed.promise.catch(() => undefined);
@@ -100,12 +102,8 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   reached.at = url;
   const platconfigFile = await writeAdminPlatconfig(config.dataDir, identity, url);
   const working = new AbortController();
-  const work = runBackground(
-    core,
-    { aggregation, custom, kubernetesService: kubernetesServiceOf(core, port), identity, port },
-    beginning,
-    working.signal,
-  );
+  const parts = { aggregation, custom, identity, port, observeUpdate };
+  const work = runBackground(core, parts, beginning, working.signal);
   work.catch((thrown: unknown) => failed.reject(thrown));
   const rest = undo.move();
   log.info({ port, dataDir: config.dataDir, vocabulary: config.vocabulary }, 'Server started');
@@ -135,9 +133,9 @@ interface Beginning {
 interface BackgroundParts {
   readonly aggregation: Aggregation | undefined;
   readonly custom: CustomResources;
-  readonly kubernetesService: KubernetesService;
   readonly identity: ServerIdentity;
   readonly port: number;
+  readonly observeUpdate: UpdateObserver | undefined;
 }
 
 function kubernetesServiceOf({ config, ...core }: Core, port: number): KubernetesService {
@@ -152,20 +150,14 @@ function kubernetesServiceOf({ config, ...core }: Core, port: number): Kubernete
 /** Starts the background work. `beginning` resolves once the bootstrap objects exist. */
 async function runBackground(
   core: Core,
-  { aggregation, custom, kubernetesService, identity, port }: BackgroundParts,
+  { aggregation, custom, identity, port, observeUpdate }: BackgroundParts,
   beginning: Beginning,
   signal: AbortSignal,
 ): Promise<void> {
   const { registry, verbs, vocabulary, access } = core;
-  const { certificate } = identity.authority;
-  const control = async (until: AbortSignal): Promise<void> => {
-    await Promise.all([
-      runControllers(core, aggregation?.content, until),
-      runCertificates(core, identity, until),
-      runAccounts(core, certificate, until),
-      runBootstrapTokens(core, { port, authority: certificate }, until),
-    ]);
-  };
+  const kubernetesService = kubernetesServiceOf(core, port);
+  const sources = { identity, port, otherContent: aggregation?.content, observeUpdate };
+  const control = (until: AbortSignal): Promise<void> => runControllers(core, sources, until);
   const beginAndControl = async (): Promise<void> => {
     await createBootstrapObjects({ registry, verbs, vocabulary }, access.rbac !== undefined, signal);
     await kubernetesService.begin(signal);

@@ -2,6 +2,7 @@
  *  `node scripts/gen.ts` writes; `--check` only compares and fails on a difference. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { renderControllersPage } from '#plane/controllers/docs.ts';
 import { renderVolumesPage } from '#volumes/sources/docs.ts';
 import { type AgentConfigFacts, renderAgentConfig } from './gen/agent-config.ts';
 import { type PackageFact, renderApiPackage } from './gen/api-types.ts';
@@ -41,9 +42,22 @@ function agentConfigFiles(): readonly GeneratedFile[] {
   return renderAgentConfig({ flags, fields, gates });
 }
 
+/** Returns the file that declares a controller, below the folder of the controllers. */
+function controllerFile(name: string): string {
+  const dir = join(root, 'control-plane-lite/controllers');
+  const files = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.ts'),
+  );
+  const declaration = `defineController({\n  name: '${name}',`;
+  const found = files.find((file) => readFileSync(join(dir, file), 'utf8').includes(declaration));
+  if (found === undefined) throw new Error(`no file declares the controller ${name}`);
+  return found;
+}
+
 const pages = (): readonly GeneratedFile[] => [
   { path: 'docs/volumes.md', text: renderVolumesPage() },
   { path: 'docs/layers.md', text: renderLayersPage() },
+  { path: 'docs/controllers.md', text: renderControllersPage(controllerFile) },
 ];
 
 function main(): void {

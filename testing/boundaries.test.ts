@@ -14,7 +14,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   testing: ['api-machinery', 'cri-proto', 'volumes', 'agent', 'control-plane-lite', 'scripts'],
   e2e: ['api-machinery', 'cri-proto', 'volumes', 'agent', 'control-plane-lite', 'testing', 'scripts'],
   bench: ['api-machinery', 'cri-proto', 'volumes', 'agent', 'control-plane-lite', 'testing', 'scripts'],
-  scripts: ['api-machinery', 'cri-proto', 'volumes', 'agent'],
+  scripts: ['api-machinery', 'cri-proto', 'volumes', 'agent', 'control-plane-lite'],
 };
 
 describe('imports', () => {

@@ -7,7 +7,7 @@ import type { WorkQueue } from '#api/kit/work-queue.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cache } from '../cache/contract.ts';
-import type { OtherContent } from '../controllers/namespaces/conditions.ts';
+import type { OtherContent } from '../controllers/skeleton/settings.ts';
 import type { ExtraGroup } from '../discovery/groups.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo } from '../http/contract.ts';
 import type { OtherDocuments } from '../openapi/others.ts';

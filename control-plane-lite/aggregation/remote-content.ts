@@ -6,7 +6,7 @@ import { asError } from '#api/kit/clock.ts';
 import { isMutableObject } from '#api/kit/object.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import { serverUser } from '../authn/users.ts';
-import type { Emptied, OtherContent, Remains } from '../controllers/namespaces/conditions.ts';
+import type { Emptied, OtherContent, Remains } from '../controllers/skeleton/settings.ts';
 import { apiPath, type RemoteApi } from './api-services.ts';
 import { type Answer, ask, jsonOf } from './ask.ts';
 import { remoteTls, type Way } from './remote-server.ts';

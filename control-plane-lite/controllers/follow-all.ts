@@ -11,7 +11,7 @@ export interface FollowAll {
 
 export interface FollowAllOptions {
   readonly registry: ResourceRegistry;
-  readonly cache: Cache;
+  readonly cache: Pick<Cache, 'resource'>;
   readonly wanted: (resource: Resource) => boolean;
   /** Called with the state first, then with every change. */
   readonly onChange: (resource: Resource, change: CacheChange) => void;

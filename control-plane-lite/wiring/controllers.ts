@@ -1,72 +1,58 @@
-/** Starts the controllers, which use the verbs as clients do. */
-import type { Clock } from '#api/kit/clock.ts';
-import type { Logger } from '#api/kit/logger.ts';
-import type { Vocabulary } from '#api/vocabulary.ts';
-import type { Cache } from '../cache/contract.ts';
-import { runRoleAggregation } from '../controllers/cluster-role-aggregation.ts';
-import { runExpiry } from '../controllers/expiry.ts';
-import { runGarbageCollector } from '../controllers/garbage-collector/collector.ts';
-import type { ControllerName } from '../controllers/names.ts';
-import type { OtherContent } from '../controllers/namespaces/conditions.ts';
-import { runNamespaceController } from '../controllers/namespaces/controller.ts';
-import type { ResourceRegistry } from '../resources/registry.ts';
-import type { Verbs } from '../verbs/contract.ts';
+/** Starts the controllers of `controllers/table.ts`, which use the verbs as clients do. */
+import { joinPolicy } from '../authz/join-policy.ts';
+import { type ControllerHost, runController } from '../controllers/skeleton/run.ts';
+import { CONTROLLERS, PERMANENT_CONTROLLERS } from '../controllers/table.ts';
+import { type Children, createChildren } from '../controllers/workloads-kit/children.ts';
+import { type PodFacts, podFacts } from '../controllers/workloads-kit/pod-facts.ts';
+import { createMissing } from './bootstrap-objects.ts';
+import { type ControllerSources, controllerSettings } from './controller-settings.ts';
 import type { Core } from './core.ts';
-import { runWorkloads } from './workloads.ts';
 
-/** Dependencies of every controller. */
-interface Deps {
-  readonly registry: ResourceRegistry;
-  readonly cache: Cache;
-  readonly verbs: Verbs;
-  readonly clock: Clock;
-  readonly vocabulary: Vocabulary;
-  readonly log: Logger;
+interface SharedPods {
+  /** Created on first use. */
+  get(): Children<PodFacts>;
+  close(): void;
 }
 
-/** Dependencies that only some controllers need. */
-interface Extra {
-  readonly core: Core;
-  /** Resources of aggregated servers in namespaces. */
-  readonly others: OtherContent | undefined;
+function createSharedPods({ registry, cache }: Core): SharedPods {
+  let pods: Children<PodFacts> | undefined;
+  return {
+    get() {
+      const resource = registry.find('', 'v1', 'pods');
+      if (resource === undefined) throw new Error('pods are not served');
+      pods ??= createChildren(cache.resource(resource.storage), podFacts);
+      return pods;
+    },
+    close: () => pods?.close(),
+  };
 }
 
-type Run = (deps: Deps, signal: AbortSignal, extra: Extra) => Promise<void>;
-
-/** By their names in `--controllers`. Those that need more are wired elsewhere. */
-const CONTROLLERS: Partial<Readonly<Record<ControllerName, Run>>> = {
-  'clusterrole-aggregation': runRoleAggregation,
-  garbagecollector: runGarbageCollector,
-  namespace: (deps, signal, { others }) =>
-    runNamespaceController(
-      {
-        ...deps,
-        finalizer: deps.vocabulary.namespaceFinalizer,
-        ...(others === undefined ? {} : { others }),
-      },
-      signal,
-    ),
-};
-
-/** `others`: resources of aggregated servers in namespaces. Runs until the signal fires. */
+/** Runs until the signal is aborted. @throws Error that names an unreadable file */
 export async function runControllers(
   core: Core,
-  others: OtherContent | undefined,
+  { observeUpdate, ...sources }: ControllerSources & Pick<ControllerHost, 'observeUpdate'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { registry, cache, verbs, clock, vocabulary } = core;
-  const depsOf = (controller: string): Deps => ({
+  const { registry, cache, verbs, clock, log, vocabulary, gates, config } = core;
+  const settings = await controllerSettings(core, sources);
+  if (config.enableBootstrapTokenAuth && core.access.rbac !== undefined)
+    await createMissing({ registry, verbs, vocabulary }, joinPolicy(vocabulary), signal);
+  const pods = createSharedPods(core);
+  const host: ControllerHost = {
     registry,
     cache,
     verbs,
     clock,
+    log,
     vocabulary,
-    log: core.log.child({ controller }),
-  });
-  await Promise.all([
-    ...[...core.controllers].map((name) => CONTROLLERS[name]?.(depsOf(name), signal, { core, others })),
-    runWorkloads(core, signal),
-    // Expiry of events is a matter of storage, not of a controller.
-    runExpiry(depsOf('expiry'), signal),
-  ]);
+    gates,
+    settings,
+    observeUpdate,
+    pods: () => pods.get(),
+  };
+  const selected = CONTROLLERS.filter(({ name }) => core.controllers.has(name));
+  await Promise.all(
+    [...selected, ...PERMANENT_CONTROLLERS].map((controller) => runController(controller, host, signal)),
+  );
+  pods.close();
 }

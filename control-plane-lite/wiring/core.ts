@@ -11,7 +11,7 @@ import type { Cache, SelectableFields } from '../cache/contract.ts';
 import { gateSettings } from '../config/parse.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import { vocabularyOf } from '../config/vocabulary.ts';
-import { type ControllerName, chooseControllers } from '../controllers/names.ts';
+import { chooseControllers } from '../controllers/names.ts';
 import type { ServerIdentity } from '../identity/files.ts';
 import { createPendingCharges, type PendingCharges } from '../quota/pending.ts';
 import type { Resource } from '../resources/contract.ts';
@@ -32,7 +32,7 @@ export interface Core {
   readonly vocabulary: Vocabulary;
   readonly gates: ReadonlySet<string>;
   /** Names of the controllers to run here. */
-  readonly controllers: ReadonlySet<ControllerName>;
+  readonly controllers: ReadonlySet<string>;
   readonly clock: Clock;
   readonly log: Logger;
   /** Pending start conditions of the server. */

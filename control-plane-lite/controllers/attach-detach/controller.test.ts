@@ -4,23 +4,14 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Event } from '#api/gen/core-v1.ts';
-import { createFakeClock } from '#api/kit/clock.ts';
-import { silentLogger } from '#api/kit/logger.ts';
-import type { Steps } from '#api/kit/steps.ts';
 import { attachmentName, csiVolumeName } from '#api/meta/volume-names.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { createCache } from '../../cache/cache.ts';
-import { builtinResources } from '../../resources/builtin.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
-import { coreKinds } from '../../resources/core/table.ts';
-import { groupKinds } from '../../resources/groups/table.ts';
-import { createResourceRegistry } from '../../resources/registry.ts';
 import { typed } from '../../resources/view.ts';
-import { createMemoryStore } from '../../store/memory-store.fixture.ts';
-import { createAdmissionChain } from '../../verbs/admit.ts';
 import { controllerCaller } from '../../verbs/controller-caller.ts';
-import { createVerbs } from '../../verbs/verbs.ts';
-import { runAttachDetach } from './controller.ts';
+import { createMemoryPlane } from '../skeleton/memory-plane.fixture.ts';
+import { runController } from '../skeleton/run.ts';
+import { attachDetachController } from './controller.ts';
 
 const vocabulary = VOCABULARIES.plat;
 const { domain } = vocabulary;
@@ -48,30 +39,15 @@ interface World extends AsyncDisposable {
 }
 
 async function begin(): Promise<World> {
-  const store = createMemoryStore();
-  const clock = createFakeClock();
-  const allocation = { repair: () => Promise.reject(new Error('no services here')) };
-  const kinds = {
-    ...coreKinds({ vocabulary, allocation: allocation as never, eventTtlSeconds: 3600 }),
-    ...groupKinds({ vocabulary }),
-  };
-  const gates = new Set<string>();
-  const registry = createResourceRegistry(builtinResources({ vocabulary, gates, kinds }));
-  const cache = createCache({ store, clock, log: silentLogger, random: () => 0.5 }, { flushMs: 0 });
+  const { host, stop } = await createMemoryPlane();
+  const { registry, cache, verbs, clock } = host;
   const resources = new Map<string, Resource>();
   for (const [group, plural] of PLURALS) {
     const resource = registry.find(group, 'v1', plural);
     if (resource === undefined) throw new Error(`no ${plural}`);
     resources.set(plural, resource);
-    cache.resource(resource.storage, resource.strategy.selectableFields ?? {});
   }
-  const stop = new AbortController();
-  await cache.start(stop.signal);
-  const admission = createAdmissionChain([]);
-  function* track(): Steps<void> {}
-  const verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track });
-  const deps = { registry, cache, verbs, clock, vocabulary, gates, log: silentLogger };
-  const running = runAttachDetach(deps, stop.signal);
+  const running = runController(attachDetachController, host, stop.signal);
   const caller = controllerCaller('test', stop.signal);
   const resource = (plural: string): Resource => {
     const found = resources.get(plural);

@@ -1,9 +1,9 @@
 /** Attach/detach controller: requests attachment of volumes to the nodes whose pods use them, and detachment
  *  where no pod does any more. One worker per volume, so that a single-attach volume never gets two nodes. */
 import type { Resource } from '../../resources/contract.ts';
-import { createControllerClient } from '../workloads-kit/controller-base.ts';
-import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import { type Controller, defineController } from '../skeleton/declaration.ts';
+import type { WorkloadDeps } from '../workloads-kit/deps.ts';
+import type { KeyQueue } from '../workloads-kit/run-keys.ts';
 import { type AttachAction, decideAttachments, FORCE_DETACH_MS, type Place } from './decide.ts';
 import {
   type AttachClient,
@@ -22,7 +22,7 @@ interface Parts extends AttachClient {
   readonly pods: Resource;
   readonly volumes: Resource;
   readonly state: AttachState;
-  readonly loop: KeyLoop;
+  readonly queue: KeyQueue;
   /** By volume. */
   readonly memories: Map<string, Memories>;
   /** Since when the volume of an attachment has been missing, in monotonic ms. */
@@ -177,7 +177,7 @@ async function visitVolume(parts: Parts, unique: string): Promise<number | undef
     trustOutOfService: deps.gates.has('NodeOutOfServiceVolumeDetach'),
   });
   if (actions.some(({ kind }) => kind !== 'tell' && kind !== 'tellNode'))
-    parts.loop.expect(`${VOLUME}${unique}`);
+    parts.queue.expect(`${VOLUME}${unique}`);
   for (const action of actions) await execute(parts, volume, action, remembered);
   return recheckMs;
 }
@@ -208,52 +208,59 @@ async function visitLost(parts: Parts, name: string): Promise<number | undefined
   return undefined;
 }
 
-/** Runs until the signal is aborted. */
-export async function runAttachDetach(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
-  const { cache, vocabulary } = deps;
-  const storage = `storage.${vocabulary.apiGroupDomain}/v1`;
-  const pods = findResource(deps, 'v1', 'pods');
-  const claims = findResource(deps, 'v1', 'persistentvolumeclaims');
-  const volumes = findResource(deps, 'v1', 'persistentvolumes');
-  const nodes = findResource(deps, 'v1', 'nodes');
-  const attachments = findResource(deps, storage, 'volumeattachments');
-  const drivers = findResource(deps, storage, 'csidrivers');
-  const csiNodes = findResource(deps, storage, 'csinodes');
-  if (!pods || !claims || !volumes || !nodes || !attachments || !drivers || !csiNodes) return;
-  const words = attachNames(vocabulary, deps.gates);
-  const client = createControllerClient(deps, 'attachdetach-controller', signal);
-  const loop = createKeyLoop(deps, (key) =>
-    key.startsWith(LOST)
-      ? visitLost(parts, key.slice(LOST.length))
-      : visitVolume(parts, key.slice(VOLUME.length)),
-  );
-  const state = followAttachments(
-    {
-      pods: cache.resource(pods.storage),
-      claims: cache.resource(claims.storage),
-      volumes: cache.resource(volumes.storage),
-      nodes: cache.resource(nodes.storage),
-      attachments: cache.resource(attachments.storage),
-      drivers: cache.resource(drivers.storage),
-      csiNodes: cache.resource(csiNodes.storage),
-    },
-    words,
-    {
-      onVolume: (unique) => loop.due(`${VOLUME}${unique}`),
-      onLost: (attachment) => loop.due(`${LOST}${attachment}`),
-    },
-  );
-  const parts: Parts = {
-    deps,
-    pods,
-    volumes,
-    client,
-    nodes,
-    attachments,
-    state,
-    loop,
-    memories: new Map(),
-    lostSince: new Map(),
-  };
-  await loop.run(signal, state);
-}
+export const attachDetachController: Controller = defineController({
+  name: 'attachdetach',
+  identity: 'attachdetach-controller',
+  watches: [
+    'pods',
+    'persistentvolumeclaims',
+    'persistentvolumes',
+    'nodes',
+    'volumeattachments',
+    'csidrivers',
+    'csinodes',
+  ],
+  writes: {
+    nodes: { status: ['status.volumesAttached'] },
+    volumeattachments: { create: true, delete: true },
+  },
+  recordsEvents: true,
+  start(context) {
+    const { client, queue, vocabulary, gates } = context;
+    const state = followAttachments(
+      {
+        pods: context.cacheOf('pods'),
+        claims: context.cacheOf('persistentvolumeclaims'),
+        volumes: context.cacheOf('persistentvolumes'),
+        nodes: context.cacheOf('nodes'),
+        attachments: context.cacheOf('volumeattachments'),
+        drivers: context.cacheOf('csidrivers'),
+        csiNodes: context.cacheOf('csinodes'),
+      },
+      attachNames(vocabulary, gates),
+      {
+        onVolume: (unique) => queue.add(`${VOLUME}${unique}`),
+        onLost: (attachment) => queue.add(`${LOST}${attachment}`),
+      },
+    );
+    const parts: Parts = {
+      deps: context,
+      pods: context.resourceOf('pods'),
+      volumes: context.resourceOf('persistentvolumes'),
+      client,
+      nodes: context.resourceOf('nodes'),
+      attachments: context.resourceOf('volumeattachments'),
+      state,
+      queue,
+      memories: new Map(),
+      lostSince: new Map(),
+    };
+    return {
+      reconcile: (key) =>
+        key.startsWith(LOST)
+          ? visitLost(parts, key.slice(LOST.length))
+          : visitVolume(parts, key.slice(VOLUME.length)),
+      follows: [state],
+    };
+  },
+});

@@ -1,47 +1,48 @@
 /** Deletes expired bootstrap tokens. Source: token cleaner, document 2 §3. */
-import { createWorkQueue } from '#api/kit/work-queue.ts';
+
 import { readBootstrapSecret } from '../../authn/bootstrap-secret.ts';
-import { controllerCaller } from '../../verbs/controller-caller.ts';
 import { unlessGone } from '../../verbs/unless-gone.ts';
-import { type BootstrapControllerDeps, isNamedAsToken } from './deps.ts';
+import { type Controller, type ControllerContext, defineController } from '../skeleton/declaration.ts';
+import { refOf } from '../workloads-kit/controller-base.ts';
+import { isNamedAsToken } from './deps.ts';
 
-/** Runs until the signal is aborted. */
-export async function runTokenCleaner(deps: BootstrapControllerDeps, signal: AbortSignal): Promise<void> {
-  const { clock, log, vocabulary } = deps;
-  const resource = deps.registry.find('', 'v1', 'secrets');
-  if (resource === undefined) return;
-  const caller = controllerCaller('token-cleaner', signal);
-  const secrets = deps.cache.resource(resource.storage);
-
-  const work = async (key: string): Promise<number | undefined> => {
-    const entry = secrets.get(key);
-    const object = entry?.object();
-    const token = object === undefined ? undefined : readBootstrapSecret(object, vocabulary);
-    if (entry === undefined || object === undefined || token === undefined) return undefined;
-    const leftMs = token.expiresMs - clock.now();
-    if (leftMs > 0) return Number.isFinite(leftMs) ? leftMs : undefined;
-    const { namespace, name } = entry;
-    const { uid, resourceVersion } = object.metadata;
-    // A client may just have extended the token.
-    const preconditions = {
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    };
-    await unlessGone(() =>
-      deps.verbs.delete({ resource, namespace, name }, { dryRun: false, preconditions }, caller),
-    );
-    log.info({ token: token.id }, 'Expired bootstrap token deleted');
-    return undefined;
+async function visit(context: ControllerContext, key: string): Promise<number | undefined> {
+  const { clock, client, log, vocabulary } = context;
+  const entry = context.cacheOf('secrets').get(key);
+  const object = entry?.object();
+  const token = object === undefined ? undefined : readBootstrapSecret(object, vocabulary);
+  if (entry === undefined || object === undefined || token === undefined) return undefined;
+  const leftMs = token.expiresMs - clock.now();
+  if (leftMs > 0) return Number.isFinite(leftMs) ? leftMs : undefined;
+  const { uid, resourceVersion } = object.metadata;
+  // A client may just have extended the token.
+  const preconditions = {
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
-
-  const queue = createWorkQueue({
-    clock,
-    work,
-    onError: (secret, err) => log.warn({ err, secret }, 'Failed to delete expired bootstrap token; retrying'),
-  });
-  const following = secrets.follow(({ type, current }) => {
-    if (type !== 'DELETED' && isNamedAsToken(current, vocabulary)) queue.add(current.key);
-  });
-  await queue.run(signal);
-  following.close();
+  const ref = refOf(context.resourceOf('secrets'), entry);
+  await unlessGone(() => client.verbs.delete(ref, { dryRun: false, preconditions }, client.caller));
+  log.info({ token: token.id }, 'Expired bootstrap token deleted');
+  return undefined;
 }
+
+export const tokenCleaner: Controller = defineController({
+  name: 'tokencleaner',
+  identity: 'token-cleaner',
+  watches: ['secrets'],
+  writes: { secrets: { delete: true } },
+  workers: 4,
+  start(context) {
+    const { log, queue, settings, vocabulary } = context;
+    if (settings.clusterInfo === undefined) return undefined;
+    const following = context.cacheOf('secrets').follow(({ type, current }) => {
+      if (type !== 'DELETED' && isNamedAsToken(current, vocabulary)) queue.add(current.key);
+    });
+    return {
+      reconcile: (key) => visit(context, key),
+      follows: [following],
+      onError: (secret, err) =>
+        log.warn({ err, secret }, 'Failed to delete expired bootstrap token; retrying'),
+    };
+  },
+});

@@ -1,15 +1,18 @@
 /** Deletes certificate signing requests that are finished, expired, or pending for too long. Source: request
  *  cleanup, document 2 §3 and §8. */
+import { type Controller, defineController } from '../skeleton/declaration.ts';
 import { removalTime } from './decide.ts';
-import { followRequests, type RequestControllerDeps } from './follow-requests.ts';
+import { followRequests } from './follow-requests.ts';
 
-/** Runs until the signal is aborted. */
-export function runCleaner(deps: RequestControllerDeps, signal: AbortSignal): Promise<void> {
-  const { clock, log } = deps;
-  return followRequests(
-    deps,
-    {
-      manager: 'certificate-cleaner',
+export const certificateCleaner: Controller = defineController({
+  name: 'csrcleaner',
+  identity: 'certificate-cleaner',
+  watches: ['certificatesigningrequests'],
+  writes: { certificatesigningrequests: { delete: true } },
+  workers: 4,
+  start(context) {
+    const { clock, log } = context;
+    return followRequests(context, {
       async work(name, object, { remove }) {
         const leftMs = removalTime(object) - clock.now();
         if (leftMs > 0) return Number.isFinite(leftMs) ? leftMs : undefined;
@@ -19,7 +22,6 @@ export function runCleaner(deps: RequestControllerDeps, signal: AbortSignal): Pr
       },
       onError: (name, err) =>
         log.warn({ err, request: name }, 'Failed to delete certificate signing request; retrying'),
-    },
-    signal,
-  );
-}
+    });
+  },
+});

@@ -1,30 +1,14 @@
-/** Shared loop of the certificate controllers: runs a function for every new or changed signing request. */
+/** Shared part of the certificate controllers: runs a function for every new or changed signing request. */
 
 import type {
   CertificateSigningRequest,
   CertificateSigningRequestCondition,
 } from '#api/gen/certificates-v1.ts';
-import type { Clock } from '#api/kit/clock.ts';
-import type { Logger } from '#api/kit/logger.ts';
-import { createWorkQueue } from '#api/kit/work-queue.ts';
 import { notFound } from '#api/meta/status-errors.ts';
-import type { Vocabulary } from '#api/vocabulary.ts';
-import type { Cache } from '../../cache/contract.ts';
 import type { Mutable } from '../../resources/groups/kind.ts';
-import type { ResourceRegistry } from '../../resources/registry.ts';
 import { typed } from '../../resources/view.ts';
-import type { Verbs } from '../../verbs/contract.ts';
-import { controllerCaller } from '../../verbs/controller-caller.ts';
 import { unlessGone } from '../../verbs/unless-gone.ts';
-
-export interface RequestControllerDeps {
-  readonly registry: Pick<ResourceRegistry, 'find'>;
-  readonly cache: Cache;
-  readonly verbs: Verbs;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly vocabulary: Vocabulary;
-}
+import type { ControllerContext, Reconciler } from '../skeleton/declaration.ts';
 
 export interface RequestTools {
   /** Updates a subresource of the latest state of a request, or leaves it; a missing request is not a
@@ -45,53 +29,48 @@ export type RequestWork = (
 ) => Promise<number | undefined>;
 
 export interface RequestController {
-  /** Manager name for managedFields. */
-  readonly manager: string;
   readonly work: RequestWork;
   readonly onError: (name: string, error: Error) => void;
 }
 
-/** Runs until the signal is aborted. */
-export async function followRequests(
-  deps: RequestControllerDeps,
-  { manager, work, onError }: RequestController,
-  signal: AbortSignal,
-): Promise<void> {
-  const group = `certificates.${deps.vocabulary.apiGroupDomain}`;
-  const resource = deps.registry.find(group, 'v1', 'certificatesigningrequests');
-  if (resource === undefined) return;
-  const caller = controllerCaller(manager, signal);
-  const requests = deps.cache.resource(resource.storage);
+/** Subscribes to signing requests. */
+export function followRequests(
+  context: ControllerContext<'certificatesigningrequests', 'certificatesigningrequests'>,
+  { work, onError }: RequestController,
+): Reconciler {
+  const { client, queue } = context;
+  const { verbs, caller, fieldManager } = client;
+  const resource = context.resourceOf('certificatesigningrequests');
+  const { group, plural } = resource.info;
+  const requests = context.cacheOf('certificatesigningrequests');
   const tools: RequestTools = {
     change: (name, part, change) =>
       unlessGone(() =>
-        deps.verbs.update(
+        verbs.update(
           { resource, namespace: '', name },
           (live) => {
-            if (live === undefined) throw notFound({ group, name: resource.info.plural }, name);
+            if (live === undefined) throw notFound({ group, name: plural }, name);
             change(typed<Mutable<CertificateSigningRequest>>(live));
             return live;
           },
-          { dryRun: false, fieldManager: manager, allowCreate: false, subresource: part },
+          { dryRun: false, fieldManager, allowCreate: false, subresource: part },
           caller,
         ),
       ),
     remove: (name) =>
-      unlessGone(() => deps.verbs.delete({ resource, namespace: '', name }, { dryRun: false }, caller)),
+      unlessGone(() => verbs.delete({ resource, namespace: '', name }, { dryRun: false }, caller)),
   };
-  const queue = createWorkQueue({
-    clock: deps.clock,
-    work: async (name) => {
-      const request = requests.get(name)?.object();
-      return request === undefined ? undefined : work(name, typed<CertificateSigningRequest>(request), tools);
-    },
-    onError,
-  });
   const following = requests.follow(({ type, current }) => {
     if (type !== 'DELETED') queue.add(current.name);
   });
-  await queue.run(signal);
-  following.close();
+  return {
+    async reconcile(name) {
+      const request = requests.get(name)?.object();
+      return request === undefined ? undefined : work(name, typed<CertificateSigningRequest>(request), tools);
+    },
+    follows: [following],
+    onError,
+  };
 }
 
 /** Adds a condition with status True. */

@@ -1,22 +1,15 @@
 /** Signs approved requests of the built-in signers with the server's CAs, or records why a request is
  *  rejected. Source: built-in signers, document 2 §2.5 and §3. */
+
 import { X509Certificate } from 'node:crypto';
 import type { Identity } from '#api/pki/certificate.ts';
 import { certificateUsages, signerKind } from '../../resources/groups/certificates/signers.ts';
+import { type Controller, defineController } from '../skeleton/declaration.ts';
 import { decideSigning, decideTerm, type ReadRequest } from './decide.ts';
-import { addCondition, followRequests, type RequestControllerDeps } from './follow-requests.ts';
+import { addCondition, followRequests } from './follow-requests.ts';
 
-export interface SignerOptions {
-  readonly authority: Identity;
-  /** For the serving certificates of node agents. */
-  readonly nodeServingAuthority: Identity;
-  /** Maximum duration, in ms. */
-  readonly longestMs: number;
-}
-
-const MANAGER = 'certificate-signer';
 /** Condition reason of a request that the signer rejects. */
-const REFUSED = 'SignerValidationFailure';
+const REJECTED = 'SignerValidationFailure';
 
 interface Order extends ReadRequest {
   readonly usages: readonly string[];
@@ -45,17 +38,16 @@ export async function signRequest(
   });
 }
 
-/** Runs until the signal is aborted. */
-export function runSigner(
-  deps: RequestControllerDeps,
-  options: SignerOptions,
-  signal: AbortSignal,
-): Promise<void> {
-  const { clock, log, vocabulary } = deps;
-  return followRequests(
-    deps,
-    {
-      manager: MANAGER,
+export const certificateSigner: Controller = defineController({
+  name: 'csrsigning',
+  identity: 'certificate-signer',
+  watches: ['certificatesigningrequests'],
+  writes: { certificatesigningrequests: { status: ['status.certificate', 'status.conditions'] } },
+  ownFieldManager: true,
+  workers: 4,
+  start(context) {
+    const { clock, log, vocabulary, settings } = context;
+    return followRequests(context, {
       async work(name, object, { change }) {
         const decision = decideSigning(object, vocabulary);
         if (decision.kind === 'leave') return undefined;
@@ -66,16 +58,15 @@ export function runSigner(
           );
           await change(name, 'status', (draft) => {
             if (decideSigning(draft, vocabulary).kind !== 'refuse') return;
-            addCondition(draft, { type: 'Failed', reason: REFUSED, message: decision.message });
+            addCondition(draft, { type: 'Failed', reason: REJECTED, message: decision.message });
           });
           return undefined;
         }
         const { usages = [], expirationSeconds, signerName } = object.spec;
         const isServing = signerKind(signerName, vocabulary) === 'node-serving';
-        const authority = isServing ? options.nodeServingAuthority : options.authority;
-        const { longestMs } = options;
+        const { authority, nodeServingAuthority, longestMs } = settings.signing;
         const pem = await signRequest(
-          { authority, longestMs },
+          { authority: isServing ? nodeServingAuthority : authority, longestMs },
           { ...decision, usages, expirationSeconds },
           clock.now(),
         );
@@ -88,7 +79,6 @@ export function runSigner(
       },
       onError: (name, err) =>
         log.warn({ err, request: name }, 'Failed to sign certificate signing request; retrying'),
-    },
-    signal,
-  );
-}
+    });
+  },
+});

@@ -1,4 +1,5 @@
 /** CronJob controller: creates jobs when they are due. */
+
 import { copyJson } from '#api/codec/copy-json.ts';
 import type { CronJob, CronJobStatus, Job } from '#api/gen/batch-v1.ts';
 import type { ObjectReference } from '#api/gen/core-v1.ts';
@@ -8,10 +9,15 @@ import { formatTime } from '#api/meta/time.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { unlessGone } from '../../verbs/unless-gone.ts';
+import { type Controller, defineController } from '../skeleton/declaration.ts';
 import { type Child, type Children, childFacts, createChildren } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
-import { type ControllerBase, createControllerBase, refOf } from '../workloads-kit/controller-base.ts';
-import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
+import {
+  type ControllerBase,
+  createControllerBase,
+  followOwned,
+  refOf,
+} from '../workloads-kit/controller-base.ts';
 import { isNamespaceEnding } from '../workloads-kit/namespace-ending.ts';
 import type { Owner } from '../workloads-kit/owners.ts';
 import { sameStatus } from '../workloads-kit/same-status.ts';
@@ -93,7 +99,7 @@ async function removeJob(
 
 async function writeCronStatus(parts: Parts, owner: Owner, status: CronJobStatus): Promise<void> {
   if (sameStatus('batch/v1.CronJobStatus', status, typed<CronJob>(owner.cached.object()).status)) return;
-  parts.loop.expect(owner.key);
+  parts.queue.expect(owner.key);
   await writeStatus(parts.client, refOf(parts.resource, owner.cached), owner.uid, status);
 }
 
@@ -102,7 +108,7 @@ async function execute(parts: Parts, owner: Owner, plan: CronPlan): Promise<void
   const { start, status } = plan;
   for (const { type, reason, message } of plan.events)
     parts.client.events.record(cron, type, reason, message);
-  if (start !== undefined || plan.remove.length > 0) parts.loop.expect(owner.key);
+  if (start !== undefined || plan.remove.length > 0) parts.queue.expect(owner.key);
   for (const job of plan.remove) await removeJob(parts, cron, job);
   if (start === undefined) return writeCronStatus(parts, owner, status);
   const job = await createJob(parts, cron, start);
@@ -130,14 +136,16 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   return plan.recheckMs;
 }
 
-/** Runs until the signal is aborted. */
-export async function runCronJobs(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
-  const resource = findResource(deps, 'batch/v1', 'cronjobs');
-  const jobResource = findResource(deps, 'batch/v1', 'jobs');
-  if (resource === undefined || jobResource === undefined) return;
-  const options = { resource, component: 'cronjob-controller' };
-  const base = createControllerBase(deps, options, (key) => visit(parts, key), signal);
-  const jobs = createChildren(deps.cache.resource(jobResource.storage), childFacts);
-  const parts: Parts = { ...base, jobResource, jobs };
-  await base.run([jobs], jobs);
-}
+export const cronJobController: Controller = defineController({
+  name: 'cronjob',
+  identity: 'cronjob-controller',
+  watches: ['cronjobs', 'jobs'],
+  writes: { cronjobs: { status: ['status'] }, jobs: { create: true, delete: true } },
+  recordsEvents: true,
+  start(context) {
+    const base = createControllerBase(context, { resource: context.resourceOf('cronjobs') });
+    const jobs = createChildren(context.cacheOf('jobs'), childFacts);
+    const parts: Parts = { ...base, jobResource: context.resourceOf('jobs'), jobs };
+    return { reconcile: (key) => visit(parts, key), follows: [...followOwned(base, jobs), jobs] };
+  },
+});

@@ -6,15 +6,16 @@ import { createBackoff } from '#api/kit/backoff.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { membersOf, typed } from '../../resources/view.ts';
+import { type Controller, defineController } from '../skeleton/declaration.ts';
 import { type Children, createChildren } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
 import {
   type ControllerBase,
   claimChildren,
   createControllerBase,
+  followOwned,
   refOf,
 } from '../workloads-kit/controller-base.ts';
-import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
 import { NameTakenError } from '../workloads-kit/name-taken.ts';
 import { isNamespaceEnding } from '../workloads-kit/namespace-ending.ts';
 import { createNodes, type Nodes } from '../workloads-kit/nodes.ts';
@@ -97,7 +98,7 @@ function podFor({ deps, resource }: Parts, object: ApiObject, hash: string, node
 
 /** @throws the first failure */
 async function execute(parts: Parts, owner: Owner, hash: string, plan: DaemonPlan): Promise<void> {
-  const { writer, client, failures, deps, loop } = parts;
+  const { writer, client, failures, deps, queue } = parts;
   const object = owner.cached.object();
   for (const { key, namespace, name, nodeName } of plan.failed) {
     failures.fail(`${owner.uid}/${nodeName}`, deps.clock.now());
@@ -107,7 +108,7 @@ async function execute(parts: Parts, owner: Owner, hash: string, plan: DaemonPla
   }
   const create = plan.create.slice(0, BURST);
   const remove = plan.remove.slice(0, BURST);
-  if (create.length > 0 || remove.length > 0) loop.expect(owner.key);
+  if (create.length > 0 || remove.length > 0) queue.expect(owner.key);
   const made = await slowStart(create.length, (index) =>
     writer.create(object, podFor(parts, object, hash, create[index] ?? '')),
   );
@@ -119,7 +120,7 @@ async function execute(parts: Parts, owner: Owner, hash: string, plan: DaemonPla
 
 async function writeDaemonStatus(parts: Parts, owner: Owner, status: DaemonSetStatus): Promise<void> {
   if (sameStatus('apps/v1.DaemonSetStatus', status, typed<DaemonSet>(owner.cached.object()).status)) return;
-  parts.loop.expect(owner.key);
+  parts.queue.expect(owner.key);
   await writeStatus(parts.client, refOf(parts.resource, owner.cached), owner.uid, status);
 }
 
@@ -129,9 +130,9 @@ async function syncRevisions(
   parts: Parts,
   owner: Owner,
 ): Promise<{ readonly hash: string; readonly old: readonly RevisionFacts[] }> {
-  const { client, resource, revisionResource, revisions: children, revisionWriter, loop } = parts;
+  const { client, resource, revisionResource, revisions: children, revisionWriter, queue } = parts;
   const object = owner.cached.object();
-  const expect = (): void => loop.expect(owner.key);
+  const expect = (): void => queue.expect(owner.key);
   const context = { client, owners: resource, resource: revisionResource, children, expect };
   const revisions = await claimChildren(context, owner, object);
   const { status } = typed<DaemonSet>(object);
@@ -149,13 +150,13 @@ async function syncRevisions(
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { owners, deps, resource, podResource, pods: children, client, loop, failures } = parts;
+  const { owners, deps, resource, podResource, pods: children, client, queue, failures } = parts;
   const owner = owners.get(key);
   const object = owner?.cached.object();
   if (owner === undefined || object === undefined) return undefined;
   if (object.metadata.deletionTimestamp !== undefined) return undefined;
   const { hash, old } = await syncRevisions(parts, owner);
-  const expect = (): void => loop.expect(key);
+  const expect = (): void => queue.expect(key);
   const pods = await claimChildren(
     { client, owners: resource, resource: podResource, children, expect },
     owner,
@@ -180,38 +181,44 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   return plan.recheckMs;
 }
 
-/** `pods`: the index that all controllers share. Runs until the signal is aborted. */
-export async function runDaemonSets(
-  deps: WorkloadDeps,
-  signal: AbortSignal,
-  { pods }: { readonly pods: Children<PodFacts> },
-): Promise<void> {
-  const resource = findResource(deps, 'apps/v1', 'daemonsets');
-  const podResource = findResource(deps, 'v1', 'pods');
-  const nodeResource = findResource(deps, 'v1', 'nodes');
-  const revisionResource = findResource(deps, 'apps/v1', 'controllerrevisions');
-  if (!resource || !podResource || !nodeResource || !revisionResource) return;
-  const options = {
-    resource,
-    component: 'daemonset-controller',
-    selectorOf: (object: ApiObject) => typed<DaemonSet>(object).spec?.selector,
-  };
-  const base = createControllerBase(deps, options, (key) => visit(parts, key), signal);
-  const { client, owners, loop } = base;
-  const nodes = createNodes(deps.cache.resource(nodeResource.storage), () => {
-    for (const { key } of owners.all()) loop.dueSoon(key);
-  });
-  const revisions = createChildren(deps.cache.resource(revisionResource.storage), revisionFacts);
-  const parts: Parts = {
-    ...base,
-    podResource,
-    revisionResource,
-    pods,
-    revisions,
-    nodes,
-    writer: createPodWriter({ ...client, pods: podResource }),
-    revisionWriter: createRevisionWriter({ ...client, owners: resource, resource: revisionResource }),
-    failures: createBackoff(FAILURES),
-  };
-  await base.run([pods, revisions], nodes, revisions);
-}
+export const daemonSetController: Controller = defineController({
+  name: 'daemonset',
+  identity: 'daemonset-controller',
+  watches: ['daemonsets', 'pods', 'nodes', 'controllerrevisions'],
+  writes: {
+    daemonsets: { status: ['status'] },
+    pods: { create: true, delete: true, update: ['metadata.ownerReferences'] },
+    controllerrevisions: { create: true, delete: true, update: ['metadata.ownerReferences', 'revision'] },
+  },
+  recordsEvents: true,
+  start(context) {
+    const resource = context.resourceOf('daemonsets');
+    const podResource = context.resourceOf('pods');
+    const revisionResource = context.resourceOf('controllerrevisions');
+    const base = createControllerBase(context, {
+      resource,
+      selectorOf: (object) => typed<DaemonSet>(object).spec?.selector,
+    });
+    const { client, owners, queue } = base;
+    const pods = context.pods();
+    const nodes = createNodes(context.cacheOf('nodes'), () => {
+      for (const { key } of owners.all()) queue.addSoon(key);
+    });
+    const revisions = createChildren(context.cacheOf('controllerrevisions'), revisionFacts);
+    const parts: Parts = {
+      ...base,
+      podResource,
+      revisionResource,
+      pods,
+      revisions,
+      nodes,
+      writer: createPodWriter({ ...client, pods: podResource }),
+      revisionWriter: createRevisionWriter({ ...client, owners: resource, resource: revisionResource }),
+      failures: createBackoff(FAILURES),
+    };
+    return {
+      reconcile: (key) => visit(parts, key),
+      follows: [...followOwned(base, pods, revisions), nodes, revisions],
+    };
+  },
+});

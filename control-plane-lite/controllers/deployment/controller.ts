@@ -4,14 +4,15 @@ import type { Deployment, DeploymentStatus, ReplicaSet } from '#api/gen/apps-v1.
 import { asError } from '#api/kit/clock.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
+import { type Controller, defineController } from '../skeleton/declaration.ts';
 import { type Child, type Children, childFacts, createChildren } from '../workloads-kit/children.ts';
 import {
   type ControllerBase,
   claimChildren,
   createControllerBase,
+  followOwned,
   refOf,
 } from '../workloads-kit/controller-base.ts';
-import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
 import { NameTakenError } from '../workloads-kit/name-taken.ts';
 import { isNamespaceEnding } from '../workloads-kit/namespace-ending.ts';
 import type { Owner } from '../workloads-kit/owners.ts';
@@ -39,12 +40,12 @@ interface Parts extends ControllerBase {
 }
 
 async function writeStatus(
-  { client, resource, words, loop }: Parts,
+  { client, resource, words, queue }: Parts,
   { cached, uid, key }: Owner,
   status: DeploymentStatus,
   revision?: string,
 ): Promise<void> {
-  loop.expect(key);
+  queue.expect(key);
   const change = (draft: ApiObject): void => {
     draft['status'] = status;
     if (revision === undefined) return;
@@ -82,7 +83,7 @@ async function executePlan(
 ): Promise<boolean> {
   const { writer, sets: known } = parts;
   const object = owner.cached.object();
-  const expect = (): void => parts.loop.expect(owner.key);
+  const expect = (): void => parts.queue.expect(owner.key);
   const { current } = sets;
   if (current?.uid === '') {
     expect();
@@ -108,11 +109,11 @@ async function executePlan(
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { owners, deps, resource, setResource, sets: children, client, loop, words, pods } = parts;
+  const { owners, deps, resource, setResource, sets: children, client, queue, words, pods } = parts;
   const owner = owners.get(key);
   if (owner === undefined) return undefined;
   const object = owner.cached.object();
-  const expect = (): void => loop.expect(key);
+  const expect = (): void => queue.expect(key);
   const context = { client, owners: resource, resource: setResource, children, expect };
   const claimed = await claimChildren(context, owner, object);
   const deployment = deploymentFacts(typed<Deployment>(object));
@@ -134,35 +135,48 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
 }
 
 /** Deployments with strategy Recreate wait for the last of the old pods. */
-function followPods({ pods, sets, owners, loop }: Parts): ReturnType<Children<PodFacts>['onChange']> {
+function followPods({ pods, sets, owners, queue }: Parts): ReturnType<Children<PodFacts>['onChange']> {
   return pods.onChange(({ previous, current }) => {
     const ended = current === undefined || isFinished(current);
     if (previous?.owner === undefined || !ended || isFinished(previous)) return;
     const set = sets.get(`${previous.namespace}/${previous.owner.name}`);
     const owner = set?.uid === previous.owner.uid ? owners.byReference(set.owner) : undefined;
     if (owner === undefined) return;
-    if (deploymentFacts(typed<Deployment>(owner.cached.object())).recreate) loop.dueSoon(owner.key);
+    if (deploymentFacts(typed<Deployment>(owner.cached.object())).recreate) queue.addSoon(owner.key);
   });
 }
 
-/** `pods`: the index that all controllers share. Runs until the signal is aborted. */
-export async function runDeployments(
-  deps: WorkloadDeps,
-  signal: AbortSignal,
-  { pods }: { readonly pods: Children<PodFacts> },
-): Promise<void> {
-  const resource = findResource(deps, 'apps/v1', 'deployments');
-  const setResource = findResource(deps, 'apps/v1', 'replicasets');
-  if (resource === undefined || setResource === undefined) return;
-  const options = {
-    resource,
-    component: 'deployment-controller',
-    selectorOf: (object: ApiObject) => typed<Deployment>(object).spec?.selector,
-  };
-  const base = createControllerBase(deps, options, (key) => visit(parts, key), signal);
-  const sets = createChildren(deps.cache.resource(setResource.storage), childFacts);
-  const writer = createSetWriter({ ...base.client, owners: resource, resource: setResource });
-  const words = deploymentNames(deps.vocabulary);
-  const parts: Parts = { ...base, setResource, sets, pods, writer, words };
-  await base.run([sets], sets, followPods(parts));
-}
+export const deploymentController: Controller = defineController({
+  name: 'deployment',
+  identity: 'deployment-controller',
+  watches: ['deployments', 'replicasets', 'pods'],
+  writes: {
+    deployments: { status: ['status', 'metadata.annotations'] },
+    replicasets: {
+      create: true,
+      delete: true,
+      update: ['metadata.ownerReferences', 'metadata.annotations', 'spec.replicas', 'spec.minReadySeconds'],
+    },
+  },
+  recordsEvents: true,
+  start(context) {
+    const resource = context.resourceOf('deployments');
+    const setResource = context.resourceOf('replicasets');
+    const base = createControllerBase(context, {
+      resource,
+      selectorOf: (object) => typed<Deployment>(object).spec?.selector,
+    });
+    const parts: Parts = {
+      ...base,
+      setResource,
+      sets: createChildren(context.cacheOf('replicasets'), childFacts),
+      pods: context.pods(),
+      writer: createSetWriter({ ...base.client, owners: resource, resource: setResource }),
+      words: deploymentNames(context.vocabulary),
+    };
+    return {
+      reconcile: (key) => visit(parts, key),
+      follows: [...followOwned(base, parts.sets), parts.sets, followPods(parts)],
+    };
+  },
+});

@@ -5,11 +5,10 @@ import { StatusError } from '#api/meta/status-error.ts';
 import type { Resource } from '../../resources/contract.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
 import { typed } from '../../resources/view.ts';
-import type { Children } from '../workloads-kit/children.ts';
-import { type ControllerClient, createControllerClient, refOf } from '../workloads-kit/controller-base.ts';
-import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import type { PodFacts } from '../workloads-kit/pod-facts.ts';
-import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import { type Controller, defineController } from '../skeleton/declaration.ts';
+import { type ControllerClient, refOf } from '../workloads-kit/controller-base.ts';
+import type { WorkloadDeps } from '../workloads-kit/deps.ts';
+import type { KeyQueue } from '../workloads-kit/run-keys.ts';
 import { sameStatus } from '../workloads-kit/same-status.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { type Budget, type Budgets, followBudgets } from './budgets.ts';
@@ -23,19 +22,13 @@ import {
 } from './decide.ts';
 import { findScaler, ScaleError } from './scalers.ts';
 
-export interface DisruptionShared {
-  /** The index that controllers share. */
-  readonly pods: Children<PodFacts>;
-  readonly registry: Pick<ResourceRegistry, 'findKind' | 'find'>;
-}
-
 interface Parts {
   readonly deps: WorkloadDeps;
-  readonly shared: DisruptionShared;
+  readonly registry: Pick<ResourceRegistry, 'findKind' | 'find'>;
   readonly resource: Resource;
   readonly client: ControllerClient;
   readonly budgets: Budgets;
-  readonly loop: KeyLoop;
+  readonly queue: KeyQueue;
 }
 
 interface Computed {
@@ -47,12 +40,12 @@ const UNMANAGED =
   'Pods that this budget selects have no controller. They are not counted, so that its status may be wrong. To have them counted set ".spec.minAvailable" to a whole number.';
 
 /** @throws ScaleError */
-function compute({ shared, deps, client, budgets }: Parts, budget: Budget, observed: Observed): Computed {
+function compute({ registry, deps, client, budgets }: Parts, budget: Budget, observed: Observed): Computed {
   const object = budget.cached.object();
   const { spec = {} } = typed<PodDisruptionBudget>(object);
   const pods = budgets.podsOf(budget);
   if (pods.length === 0) client.events.record(object, 'Normal', 'NoPods', 'No matching pods found');
-  const scalers = { registry: shared.registry, cache: deps.cache };
+  const scalers = { registry, cache: deps.cache };
   const expectation = expectPods(spec, pods, (pod) => findScaler(scalers, pod));
   if (expectation.unmanaged.length > 0) client.events.record(object, 'Warning', 'UnmanagedPods', UNMANAGED);
   const disruptions = decideDisruptions(observed.before?.disruptedPods, pods, observed.nowMs);
@@ -77,14 +70,14 @@ function computeOrFail(parts: Parts, budget: Budget, observed: Observed): Comput
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { budgets, deps, client, resource, loop } = parts;
+  const { budgets, deps, client, resource, queue } = parts;
   const budget = budgets.get(key);
   if (budget === undefined) return undefined;
   const { metadata, status: before } = typed<PodDisruptionBudget>(budget.cached.object());
   const observed = { generation: metadata?.generation ?? 0, before, nowMs: deps.clock.now() };
   const { status, recheckMs } = computeOrFail(parts, budget, observed);
   if (sameStatus('policy/v1.PodDisruptionBudgetStatus', status, before)) return recheckMs;
-  loop.expect(key);
+  queue.expect(key);
   const seen = String(budget.cached.revision);
   try {
     await changeObject(
@@ -105,20 +98,28 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   return recheckMs;
 }
 
-/** Runs until the signal is aborted. */
-export async function runDisruption(
-  deps: WorkloadDeps,
-  signal: AbortSignal,
-  shared: DisruptionShared,
-): Promise<void> {
-  const resource = findResource(deps, 'policy/v1', 'poddisruptionbudgets');
-  if (resource === undefined) return;
-  const client = createControllerClient(deps, 'controllermanager', signal);
-  const loop = createKeyLoop(deps, (key) => visit(parts, key));
-  const budgets = followBudgets(deps.cache.resource(resource.storage), shared.pods, {
-    onBudget: (key) => loop.due(key),
-    onPod: (key) => loop.dueSoon(key),
-  });
-  const parts: Parts = { deps, shared, resource, client, budgets, loop };
-  await loop.run(signal, budgets);
-}
+export const disruptionController: Controller = defineController({
+  name: 'disruption',
+  identity: 'controllermanager',
+  watches: ['poddisruptionbudgets', 'pods'],
+  everyKind: { reason: 'reads the scale of the controllers of pods, which may be custom resources' },
+  writes: { poddisruptionbudgets: { status: ['status'] } },
+  recordsEvents: true,
+  start(context) {
+    const { client, queue } = context;
+    const pods = context.pods();
+    const budgets = followBudgets(context.cacheOf('poddisruptionbudgets'), pods, {
+      onBudget: (key) => queue.add(key),
+      onPod: (key) => queue.addSoon(key),
+    });
+    const parts: Parts = {
+      deps: context,
+      registry: context.allKinds(),
+      resource: context.resourceOf('poddisruptionbudgets'),
+      client,
+      budgets,
+      queue,
+    };
+    return { reconcile: (key) => visit(parts, key), follows: [budgets] };
+  },
+});

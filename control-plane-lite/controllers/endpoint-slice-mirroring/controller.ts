@@ -1,5 +1,6 @@
 /** Mirrors user-managed Endpoints to EndpointSlices, which service proxies read. Source: upstream's
  *  EndpointSlice mirroring controller, release 1.24. */
+
 import { isDeepStrictEqual } from 'node:util';
 import type { Endpoints, Service } from '#api/gen/core-v1.ts';
 import type { EndpointSlice } from '#api/gen/discovery-v1.ts';
@@ -10,11 +11,12 @@ import { typed } from '../../resources/view.ts';
 import type { ObjectRef } from '../../verbs/contract.ts';
 import { unlessGone } from '../../verbs/unless-gone.ts';
 import { packSlices } from '../service-backends/pack-slices.ts';
+import { type Controller, defineController } from '../skeleton/declaration.ts';
 import { type Child, type Children, childFacts, createChildren } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
-import { type ControllerClient, createControllerClient } from '../workloads-kit/controller-base.ts';
-import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import type { ControllerClient } from '../workloads-kit/controller-base.ts';
+import type { WorkloadDeps } from '../workloads-kit/deps.ts';
+import type { KeyQueue } from '../workloads-kit/run-keys.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { isMirrored, type MirrorNames, mirroredGroups, mirroredMetadata } from './mirror.ts';
 
@@ -26,7 +28,7 @@ interface Parts {
   readonly known: Children<Child>;
   readonly names: MirrorNames;
   readonly client: ControllerClient;
-  readonly loop: KeyLoop;
+  readonly queue: KeyQueue;
 }
 
 const namesOf = ({ vocabulary: { domain, apiGroupDomain } }: WorkloadDeps): MirrorNames => ({
@@ -55,7 +57,7 @@ async function remove(parts: Parts, slice: Child): Promise<void> {
 
 /** Writes the changes that lead from the current slices to those that mirror the object. */
 async function mirror(parts: Parts, cached: CachedObject, own: readonly Child[]): Promise<void> {
-  const { deps, endpoints: resource, names, client, loop } = parts;
+  const { deps, endpoints: resource, names, client, queue } = parts;
   const endpoints = typed<Endpoints>(cached.object());
   const sliceOf = ({ cached: slice }: Child): EndpointSlice => typed<EndpointSlice>(slice.object());
   const changes = packSlices(
@@ -73,7 +75,7 @@ async function mirror(parts: Parts, cached: CachedObject, own: readonly Child[])
   });
   const { namespace, name, key } = cached;
   if (changes.create.length + changes.update.length + changes.remove.length + stale.length > 0) {
-    loop.expect(key);
+    queue.expect(key);
   }
   for (const content of changes.create) {
     const slice: ApiObject = {
@@ -115,36 +117,43 @@ async function visit(parts: Parts, key: string): Promise<void> {
   const service = deps.cache.resource(services.storage).get(key);
   const found = service === undefined ? undefined : typed<Service>(service.object());
   if (isMirrored(found, typed<Endpoints>(cached.object()), names)) return mirror(parts, cached, own);
-  if (own.length > 0) parts.loop.expect(key);
+  if (own.length > 0) parts.queue.expect(key);
   for (const slice of own) await remove(parts, slice);
 }
 
-/** Runs until the signal is aborted. */
-export async function runEndpointSliceMirroring(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
-  const services = findResource(deps, 'v1', 'services');
-  const endpoints = findResource(deps, 'v1', 'endpoints');
-  const slices = findResource(deps, `discovery.${deps.vocabulary.apiGroupDomain}/v1`, 'endpointslices');
-  if (services === undefined || endpoints === undefined || slices === undefined) return;
-  const loop = createKeyLoop(deps, (key) => visit(parts, key).then(() => undefined));
-  const known = createChildren(deps.cache.resource(slices.storage), childFacts);
-  const parts: Parts = {
-    deps,
-    services,
-    endpoints,
-    slices,
-    known,
-    names: namesOf(deps),
-    client: createControllerClient(deps, 'endpoint-slice-mirroring-controller', signal),
-    loop,
-  };
-  // A slice that another client changed or deleted is restored.
-  known.onChange(({ previous, current }) => {
-    for (const slice of [previous, current]) {
-      if (slice?.owner?.kind === 'Endpoints') loop.dueSoon(`${slice.namespace}/${slice.owner.name}`);
-    }
-  });
-  const followed = [endpoints, services].map((resource) =>
-    deps.cache.resource(resource.storage).follow(({ current }) => loop.dueSoon(current.key)),
-  );
-  await loop.run(signal, known, ...followed);
-}
+export const endpointSliceMirroringController: Controller = defineController({
+  name: 'endpointslicemirroring',
+  identity: 'endpoint-slice-mirroring-controller',
+  watches: ['services', 'endpoints', 'endpointslices'],
+  writes: {
+    endpointslices: {
+      create: true,
+      delete: true,
+      update: ['endpoints', 'metadata.labels', 'metadata.annotations'],
+    },
+  },
+  start(context) {
+    const { queue, client } = context;
+    const slices = createChildren(context.cacheOf('endpointslices'), childFacts);
+    const parts: Parts = {
+      deps: context,
+      services: context.resourceOf('services'),
+      endpoints: context.resourceOf('endpoints'),
+      slices: context.resourceOf('endpointslices'),
+      known: slices,
+      names: namesOf(context),
+      client,
+      queue,
+    };
+    // A slice that another client changed or deleted is restored.
+    slices.onChange(({ previous, current }) => {
+      for (const slice of [previous, current]) {
+        if (slice?.owner?.kind === 'Endpoints') queue.addSoon(`${slice.namespace}/${slice.owner.name}`);
+      }
+    });
+    const follows = (['endpoints', 'services'] as const).map((kind) =>
+      context.cacheOf(kind).follow(({ current }) => queue.addSoon(current.key)),
+    );
+    return { reconcile: (key) => visit(parts, key).then(() => undefined), follows: [slices, ...follows] };
+  },
+});

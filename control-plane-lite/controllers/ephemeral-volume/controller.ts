@@ -1,4 +1,5 @@
 /** Creates the claims of pods' ephemeral volumes. Claims are owned by their pods and deleted with them. */
+
 import { copyJson } from '#api/codec/copy-json.ts';
 import type { Pod } from '#api/gen/core-v1.ts';
 import { asError } from '#api/kit/clock.ts';
@@ -6,11 +7,12 @@ import { StatusError } from '#api/meta/status-error.ts';
 import type { ResourceCache, WatchHandle } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
+import { type Controller, defineController } from '../skeleton/declaration.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
-import { type ControllerClient, createControllerClient } from '../workloads-kit/controller-base.ts';
-import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
+import type { ControllerClient } from '../workloads-kit/controller-base.ts';
+import type { WorkloadDeps } from '../workloads-kit/deps.ts';
 import { isNamespaceEnding } from '../workloads-kit/namespace-ending.ts';
-import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import type { KeyQueue } from '../workloads-kit/run-keys.ts';
 import { decideEphemeral, type EphemeralVolume, ephemeralVolumes } from './decide.ts';
 
 interface Parts {
@@ -18,7 +20,7 @@ interface Parts {
   readonly client: ControllerClient;
   readonly pods: Resource;
   readonly claims: Resource;
-  readonly loop: KeyLoop;
+  readonly queue: KeyQueue;
 }
 
 function claimFor({ pods, claims }: Parts, pod: ApiObject, volume: EphemeralVolume): ApiObject {
@@ -53,7 +55,7 @@ function tell({ client }: Parts, pod: ApiObject, { name }: EphemeralVolume, mess
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { deps, pods, claims, loop } = parts;
+  const { deps, pods, claims, queue } = parts;
   const pod = deps.cache.resource(pods.storage).get(key)?.object();
   if (pod === undefined) return undefined;
   const known = deps.cache.resource(claims.storage);
@@ -67,7 +69,7 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
       tell(parts, pod, action.volume, action.message);
       continue;
     }
-    loop.expect(key);
+    queue.expect(key);
     try {
       await createClaim(parts, pod, action.volume);
     } catch (thrown) {
@@ -105,17 +107,26 @@ function follow(
   ];
 }
 
-/** Runs until the signal is aborted. */
-export async function runEphemeralVolumes(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
-  const pods = findResource(deps, 'v1', 'pods');
-  const claims = findResource(deps, 'v1', 'persistentvolumeclaims');
-  if (pods === undefined || claims === undefined) return;
-  const client = createControllerClient(deps, 'ephemeral_volume', signal);
-  const loop = createKeyLoop(deps, (key) => visit(parts, key));
-  const parts: Parts = { deps, client, pods, claims, loop };
-  const { cache } = deps;
-  await loop.run(
-    signal,
-    ...follow(cache.resource(pods.storage), cache.resource(claims.storage), (key) => loop.due(key)),
-  );
-}
+export const ephemeralVolumeController: Controller = defineController({
+  name: 'ephemeral-volume',
+  identity: 'ephemeral_volume',
+  watches: ['pods', 'persistentvolumeclaims'],
+  writes: { persistentvolumeclaims: { create: true } },
+  recordsEvents: true,
+  start(context) {
+    const { client, queue } = context;
+    const parts: Parts = {
+      deps: context,
+      client,
+      pods: context.resourceOf('pods'),
+      claims: context.resourceOf('persistentvolumeclaims'),
+      queue,
+    };
+    return {
+      reconcile: (key) => visit(parts, key),
+      follows: follow(context.cacheOf('pods'), context.cacheOf('persistentvolumeclaims'), (key) =>
+        queue.add(key),
+      ),
+    };
+  },
+});

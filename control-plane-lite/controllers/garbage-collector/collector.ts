@@ -2,26 +2,13 @@
  *  deletion. Level-triggered: every run starts from the current graph. */
 
 import type { OwnerReference } from '#api/gen/meta-v1.ts';
-import type { Clock } from '#api/kit/clock.ts';
-import type { Logger } from '#api/kit/logger.ts';
-import { createWorkQueue } from '#api/kit/work-queue.ts';
-import type { Cache } from '../../cache/contract.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
-import type { Verbs } from '../../verbs/contract.ts';
-import { controllerCaller } from '../../verbs/controller-caller.ts';
 import { FOREGROUND_FINALIZER, ORPHAN_FINALIZER } from '../../verbs/decide-deletion.ts';
 import { type FollowAll, followAll, isCollectable } from '../follow-all.ts';
+import { type Controller, defineController } from '../skeleton/declaration.ts';
 import { decideCollection, type OwnerState } from './decide.ts';
 import { executeAction } from './execute.ts';
 import { createOwnerGraph, type Node, type OwnerGraph } from './graph.ts';
-
-export interface CollectorDeps {
-  readonly registry: ResourceRegistry;
-  readonly cache: Cache;
-  readonly verbs: Verbs;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
 
 const CONCURRENCY = 8;
 
@@ -34,7 +21,7 @@ function orphaningOwners(graph: OwnerGraph, { owners }: Node): readonly string[]
 }
 
 function ownerState(
-  { registry }: CollectorDeps,
+  registry: Pick<ResourceRegistry, 'findKind'>,
   graph: OwnerGraph,
   following: FollowAll,
   node: Node,
@@ -51,40 +38,48 @@ function ownerState(
   return resource !== undefined && following.follows(resource.storage.prefix) ? 'gone' : 'unknown';
 }
 
-/** Runs until the signal is aborted. */
-export async function runGarbageCollector(deps: CollectorDeps, signal: AbortSignal): Promise<void> {
-  const graph = createOwnerGraph();
-  const caller = controllerCaller('garbage-collector', signal);
-  const queue = createWorkQueue({
-    clock: deps.clock,
-    concurrency: CONCURRENCY,
-    work: visit,
-    onError: (uid, err) => deps.log.warn({ err, uid }, 'Failed to garbage-collect object; retrying'),
-  });
-  const following = followAll({
-    registry: deps.registry,
-    cache: deps.cache,
-    wanted: isCollectable,
-    onChange: (resource, change) => {
-      for (const uid of graph.apply(resource, change)) queue.add(uid);
-    },
-    onForget: (prefix) => graph.forget(prefix),
-  });
-
-  async function visit(uid: string): Promise<undefined> {
-    await deps.cache.waitForNewest();
-    const node = graph.get(uid);
-    if (node === undefined) return;
-    const surroundings = {
-      dependents: graph.dependentsOf(uid),
-      dependentsOf: (each: string) => graph.dependentsOf(each),
-      ownerState: (owner: OwnerReference) => ownerState(deps, graph, following, node, owner),
+export const garbageCollector: Controller = defineController({
+  name: 'garbagecollector',
+  identity: 'garbage-collector',
+  watches: [],
+  everyKind: {
+    reason: 'objects of every kind have owners and dependents',
+    writes: { delete: true, update: ['metadata.ownerReferences', 'metadata.finalizers'] },
+  },
+  writes: {},
+  ownFieldManager: true,
+  workers: CONCURRENCY,
+  start(context) {
+    const { cache, client, queue, log } = context;
+    const registry = context.allKinds();
+    const graph = createOwnerGraph();
+    const following = followAll({
+      registry,
+      cache,
+      wanted: isCollectable,
+      onChange: (resource, change) => {
+        for (const uid of graph.apply(resource, change)) queue.add(uid);
+      },
+      onForget: (prefix) => graph.forget(prefix),
+    });
+    const execution = { client, revisit: (uid: string) => queue.add(uid) };
+    return {
+      async reconcile(uid) {
+        await cache.waitForNewest();
+        const node = graph.get(uid);
+        if (node === undefined) return undefined;
+        const view = {
+          dependents: graph.dependentsOf(uid),
+          dependentsOf: (each: string) => graph.dependentsOf(each),
+          ownerState: (owner: OwnerReference) => ownerState(registry, graph, following, node, owner),
+        };
+        for (const action of decideCollection(node, view, orphaningOwners(graph, node))) {
+          await executeAction(execution, node, action);
+        }
+        return undefined;
+      },
+      follows: [following],
+      onError: (uid, err) => log.warn({ err, uid }, 'Failed to garbage-collect object; retrying'),
     };
-    for (const action of decideCollection(node, surroundings, orphaningOwners(graph, node))) {
-      await executeAction({ verbs: deps.verbs, caller, revisit: (each) => queue.add(each) }, node, action);
-    }
-  }
-
-  await queue.run(signal);
-  following.close();
-}
+  },
+});

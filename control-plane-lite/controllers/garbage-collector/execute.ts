@@ -1,16 +1,15 @@
 /** Executes the garbage collector's decision about one object. */
+
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ApiObject } from '../../resources/contract.ts';
-import type { Caller, ObjectRef, Verbs } from '../../verbs/contract.ts';
+import type { ObjectRef } from '../../verbs/contract.ts';
 import { unlessGone } from '../../verbs/unless-gone.ts';
+import type { ControllerClient } from '../workloads-kit/controller-base.ts';
 import type { CollectorAction } from './decide.ts';
 import type { Node } from './graph.ts';
 
-const MANAGER = 'garbage-collector';
-
 export interface ExecuteDeps {
-  readonly verbs: Verbs;
-  readonly caller: Caller;
+  readonly client: Pick<ControllerClient, 'verbs' | 'caller' | 'fieldManager'>;
   /** Queues an object again. */
   readonly revisit: (uid: string) => void;
 }
@@ -19,6 +18,7 @@ const refOf = ({ resource, namespace, name }: Node): ObjectRef => ({ resource, n
 
 /** Ignores missing objects. @throws StatusError */
 export async function executeAction(deps: ExecuteDeps, node: Node, action: CollectorAction): Promise<void> {
+  const { client } = deps;
   switch (action.kind) {
     case 'revisit':
       for (const uid of action.uids) deps.revisit(uid);
@@ -26,16 +26,16 @@ export async function executeAction(deps: ExecuteDeps, node: Node, action: Colle
     case 'delete': {
       const { propagation: propagationPolicy } = action;
       const request = { dryRun: false, preconditions: { uid: node.uid }, propagationPolicy };
-      return unlessGone(() => deps.verbs.delete(refOf(node), request, deps.caller));
+      return unlessGone(() => client.verbs.delete(refOf(node), request, client.caller));
     }
     case 'dropOwners':
-      return edit(deps, node, ({ metadata }) => {
+      return edit(client, node, ({ metadata }) => {
         const left = (metadata.ownerReferences ?? []).filter(({ uid }) => !action.uids.includes(uid));
         if (left.length > 0) metadata.ownerReferences = left;
         else delete metadata.ownerReferences;
       });
     case 'removeFinalizer':
-      return edit(deps, node, ({ metadata }) => {
+      return edit(client, node, ({ metadata }) => {
         const left = (metadata.finalizers ?? []).filter((finalizer) => finalizer !== action.finalizer);
         if (left.length > 0) metadata.finalizers = left;
         else delete metadata.finalizers;
@@ -45,13 +45,17 @@ export async function executeAction(deps: ExecuteDeps, node: Node, action: Colle
   }
 }
 
-async function edit(deps: ExecuteDeps, node: Node, change: (draft: ApiObject) => void): Promise<void> {
+async function edit(
+  { verbs, caller, fieldManager }: ExecuteDeps['client'],
+  node: Node,
+  change: (draft: ApiObject) => void,
+): Promise<void> {
   const changeLive = (live: ApiObject | undefined): ApiObject => {
     if (live === undefined || live.metadata.uid !== node.uid)
       throw new StatusError('NotFound', 'object no longer exists');
     change(live);
     return live;
   };
-  const options = { dryRun: false, fieldManager: MANAGER, allowCreate: false };
-  await unlessGone(() => deps.verbs.update(refOf(node), changeLive, options, deps.caller));
+  const options = { dryRun: false, fieldManager, allowCreate: false };
+  await unlessGone(() => verbs.update(refOf(node), changeLive, options, caller));
 }

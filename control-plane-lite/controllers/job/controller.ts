@@ -4,15 +4,16 @@ import type { Job, JobStatus } from '#api/gen/batch-v1.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
+import { type Controller, defineController } from '../skeleton/declaration.ts';
 import type { Children } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
 import {
   type ControllerBase,
   claimChildren,
   createControllerBase,
+  followOwned,
   refOf,
 } from '../workloads-kit/controller-base.ts';
-import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
 import { isNamespaceEnding } from '../workloads-kit/namespace-ending.ts';
 import type { Owner } from '../workloads-kit/owners.ts';
 import type { PodFacts } from '../workloads-kit/pod-facts.ts';
@@ -46,9 +47,9 @@ async function releasePod(
   });
 }
 
-async function removePods({ writer, loop }: Parts, owner: Owner, remove: readonly JobPod[]): Promise<void> {
+async function removePods({ writer, queue }: Parts, owner: Owner, remove: readonly JobPod[]): Promise<void> {
   if (remove.length === 0) return;
-  loop.expect(owner.key);
+  queue.expect(owner.key);
   const object = owner.cached.object();
   const results = await Promise.allSettled(remove.map((pod) => writer.remove(object, pod)));
   const failed = results.find((result) => result.status === 'rejected');
@@ -56,13 +57,13 @@ async function removePods({ writer, loop }: Parts, owner: Owner, remove: readonl
 }
 
 async function createPods(
-  { writer, resource, words, loop }: Parts,
+  { writer, resource, words, queue }: Parts,
   owner: Owner,
   { tracked }: JobFacts,
   create: JobPlan['create'],
 ): Promise<void> {
   if (create.length === 0) return;
-  loop.expect(owner.key);
+  queue.expect(owner.key);
   const job = owner.cached.object();
   const reference = controllerReference(resource, job);
   const template = typed<Job>(job).spec?.template ?? {};
@@ -79,7 +80,7 @@ async function writeJobStatus(
   status: JobStatus,
 ): Promise<void> {
   if (sameStatus('batch/v1.JobStatus', status, before)) return;
-  parts.loop.expect(owner.key);
+  parts.queue.expect(owner.key);
   await writeStatus(parts.client, refOf(parts.resource, owner.cached), owner.uid, status);
 }
 
@@ -90,18 +91,18 @@ async function execute(parts: Parts, owner: Owner, job: JobFacts, plan: JobPlan)
   for (const { type, reason, message } of plan.events) {
     parts.client.events.record(owner.cached.object(), type, reason, message);
   }
-  if (plan.release.length > 0) parts.loop.expect(owner.key);
+  if (plan.release.length > 0) parts.queue.expect(owner.key);
   for (const pod of plan.release) await releasePod(parts, pod);
   await createPods(parts, owner, job, plan.create);
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { owners, deps, resource, podResource, pods: children, client, loop, words } = parts;
+  const { owners, deps, resource, podResource, pods: children, client, queue, words } = parts;
   const owner = owners.get(key);
   if (owner === undefined) return undefined;
   const object: ApiObject = owner.cached.object();
   const job = jobFacts(typed<Job>(object), words);
-  const expect = (): void => loop.expect(key);
+  const expect = (): void => queue.expect(key);
   const claimed = await claimChildren(
     { client, owners: resource, resource: podResource, children, expect },
     owner,
@@ -132,31 +133,37 @@ function createReader(words: JobNames): (pod: PodFacts) => JobPod {
   };
 }
 
-/** `pods`: the index that all controllers share. Runs until the signal is aborted. */
-export async function runJobs(
-  deps: WorkloadDeps,
-  signal: AbortSignal,
-  { pods }: { readonly pods: Children<PodFacts> },
-): Promise<void> {
-  const resource = findResource(deps, 'batch/v1', 'jobs');
-  const podResource = findResource(deps, 'v1', 'pods');
-  if (resource === undefined || podResource === undefined) return;
-  const options = {
-    resource,
-    component: 'job-controller',
-    selectorOf: (object: ApiObject) => typed<Job>(object).spec?.selector,
-  };
-  const base = createControllerBase(deps, options, (key) => visit(parts, key), signal);
-  const words = jobNames(deps.vocabulary);
-  const writer = createPodWriter({ ...base.client, pods: podResource });
-  const read = createReader(words);
-  const parts: Parts = { ...base, podResource, pods, writer, words, read };
-  const orphans = createOrphanRelease({
-    ...deps,
-    pods,
-    owners: base.owners,
-    isHeld: (pod) => read(pod).held,
-    release: (pod) => releasePod(parts, pod),
-  });
-  await Promise.all([base.run([pods]), orphans.run(signal)]);
-}
+export const jobController: Controller = defineController({
+  name: 'job',
+  identity: 'job-controller',
+  watches: ['jobs', 'pods'],
+  writes: {
+    jobs: { status: ['status'] },
+    pods: { create: true, delete: true, update: ['metadata.ownerReferences', 'metadata.finalizers'] },
+  },
+  recordsEvents: true,
+  start(context) {
+    const podResource = context.resourceOf('pods');
+    const base = createControllerBase(context, {
+      resource: context.resourceOf('jobs'),
+      selectorOf: (object) => typed<Job>(object).spec?.selector,
+    });
+    const words = jobNames(context.vocabulary);
+    const pods = context.pods();
+    const writer = createPodWriter({ ...base.client, pods: podResource });
+    const read = createReader(words);
+    const parts: Parts = { ...base, podResource, pods, writer, words, read };
+    const orphans = createOrphanRelease({
+      ...base.deps,
+      pods,
+      owners: base.owners,
+      isHeld: (pod) => read(pod).held,
+      release: (pod) => releasePod(parts, pod),
+    });
+    return {
+      reconcile: (key) => visit(parts, key),
+      follows: followOwned(base, pods),
+      background: [(signal) => orphans.run(signal)],
+    };
+  },
+});

@@ -5,7 +5,7 @@ import type { Cache } from '../../cache/contract.ts';
 import type { Children } from '../workloads-kit/children.ts';
 import type { Owners } from '../workloads-kit/owners.ts';
 import type { PodFacts } from '../workloads-kit/pod-facts.ts';
-import { createKeyLoop } from '../workloads-kit/run-keys.ts';
+import { createKeyQueue } from '../workloads-kit/run-keys.ts';
 
 export interface OrphanReleaseDeps {
   readonly cache: Pick<Cache, 'waitForNewest'>;
@@ -21,7 +21,7 @@ export interface OrphanReleaseDeps {
 export function createOrphanRelease(deps: OrphanReleaseDeps): { run(signal: AbortSignal): Promise<void> } {
   const { pods, owners, isHeld, release } = deps;
   const isLeft = (pod: PodFacts): boolean => owners.byReference(pod.owner) === undefined && isHeld(pod);
-  const loop = createKeyLoop(deps, async (key) => {
+  const queue = createKeyQueue(deps, async (key) => {
     // Its job may not be in the cache yet.
     await deps.cache.waitForNewest();
     const pod = pods.get(key);
@@ -29,12 +29,13 @@ export function createOrphanRelease(deps: OrphanReleaseDeps): { run(signal: Abor
     return undefined;
   });
   return {
-    run(signal) {
+    async run(signal) {
       const following = pods.onChange(({ current }) => {
-        if (current?.deleting === true && isLeft(current)) loop.due(current.key);
+        if (current?.deleting === true && isLeft(current)) queue.add(current.key);
       });
-      for (const pod of pods.all()) if (pod.deleting && isLeft(pod)) loop.due(pod.key);
-      return loop.run(signal, following);
+      for (const pod of pods.all()) if (pod.deleting && isLeft(pod)) queue.add(pod.key);
+      await queue.run(signal);
+      following.close();
     },
   };
 }

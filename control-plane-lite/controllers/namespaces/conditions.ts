@@ -1,27 +1,7 @@
 /** Conditions of a terminating namespace that report what blocks its deletion. Pure. */
 import type { NamespaceCondition } from '#api/gen/core-v1.ts';
 import type { Resource } from '../../resources/contract.ts';
-
-export interface Remains {
-  /** Of the resource, with its group. */
-  readonly name: string;
-  readonly count: number;
-  /** Of all the objects, with duplicates. */
-  readonly finalizers: readonly string[];
-}
-
-export interface Emptied {
-  readonly failures: readonly Error[];
-  readonly remains: readonly Remains[];
-  /** Group versions of aggregated servers whose resources are unknown. */
-  readonly unknown: readonly string[];
-}
-
-/** Content of the namespace on aggregated servers. */
-export interface OtherContent {
-  /** Runs one round of deletion. Never rejects. */
-  empty(namespace: string, signal: AbortSignal): Promise<Emptied>;
-}
+import type { Emptied, Remains } from '../skeleton/settings.ts';
 
 export const nameOf = ({ info }: Resource): string =>
   info.group === '' ? info.plural : `${info.plural}.${info.group}`;

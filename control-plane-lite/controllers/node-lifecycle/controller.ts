@@ -1,27 +1,30 @@
 /** Node lifecycle controller: detects nodes without heartbeats, updates their conditions and taints, and
  *  evicts pods that do not tolerate the taints. Source: upstream's node lifecycle controller and taint
  *  manager, release 1.24. */
+
 import { isDeepStrictEqual } from 'node:util';
 import type { Node, Pod } from '#api/gen/core-v1.ts';
 import { createTokenBucket, type TokenBucket } from '#api/kit/token-bucket.ts';
-import { createWorkQueue, type WorkQueue } from '#api/kit/work-queue.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { unlessGone } from '../../verbs/unless-gone.ts';
-import { type ControllerClient, createControllerClient, refOf } from '../workloads-kit/controller-base.ts';
-import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
+import { type Controller, defineController } from '../skeleton/declaration.ts';
+import type { NodeHealthLimits } from '../skeleton/settings.ts';
+import { type ControllerClient, refOf } from '../workloads-kit/controller-base.ts';
+import type { WorkloadDeps } from '../workloads-kit/deps.ts';
+import { createKeyQueue } from '../workloads-kit/run-keys.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { leavesAtMs } from './eviction.ts';
 import { type Fleet, type FleetNode, followFleet } from './fleet.ts';
-import { type HealthLimits, lostConditions, silenceLeftMs } from './health.ts';
+import { lostConditions, silenceLeftMs } from './health.ts';
 import { followNodePods, type NodePod, type NodePods } from './node-pods.ts';
 import { decideTaints, isInTrouble } from './taints.ts';
 import { evictionRates } from './zones.ts';
 
 interface Parts {
   readonly deps: WorkloadDeps;
-  readonly limits: HealthLimits;
+  readonly limits: NodeHealthLimits;
   readonly nodeResource: Resource;
   readonly podResource: Resource;
   readonly client: ControllerClient;
@@ -163,58 +166,56 @@ function createRateMemory(): (zones: ReturnType<Fleet['zones']>) => boolean {
   };
 }
 
-function queueOf(
-  { clock, log }: WorkloadDeps,
-  work: (key: string) => Promise<number | undefined>,
-): WorkQueue {
-  return createWorkQueue({
-    clock,
-    work,
-    concurrency: CONCURRENCY,
-    onError: (key, err) => log.warn({ err, key }, 'Failed to reconcile node or pod; retrying'),
-  });
-}
-
-/** Runs until the signal is aborted. */
-export async function runNodeLifecycle(
-  deps: WorkloadDeps,
-  signal: AbortSignal,
-  limits: HealthLimits,
-): Promise<void> {
-  const { cache, clock, vocabulary } = deps;
-  const nodeResource = findResource(deps, 'v1', 'nodes');
-  const podResource = findResource(deps, 'v1', 'pods');
-  const leases = findResource(deps, `coordination.${vocabulary.apiGroupDomain}/v1`, 'leases');
-  if (nodeResource === undefined || podResource === undefined || leases === undefined) return;
-  const nodeQueue = queueOf(deps, async (name) => {
-    if (name !== EVERY_UNREADY) return visitNode(parts, name);
-    for (const unready of fleet.unready()) nodeQueue.add(unready);
-    return undefined;
-  });
-  const podQueue = queueOf(deps, (key) => visitPod(parts, key));
-  // Followers are called for existing nodes before the fleet itself exists.
-  const ratesChanged = createRateMemory();
-  const pods = followNodePods(cache.resource(podResource.storage), ({ key }) => podQueue.add(key));
-  const fleet: Fleet = followFleet(
-    {
-      nodes: cache.resource(nodeResource.storage),
-      leases: cache.resource(leases.storage),
-      leaseNamespace: vocabulary.nodeLeaseNamespace,
-      topology: `topology.${vocabulary.domain}`,
-      nowMs: () => clock.monotonic(),
-    },
-    {
-      onNode: (name) => nodeQueue.add(name),
-      onTaints: (name) => pods.on(name).forEach(({ key }) => podQueue.add(key)),
-      onReadiness: (zones) => {
-        if (ratesChanged(zones)) nodeQueue.add(EVERY_UNREADY);
+export const nodeLifecycleController: Controller = defineController({
+  name: 'nodelifecycle',
+  identity: 'node-controller',
+  watches: ['nodes', 'pods', 'leases'],
+  writes: {
+    nodes: { update: ['spec.taints'], status: ['status.conditions'] },
+    pods: { delete: true, status: ['status.conditions'] },
+  },
+  recordsEvents: true,
+  workers: CONCURRENCY,
+  start(context) {
+    const { clock, vocabulary, client, queue: nodeQueue } = context;
+    const podQueue = createKeyQueue(context, (key) => visitPod(parts, key), { workers: CONCURRENCY });
+    // Followers are called for existing nodes before the fleet itself exists.
+    const ratesChanged = createRateMemory();
+    const pods = followNodePods(context.cacheOf('pods'), ({ key }) => podQueue.add(key));
+    const fleet: Fleet = followFleet(
+      {
+        nodes: context.cacheOf('nodes'),
+        leases: context.cacheOf('leases'),
+        leaseNamespace: vocabulary.nodeLeaseNamespace,
+        topology: `topology.${vocabulary.domain}`,
+        nowMs: () => clock.monotonic(),
       },
-    },
-  );
-  const mayEmpty = createZoneLimits(deps, () => fleet);
-  const client = createControllerClient(deps, 'node-controller', signal);
-  const parts: Parts = { deps, limits, nodeResource, podResource, client, fleet, pods, mayEmpty };
-  await Promise.all([nodeQueue.run(signal), podQueue.run(signal)]);
-  pods.close();
-  fleet.close();
-}
+      {
+        onNode: (name) => nodeQueue.add(name),
+        onTaints: (name) => pods.on(name).forEach(({ key }) => podQueue.add(key)),
+        onReadiness: (zones) => {
+          if (ratesChanged(zones)) nodeQueue.add(EVERY_UNREADY);
+        },
+      },
+    );
+    const parts: Parts = {
+      deps: context,
+      limits: context.settings.nodeHealth,
+      nodeResource: context.resourceOf('nodes'),
+      podResource: context.resourceOf('pods'),
+      client,
+      fleet,
+      pods,
+      mayEmpty: createZoneLimits(context, () => fleet),
+    };
+    return {
+      async reconcile(name) {
+        if (name !== EVERY_UNREADY) return visitNode(parts, name);
+        for (const unready of fleet.unready()) nodeQueue.add(unready);
+        return undefined;
+      },
+      follows: [pods, fleet],
+      background: [(signal) => podQueue.run(signal)],
+    };
+  },
+});

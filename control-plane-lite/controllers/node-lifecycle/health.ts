@@ -1,6 +1,8 @@
 /** Health of a node by its heartbeats, and its conditions when they stop. Pure. Source: upstream's node
  *  lifecycle controller, release 1.24. */
+
 import type { Node, NodeCondition } from '#api/gen/core-v1.ts';
+import type { NodeHealthLimits } from '../skeleton/settings.ts';
 
 /** Time of the last heartbeat by this server's own clock: clocks of nodes may be wrong. */
 export interface LastSign {
@@ -8,13 +10,6 @@ export interface LastSign {
   readonly sign: string;
   /** Monotonic, in ms. */
   readonly seenMs: number;
-}
-
-export interface HealthLimits {
-  /** Grace period without a heartbeat, in ms. */
-  readonly graceMs: number;
-  /** The same for a node that has never reported its status. */
-  readonly startupGraceMs: number;
 }
 
 /** Conditions that only the node itself can report. */
@@ -35,7 +30,7 @@ export const hear = (before: LastSign | undefined, sign: string, nowMs: number):
   before?.sign === sign ? before : { sign, seenMs: nowMs };
 
 /** Remaining grace period in ms; 0 or less: the node is unreachable. */
-export function silenceLeftMs(node: Node, last: LastSign, nowMs: number, limits: HealthLimits): number {
+export function silenceLeftMs(node: Node, last: LastSign, nowMs: number, limits: NodeHealthLimits): number {
   const limit = readyCondition(node) === undefined ? limits.startupGraceMs : limits.graceMs;
   return last.seenMs + limit - nowMs;
 }

@@ -2,9 +2,9 @@
  *  deleted. */
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ApiObject } from '../../resources/contract.ts';
-import { createControllerClient } from '../workloads-kit/controller-base.ts';
-import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import { type Controller, defineController } from '../skeleton/declaration.ts';
+import type { WorkloadDeps } from '../workloads-kit/deps.ts';
+import type { KeyQueue } from '../workloads-kit/run-keys.ts';
 import { type ClaimAction, decideClaim, type Told } from './decide-claim.ts';
 import { decideVolume, type VolumeAction } from './decide-volume.ts';
 import {
@@ -21,7 +21,7 @@ import { type BinderState, followVolumes } from './state.ts';
 interface Parts extends BinderClient {
   readonly deps: WorkloadDeps;
   readonly state: BinderState;
-  readonly loop: KeyLoop;
+  readonly queue: KeyQueue;
 }
 
 /** Keys of claims and volumes in one queue; neither contains a blank. */
@@ -75,7 +75,7 @@ async function visitClaim(parts: Parts, key: string): Promise<void> {
 }
 
 async function visitVolume(parts: Parts, name: string): Promise<void> {
-  const { state, words, deps, loop } = parts;
+  const { state, words, deps, queue } = parts;
   const seen = state.volume(name);
   if (seen === undefined) return;
   const claimOf = (key: string | undefined): ReturnType<BinderState['claim']> =>
@@ -96,7 +96,7 @@ async function visitVolume(parts: Parts, name: string): Promise<void> {
       return;
     }
     case 'askClaim':
-      if (claimKey !== undefined) loop.due(claimWork(claimKey));
+      if (claimKey !== undefined) queue.add(claimWork(claimKey));
       return;
     case 'refuse':
       tell(parts, 'volume', name, action.told);
@@ -113,7 +113,7 @@ async function visitVolume(parts: Parts, name: string): Promise<void> {
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
   // Decisions depend on claims and volumes alike, whichever worker wrote them.
-  parts.loop.expect(key);
+  parts.queue.expect(key);
   try {
     if (key.startsWith(VOLUME)) await visitVolume(parts, key.slice(VOLUME.length));
     else await visitClaim(parts, key.slice(claimWork('').length));
@@ -125,25 +125,43 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   return undefined;
 }
 
-/** Runs until the signal is aborted. */
-export async function runVolumeBinder(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
-  const { cache, vocabulary } = deps;
-  const claims = findResource(deps, 'v1', 'persistentvolumeclaims');
-  const volumes = findResource(deps, 'v1', 'persistentvolumes');
-  if (claims === undefined || volumes === undefined) return;
-  const classes = findResource(deps, `storage.${vocabulary.apiGroupDomain}/v1`, 'storageclasses');
-  const words = binderNames(vocabulary);
-  const client = createControllerClient(deps, 'persistentvolume-controller', signal);
-  const loop = createKeyLoop(deps, (key) => visit(parts, key));
-  const state = followVolumes(
-    {
-      claims: cache.resource(claims.storage),
-      volumes: cache.resource(volumes.storage),
-      ...(classes === undefined ? {} : { classes: cache.resource(classes.storage) }),
+export const volumeBinderController: Controller = defineController({
+  name: 'persistentvolume-binder',
+  identity: 'persistentvolume-controller',
+  watches: ['persistentvolumeclaims', 'persistentvolumes', 'storageclasses'],
+  optional: ['storageclasses'],
+  writes: {
+    persistentvolumeclaims: {
+      update: ['spec.volumeName', 'metadata.annotations'],
+      status: ['status.phase', 'status.accessModes', 'status.capacity'],
     },
-    words,
-    { onClaim: (key) => loop.due(claimWork(key)), onVolume: (name) => loop.due(volumeWork(name)) },
-  );
-  const parts: Parts = { deps, client, claims, volumes, words, state, loop };
-  await loop.run(signal, state);
-}
+    persistentvolumes: {
+      update: ['spec.claimRef', 'metadata.annotations'],
+      status: ['status.phase', 'status.message'],
+    },
+  },
+  recordsEvents: true,
+  start(context) {
+    const { client, queue } = context;
+    const words = binderNames(context.vocabulary);
+    const state = followVolumes(
+      {
+        claims: context.cacheOf('persistentvolumeclaims'),
+        volumes: context.cacheOf('persistentvolumes'),
+        ...(context.isServed('storageclasses') ? { classes: context.cacheOf('storageclasses') } : {}),
+      },
+      words,
+      { onClaim: (key) => queue.add(claimWork(key)), onVolume: (name) => queue.add(volumeWork(name)) },
+    );
+    const parts: Parts = {
+      deps: context,
+      client,
+      claims: context.resourceOf('persistentvolumeclaims'),
+      volumes: context.resourceOf('persistentvolumes'),
+      words,
+      state,
+      queue,
+    };
+    return { reconcile: (key) => visit(parts, key), follows: [state] };
+  },
+});

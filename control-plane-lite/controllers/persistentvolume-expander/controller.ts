@@ -8,12 +8,14 @@ import type {
 } from '#api/gen/core-v1.ts';
 import { migrateSource } from '#api/meta/csi-migration.ts';
 import { formatTime } from '#api/meta/time.ts';
+import type { ResourceCache } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { membersOf, typed } from '../../resources/view.ts';
+import { type Controller, defineController } from '../skeleton/declaration.ts';
 import { withoutCondition } from '../workloads-kit/conditions.ts';
-import { type ControllerClient, createControllerClient } from '../workloads-kit/controller-base.ts';
-import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import type { ControllerClient } from '../workloads-kit/controller-base.ts';
+import type { WorkloadDeps } from '../workloads-kit/deps.ts';
+import type { KeyQueue } from '../workloads-kit/run-keys.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { decideExpansion, type ExpandAction, type ExpandView, expanderNames } from './decide.ts';
 
@@ -22,8 +24,10 @@ interface Parts {
   readonly client: ControllerClient;
   readonly claims: Resource;
   readonly volumes: Resource;
+  readonly cachedClaims: Pick<ResourceCache, 'get'>;
+  readonly cachedVolumes: Pick<ResourceCache, 'get'>;
   readonly view: ExpandView;
-  readonly loop: KeyLoop;
+  readonly queue: KeyQueue;
   /** Sizes already reported as waiting for an external resizer, by claim. */
   readonly told: Map<string, string>;
 }
@@ -107,36 +111,52 @@ async function execute(
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { deps, claims, volumes, view, loop, told } = parts;
-  const claim = deps.cache.resource(claims.storage).get(key)?.object();
+  const { cachedClaims, cachedVolumes, view, queue, told } = parts;
+  const claim = cachedClaims.get(key)?.object();
   if (claim === undefined) {
     told.delete(key);
     return undefined;
   }
   const name = typed<PersistentVolumeClaim>(claim).spec?.volumeName ?? '';
-  const volume = deps.cache.resource(volumes.storage).get(name)?.object();
+  const volume = cachedVolumes.get(name)?.object();
   if (volume === undefined) return undefined;
   const action = decideExpansion(typed<PersistentVolumeClaim>(claim), typed<PersistentVolume>(volume), view);
   const writes = action.kind !== 'none' && action.kind !== 'external';
-  if (writes) loop.expect(key);
+  if (writes) queue.expect(key);
   await execute(parts, action, claim, volume);
   return writes ? 0 : undefined;
 }
 
-/** Runs until the signal is aborted. */
-export async function runVolumeExpander(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
-  const claims = findResource(deps, 'v1', 'persistentvolumeclaims');
-  const volumes = findResource(deps, 'v1', 'persistentvolumes');
-  if (claims === undefined || volumes === undefined) return;
-  const client = createControllerClient(deps, 'volume_expand', signal);
-  const loop = createKeyLoop(deps, (key) => visit(parts, key));
-  const { vocabulary, gates } = deps;
-  const view: ExpandView = {
-    words: expanderNames(vocabulary),
-    migrated: ({ metadata, spec = {} }) =>
-      migrateSource(spec, { domain: vocabulary.domain, gates, labels: metadata?.labels ?? {} }),
-  };
-  const parts: Parts = { deps, client, claims, volumes, view, loop, told: new Map() };
-  const following = deps.cache.resource(claims.storage).follow(({ current }) => loop.due(current.key));
-  await loop.run(signal, following);
-}
+export const volumeExpanderController: Controller = defineController({
+  name: 'persistentvolume-expander',
+  identity: 'volume_expand',
+  watches: ['persistentvolumeclaims', 'persistentvolumes'],
+  writes: {
+    persistentvolumeclaims: { update: ['metadata.annotations'], status: ['status.conditions'] },
+    persistentvolumes: { update: ['spec.capacity', 'metadata.annotations'] },
+  },
+  recordsEvents: true,
+  start(context) {
+    const { client, queue, vocabulary, gates } = context;
+    const view: ExpandView = {
+      words: expanderNames(vocabulary),
+      migrated: ({ metadata, spec = {} }) =>
+        migrateSource(spec, { domain: vocabulary.domain, gates, labels: metadata?.labels ?? {} }),
+    };
+    const parts: Parts = {
+      deps: context,
+      client,
+      claims: context.resourceOf('persistentvolumeclaims'),
+      volumes: context.resourceOf('persistentvolumes'),
+      cachedClaims: context.cacheOf('persistentvolumeclaims'),
+      cachedVolumes: context.cacheOf('persistentvolumes'),
+      view,
+      queue,
+      told: new Map(),
+    };
+    const follows = [
+      context.cacheOf('persistentvolumeclaims').follow(({ current }) => queue.add(current.key)),
+    ];
+    return { reconcile: (key) => visit(parts, key), follows };
+  },
+});

@@ -3,20 +3,14 @@
  *  release 1.24. */
 
 import type { Node, Pod } from '#api/gen/core-v1.ts';
-import { createWorkQueue } from '#api/kit/work-queue.ts';
 import { parseTime } from '#api/meta/time.ts';
-import type { CachedObject } from '../../cache/contract.ts';
+import type { CachedObject, WatchHandle } from '../../cache/contract.ts';
 import { typed } from '../../resources/view.ts';
-import { controllerCaller } from '../../verbs/controller-caller.ts';
 import { unlessGone } from '../../verbs/unless-gone.ts';
+import { type Controller, type ControllerContext, defineController } from '../skeleton/declaration.ts';
 import { refOf } from '../workloads-kit/controller-base.ts';
-import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
+import type { WorkloadDeps } from '../workloads-kit/deps.ts';
 import { type CollectablePod, isAbandoned, type PodNode, tooManyFinished } from './decide.ts';
-
-export interface PodGcOptions {
-  /** Threshold of terminated pods; 0: unlimited. */
-  readonly mostFinished: number;
-}
 
 interface Known extends CollectablePod {
   readonly cached: CachedObject;
@@ -51,65 +45,60 @@ function nodeReader({ gates, vocabulary }: WorkloadDeps): (cached: CachedObject)
   };
 }
 
-/** Runs until the signal is aborted. */
-export async function runPodGc(
-  deps: WorkloadDeps,
-  signal: AbortSignal,
-  { mostFinished }: PodGcOptions,
-): Promise<void> {
-  const { cache, clock, verbs, log } = deps;
-  const podResource = findResource(deps, 'v1', 'pods');
-  const nodeResource = findResource(deps, 'v1', 'nodes');
-  if (podResource === undefined || nodeResource === undefined) return;
-  const caller = controllerCaller('pod-garbage-collector', signal);
-  const pods = new Map<string, Known>();
-  const nodes = new Map<string, PodNode>();
-  const readNode = nodeReader(deps);
+interface Parts {
+  readonly context: ControllerContext;
+  readonly pods: ReadonlyMap<string, Known>;
+  readonly nodes: ReadonlyMap<string, PodNode>;
+}
+
+async function remove({ context }: Parts, { uid, cached, key }: Known, reason: string): Promise<void> {
+  const { log, client } = context;
+  log.info({ pod: key, reason }, 'Garbage-collecting pod');
+  const request = { dryRun: false, gracePeriodSeconds: 0, preconditions: { uid } };
+  await unlessGone(() =>
+    client.verbs.delete(refOf(context.resourceOf('pods'), cached), request, client.caller),
+  );
+}
+
+async function visit(parts: Parts, key: string): Promise<undefined> {
+  const { pods, nodes, context } = parts;
+  if (key === FINISHED) {
+    for (const pod of tooManyFinished(pods.values(), context.settings.terminatedPods))
+      await remove(parts, pod, 'more terminated pods than the threshold');
+    return;
+  }
+  const pod = pods.get(key);
+  if (pod === undefined || !isAbandoned(pod, (name) => nodes.get(name))) return;
+  const reason =
+    pod.nodeName === '' ? 'terminating and unscheduled' : 'its node is missing or out of service';
+  await remove(parts, pod, reason);
+}
+
+/** Follows pods and nodes, and queues pods that may be garbage. */
+function follow(
+  context: ControllerContext,
+  pods: Map<string, Known>,
+  nodes: Map<string, PodNode>,
+): readonly WatchHandle[] {
+  const { queue, settings } = context;
+  const readNode = nodeReader(context);
   let finished = 0;
-
-  const remove = async ({ uid, cached, key }: Known, reason: string): Promise<void> => {
-    log.info({ pod: key, reason }, 'Garbage-collecting pod');
-    const request = { dryRun: false, gracePeriodSeconds: 0, preconditions: { uid } };
-    await unlessGone(() => verbs.delete(refOf(podResource, cached), request, caller));
-  };
-
-  const queue = createWorkQueue({
-    clock,
-    async work(key) {
-      if (key === FINISHED) {
-        for (const pod of tooManyFinished(pods.values(), mostFinished))
-          await remove(pod, 'more terminated pods than the threshold');
-        return undefined;
-      }
-      const pod = pods.get(key);
-      if (pod !== undefined && isAbandoned(pod, (name) => nodes.get(name))) {
-        await remove(
-          pod,
-          pod.nodeName === '' ? 'terminating and unscheduled' : 'its node is missing or out of service',
-        );
-      }
-      return undefined;
-    },
-    onError: (key, err) => log.warn({ err, key }, 'Failed to garbage-collect pod; retrying'),
-  });
-
-  function look(pod: Known): void {
+  function inspect(pod: Known): void {
     if (!isAbandoned(pod, (name) => nodes.get(name))) return;
     if (pod.nodeName === '' || nodes.has(pod.nodeName)) queue.add(pod.key);
     else queue.addAfter(pod.key, QUARANTINE_MS);
   }
-
-  const following = [
-    cache.resource(nodeResource.storage).follow(({ type, current }) => {
+  return [
+    context.cacheOf('nodes').follow(({ type, current }) => {
       const was = nodes.get(current.name);
       const node = type === 'DELETED' ? undefined : readNode(current);
       if (node === undefined) nodes.delete(current.name);
       else nodes.set(current.name, node);
       // A node that was added, or is in service again, has no orphaned pods.
       if (node !== undefined && (!node.outOfService || was?.outOfService === true)) return;
-      for (const pod of pods.values()) if (pod.nodeName === current.name) look(pod);
+      for (const pod of pods.values()) if (pod.nodeName === current.name) inspect(pod);
     }),
-    cache.resource(podResource.storage).follow(({ type, current }) => {
+    context.cacheOf('pods').follow(({ type, current }) => {
       const before = pods.get(current.key);
       if (before?.finished === true) finished -= 1;
       pods.delete(current.key);
@@ -117,10 +106,27 @@ export async function runPodGc(
       const pod = read(current);
       pods.set(current.key, pod);
       if (pod.finished) finished += 1;
-      if (mostFinished > 0 && finished > mostFinished) queue.addAfter(FINISHED, 1000);
-      look(pod);
+      const { terminatedPods } = settings;
+      if (terminatedPods > 0 && finished > terminatedPods) queue.addAfter(FINISHED, 1000);
+      inspect(pod);
     }),
   ];
-  await queue.run(signal);
-  for (const each of following) each.close();
 }
+
+export const podGcController: Controller = defineController({
+  name: 'podgc',
+  identity: 'pod-garbage-collector',
+  watches: ['pods', 'nodes'],
+  writes: { pods: { delete: true } },
+  workers: 4,
+  start(context) {
+    const pods = new Map<string, Known>();
+    const nodes = new Map<string, PodNode>();
+    const parts: Parts = { context, pods, nodes };
+    return {
+      reconcile: (key) => visit(parts, key),
+      follows: follow(context, pods, nodes),
+      onError: (key, err) => context.log.warn({ err, key }, 'Failed to garbage-collect pod; retrying'),
+    };
+  },
+});

@@ -7,15 +7,22 @@ import { asError } from '#api/kit/clock.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
+import {
+  type Controller,
+  type ControllerContext,
+  defineController,
+  type Reconciler,
+} from '../skeleton/declaration.ts';
 import type { Children } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
 import {
   type ControllerBase,
   claimChildren,
   createControllerBase,
+  followOwned,
   refOf,
 } from '../workloads-kit/controller-base.ts';
-import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
+import type { WorkloadDeps } from '../workloads-kit/deps.ts';
 import { isNamespaceEnding } from '../workloads-kit/namespace-ending.ts';
 import type { Owner } from '../workloads-kit/owners.ts';
 import { isActive, type PodFacts } from '../workloads-kit/pod-facts.ts';
@@ -31,30 +38,6 @@ import {
   replicaStatus,
   untilChangeMs,
 } from './decide.ts';
-
-/** Which of the two kinds. */
-export interface ReplicaKind {
-  readonly groupVersion: string;
-  readonly plural: string;
-  /** Component name in events. */
-  readonly component: string;
-  readonly selectorOf: (object: ApiObject) => LabelSelector | undefined;
-}
-
-export const REPLICA_SETS: ReplicaKind = {
-  groupVersion: 'apps/v1',
-  plural: 'replicasets',
-  component: 'replicaset-controller',
-  selectorOf: (object) => typed<ReplicaSet>(object).spec?.selector,
-};
-
-/** The only kind whose selector is a plain map of labels. */
-export const REPLICATION_CONTROLLERS: ReplicaKind = {
-  groupVersion: 'v1',
-  plural: 'replicationcontrollers',
-  component: 'replication-controller',
-  selectorOf: (object) => ({ matchLabels: typed<ReplicationController>(object).spec?.selector ?? {} }),
-};
 
 interface Parts extends ControllerBase {
   readonly podResource: Resource;
@@ -139,7 +122,7 @@ async function replicate(
 ): Promise<ReplicaFailure | undefined> {
   const missing = decideReplicas(specOf(object).replicas, pods.length);
   if (missing === 0 || object.metadata.deletionTimestamp !== undefined) return undefined;
-  parts.loop.expect(owner.key);
+  parts.queue.expect(owner.key);
   return missing > 0 ? createPods(parts, object, missing) : removePods(parts, owner, object, pods, -missing);
 }
 
@@ -153,11 +136,11 @@ class ReplicaError extends Error {
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { owners, deps, resource, podResource, pods: children, client, loop } = parts;
+  const { owners, deps, resource, podResource, pods: children, client, queue } = parts;
   const owner = owners.get(key);
   if (owner === undefined) return undefined;
   const object = owner.cached.object();
-  const expect = (): void => loop.expect(key);
+  const expect = (): void => queue.expect(key);
   const context = { client, owners: resource, resource: podResource, children, counts: isActive, expect };
   const pods = await claimChildren(context, owner, object);
   const failure = await replicate(parts, owner, object, pods);
@@ -177,19 +160,41 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   return untilChangeMs(specOf(object), pods, nowMs);
 }
 
-/** `pods`: the index that all controllers share. Runs until the signal is aborted. */
-export async function runReplicas(
-  deps: WorkloadDeps,
-  signal: AbortSignal,
-  { kind, pods }: { readonly kind: ReplicaKind; readonly pods: Children<PodFacts> },
-): Promise<void> {
-  const resource = findResource(deps, kind.groupVersion, kind.plural);
-  const podResource = findResource(deps, 'v1', 'pods');
-  if (resource === undefined || podResource === undefined) return;
-  const { component, selectorOf } = kind;
-  const options = { resource, component, selectorOf };
-  const base = createControllerBase(deps, options, (key) => visit(parts, key), signal);
+/** Subscribes a controller of one of the two kinds. */
+function startReplicas(
+  context: ControllerContext,
+  kind: 'replicasets' | 'replicationcontrollers',
+  selectorOf: (object: ApiObject) => LabelSelector | undefined,
+): Reconciler {
+  const podResource = context.resourceOf('pods');
+  const base = createControllerBase(context, { resource: context.resourceOf(kind), selectorOf });
+  const pods = context.pods();
   const writer = createPodWriter({ ...base.client, pods: podResource });
   const parts: Parts = { ...base, podResource, pods, writer };
-  await base.run([pods]);
+  return { reconcile: (key) => visit(parts, key), follows: followOwned(base, pods) };
 }
+
+const POD_WRITES = { create: true, delete: true, update: ['metadata.ownerReferences'] } as const;
+
+export const replicaSetController: Controller = defineController({
+  name: 'replicaset',
+  identity: 'replicaset-controller',
+  watches: ['replicasets', 'pods'],
+  writes: { replicasets: { status: ['status'] }, pods: POD_WRITES },
+  recordsEvents: true,
+  start: (context) =>
+    startReplicas(context, 'replicasets', (object) => typed<ReplicaSet>(object).spec?.selector),
+});
+
+/** The only kind whose selector is a plain map of labels. */
+export const replicationController: Controller = defineController({
+  name: 'replicationcontroller',
+  identity: 'replication-controller',
+  watches: ['replicationcontrollers', 'pods'],
+  writes: { replicationcontrollers: { status: ['status'] }, pods: POD_WRITES },
+  recordsEvents: true,
+  start: (context) =>
+    startReplicas(context, 'replicationcontrollers', (object) => ({
+      matchLabels: typed<ReplicationController>(object).spec?.selector ?? {},
+    })),
+});

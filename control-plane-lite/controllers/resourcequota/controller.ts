@@ -1,9 +1,10 @@
 /** Resource quota controller: recalculates usage when a quota is created or changed, when a counted object is
  *  deleted or finishes, and periodically. Admission charges new objects. */
+
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod, ResourceQuota } from '#api/gen/core-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { Cache, CacheChange, CachedObject } from '../../cache/contract.ts';
+import type { CacheChange, CachedObject } from '../../cache/contract.ts';
 import type { Amounts } from '../../quota/amounts.ts';
 import type { PendingCharge, PendingCharges } from '../../quota/pending.ts';
 import { isCounted } from '../../quota/pods.ts';
@@ -11,11 +12,11 @@ import { concernsKind } from '../../quota/usage.ts';
 import type { Resource } from '../../resources/contract.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
 import { typed } from '../../resources/view.ts';
-import { controllerCaller } from '../../verbs/controller-caller.ts';
 import { followAll } from '../follow-all.ts';
-import { refOf } from '../workloads-kit/controller-base.ts';
-import { findResource, managerName, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import { type Controller, defineController } from '../skeleton/declaration.ts';
+import { type ControllerClient, refOf } from '../workloads-kit/controller-base.ts';
+import type { WorkloadDeps } from '../workloads-kit/deps.ts';
+import type { KeyQueue } from '../workloads-kit/run-keys.ts';
 import { sameStatus } from '../workloads-kit/same-status.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { type Counted, quotaStatus } from './decide.ts';
@@ -27,17 +28,17 @@ const SETTLE_MS = 1000;
 
 interface Parts {
   readonly deps: WorkloadDeps;
+  readonly client: ControllerClient;
   readonly registry: ResourceRegistry;
   readonly quotas: Resource;
-  readonly loop: KeyLoop;
-  readonly signal: AbortSignal;
+  readonly queue: KeyQueue;
   /** Charged by admission and not stored yet. */
   readonly pending: Pick<PendingCharges, 'of'>;
 }
 
 /** Objects of a namespace from the cache, without list pages. */
 async function objectsIn(
-  cache: Cache,
+  cache: WorkloadDeps['cache'],
   { storage }: Resource,
   namespace: string,
 ): Promise<readonly CachedObject[]> {
@@ -90,7 +91,7 @@ function notCounted(pending: readonly PendingCharge[], counted: readonly SeenKin
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { deps, quotas, loop, signal } = parts;
+  const { deps, quotas, queue, client } = parts;
   const cached = deps.cache.resource(quotas.storage).get(key);
   if (cached === undefined) return undefined;
   const object = cached.object();
@@ -102,10 +103,8 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   const status = quotaStatus(quota, counted, deps.vocabulary, deps.clock.now(), promised);
   if (sameStatus('core/v1.ResourceQuotaStatus', status, quota.status))
     return pending.length === 0 ? RECOUNT_MS : SETTLE_MS;
-  loop.expect(key);
+  queue.expect(key);
   const { uid = '', resourceVersion } = object.metadata;
-  const caller = controllerCaller('resourcequota-controller', signal);
-  const client = { verbs: deps.verbs, caller, fieldManager: managerName(deps.vocabulary) };
   try {
     await changeObject(
       client,
@@ -137,36 +136,39 @@ function frees({ type, current, previous }: CacheChange, { info }: Resource, now
   return before !== undefined && pod !== undefined && isCounted(before, nowMs) && !isCounted(pod, nowMs);
 }
 
-/** Runs until the signal is aborted. */
-export async function runResourceQuota(
-  deps: WorkloadDeps,
-  signal: AbortSignal,
-  { registry, pending }: Pick<Parts, 'registry' | 'pending'>,
-): Promise<void> {
-  const quotas = findResource(deps, 'v1', 'resourcequotas');
-  if (quotas === undefined) return;
-  const { cache, clock } = deps;
-  const loop = createKeyLoop(deps, (key) => visit(parts, key));
-  const parts: Parts = { deps, registry, quotas, loop, signal, pending };
-  const known = new Map<string, Set<string>>();
-  const following = cache.resource(quotas.storage).follow(({ type, current }) => {
-    const keys = known.get(current.namespace) ?? new Set<string>();
-    if (type === 'DELETED') keys.delete(current.key);
-    else keys.add(current.key);
-    if (keys.size === 0) known.delete(current.namespace);
-    else known.set(current.namespace, keys);
-    const { spec, status } = typed<ResourceQuota>(current.object());
-    if (type === 'ADDED' || !isDeepStrictEqual(spec?.hard ?? {}, status?.hard ?? {})) loop.due(current.key);
-  });
-  const all = followAll({
-    registry,
-    cache,
-    wanted: isCountable,
-    onChange(resource, change) {
-      const keys = known.get(change.current.namespace);
-      if (keys === undefined || !frees(change, resource, clock.now())) return;
-      for (const key of keys) loop.dueSoon(key);
-    },
-  });
-  await loop.run(signal, following, all);
-}
+export const resourceQuotaController: Controller = defineController({
+  name: 'resourcequota',
+  identity: 'resourcequota-controller',
+  watches: ['resourcequotas'],
+  everyKind: { reason: 'counts objects of every kind that a quota may limit' },
+  writes: { resourcequotas: { status: ['status'] } },
+  start(context) {
+    const { cache, clock, queue, client } = context;
+    const registry = context.allKinds();
+    const quotas = context.resourceOf('resourcequotas');
+    const pending = context.settings.pendingCharges;
+    const parts: Parts = { deps: context, client, registry, quotas, queue, pending };
+    const quotasOf = new Map<string, Set<string>>();
+    const following = context.cacheOf('resourcequotas').follow(({ type, current }) => {
+      const keys = quotasOf.get(current.namespace) ?? new Set<string>();
+      if (type === 'DELETED') keys.delete(current.key);
+      else keys.add(current.key);
+      if (keys.size === 0) quotasOf.delete(current.namespace);
+      else quotasOf.set(current.namespace, keys);
+      const { spec, status } = typed<ResourceQuota>(current.object());
+      if (type === 'ADDED' || !isDeepStrictEqual(spec?.hard ?? {}, status?.hard ?? {}))
+        queue.add(current.key);
+    });
+    const all = followAll({
+      registry,
+      cache,
+      wanted: isCountable,
+      onChange(resource, change) {
+        const keys = quotasOf.get(change.current.namespace);
+        if (keys === undefined || !frees(change, resource, clock.now())) return;
+        for (const key of keys) queue.addSoon(key);
+      },
+    });
+    return { reconcile: (key) => visit(parts, key), follows: [following, all] };
+  },
+});

@@ -1,16 +1,18 @@
 /** Creates the default service account in every namespace. Source: upstream's service account controller. */
-import { type EveryNamespaceDeps, keepInEveryNamespace } from '../every-namespace.ts';
+import { followNamespaces, NAMESPACE_WORKERS } from '../every-namespace.ts';
+import { type Controller, defineController } from '../skeleton/declaration.ts';
 
-/** Runs until the signal is aborted. */
-export function runDefaultAccounts(deps: EveryNamespaceDeps, signal: AbortSignal): Promise<void> {
-  return keepInEveryNamespace(
-    deps,
-    {
-      manager: 'service-account-controller',
-      plural: 'serviceaccounts',
+export const serviceAccountController: Controller = defineController({
+  name: 'serviceaccount',
+  identity: 'service-account-controller',
+  watches: ['namespaces', 'serviceaccounts'],
+  writes: { serviceaccounts: { create: true, update: [] } },
+  ownFieldManager: true,
+  workers: NAMESPACE_WORKERS,
+  start: (context) =>
+    followNamespaces(context, {
+      kind: 'serviceaccounts',
       name: 'default',
-      make: () => ({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: {} }),
-    },
-    signal,
-  );
-}
+      create: () => ({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: {} }),
+    }),
+});

@@ -3,26 +3,17 @@
  *  controller fills in the Secret's content. Source: upstream's tokens controller, release 1.24. */
 
 import type { ServiceAccount } from '#api/gen/core-v1.ts';
-import { createWorkQueue } from '#api/kit/work-queue.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { Vocabulary } from '#api/vocabulary.ts';
-import type { ApiObject, Resource } from '../../resources/contract.ts';
+import type { ApiObject } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
-import type { Caller } from '../../verbs/contract.ts';
-import { controllerCaller } from '../../verbs/controller-caller.ts';
 import { unlessGone } from '../../verbs/unless-gone.ts';
-import type { EveryNamespaceDeps } from '../every-namespace.ts';
+import type { ControllerContext } from '../skeleton/declaration.ts';
+import { createKeyQueue } from '../workloads-kit/run-keys.ts';
 import { tokenSecretType } from './decide-token.ts';
 import { createReferences, type References } from './references.ts';
 
 /** While this gate is on, Secrets for tokens exist only where a user creates them. */
 export const NO_GENERATION_GATE = 'LegacyServiceAccountTokenNoAutoGeneration';
-
-export interface GenerateSecretsDeps extends EveryNamespaceDeps {
-  readonly vocabulary: Vocabulary;
-}
-
-const MANAGER = 'tokens-controller';
 
 /** Names of the Secrets that an account lists. */
 const listedSecrets = ({ secrets = [] }: ServiceAccount): readonly string[] =>
@@ -35,50 +26,44 @@ export const needsTokenSecret = (
 ): boolean => account.metadata?.deletionTimestamp === undefined && !listedSecrets(account).some(holdsToken);
 
 interface Parts {
-  readonly deps: GenerateSecretsDeps;
-  readonly accounts: Resource;
-  readonly secrets: Resource;
+  readonly context: ControllerContext;
   readonly type: string;
   readonly nameAnnotation: string;
   readonly uidAnnotation: string;
-  readonly caller: Caller;
   /** Names of deleted token Secrets by the account that may still refer to them. */
   readonly deleted: References;
 }
 
 /** Runs until the signal is aborted. */
-export async function runTokenSecrets(deps: GenerateSecretsDeps, signal: AbortSignal): Promise<void> {
-  const { registry, cache, clock, log } = deps;
-  const { domain } = deps.vocabulary;
-  const accounts = registry.find('', 'v1', 'serviceaccounts');
-  const secrets = registry.find('', 'v1', 'secrets');
-  if (accounts === undefined || secrets === undefined) return;
+export async function runTokenGeneration(context: ControllerContext, signal: AbortSignal): Promise<void> {
+  const { cache, log, vocabulary } = context;
+  const { domain } = vocabulary;
   const parts: Parts = {
-    deps,
-    accounts,
-    secrets,
+    context,
     type: tokenSecretType(domain),
     nameAnnotation: `${domain}/service-account.name`,
     uidAnnotation: `${domain}/service-account.uid`,
-    caller: controllerCaller(MANAGER, signal),
     deleted: createReferences(),
   };
-  const queue = createWorkQueue({
-    clock,
-    async work(key) {
+  const queue = createKeyQueue(
+    context,
+    async (key) => {
       // The reference to a Secret that was created a moment ago must be visible, or another one would be created.
       await cache.waitForNewest();
       await visit(parts, key);
       return undefined;
     },
-    onError: (account, err) =>
-      log.warn({ err, account }, 'Failed to generate token Secret for service account; retrying'),
-  });
+    {
+      workers: 4,
+      onError: (account, err) =>
+        log.warn({ err, account }, 'Failed to generate token Secret for service account; retrying'),
+    },
+  );
   const following = [
-    cache.resource(accounts.storage).follow(({ type, current }) => {
+    context.cacheOf('serviceaccounts').follow(({ type, current }) => {
       if (type !== 'DELETED') queue.add(current.key);
     }),
-    cache.resource(secrets.storage).follow(({ type, current }) => {
+    context.cacheOf('secrets').follow(({ type, current }) => {
       if (type !== 'DELETED' || current.fields['type'] !== parts.type) return;
       const name = current.object().metadata.annotations?.[parts.nameAnnotation] ?? '';
       const account = `${current.namespace}/${name}`;
@@ -91,12 +76,12 @@ export async function runTokenSecrets(deps: GenerateSecretsDeps, signal: AbortSi
 }
 
 async function visit(parts: Parts, key: string): Promise<void> {
-  const { deps, accounts, secrets, type, uidAnnotation, deleted } = parts;
+  const { context, type, uidAnnotation, deleted } = parts;
   const gone = [...deleted.of(key)];
-  const known = deps.cache.resource(accounts.storage).get(key);
+  const known = context.cacheOf('serviceaccounts').get(key);
   if (known !== undefined) {
     const object = known.object();
-    const secretCache = deps.cache.resource(secrets.storage);
+    const secretCache = context.cacheOf('secrets');
     const holdsToken = (name: string): boolean => {
       const secret = secretCache.get(`${known.namespace}/${name}`);
       if (secret?.fields['type'] !== type) return false;
@@ -114,9 +99,10 @@ async function visit(parts: Parts, key: string): Promise<void> {
 
 /** Returns the name of the new Secret; `undefined`: its namespace is being deleted. */
 async function createSecret(
-  { deps, secrets, type, nameAnnotation, uidAnnotation, caller }: Parts,
+  { context, type, nameAnnotation, uidAnnotation }: Parts,
   { metadata: { namespace = '', name = '', uid = '' } }: ApiObject,
 ): Promise<string | undefined> {
+  const { verbs, caller, fieldManager } = context.client;
   const secret: ApiObject = {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -128,8 +114,8 @@ async function createSecret(
     type,
   };
   try {
-    const ref = { resource: secrets, namespace, name: '' };
-    const { object } = await deps.verbs.create(ref, secret, { dryRun: false, fieldManager: MANAGER }, caller);
+    const ref = { resource: context.resourceOf('secrets'), namespace, name: '' };
+    const { object } = await verbs.create(ref, secret, { dryRun: false, fieldManager }, caller);
     return object.metadata.name;
   } catch (thrown) {
     if (thrown instanceof StatusError && ['NotFound', 'Forbidden'].includes(thrown.reason)) return undefined;
@@ -140,11 +126,12 @@ async function createSecret(
 /** Refers from the account to the new Secret, and no longer to those that are gone. A new Secret that no account
  *  refers to afterwards is deleted. */
 async function writeReferences(
-  { deps, accounts, secrets, caller }: Parts,
+  { context }: Parts,
   { metadata: { namespace = '', name = '', uid = '' } }: ApiObject,
   gone: readonly string[],
   created: string | undefined,
 ): Promise<void> {
+  const { verbs, caller, fieldManager } = context.client;
   const change = (live: ApiObject | undefined): ApiObject => {
     if (live === undefined || live.metadata.uid !== uid) {
       throw new StatusError('NotFound', `service account ${name} no longer exists`);
@@ -154,13 +141,18 @@ async function writeReferences(
     live['secrets'] = created === undefined ? left : [...left, { name: created }];
     return live;
   };
-  const options = { dryRun: false, fieldManager: MANAGER, allowCreate: false };
+  const options = { dryRun: false, fieldManager, allowCreate: false };
   try {
-    await deps.verbs.update({ resource: accounts, namespace, name }, change, options, caller);
+    await verbs.update(
+      { resource: context.resourceOf('serviceaccounts'), namespace, name },
+      change,
+      options,
+      caller,
+    );
   } catch (thrown) {
     if (created !== undefined) {
-      const ref = { resource: secrets, namespace, name: created };
-      await unlessGone(() => deps.verbs.delete(ref, { dryRun: false }, caller));
+      const ref = { resource: context.resourceOf('secrets'), namespace, name: created };
+      await unlessGone(() => verbs.delete(ref, { dryRun: false }, caller));
     }
     if (!(thrown instanceof StatusError && thrown.reason === 'NotFound')) throw thrown;
   }

@@ -3,104 +3,58 @@
  *  creates Secrets automatically. */
 
 import type { Secret, ServiceAccount } from '#api/gen/core-v1.ts';
-import { createWorkQueue } from '#api/kit/work-queue.ts';
 import { notFound } from '#api/meta/status-errors.ts';
-import type { Vocabulary } from '#api/vocabulary.ts';
-import type { TokenIssuer } from '../../authn/service-account/issuer.ts';
-import type { CachedObject } from '../../cache/contract.ts';
-import type { ApiObject, Resource } from '../../resources/contract.ts';
+import type { CachedObject, WatchHandle } from '../../cache/contract.ts';
+import type { ApiObject } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
-import type { Caller } from '../../verbs/contract.ts';
-import { controllerCaller } from '../../verbs/controller-caller.ts';
 import { unlessGone } from '../../verbs/unless-gone.ts';
-import type { EveryNamespaceDeps } from '../every-namespace.ts';
+import { type Controller, type ControllerContext, defineController } from '../skeleton/declaration.ts';
 import { decideTokenSecret, filledData, type TokenSecretNames, tokenSecretType } from './decide-token.ts';
+import { NO_GENERATION_GATE, runTokenGeneration } from './generate-secrets.ts';
 import { createReferences } from './references.ts';
 
-export interface AccountTokensDeps extends EveryNamespaceDeps {
-  readonly vocabulary: Vocabulary;
-  readonly issuer: Pick<TokenIssuer, 'issueKept'>;
-  /** PEM of the CA for clients with such a token. */
-  readonly authority: string;
-}
-
-/** Dependencies of one reconciliation of a secret. */
-interface Visit {
-  readonly secrets: Resource;
+interface Parts {
+  readonly context: ControllerContext;
   readonly words: TokenSecretNames;
-  readonly caller: Caller;
 }
 
-const MANAGER = 'tokens-controller';
+/** Index key of the account that a Secret refers to. */
+const accountOf = ({ words }: Parts, secret: CachedObject): string =>
+  `${secret.namespace}/${secret.object().metadata.annotations?.[words.accountName] ?? ''}`;
 
-/** Runs until the signal is aborted. */
-export async function runAccountTokens(deps: AccountTokensDeps, signal: AbortSignal): Promise<void> {
-  const { registry, cache, clock, log } = deps;
-  const { domain } = deps.vocabulary;
-  const secrets = registry.find('', 'v1', 'secrets');
-  const accounts = registry.find('', 'v1', 'serviceaccounts');
-  if (secrets === undefined || accounts === undefined) return;
-  const words: TokenSecretNames = {
-    accountName: `${domain}/service-account.name`,
-    accountUid: `${domain}/service-account.uid`,
-  };
-  const visit: Visit = { secrets, words, caller: controllerCaller(MANAGER, signal) };
-  const secretCache = cache.resource(secrets.storage);
-  const accountCache = cache.resource(accounts.storage);
-  const type = tokenSecretType(domain);
-  const accountOf = (secret: CachedObject): string =>
-    `${secret.namespace}/${secret.object().metadata.annotations?.[words.accountName] ?? ''}`;
-  const byAccount = createReferences();
-  const queue = createWorkQueue({
-    clock,
-    async work(key) {
-      const entry = secretCache.get(key);
-      if (entry === undefined || entry.object().metadata.deletionTimestamp !== undefined) return undefined;
-      let account = accountCache.get(accountOf(entry));
-      if (account === undefined) {
-        // The account may have been created a moment ago: secrets are deleted only after a check of the
-        // latest state.
-        await cache.waitForNewest();
-        account = accountCache.get(accountOf(entry));
-      }
-      await settle(deps, visit, entry, account?.object());
-      return undefined;
-    },
-    onError: (secret, err) => log.warn({ err, secret }, 'Failed to reconcile token Secret; retrying'),
-  });
-  const following = [
-    secretCache.follow(({ type: change, current, previous }) => {
-      if (previous !== undefined) byAccount.remove(accountOf(previous), current.key);
-      if (change === 'DELETED' || current.fields['type'] !== type) return;
-      byAccount.add(accountOf(current), current.key);
-      queue.add(current.key);
-    }),
-    accountCache.follow(({ current }) => {
-      for (const secret of byAccount.of(current.key)) queue.add(secret);
-    }),
-  ];
-  await queue.run(signal);
-  for (const handle of following) handle.close();
+async function visit(parts: Parts, key: string): Promise<undefined> {
+  const { context } = parts;
+  const accounts = context.cacheOf('serviceaccounts');
+  const entry = context.cacheOf('secrets').get(key);
+  if (entry === undefined || entry.object().metadata.deletionTimestamp !== undefined) return;
+  let account = accounts.get(accountOf(parts, entry));
+  if (account === undefined) {
+    // The account may have been created a moment ago: secrets are deleted only after a check of the latest
+    // state.
+    await context.cache.waitForNewest();
+    account = accounts.get(accountOf(parts, entry));
+  }
+  await reconcileSecret(parts, entry, account?.object());
 }
 
-async function settle(
-  deps: AccountTokensDeps,
-  visit: Visit,
+async function reconcileSecret(
+  parts: Parts,
   entry: CachedObject,
   account: ApiObject | undefined,
 ): Promise<void> {
   const secret = entry.object();
-  const content = { authority: deps.authority, namespace: entry.namespace };
+  const { rootAuthority: authority } = parts.context.settings;
+  const content = { authority, namespace: entry.namespace };
   const known = account === undefined ? undefined : typed<ServiceAccount>(account);
-  const action = decideTokenSecret(typed<Secret>(secret), known, content, visit.words);
+  const action = decideTokenSecret(typed<Secret>(secret), known, content, parts.words);
   switch (action.kind) {
     case 'none':
       return;
     case 'delete':
-      await remove(deps, visit, secret);
+      await remove(parts, secret);
       return;
     case 'fill':
-      if (account !== undefined) await fill(deps, visit, entry, account, action.needsToken);
+      if (account !== undefined) await fill(parts, entry, account, action.needsToken);
       return;
     default:
       action satisfies never;
@@ -108,35 +62,83 @@ async function settle(
 }
 
 async function remove(
-  { verbs }: AccountTokensDeps,
-  { secrets, caller }: Visit,
+  { context }: Parts,
   { metadata: { namespace = '', name = '', uid } }: ApiObject,
 ): Promise<void> {
+  const { verbs, caller } = context.client;
   const preconditions = uid === undefined ? {} : { uid };
-  const ref = { resource: secrets, namespace, name };
+  const ref = { resource: context.resourceOf('secrets'), namespace, name };
   await unlessGone(() => verbs.delete(ref, { dryRun: false, preconditions }, caller));
 }
 
 async function fill(
-  { verbs, issuer, authority }: AccountTokensDeps,
-  { secrets: resource, words, caller }: Visit,
+  { context, words }: Parts,
   { namespace, name }: CachedObject,
   { metadata: { name: account = '', uid = '' } }: ApiObject,
   needsToken: boolean,
 ): Promise<void> {
+  const { verbs, caller, fieldManager } = context.client;
+  const { tokenIssuer, rootAuthority: authority } = context.settings;
   const subject = { namespace, account: { name: account, uid }, secret: name };
-  const made = needsToken ? Buffer.from(issuer.issueKept(subject)).toString('base64') : '';
+  const token = needsToken ? Buffer.from(tokenIssuer.issueKept(subject)).toString('base64') : '';
   await unlessGone(() =>
     verbs.update(
-      { resource, namespace, name },
+      { resource: context.resourceOf('secrets'), namespace, name },
       (live) => {
         if (live === undefined) throw notFound({ group: '', name: 'secrets' }, name);
-        live['data'] = filledData(typed<Secret>(live), { authority, namespace }, made);
+        live['data'] = filledData(typed<Secret>(live), { authority, namespace }, token);
         live.metadata.annotations = { ...live.metadata.annotations, [words.accountUid]: uid };
         return live;
       },
-      { dryRun: false, fieldManager: MANAGER, allowCreate: false },
+      { dryRun: false, fieldManager, allowCreate: false },
       caller,
     ),
   );
 }
+
+/** Follows token Secrets and their accounts. */
+function follow(parts: Parts): readonly WatchHandle[] {
+  const { queue, vocabulary } = parts.context;
+  const tokenType = tokenSecretType(vocabulary.domain);
+  const byAccount = createReferences();
+  return [
+    parts.context.cacheOf('secrets').follow(({ type, current, previous }) => {
+      if (previous !== undefined) byAccount.remove(accountOf(parts, previous), current.key);
+      if (type === 'DELETED' || current.fields['type'] !== tokenType) return;
+      byAccount.add(accountOf(parts, current), current.key);
+      queue.add(current.key);
+    }),
+    parts.context.cacheOf('serviceaccounts').follow(({ current }) => {
+      for (const secret of byAccount.of(current.key)) queue.add(secret);
+    }),
+  ];
+}
+
+export const tokensController: Controller = defineController({
+  name: 'serviceaccount-token',
+  identity: 'tokens-controller',
+  watches: ['secrets', 'serviceaccounts'],
+  writes: {
+    secrets: { create: true, delete: true, update: ['data', 'metadata.annotations'] },
+    serviceaccounts: { update: ['secrets'] },
+  },
+  ownFieldManager: true,
+  workers: 4,
+  start(context) {
+    const { domain } = context.vocabulary;
+    const words: TokenSecretNames = {
+      accountName: `${domain}/service-account.name`,
+      accountUid: `${domain}/service-account.uid`,
+    };
+    const parts: Parts = { context, words };
+    return {
+      reconcile: (key) => visit(parts, key),
+      follows: follow(parts),
+      background: context.gates.has(NO_GENERATION_GATE)
+        ? []
+        : [(signal) => runTokenGeneration(context, signal)],
+      onError: (secret, err) =>
+        context.log.warn({ err, secret }, 'Failed to reconcile token Secret; retrying'),
+    };
+  },
+});

@@ -1,15 +1,18 @@
 /** Maintains the Endpoints of services with a selector. Source: upstream's endpoint controller, release
  *  1.24. */
+
 import { isDeepStrictEqual } from 'node:util';
 import type { Endpoints, Pod, Service } from '#api/gen/core-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
+import type { ResourceCache } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import type { ObjectRef } from '../../verbs/contract.ts';
 import { unlessGone } from '../../verbs/unless-gone.ts';
-import { type ControllerClient, createControllerClient } from '../workloads-kit/controller-base.ts';
-import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import { type Controller, defineController } from '../skeleton/declaration.ts';
+import type { ControllerClient } from '../workloads-kit/controller-base.ts';
+import type { WorkloadDeps } from '../workloads-kit/deps.ts';
+import type { KeyQueue } from '../workloads-kit/run-keys.ts';
 import { backendOf } from './backends.ts';
 import { type WantedEndpoints, wantedEndpoints } from './endpoints.ts';
 import { followServices, type Services } from './follow.ts';
@@ -17,9 +20,10 @@ import { followServices, type Services } from './follow.ts';
 interface Parts {
   readonly deps: WorkloadDeps;
   readonly endpoints: Resource;
+  readonly cached: Pick<ResourceCache, 'get'>;
   readonly services: Services;
   readonly client: ControllerClient;
-  readonly loop: KeyLoop;
+  readonly queue: KeyQueue;
 }
 
 /** Annotation for truncated addresses. */
@@ -64,7 +68,7 @@ async function remove({ deps, endpoints, client }: Parts, key: string): Promise<
 }
 
 async function visit(parts: Parts, key: string): Promise<void> {
-  const { services, deps, endpoints, client, loop } = parts;
+  const { services, deps, endpoints, cached, client, queue } = parts;
   const owner = services.get(key);
   if (owner === undefined) return remove(parts, key);
   const service = typed<Service>(owner.cached.object());
@@ -77,9 +81,9 @@ async function visit(parts: Parts, key: string): Promise<void> {
   const wanted = wantedEndpoints(service, backends, domain);
   const annotation = OVER_CAPACITY.replace('{domain}', domain);
   const ref = refOfKey(endpoints, key);
-  const known = deps.cache.resource(endpoints.storage).get(key);
+  const known = cached.get(key);
   if (known !== undefined && edited(known.object(), wanted, annotation) === known.object()) return;
-  loop.expect(key);
+  queue.expect(key);
   const change = (live: ApiObject | undefined): ApiObject =>
     edited(
       live ?? { apiVersion: 'v1', kind: 'Endpoints', metadata: { name: ref.name, namespace: ref.namespace } },
@@ -95,22 +99,30 @@ async function visit(parts: Parts, key: string): Promise<void> {
     await deps.verbs.create(ref, change(undefined), options, client.caller);
   } catch (thrown) {
     if (!(thrown instanceof StatusError && thrown.reason === 'AlreadyExists')) throw thrown;
-    loop.due(key);
+    queue.add(key);
   }
 }
 
-/** Runs until the signal is aborted. */
-export async function runEndpoints(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
-  const resource = findResource(deps, 'v1', 'services');
-  const pods = findResource(deps, 'v1', 'pods');
-  const endpoints = findResource(deps, 'v1', 'endpoints');
-  if (resource === undefined || pods === undefined || endpoints === undefined) return;
-  const client = createControllerClient(deps, 'endpoint-controller', signal);
-  const loop = createKeyLoop(deps, (key) => visit(parts, key).then(() => undefined));
-  const services = followServices(
-    { services: deps.cache.resource(resource.storage), resource, pods: deps.cache.resource(pods.storage) },
-    { onService: (key) => loop.due(key), onPods: (key) => loop.dueSoon(key) },
-  );
-  const parts: Parts = { deps, endpoints, services, client, loop };
-  await loop.run(signal, services);
-}
+export const endpointsController: Controller = defineController({
+  name: 'endpoint',
+  identity: 'endpoint-controller',
+  watches: ['services', 'pods', 'endpoints'],
+  writes: {
+    endpoints: { create: true, delete: true, update: ['subsets', 'metadata.labels', 'metadata.annotations'] },
+  },
+  start(context) {
+    const { client, queue } = context;
+    const services = followServices(
+      {
+        services: context.cacheOf('services'),
+        resource: context.resourceOf('services'),
+        pods: context.cacheOf('pods'),
+      },
+      { onService: (key) => queue.add(key), onPods: (key) => queue.addSoon(key) },
+    );
+    const endpoints = context.resourceOf('endpoints');
+    const cached = context.cacheOf('endpoints');
+    const parts: Parts = { deps: context, endpoints, cached, services, client, queue };
+    return { reconcile: (key) => visit(parts, key).then(() => undefined), follows: [services] };
+  },
+});

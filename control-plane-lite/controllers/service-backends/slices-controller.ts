@@ -1,17 +1,20 @@
 /** Maintains the EndpointSlices of services with a selector. Source: upstream's endpoint slice controller,
  *  release 1.24. */
+
 import { isDeepStrictEqual } from 'node:util';
 import type { Node, Pod, Service } from '#api/gen/core-v1.ts';
 import type { EndpointSlice } from '#api/gen/discovery-v1.ts';
+import type { ResourceCache } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { unlessGone } from '../../verbs/unless-gone.ts';
+import { type Controller, defineController } from '../skeleton/declaration.ts';
 import { type Child, type Children, childFacts, createChildren } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
-import { type ControllerClient, createControllerClient } from '../workloads-kit/controller-base.ts';
-import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
+import type { ControllerClient } from '../workloads-kit/controller-base.ts';
+import type { WorkloadDeps } from '../workloads-kit/deps.ts';
 import type { Owner } from '../workloads-kit/owners.ts';
-import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import type { KeyQueue } from '../workloads-kit/run-keys.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { backendOf, isHeadless } from './backends.ts';
 import { followServices, type Services } from './follow.ts';
@@ -22,11 +25,11 @@ interface Parts {
   readonly deps: WorkloadDeps;
   readonly resource: Resource;
   readonly slices: Resource;
-  readonly nodes: Resource;
+  readonly nodes: Pick<ResourceCache, 'get'>;
   readonly known: Children<Child>;
   readonly services: Services;
   readonly client: ControllerClient;
-  readonly loop: KeyLoop;
+  readonly queue: KeyQueue;
 }
 
 /** Labels that mark a slice as managed by this controller. */
@@ -54,10 +57,9 @@ function labelsOf(service: Service, marks: Marks): Readonly<Record<string, strin
 }
 
 function zoneReader({ deps, nodes }: Parts): (nodeName: string) => string | undefined {
-  const cache = deps.cache.resource(nodes.storage);
   const label = `topology.${deps.vocabulary.domain}/zone`;
   return (nodeName) => {
-    const node = cache.get(nodeName);
+    const node = nodes.get(nodeName);
     return node === undefined ? undefined : typed<Node>(node.object()).metadata?.labels?.[label];
   };
 }
@@ -78,7 +80,7 @@ function sliceObject(parts: Parts, owner: Owner, content: SliceContent): ApiObje
 }
 
 async function visit(parts: Parts, key: string): Promise<void> {
-  const { services, deps, slices, known, client, loop } = parts;
+  const { services, deps, slices, known, client, queue } = parts;
   const owner = services.get(key);
   // The garbage collector deletes slices of deleted services.
   if (owner === undefined || owner.requirements.length === 0) return;
@@ -103,7 +105,7 @@ async function visit(parts: Parts, key: string): Promise<void> {
   const refTo = (name: string) => ({ resource: slices, namespace, name });
   const uidOf = (name: string): string => own.find((slice) => slice.name === name)?.uid ?? '';
   if (changes.create.length + changes.update.length + changes.remove.length + relabel.length > 0)
-    loop.expect(key);
+    queue.expect(key);
   for (const content of changes.create) {
     const options = { dryRun: false, fieldManager: client.fieldManager };
     await deps.verbs.create(refTo(''), sliceObject(parts, owner, content), options, client.caller);
@@ -124,28 +126,36 @@ async function visit(parts: Parts, key: string): Promise<void> {
   }
 }
 
-/** Runs until the signal is aborted. */
-export async function runEndpointSlices(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
-  const { cache, vocabulary } = deps;
-  const resource = findResource(deps, 'v1', 'services');
-  const pods = findResource(deps, 'v1', 'pods');
-  const nodes = findResource(deps, 'v1', 'nodes');
-  const slices = findResource(deps, `discovery.${vocabulary.apiGroupDomain}/v1`, 'endpointslices');
-  if (resource === undefined || pods === undefined || nodes === undefined || slices === undefined) return;
-  const client = createControllerClient(deps, 'endpoint-slice-controller', signal);
-  const loop = createKeyLoop(deps, (key) => visit(parts, key).then(() => undefined));
-  const services = followServices(
-    { services: cache.resource(resource.storage), resource, pods: cache.resource(pods.storage) },
-    { onService: (key) => loop.due(key), onPods: (key) => loop.dueSoon(key) },
-  );
-  const known = createChildren(cache.resource(slices.storage), childFacts);
-  // A slice that another client changed or deleted is restored.
-  known.onChange(({ previous, current }) => {
-    const service = [...new Set([previous?.owner?.name, current?.owner?.name])];
-    for (const name of service) {
-      if (name !== undefined) loop.dueSoon(`${(current ?? previous)?.namespace ?? ''}/${name}`);
-    }
-  });
-  const parts: Parts = { deps, resource, slices, nodes, known, services, client, loop };
-  await loop.run(signal, services, known);
-}
+export const endpointSliceController: Controller = defineController({
+  name: 'endpointslice',
+  identity: 'endpoint-slice-controller',
+  watches: ['services', 'pods', 'nodes', 'endpointslices'],
+  writes: { endpointslices: { create: true, delete: true, update: ['endpoints', 'metadata.labels'] } },
+  start(context) {
+    const { client, queue } = context;
+    const resource = context.resourceOf('services');
+    const services = followServices(
+      { services: context.cacheOf('services'), resource, pods: context.cacheOf('pods') },
+      { onService: (key) => queue.add(key), onPods: (key) => queue.addSoon(key) },
+    );
+    const known = createChildren(context.cacheOf('endpointslices'), childFacts);
+    // A slice that another client changed or deleted is restored.
+    known.onChange(({ previous, current }) => {
+      const service = [...new Set([previous?.owner?.name, current?.owner?.name])];
+      for (const name of service) {
+        if (name !== undefined) queue.addSoon(`${(current ?? previous)?.namespace ?? ''}/${name}`);
+      }
+    });
+    const parts: Parts = {
+      deps: context,
+      resource,
+      slices: context.resourceOf('endpointslices'),
+      nodes: context.cacheOf('nodes'),
+      known,
+      services,
+      client,
+      queue,
+    };
+    return { reconcile: (key) => visit(parts, key).then(() => undefined), follows: [services, known] };
+  },
+});

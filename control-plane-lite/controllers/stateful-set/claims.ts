@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { StatefulSetSpec } from '#api/gen/apps-v1.ts';
 import type { OwnerReference } from '#api/gen/meta-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import type { Cache } from '../../cache/contract.ts';
+import type { ResourceCache } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import type { ControllerClient } from '../workloads-kit/controller-base.ts';
 import type { PodFacts } from '../workloads-kit/pod-facts.ts';
@@ -29,7 +29,8 @@ export interface StatefulClaims {
 }
 
 export interface StatefulClaimsDeps extends ControllerClient {
-  readonly cache: Cache;
+  /** Cache of claims. */
+  readonly cache: Pick<ResourceCache, 'get'>;
   /** Resource of claims. */
   readonly resource: Resource;
 }
@@ -42,8 +43,7 @@ const plainReference = ({ apiVersion, kind, metadata }: ApiObject): OwnerReferen
 });
 
 export function createStatefulClaims(deps: StatefulClaimsDeps): StatefulClaims {
-  const { verbs, caller, events, fieldManager, resource } = deps;
-  const cache = deps.cache.resource(resource.storage);
+  const { verbs, caller, events, fieldManager, resource, cache } = deps;
 
   async function create(set: ApiObject, claim: ApiObject): Promise<void> {
     const { name = '', namespace = '' } = claim.metadata;

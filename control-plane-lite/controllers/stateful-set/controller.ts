@@ -5,15 +5,16 @@ import type { PodTemplateSpec } from '#api/gen/core-v1.ts';
 import { resolveAmount } from '#api/meta/int-or-string.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
+import { type Controller, defineController } from '../skeleton/declaration.ts';
 import { type Children, createChildren } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
 import {
   type ControllerBase,
   claimChildren,
   createControllerBase,
+  followOwned,
   refOf,
 } from '../workloads-kit/controller-base.ts';
-import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
 import { NameTakenError } from '../workloads-kit/name-taken.ts';
 import { isNamespaceEnding } from '../workloads-kit/namespace-ending.ts';
 import type { Owner } from '../workloads-kit/owners.ts';
@@ -87,15 +88,15 @@ interface History {
 async function writeSetStatus(parts: Parts, owner: Owner, status: StatefulSetStatus): Promise<void> {
   if (sameStatus('apps/v1.StatefulSetStatus', status, typed<StatefulSet>(owner.cached.object()).status))
     return;
-  parts.loop.expect(owner.key);
+  parts.queue.expect(owner.key);
   await writeStatus(parts.client, refOf(parts.resource, owner.cached), owner.uid, status);
 }
 
 /** @throws StatusError, NameTakenError */
 async function syncRevisions(parts: Parts, owner: Owner): Promise<History> {
-  const { client, resource, revisionResource, revisions: children, revisionWriter, loop } = parts;
+  const { client, resource, revisionResource, revisions: children, revisionWriter, queue } = parts;
   const object = owner.cached.object();
-  const expect = (): void => loop.expect(owner.key);
+  const expect = (): void => queue.expect(owner.key);
   const context = { client, owners: resource, resource: revisionResource, children, expect };
   const revisions = await claimChildren(context, owner, object);
   const { template } = specOf(object);
@@ -120,10 +121,10 @@ async function createPod(
   { revisions, versions }: History,
   { ordinal, version }: { readonly ordinal: number; readonly version: string },
 ): Promise<void> {
-  const { claims, writer, resource, loop, deps } = parts;
+  const { claims, writer, resource, queue, deps } = parts;
   const set = owner.cached.object();
   const spec = specOf(set);
-  await claims.ensure(set, spec, ordinal, () => loop.expect(owner.key));
+  await claims.ensure(set, spec, ordinal, () => queue.expect(owner.key));
   const held = revisions.find(({ name }) => name === version);
   const pod = statefulPod({
     set,
@@ -134,7 +135,7 @@ async function createPod(
     version,
     vocabulary: deps.vocabulary,
   });
-  loop.expect(owner.key);
+  queue.expect(owner.key);
   await writer.create(set, pod);
 }
 
@@ -142,14 +143,14 @@ async function createPod(
 async function keepPod(parts: Parts, owner: Owner, pod: PodFacts): Promise<void> {
   const label = podNameLabel(parts.deps.vocabulary);
   if (pod.labels[label] === pod.name || pod.deleting) return;
-  parts.loop.expect(owner.key);
+  parts.queue.expect(owner.key);
   await changeObject(parts.client, refOf(parts.podResource, pod), pod.uid, (draft) => {
     draft.metadata.labels = { ...draft.metadata.labels, [label]: pod.name };
   });
 }
 
 async function execute(parts: Parts, owner: Owner, history: History, action: StatefulAction): Promise<void> {
-  const { writer, client, loop } = parts;
+  const { writer, client, queue } = parts;
   const set = owner.cached.object();
   switch (action.kind) {
     case 'create':
@@ -162,7 +163,7 @@ async function execute(parts: Parts, owner: Owner, history: History, action: Sta
         const message = `StatefulSet ${owner.key} is recreating failed Pod ${pod.name}`;
         client.events.record(set, 'Warning', 'RecreatingFailedPod', message);
       }
-      loop.expect(owner.key);
+      queue.expect(owner.key);
       return writer.remove(set, pod);
     }
     default:
@@ -177,12 +178,12 @@ async function retainClaims(parts: Parts, owner: Owner, pods: readonly PodFacts[
   if (set.metadata.deletionTimestamp !== undefined) return;
   for (const pod of pods) {
     const ordinal = ordinalOf(owner.cached.name, pod.name);
-    await parts.claims.retain(set, spec, { ordinal, pod }, () => parts.loop.expect(owner.key));
+    await parts.claims.retain(set, spec, { ordinal, pod }, () => parts.queue.expect(owner.key));
   }
 }
 
 async function forgetRevisions(
-  { loop, revisionWriter }: Parts,
+  { queue, revisionWriter }: Parts,
   owner: Owner,
   { revisions, versions }: History,
   pods: readonly PodFacts[],
@@ -194,18 +195,18 @@ async function forgetRevisions(
     ...pods.map(({ labels }) => labels[REVISION_LABEL] ?? ''),
   ]);
   for (const revision of outdatedRevisions(revisions, limit, ({ name }) => live.has(name))) {
-    loop.expect(owner.key);
+    queue.expect(owner.key);
     await revisionWriter.remove(revision);
   }
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { owners, deps, resource, podResource, pods: children, client, loop } = parts;
+  const { owners, deps, resource, podResource, pods: children, client, queue } = parts;
   const owner = owners.get(key);
   if (owner === undefined) return undefined;
   const object = owner.cached.object();
   const counts = ({ name }: PodFacts): boolean => ordinalOf(owner.cached.name, name) >= 0;
-  const expect = (): void => loop.expect(key);
+  const expect = (): void => queue.expect(key);
   const history = await syncRevisions(parts, owner);
   const pods = await claimChildren(
     { client, owners: resource, resource: podResource, children, counts, expect },
@@ -231,34 +232,45 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   return plan.recheckMs;
 }
 
-/** `pods`: the index that all controllers share. Runs until the signal is aborted. */
-export async function runStatefulSets(
-  deps: WorkloadDeps,
-  signal: AbortSignal,
-  { pods }: { readonly pods: Children<PodFacts> },
-): Promise<void> {
-  const resource = findResource(deps, 'apps/v1', 'statefulsets');
-  const podResource = findResource(deps, 'v1', 'pods');
-  const claimResource = findResource(deps, 'v1', 'persistentvolumeclaims');
-  const revisionResource = findResource(deps, 'apps/v1', 'controllerrevisions');
-  if (!resource || !podResource || !claimResource || !revisionResource) return;
-  const options = {
-    resource,
-    component: 'statefulset-controller',
-    selectorOf: (object: ApiObject) => typed<StatefulSet>(object).spec?.selector,
-  };
-  const base = createControllerBase(deps, options, (key) => visit(parts, key), signal);
-  const { client } = base;
-  const revisions = createChildren(deps.cache.resource(revisionResource.storage), revisionFacts);
-  const parts: Parts = {
-    ...base,
-    podResource,
-    revisionResource,
-    pods,
-    revisions,
-    writer: createPodWriter({ ...client, pods: podResource }),
-    revisionWriter: createRevisionWriter({ ...client, owners: resource, resource: revisionResource }),
-    claims: createStatefulClaims({ ...client, cache: deps.cache, resource: claimResource }),
-  };
-  await base.run([pods, revisions], revisions);
-}
+export const statefulSetController: Controller = defineController({
+  name: 'statefulset',
+  identity: 'statefulset-controller',
+  watches: ['statefulsets', 'pods', 'persistentvolumeclaims', 'controllerrevisions'],
+  writes: {
+    statefulsets: { status: ['status'] },
+    pods: { create: true, delete: true, update: ['metadata.ownerReferences', 'metadata.labels'] },
+    persistentvolumeclaims: { create: true, update: ['metadata.ownerReferences'] },
+    controllerrevisions: { create: true, delete: true, update: ['metadata.ownerReferences', 'revision'] },
+  },
+  recordsEvents: true,
+  start(context) {
+    const resource = context.resourceOf('statefulsets');
+    const podResource = context.resourceOf('pods');
+    const revisionResource = context.resourceOf('controllerrevisions');
+    const base = createControllerBase(context, {
+      resource,
+      selectorOf: (object) => typed<StatefulSet>(object).spec?.selector,
+    });
+    const { client } = base;
+    const pods = context.pods();
+    const revisions = createChildren(context.cacheOf('controllerrevisions'), revisionFacts);
+    const parts: Parts = {
+      ...base,
+      podResource,
+      revisionResource,
+      pods,
+      revisions,
+      writer: createPodWriter({ ...client, pods: podResource }),
+      revisionWriter: createRevisionWriter({ ...client, owners: resource, resource: revisionResource }),
+      claims: createStatefulClaims({
+        ...client,
+        cache: context.cacheOf('persistentvolumeclaims'),
+        resource: context.resourceOf('persistentvolumeclaims'),
+      }),
+    };
+    return {
+      reconcile: (key) => visit(parts, key),
+      follows: [...followOwned(base, pods, revisions), revisions],
+    };
+  },
+});

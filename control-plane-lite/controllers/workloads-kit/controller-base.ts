@@ -1,4 +1,4 @@
-/** Shared base of the controllers of pods: ownership index, work queue and API client. */
+/** Shared base of the controllers of pods: ownership index and API client. */
 import type { LabelSelector } from '#api/gen/meta-v1.ts';
 import type { CachedObject, WatchHandle } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
@@ -6,11 +6,11 @@ import type { Caller, ObjectRef } from '../../verbs/contract.ts';
 import { controllerCaller } from '../../verbs/controller-caller.ts';
 import type { Child, Children } from './children.ts';
 import { type ClaimDeps, controllerReference, decideClaims, executeClaims } from './claim.ts';
-import { findResource, managerName, type WorkloadDeps } from './deps.ts';
+import { managerName, type WorkloadDeps } from './deps.ts';
 import { createEventRecorder, type EventRecorder } from './events.ts';
 import { followChildren } from './follow-children.ts';
 import { createOwners, type Owner, type Owners } from './owners.ts';
-import { createKeyLoop, type KeyLoop } from './run-keys.ts';
+import type { KeyQueue } from './run-keys.ts';
 
 /** API client of one controller: verbs, identity and event recorder. */
 export interface ControllerClient extends ClaimDeps {
@@ -20,20 +20,31 @@ export interface ControllerClient extends ClaimDeps {
   readonly fieldManager: string;
 }
 
-/** `component`: name in events, such as `replicaset-controller`. */
+export interface ClientOptions {
+  /** User name suffix and component of events, such as `replicaset-controller`. */
+  readonly component: string;
+  readonly recordsEvents: boolean;
+  /** managedFields carry the component instead of the shared name. */
+  readonly ownFieldManager: boolean;
+}
+
 export function createControllerClient(
   deps: WorkloadDeps,
-  component: string,
+  { component, recordsEvents, ownFieldManager }: ClientOptions,
   signal: AbortSignal,
 ): ControllerClient {
   const { verbs, clock, log, vocabulary } = deps;
   const caller = controllerCaller(component, signal);
-  const fieldManager = managerName(vocabulary);
-  const events = createEventRecorder(
-    { verbs, clock, log, caller },
-    { resource: findResource(deps, 'v1', 'events'), component, fieldManager },
-  );
+  const fieldManager = ownFieldManager ? component : managerName(vocabulary);
+  const resource = recordsEvents ? deps.registry.find('', 'v1', 'events') : undefined;
+  const events = createEventRecorder({ verbs, clock, log, caller }, { resource, component, fieldManager });
   return { verbs, caller, events, fieldManager };
+}
+
+/** Dependencies of the base: the context of a controller. */
+export interface BaseContext extends WorkloadDeps {
+  readonly client: ControllerClient;
+  readonly queue: KeyQueue;
 }
 
 /** Base of a controller for the objects of one resource. */
@@ -43,45 +54,37 @@ export interface ControllerBase {
   readonly resource: Resource;
   readonly client: ControllerClient;
   readonly owners: Owners;
-  readonly loop: KeyLoop;
-  /** Runs until the signal is aborted, then closes its subscriptions. A change of an owned child queues its
-   *  owner after a short delay. */
-  run(children: readonly Children<Child>[], ...followed: readonly WatchHandle[]): Promise<void>;
+  readonly queue: KeyQueue;
 }
 
 export interface ControllerBaseOptions {
   readonly resource: Resource;
-  /** Component name in events. */
-  readonly component: string;
   /** Absent: children are found by owner reference alone. */
   readonly selectorOf?: (object: ApiObject) => LabelSelector | undefined;
 }
 
-/** `visit`: reconciles one owner by its key; may request another run by returning a delay in ms. */
+/** Follows the owners, and queues each that was added, changed or deleted. */
 export function createControllerBase(
-  deps: WorkloadDeps,
-  { resource, component, selectorOf = () => undefined }: ControllerBaseOptions,
-  visit: (key: string) => Promise<number | undefined>,
-  signal: AbortSignal,
+  context: BaseContext,
+  { resource, selectorOf = () => undefined }: ControllerBaseOptions,
 ): ControllerBase {
-  const loop = createKeyLoop(deps, visit);
-  const owners = createOwners(deps.cache.resource(resource.storage), resource, {
+  const { cache, client, queue } = context;
+  const owners = createOwners(cache.resource(resource.storage), resource, {
     selectorOf,
-    onChange: (key) => loop.due(key),
+    onChange: (key) => queue.add(key),
   });
-  return {
-    deps,
-    resource,
-    client: createControllerClient(deps, component, signal),
-    owners,
-    loop,
-    run(children, ...followed) {
-      const due = (key: string): void => loop.dueSoon(key);
-      const following = children.map((each) => followChildren(each, owners, due));
-      return loop.run(signal, owners, ...following, ...followed);
-    },
-  };
+  return { deps: context, resource, client, owners, queue };
 }
+
+/** Queues the owner of each changed child after a short delay. Returns the subscriptions, the base's own
+ *  included. */
+export const followOwned = (
+  { owners, queue }: ControllerBase,
+  ...children: readonly Children<Child>[]
+): readonly WatchHandle[] => [
+  owners,
+  ...children.map((each) => followChildren(each, owners, (key) => queue.addSoon(key))),
+];
 
 export const refOf = (
   resource: Resource,

@@ -1,15 +1,14 @@
-/** Dependencies of the workload controllers. */
+/** Dependencies of a controller. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cache } from '../../cache/contract.ts';
-import type { Resource } from '../../resources/contract.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
 import type { Caller, Change, ObjectRef, Outcome, UpdateOptions, Verbs } from '../../verbs/contract.ts';
 
 export interface WorkloadDeps {
   readonly registry: Pick<ResourceRegistry, 'find'>;
-  readonly cache: Cache;
+  readonly cache: Pick<Cache, 'resource' | 'waitForNewest'>;
   readonly verbs: Verbs;
   readonly clock: Clock;
   readonly log: Logger;
@@ -26,14 +25,3 @@ export interface Updates {
 /** Manager name for managedFields and events: all controllers are one manager, as upstream's. */
 export const managerName = ({ componentPrefix }: Pick<Vocabulary, 'componentPrefix'>): string =>
   `${componentPrefix}-controller-manager`;
-
-/** A required resource of a controller; `undefined` if it is not served: then the controller has nothing to
- *  do. */
-export const findResource = (
-  { registry }: Pick<WorkloadDeps, 'registry'>,
-  groupVersion: string,
-  plural: string,
-): Resource | undefined => {
-  const [version = '', group = ''] = groupVersion.split('/').toReversed();
-  return registry.find(group, version, plural);
-};

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import { createKeyLoop } from './run-keys.ts';
+import { createKeyQueue } from './run-keys.ts';
 
 test('many changes are one look, and a look comes after what was written for it', async () => {
   const clock = createFakeClock();
@@ -10,20 +10,19 @@ test('many changes are one look, and a look comes after what was written for it'
   const seen: string[] = [];
   const caughtUp = Promise.withResolvers<void>();
   const cache = { waitForNewest: () => caughtUp.promise };
-  const closed: string[] = [];
-  const loop = createKeyLoop({ cache, clock, log: silentLogger }, (key) => {
+  const queue = createKeyQueue({ cache, clock, log: silentLogger }, (key) => {
     seen.push(key);
     return Promise.resolve(undefined);
   });
-  const running = loop.run(stop.signal, { close: () => void closed.push('followed') });
-  for (let change = 0; change < 100; change += 1) loop.dueSoon('a');
-  loop.due('b');
+  const running = queue.run(stop.signal);
+  for (let change = 0; change < 100; change += 1) queue.addSoon('a');
+  queue.add('b');
   await clock.advance(9);
   expect(seen).toEqual(['b']);
   await clock.advance(1);
   expect(seen).toEqual(['b', 'a']);
-  loop.expect('a');
-  loop.due('a');
+  queue.expect('a');
+  queue.add('a');
   await clock.advance(100);
   expect(seen).toEqual(['b', 'a']);
   caughtUp.resolve();
@@ -31,7 +30,6 @@ test('many changes are one look, and a look comes after what was written for it'
   expect(seen).toEqual(['b', 'a', 'a']);
   stop.abort();
   await running;
-  expect(closed).toEqual(['followed']);
 });
 
 test('what fails is tried again and logged, but not what an ending namespace takes no more', async () => {
@@ -41,13 +39,13 @@ test('what fails is tried again and logged, but not what an ending namespace tak
   const logged: unknown[] = [];
   const log = { ...silentLogger, warn: (fields: object) => void logged.push(fields) };
   const ending = { reason: 'NamespaceTerminating', message: 'it is being terminated', field: '' };
-  const loop = createKeyLoop({ cache: { waitForNewest: () => Promise.resolve() }, clock, log }, (key) => {
+  const queue = createKeyQueue({ cache: { waitForNewest: () => Promise.resolve() }, clock, log }, (key) => {
     seen.push(key);
     return Promise.reject(new StatusError('Forbidden', key, key === 'ending' ? { causes: [ending] } : {}));
   });
-  const running = loop.run(stop.signal);
-  loop.due('ending');
-  loop.due('other');
+  const running = queue.run(stop.signal);
+  queue.add('ending');
+  queue.add('other');
   await clock.advance(0);
   await clock.advance(100);
   expect(seen).toEqual(['ending', 'other', 'other']);

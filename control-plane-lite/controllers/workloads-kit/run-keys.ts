@@ -1,39 +1,48 @@
-/** Work loop of a controller: each queued key is processed by one worker at a time, never with a cache older
+/** Work queue of a controller: each queued key is processed by one worker at a time, never with a cache older
  *  than the controller's last write for that key. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
-import type { Cache, WatchHandle } from '../../cache/contract.ts';
+import type { Cache } from '../../cache/contract.ts';
 import { createExpectations } from './expectations.ts';
 import { isNamespaceEnding } from './namespace-ending.ts';
 
-export interface KeyLoop {
+export interface KeyQueue {
   /** Queues a key now. */
-  due(key: string): void;
+  add(key: string): void;
   /** Queues a key after a short delay, so that many changes are coalesced into one run. */
-  dueSoon(key: string): void;
+  addSoon(key: string): void;
+  /** Queues a key after a delay in ms, unless it is due sooner. */
+  addAfter(key: string, delayMs: number): void;
   /** Announces a write for the key that the next run has to see. */
   expect(key: string): void;
-  /** Runs until the signal is aborted, then closes its subscriptions. */
-  run(signal: AbortSignal, ...followed: readonly WatchHandle[]): Promise<void>;
+  /** Runs until the signal is aborted and the work in flight has finished. Never rejects. */
+  run(signal: AbortSignal): Promise<void>;
 }
 
-export interface KeyLoopDeps {
+export interface KeyQueueDeps {
   readonly cache: Pick<Cache, 'waitForNewest'>;
   readonly clock: Clock;
   readonly log: Logger;
+}
+
+export interface KeyQueueOptions {
+  /** Maximum number of keys in flight; default 5. */
+  readonly workers?: number;
+  /** Default: a warning with the key. */
+  readonly onError?: (key: string, error: Error) => void;
 }
 
 /** How long changes of a key are coalesced: about the duration of a run, so that the many changes of a large
  *  object leave time for everything else. */
 const LEAST_GATHER_MS = 10;
 const MOST_GATHER_MS = 200;
-const CONCURRENCY = 5;
+const WORKERS = 5;
 
-/** Ignores rejections of an ending namespace: its objects end with it, so a retry is useless. */
-async function unlessNamespaceEnds(look: Promise<number | undefined>): Promise<number | undefined> {
+/** Ignores rejections of a terminating namespace: its objects are deleted with it, so a retry is useless. */
+async function unlessNamespaceEnds(run: Promise<number | undefined>): Promise<number | undefined> {
   try {
-    return await look;
+    return await run;
   } catch (thrown) {
     if (isNamespaceEnding(thrown)) return undefined;
     throw thrown;
@@ -41,15 +50,16 @@ async function unlessNamespaceEnds(look: Promise<number | undefined>): Promise<n
 }
 
 /** `work` may request another run by returning a delay in ms. */
-export function createKeyLoop(
-  { cache, clock, log }: KeyLoopDeps,
+export function createKeyQueue(
+  { cache, clock, log }: KeyQueueDeps,
   work: (key: string) => Promise<number | undefined>,
-): KeyLoop {
+  { workers = WORKERS, onError }: KeyQueueOptions = {},
+): KeyQueue {
   const expectations = createExpectations(cache);
   let gatherMs = LEAST_GATHER_MS;
   const queue = createWorkQueue({
     clock,
-    concurrency: CONCURRENCY,
+    concurrency: workers,
     async work(key) {
       await expectations.met(key);
       const startedMs = clock.monotonic();
@@ -57,15 +67,13 @@ export function createKeyLoop(
       gatherMs = Math.min(MOST_GATHER_MS, Math.max(LEAST_GATHER_MS, clock.monotonic() - startedMs));
       return again;
     },
-    onError: (key, err) => log.warn({ err, key }, 'Failed to reconcile object; retrying'),
+    onError: onError ?? ((key, err) => log.warn({ err, key }, 'Failed to reconcile object; retrying')),
   });
   return {
-    due: (key) => queue.add(key),
-    dueSoon: (key) => queue.addAfter(key, gatherMs),
+    add: (key) => queue.add(key),
+    addSoon: (key) => queue.addAfter(key, gatherMs),
+    addAfter: (key, delayMs) => queue.addAfter(key, delayMs),
     expect: (key) => expectations.expect(key),
-    async run(signal, ...followed) {
-      await queue.run(signal);
-      for (const each of followed) each.close();
-    },
+    run: (signal) => queue.run(signal),
   };
 }

@@ -1,0 +1,68 @@
+/** Settings that the server supplies to its controllers. */
+import type { Identity } from '#api/pki/certificate.ts';
+import type { TokenIssuer } from '../../authn/service-account/issuer.ts';
+import type { Authorizer } from '../../authz/contract.ts';
+import type { PendingCharges } from '../../quota/pending.ts';
+
+/** CAs of the built-in signers. */
+export interface SigningSettings {
+  readonly authority: Identity;
+  /** For the serving certificates of node agents. */
+  readonly nodeServingAuthority: Identity;
+  /** Maximum duration, in ms. */
+  readonly longestMs: number;
+}
+
+/** The cluster-info ConfigMap. */
+export interface ClusterInfoSettings {
+  /** Default content of the ConfigMap. */
+  readonly content: string;
+  /** Resets the content of a ConfigMap that this server created to the default; not where several servers
+   *  share a store. */
+  readonly keep: boolean;
+}
+
+export interface NodeHealthLimits {
+  /** Grace period without a heartbeat, in ms. */
+  readonly graceMs: number;
+  /** The same for a node that has never reported its status. */
+  readonly startupGraceMs: number;
+}
+
+/** Content of a resource that remains in a namespace. */
+export interface Remains {
+  /** Of the resource, with its group. */
+  readonly name: string;
+  readonly count: number;
+  /** Of all the objects, with duplicates. */
+  readonly finalizers: readonly string[];
+}
+
+export interface Emptied {
+  readonly failures: readonly Error[];
+  readonly remains: readonly Remains[];
+  /** Group versions of aggregated servers whose resources are unknown. */
+  readonly unknown: readonly string[];
+}
+
+/** Content of the namespace on aggregated servers. */
+export interface OtherContent {
+  /** Runs one round of deletion. Never rejects. */
+  empty(namespace: string, signal: AbortSignal): Promise<Emptied>;
+}
+
+export interface ControllerSettings {
+  readonly authorizer: Pick<Authorizer, 'authorize'>;
+  readonly tokenIssuer: Pick<TokenIssuer, 'issueKept'>;
+  /** PEM of the CA for clients inside the cluster. */
+  readonly rootAuthority: string;
+  readonly signing: SigningSettings;
+  /** Absent: bootstrap tokens are disabled. */
+  readonly clusterInfo: ClusterInfoSettings | undefined;
+  readonly nodeHealth: NodeHealthLimits;
+  /** Threshold of terminated pods; 0: unlimited. */
+  readonly terminatedPods: number;
+  readonly pendingCharges: Pick<PendingCharges, 'of'>;
+  /** Resources of aggregated servers in namespaces; absent: there are no such servers. */
+  readonly otherContent: OtherContent | undefined;
+}
