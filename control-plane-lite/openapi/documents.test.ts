@@ -183,10 +183,10 @@ describe.each(CASES)('definitions of OpenAPI $version in $name words', (of) => {
     });
   });
 
-  test('say of a use what belongs to the use', () => {
+  test('describe each reference in place', () => {
     const { spec } = at(definitionsOf(document, of), core('Pod'), 'properties');
     const reference = { $ref: `${root}/${core('PodSpec')}` };
-    const description = 'What is wanted of the Pod.';
+    const description = 'Desired state of the Pod.';
     expect(spec).toEqual(
       of.version === 2 ? { description, ...reference } : { description, allOf: [reference] },
     );

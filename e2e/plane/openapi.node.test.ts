@@ -205,7 +205,7 @@ describe('kubectl', () => {
       const form = output === '' ? [] : ['--output', output];
       const text = await ok(['explain', 'pod.spec.containers', ...form]);
       expect(text).toMatch(/KIND: +Pod/);
-      expect(text).toContain('The containers. At least one');
+      expect(text).toContain('Containers of the pod. At least one');
       expect(text).toMatch(/imagePullPolicy\t<string>/);
       expect(text).toMatch(/name\t<string> -required-/);
       const all = await ok(['explain', 'pod.spec.containers', '--recursive', ...form]);
