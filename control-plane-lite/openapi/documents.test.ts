@@ -161,7 +161,7 @@ describe.each(CASES)('definitions of OpenAPI $version in $name words', (of) => {
   const core = (typeName: string): string => definitionName({ packageName: 'core/v1', typeName }, vocabulary);
   const mark = (name: string): string => `${vocabulary.schemaExtensionPrefix}${name}`;
 
-  test('tell how lists merge', () => {
+  test('specify how lists merge', () => {
     const members = at(definitionsOf(document, of), core('PodSpec'), 'properties');
     expect(at(members, 'containers')).toMatchObject({
       type: 'array',
@@ -174,7 +174,7 @@ describe.each(CASES)('definitions of OpenAPI $version in $name words', (of) => {
     expect(at(members, 'volumes')[mark('patch-strategy')]).toBe('merge,retainKeys');
   });
 
-  test('tell what must be there, and which words may be', () => {
+  test('specify required members and enumerations', () => {
     const definitions = definitionsOf(document, of);
     expect(at(definitions, core('Container'))['required']).toEqual(['name']);
     expect(at(definitions, core('Container'), 'properties', 'imagePullPolicy')).toMatchObject({

@@ -58,7 +58,7 @@ function namedScalar(scalar: Scalar, { intOrString, quantity }: Dialect): Schema
   return { type: scalar === 'Duration' ? 'string' : 'object' };
 }
 
-/** Types that hold a list of texts, which needs no definition. */
+/** Reports whether a type is a list of strings, which needs no definition. */
 const isTexts = (name: TypeName): boolean => typeOf(name).jsonForm === 'string-array';
 
 /** The definition that a type text refers to, if it refers to one. */

@@ -103,7 +103,7 @@ describe('a log', () => {
       'the node agent rejects the credentials of this server: Unauthorized',
     ],
     [500, 'no runtime', 500, 'InternalError', 'no runtime'],
-    [302, '', 500, 'InternalError', 'the node agent answered with 302'],
+    [302, '', 500, 'InternalError', 'the node agent responded with 302'],
   ])('refused with %s is refused', async (status, text, code, reason, message) => {
     answer = says(status, text, { location: 'http://169.254.169.254/' });
     const { body } = await plane.get(`${POD}/log`);
