@@ -8,7 +8,7 @@ import { MASTERS_GROUP } from '../authn/users.ts';
 import { type Extract, extractApi } from '../openapi/others.ts';
 import { isMembers } from '../resources/view.ts';
 import { apiPath, type RemoteApi } from './api-services.ts';
-import { type RemoteResponse, sendRequest, jsonOf } from './ask.ts';
+import { jsonOf, type RemoteResponse, sendRequest } from './ask.ts';
 import { remoteTls } from './remote-server.ts';
 import type { Address } from './resolve-service.ts';
 

@@ -6,7 +6,7 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import { MASTERS_GROUP } from '../authn/users.ts';
 import { isMembers } from '../resources/view.ts';
 import { apiPath, type RemoteApi } from './api-services.ts';
-import { sendRequest, jsonOf } from './ask.ts';
+import { jsonOf, sendRequest } from './ask.ts';
 import type { RemoteTls } from './remote-server.ts';
 import type { Address } from './resolve-service.ts';
 

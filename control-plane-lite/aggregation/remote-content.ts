@@ -8,7 +8,7 @@ import { serverUser } from '../authn/users.ts';
 import type { Emptied, OtherContent, Remains } from '../controllers/namespaces/conditions.ts';
 import { isMembers } from '../resources/view.ts';
 import { apiPath, type RemoteApi } from './api-services.ts';
-import { type RemoteResponse, sendRequest, jsonOf } from './ask.ts';
+import { jsonOf, type RemoteResponse, sendRequest } from './ask.ts';
 import { remoteTls, type Way } from './remote-server.ts';
 
 export interface RemoteContentDeps {

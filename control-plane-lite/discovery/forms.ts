@@ -5,7 +5,7 @@ import type { ApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { contentTypeOf, type MediaType, negotiate, type Offer, wantsPretty } from '../content/negotiation.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
-import { respondKept, type Kept, kept } from './etag.ts';
+import { type Kept, kept, respondKept } from './etag.ts';
 
 export interface Document {
   readonly kind?: string;

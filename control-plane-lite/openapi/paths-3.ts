@@ -1,7 +1,7 @@
 /** Paths of a document of OpenAPI 3. Pure. */
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { OPENAPI_3, type SchemaObject } from './dialect.ts';
-import { responseTypes, patchTypes, responseDescription } from './media-types.ts';
+import { patchTypes, responseDescription, responseTypes } from './media-types.ts';
 import type { Operation, PathItem } from './operations.ts';
 import { PARAMETERS } from './parameters.ts';
 

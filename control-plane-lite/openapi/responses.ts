@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { StatusError } from '#api/meta/status-error.ts';
 import { matches, parseAccept } from '../content/negotiation.ts';
-import { respondKept, kept } from '../discovery/etag.ts';
+import { kept, respondKept } from '../discovery/etag.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';

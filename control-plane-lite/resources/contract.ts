@@ -159,7 +159,7 @@ export interface SubresourceInfo {
   /** A pass-through point: exec, attach, portforward, proxy. */
   readonly connect?: boolean;
   readonly httpMethods?: readonly string[];
-  /** Kind of the options in its query: what it answers is made elsewhere too (log), and is not the parent. */
+  /** Kind of the options in its query. Such a subresource (log) is produced elsewhere and does not return the parent. */
   readonly options?: string;
 }
 

@@ -49,7 +49,7 @@ describe('readReview', () => {
   const operations = '[{"op":"add","path":"/a","value":9007199254740993}]';
   const patch = Buffer.from(operations).toString('base64');
 
-  test('reads what is answered', () => {
+  test('parses a response', () => {
     const response = {
       uid: 'u',
       allowed: true,
