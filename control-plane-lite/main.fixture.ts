@@ -8,12 +8,12 @@ import { parseConfig } from './config/parse.ts';
 import { createUpdateCheck } from './controllers/skeleton/changed-fields.fixture.ts';
 import { type RunningServer, startServer } from './main.ts';
 
-export interface Answer {
+export interface TestResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
   /** The body as JSON. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every kind
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read responses of every kind
   readonly json: any;
 }
 
@@ -31,12 +31,12 @@ export interface TestPlane extends AsyncDisposable {
   readonly platconfigFile: string;
   readonly agent: Agent;
   /** Connects without the administrator's certificate. */
-  readonly stranger: Agent;
+  readonly anonymousAgent: Agent;
   /** PEM, for other clients: the CA and the administrator's certificate and key. */
   credentials(): Credentials;
-  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
-  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  post(path: string, body: unknown): Promise<Answer>;
+  call(method: string, path: string, options?: CallOptions): Promise<TestResponse>;
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<TestResponse>;
+  post(path: string, body: unknown): Promise<TestResponse>;
   /** Stops the server gracefully: it waits for requests in flight. */
   stop(): Promise<void>;
   /** Stops the server, keeps its folder, and starts it again. */
@@ -98,17 +98,17 @@ export async function startTestPlane(
   const updates = createUpdateCheck();
   let server: RunningServer;
   let agent: Agent;
-  let stranger: Agent;
+  let anonymousAgent: Agent;
   let credentials: Credentials;
   async function begin(): Promise<void> {
     server = await startServer(config, log, updates.observe);
     credentials = await credentialsOf(server.platconfigFile);
     const { ca, cert, key } = credentials;
     agent = new Agent({ connect: { ca, cert, key }, allowH2: false, connections: 64 });
-    stranger = new Agent({ connect: { ca }, allowH2: false });
+    anonymousAgent = new Agent({ connect: { ca }, allowH2: false });
   }
   async function end(): Promise<void> {
-    await Promise.all([agent.destroy(), stranger.destroy()]);
+    await Promise.all([agent.destroy(), anonymousAgent.destroy()]);
     await server.close(AbortSignal.abort());
   }
   /** Waits until all bootstrap objects exist. */
@@ -122,7 +122,7 @@ export async function startTestPlane(
     const response = await request(server.url + path, {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- tests send unusual methods too
       method: method as 'GET',
-      dispatcher: anonymous ? stranger : agent,
+      dispatcher: anonymous ? anonymousAgent : agent,
       headers: { ...(sent === undefined ? {} : { 'content-type': contentType }), ...headers },
       ...(sent === undefined ? {} : { body: sent }),
     });
@@ -142,8 +142,8 @@ export async function startTestPlane(
     get agent() {
       return agent;
     },
-    get stranger() {
-      return stranger;
+    get anonymousAgent() {
+      return anonymousAgent;
     },
     credentials: () => credentials,
     call,

@@ -12,7 +12,7 @@ export interface TestLoginManager extends AsyncDisposable {
   /** Resolves when a client listens. */
   readonly listened: Promise<void>;
   /** Announces a shutdown, or its cancellation. */
-  tell(begins: boolean): void;
+  prepareForShutdown(begins: boolean): void;
 }
 
 /** Longer than any shutdown of a test waits. */
@@ -98,7 +98,7 @@ export async function startTestLoginManager(folder: string): Promise<TestLoginMa
       PATH: `${programs}:${process.env['PATH'] ?? ''}`,
     },
     listened: listened.promise,
-    tell(begins) {
+    prepareForShutdown(begins) {
       for (const socket of sockets) socket.write(encodeShutdown(begins));
     },
     async [Symbol.asyncDispose]() {

@@ -120,23 +120,26 @@ describe('a client that prefers protobuf', () => {
     expect(world.seen).toMatchObject([{ contentType: JSON_TYPE }]);
   });
 
-  test.each([406, 415])('sends JSON to a server that answers %i, and asks it nothing else', async (code) => {
-    await using world = await setUp((seen, response) => {
-      const isProtobuf = `${seen.accept} ${seen.contentType}`.includes(contentType);
-      give(
-        response,
-        JSON_TYPE,
-        isProtobuf ? JSON.stringify({ ...STATUS, code }) : seen.body,
-        isProtobuf ? code : 200,
-      );
-    });
-    expect(await world.client.create(pods, POD, signal)).toEqual(POD);
-    expect(await world.client.create(pods, POD, signal)).toEqual(POD);
-    expect(world.seen.map((one) => one.contentType)).toEqual([contentType, JSON_TYPE, JSON_TYPE]);
-    await world.clock.advance(10 * 60_000);
-    await world.client.create(pods, POD, signal);
-    expect(world.seen.map((one) => one.contentType).slice(3)).toEqual([contentType, JSON_TYPE]);
-  });
+  test.each([406, 415])(
+    'sends JSON to a server that responds with %i, and requests nothing else',
+    async (code) => {
+      await using world = await setUp((seen, response) => {
+        const isProtobuf = `${seen.accept} ${seen.contentType}`.includes(contentType);
+        give(
+          response,
+          JSON_TYPE,
+          isProtobuf ? JSON.stringify({ ...STATUS, code }) : seen.body,
+          isProtobuf ? code : 200,
+        );
+      });
+      expect(await world.client.create(pods, POD, signal)).toEqual(POD);
+      expect(await world.client.create(pods, POD, signal)).toEqual(POD);
+      expect(world.seen.map((one) => one.contentType)).toEqual([contentType, JSON_TYPE, JSON_TYPE]);
+      await world.clock.advance(10 * 60_000);
+      await world.client.create(pods, POD, signal);
+      expect(world.seen.map((one) => one.contentType).slice(3)).toEqual([contentType, JSON_TYPE]);
+    },
+  );
 
   test('reports a rejected patch', async () => {
     await using world = await setUp((_seen, response) => give(response, 'text/plain', 'no', 415));

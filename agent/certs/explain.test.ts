@@ -42,7 +42,7 @@ describe('explainFailure', () => {
       'AuthorityMismatch',
     ],
     ['another name', unreachable(coded('ERR_TLS_CERT_ALTNAME_INVALID')), 'ServerNameMismatch'],
-  ] as const)('tells of %s', async (_, error, reason) => {
+  ] as const)('reports %s', async (_, error, reason) => {
     expect(await explainFailure(error, place, signal)).toMatchObject({ reason, cause: error });
   });
 

@@ -49,32 +49,32 @@ describe('createServingNames', () => {
     );
     let changes = 0;
     const end = names.onChange(() => (changes += 1));
-    const tell = (addresses: readonly NodeAddress[]): void => {
+    const emit = (addresses: readonly NodeAddress[]): void => {
       current = addresses;
       for (const listener of listeners) listener();
     };
-    return { names, tell, end, changes: () => changes };
+    return { names, emit, end, changes: () => changes };
   }
   const first = [address('Hostname', 'n1'), address('InternalIP', '192.0.2.1')];
   const moved = [address('Hostname', 'n1'), address('InternalIP', '192.0.2.9')];
 
   test('reports changed addresses once, even after an earlier query', () => {
-    const { names, tell, changes } = setUp();
-    tell(first);
+    const { names, emit, changes } = setUp();
+    emit(first);
     expect([names.current(), changes()]).toEqual([OWN, 0]);
-    tell(moved);
+    emit(moved);
     names.current();
-    tell(moved.toReversed());
+    emit(moved.toReversed());
     expect([names.current(), changes()]).toEqual([{ ...OWN, ipAddresses: ['192.0.2.9'] }, 1]);
   });
 
   test('keeps the names of a deleted node, and works without listeners', () => {
-    const { names, tell, end, changes } = setUp();
-    tell(moved);
-    tell([]);
+    const { names, emit, end, changes } = setUp();
+    emit(moved);
+    emit([]);
     expect(names.current().ipAddresses).toEqual(['192.0.2.9']);
     end();
-    tell(first);
+    emit(first);
     expect([names.current(), changes()]).toEqual([OWN, 1]);
   });
 });

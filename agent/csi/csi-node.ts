@@ -104,11 +104,11 @@ export async function runCsiNode(
     changed = Promise.withResolvers();
     try {
       await update();
-      backoff.reset('tell');
+      backoff.reset('register');
       await Promise.race([changed.promise, stopped]);
     } catch (thrown) {
       if (signal.aborted) break;
-      const retryMs = backoff.fail('tell', clock.now());
+      const retryMs = backoff.fail('register', clock.now());
       log.warn({ err: asError(thrown), retryMs }, 'Failed to update CSINode');
       await sleep(clock, retryMs, signal).catch(() => undefined);
     }

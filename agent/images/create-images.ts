@@ -11,7 +11,7 @@ export interface CreateImagesDeps {
   readonly images: ImageService;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Shows providers of credentials that are long in answering. */
+  /** Reports slow credential providers. */
   readonly waits?: Pick<Waits, 'during'> | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
 }

@@ -60,7 +60,7 @@ async function setUp() {
     faults,
     turn,
     writer,
-    async tell(uid: string, phase: NonNullable<PodStatus['phase']>, message?: string) {
+    async report(uid: string, phase: NonNullable<PodStatus['phase']>, message?: string) {
       const status = { phase, ...(message === undefined ? {} : { message }) };
       local.set(uid, { pod: pod(uid), status, serverUID: uid });
       writer.check();
@@ -77,7 +77,7 @@ describe('createStatusWriter', () => {
   test('reports a status once, with the UID of its pod', async () => {
     await using world = await setUp();
     world.store.replace([object('1', 5)]);
-    await world.tell('1', 'Running');
+    await world.report('1', 'Running');
     world.writer.check();
     await world.clock.advance(0);
     expect(world.calls).toEqual(['patch p1 1 Running']);
@@ -88,8 +88,8 @@ describe('createStatusWriter', () => {
     world.store.replace([object('1', 5)]);
     const { promise, resolve } = Promise.withResolvers<void>();
     world.turn.promise = promise;
-    await world.tell('1', 'Running');
-    await world.tell('1', 'Succeeded');
+    await world.report('1', 'Running');
+    await world.report('1', 'Succeeded');
     expect(world.calls).toEqual([]);
     resolve();
     await world.clock.advance(0);
@@ -99,7 +99,7 @@ describe('createStatusWriter', () => {
   test('coalesces changes while a pod starts', async () => {
     await using world = await setUp();
     world.store.replace([object('1', 5), object('2', 5)]);
-    const pending = (uid: string, message: string): Promise<void> => world.tell(uid, 'Pending', message);
+    const pending = (uid: string, message: string): Promise<void> => world.report(uid, 'Pending', message);
     await pending('1', 'first');
     await pending('1', 'second');
     await world.clock.advance(99);
@@ -108,14 +108,14 @@ describe('createStatusWriter', () => {
     expect(world.calls).toEqual(['patch p1 1 undefined']);
     // A running pod is reported at once, and once.
     await pending('2', 'first');
-    await world.tell('2', 'Running');
+    await world.report('2', 'Running');
     await world.clock.advance(1000);
     expect(world.calls).toEqual(['patch p1 1 undefined', 'patch p2 2 Running']);
   });
 
   test('waits until the pod is on the server', async () => {
     await using world = await setUp();
-    await world.tell('1', 'Running');
+    await world.report('1', 'Running');
     expect(world.calls).toEqual([]);
     world.store.replace([object('1', 5)]);
     await world.clock.advance(0);
@@ -126,9 +126,9 @@ describe('createStatusWriter', () => {
     await using world = await setUp();
     world.store.replace([object('1', 5)]);
     world.faults.push(new ServerUnreachableError('away'));
-    await world.tell('1', 'Running');
+    await world.report('1', 'Running');
     world.faults.push(new ServerUnreachableError('away'));
-    await world.tell('1', 'Failed');
+    await world.report('1', 'Failed');
     world.store.back?.();
     await world.clock.advance(0);
     expect(world.calls).toEqual(['patch p1 1 Running', 'patch p1 1 Failed', 'patch p1 1 Failed']);
@@ -137,7 +137,7 @@ describe('createStatusWriter', () => {
   test('reverts changes of other clients', async () => {
     await using world = await setUp();
     world.store.replace([object('1', 5)]);
-    await world.tell('1', 'Running');
+    await world.report('1', 'Running');
     world.store.change({ type: 'MODIFIED', object: object('1', 500) });
     await world.clock.advance(0);
     expect(world.calls).toHaveLength(2);
@@ -178,7 +178,7 @@ describe('createStatusWriter', () => {
     await using world = await setUp();
     world.store.replace([object('1', 5)]);
     world.faults.push(new ApiRequestError({ status: 404, reason: 'NotFound', message: 'no' }));
-    await world.tell('1', 'Running');
+    await world.report('1', 'Running');
     await world.clock.advance(120_000);
     expect(world.calls).toHaveLength(1);
   });

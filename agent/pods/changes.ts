@@ -3,7 +3,7 @@
 import { createListeners } from '#api/kit/listeners.ts';
 
 export interface Changes {
-  readonly tell: () => void;
+  readonly notify: () => void;
   /** @returns a function that cancels the subscription */
   readonly subscribe: (listener: () => void) => () => void;
 }
@@ -11,7 +11,7 @@ export interface Changes {
 export function createChanges(): Changes {
   const listeners = createListeners('pod changes');
   return {
-    tell() {
+    notify() {
       listeners.notify();
     },
     subscribe(listener) {

@@ -82,7 +82,7 @@ const steps: Arbitrary<Step> = oneof(
   ),
   weighted(3, constant(named('relist', ({ life }) => life.world.relist()))),
   weighted(2, constant(named('restart', (scene) => scene.restart()))),
-  weighted(4, constant(named('tell', (scene) => scene.report()))),
+  weighted(4, constant(named('report', (scene) => scene.report()))),
   weighted(
     2,
     constantFrom<CallFate>('refused', 'response-lost', 'late').map((fate) =>

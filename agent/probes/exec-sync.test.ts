@@ -87,14 +87,14 @@ test('a failure reaches the caller', async () => {
   await expect(run()).rejects.toThrow('no such container');
 });
 
-test.each(['answered', 'refused', 'old'] as const)('a call that is %s is not being set up', async (how) => {
+test.each(['done', 'refused', 'old'] as const)('a call that is %s is not being set up', async (how) => {
   const { run, response, isSetUp, clock } = setup();
   expect(await isSetUp()).toBe(true);
   const result = run().catch(() => undefined);
   await clock.advance(399);
   expect(await isSetUp()).toBe(false);
   if (how === 'old') await clock.advance(1);
-  else if (how === 'answered') response.resolve(DONE);
+  else if (how === 'done') response.resolve(DONE);
   else response.reject(new Error('refused'));
   expect(await isSetUp()).toBe(true);
   response.resolve(DONE);

@@ -20,7 +20,7 @@ interface Probed {
   readonly signal: AbortSignal;
 }
 
-/** A manager whose probes return the result of `answer`; the port identifies the kind of probe. */
+/** A manager whose probes return the given result; the port identifies the kind of probe. */
 function setUp(
   respond: (request: ProbeRequest, signal: AbortSignal) => Promise<ProbeResult> | ProbeOutcome,
   options: Partial<ProbeManagerOptions> = {},

@@ -5,7 +5,7 @@ import { ServerUnreachableError } from '../api-client/errors.ts';
 import { createServerContact } from '../api-client/server-contact.ts';
 import { untilDone } from './retry.ts';
 
-const away = new ServerUnreachableError('no answer');
+const away = new ServerUnreachableError('no response');
 
 function setUp() {
   const clock = createFakeClock();

@@ -70,7 +70,7 @@ export interface ResourceProvider {
   started?(podUID: string, container: string, containerId: string): void;
   resources?(): ExtendedResources;
   /** Called when the node status with these resources has been written. */
-  told?(): void;
+  statusWritten?(): void;
   /** Calls the listener when `resources` changes. @returns a function that unsubscribes */
   onChange?(listener: () => void): () => void;
   /** Runs until the signal fires. */
@@ -108,7 +108,7 @@ export interface ResourceManagers {
   keepOnly(here: () => ReadonlySet<string>): void;
   resources(): ExtendedResources;
   /** Called when the node status with these resources has been written. */
-  told(): void;
+  statusWritten(): void;
   /** Calls the listener when `resources` changes. @returns a function that unsubscribes */
   onChange(listener: () => void): () => void;
   held(podUID: string, container: string): AllocatedResources;

@@ -140,8 +140,8 @@ export function createResourceManagers(deps: ManagersDeps, options: TopologySett
       for (const podUID of holders) if (!present.has(podUID)) release(podUID);
     },
     resources: () => joinResources(providers.flatMap((provider) => provider.resources?.() ?? [])),
-    told() {
-      for (const provider of providers) provider.told?.();
+    statusWritten() {
+      for (const provider of providers) provider.statusWritten?.();
     },
     onChange(listener) {
       const ends = providers.flatMap((provider) => provider.onChange?.(listener) ?? []);

@@ -15,7 +15,7 @@ const unaryOf = (
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
-/** A service that answers nothing. */
+/** A service that never responds. */
 const silentService = (names: readonly string[]): object =>
   Object.fromEntries(names.map((name) => [name, never]));
 

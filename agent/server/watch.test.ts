@@ -15,7 +15,7 @@ function createSource<T extends unknown[]>() {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    tell: (...args: T) => {
+    emit: (...args: T) => {
       for (const listener of listeners) listener(...args);
     },
   };
@@ -43,12 +43,12 @@ describe('watchPods', () => {
     };
     expect([await next(), await next(), await next()]).toEqual(['ADDED a', 'ADDED b', 'BOOKMARK']);
     pods = [pod('a', 'Running'), pod('b')];
-    source.tell();
+    source.emit();
     pods = [pod('a', 'Succeeded'), pod('c')];
-    source.tell();
+    source.emit();
     expect([await next(), await next(), await next()]).toEqual(['DELETED b', 'MODIFIED a', 'ADDED c']);
     const waiting = next();
-    source.tell();
+    source.emit();
     stop.abort();
     expect(await waiting).toBe('end');
     expect(source.listeners.size).toBe(0);
@@ -65,8 +65,8 @@ describe('watchEvents', () => {
     const lines = watchEvents({ list: () => [event('a')], onEvent: source.subscribe, isWanted }, stop.signal);
     const first = await lines.next();
     const second = lines.next();
-    source.tell(event('other'));
-    source.tell(event('b'));
+    source.emit(event('other'));
+    source.emit(event('b'));
     stop.abort();
     expect(uidOf(first)).toBe('a');
     expect((await second).done).toBe(true);
@@ -79,8 +79,8 @@ describe('watchEvents', () => {
       new AbortController().signal,
     );
     const first = lines.next();
-    source.tell(event('a'));
-    source.tell(event('b'));
+    source.emit(event('a'));
+    source.emit(event('b'));
     expect([uidOf(await first), uidOf(await lines.next())]).toEqual(['a', 'b']);
   });
 
@@ -91,7 +91,7 @@ describe('watchEvents', () => {
       new AbortController().signal,
     );
     expect(uidOf(await lines.next())).toBe('a');
-    for (let count = 0; count < 20_000; count += 1) source.tell(event('b'));
+    for (let count = 0; count < 20_000; count += 1) source.emit(event('b'));
     expect((await lines.next()).done).toBe(true);
     expect(source.listeners.size).toBe(0);
   });

@@ -23,7 +23,7 @@ describe('shutdownPeriods', () => {
     ['nothing without a period', { graceMs: 0, criticalGraceMs: 0 }, ''],
     ['nothing of periods that do not fit', { graceMs: 5000 }, ''],
     ['priorities before the two others', { byPriority: BY_PRIORITY }, '0:60 10000:180 100000:10'],
-  ])('tells %s', (_, settings, expected) => {
+  ])('reports %s', (_, settings, expected) => {
     const periods = shutdownPeriods({ ...SETTINGS, ...settings });
     expect(periods.map(({ priority, seconds }) => `${priority}:${seconds}`).join(' ')).toBe(expected);
   });

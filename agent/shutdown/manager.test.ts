@@ -73,7 +73,7 @@ async function start(
           signal.addEventListener('abort', () => reject(signal.reason), { once: true });
         });
       },
-      told: (begins) => void said.push(begins ? 'down' : 'up'),
+      notify: (begins) => void said.push(begins ? 'down' : 'up'),
       ended: async () => void said.push('ended'),
     },
     PERIODS,

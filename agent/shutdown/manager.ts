@@ -30,7 +30,7 @@ export interface ShutdownDeps {
   /** Resolves when the pod has terminated. */
   readonly end: (pod: Pod, graceSeconds: number, signal: AbortSignal) => Promise<void>;
   /** Called when a shutdown starts, and when it is cancelled. */
-  readonly told: (shuttingDown: boolean) => void;
+  readonly notify: (shuttingDown: boolean) => void;
   /** Called when the pods have terminated, or their time is over. The shutdown waits for it. */
   readonly ended?: () => Promise<void>;
 }
@@ -102,7 +102,7 @@ async function session(
   periods: readonly ShutdownPeriod[],
   signal: AbortSignal,
 ): Promise<void> {
-  const { log, told } = deps;
+  const { log, notify } = deps;
   const { logind, closed, close } = await deps.connect();
   const ended = new Promise<void>((resolve) => {
     signal.addEventListener('abort', () => resolve(), { once: true });
@@ -114,7 +114,7 @@ async function session(
     const again = Promise.withResolvers<void>();
     await logind.onShutdown((begins) => {
       log.info({}, begins ? 'Machine shutdown started' : 'Machine shutdown cancelled');
-      told(begins);
+      notify(begins);
       if (!begins) {
         ending?.abort(new Error('the shutdown was cancelled'));
         // Reconnects to acquire another lock, for the next shutdown.

@@ -298,7 +298,7 @@ describe('typeRefOf', () => {
   });
 });
 
-describe('input of strangers', () => {
+describe('untrusted input', () => {
   const reasonOf = (work: () => unknown): string => {
     try {
       work();

@@ -62,7 +62,7 @@ describe('decode', () => {
     expect([value, errors]).toEqual([given, []]);
   });
 
-  it('leaves out empty values that upstream does not print, if told to', () => {
+  it('leaves out empty values that upstream does not print, as an option', () => {
     const value = pod(
       {
         image: '',

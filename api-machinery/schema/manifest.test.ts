@@ -202,7 +202,7 @@ describe('defaultAndValidatePod', () => {
 
   it('accepts a good pod', () => expect(check(pod('a'))).toEqual([]));
 
-  it('says each fault once, whoever finds it first', () => {
+  it('reports each error once, regardless of the check that finds it', () => {
     const value = {
       apiVersion: 'v1',
       kind: 'Pod',

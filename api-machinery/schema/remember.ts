@@ -3,12 +3,12 @@
 
 /** Returns a memoized `derive`, which is called at most once for each key. */
 export function remember<T>(derive: (key: string) => T): (key?: string) => T {
-  const answers = new Map<string, T>();
+  const values = new Map<string, T>();
   return (key = '') => {
-    const known = answers.get(key);
+    const known = values.get(key);
     if (known !== undefined) return known;
-    const answer = derive(key);
-    answers.set(key, answer);
-    return answer;
+    const value = derive(key);
+    values.set(key, value);
+    return value;
   };
 }

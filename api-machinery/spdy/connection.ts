@@ -1,4 +1,4 @@
-/** A SPDY/3.1 connection over an upgraded socket: opens and accepts streams, answers pings, maintains
+/** A SPDY/3.1 connection over an upgraded socket: opens and accepts streams, responds to pings, maintains
  *  windows for peers that do, and pauses the socket while readers are slow. */
 import type { Duplex } from 'node:stream';
 import { asError } from '#api/kit/clock.ts';
@@ -218,7 +218,7 @@ class Connection implements SpdyConnection {
         this.#streams.delete(frame.streamId);
         return undefined;
       case 'ping':
-        // An ID of our own parity answers our own ping; we send none.
+        // An ID of our own parity is the response to our own ping; we send none.
         if (frame.id % 2 !== this.#nextId % 2) this.#sendDetached(frame);
         return undefined;
       case 'goAway':

@@ -10,7 +10,7 @@ import criV1 from '#cri/data/cri-v1.json' with { type: 'json' };
 import { runHollowAgent } from './hollow-agent.ts';
 import type { AgentsOptions, FromAgents, ToAgents } from './messages.ts';
 
-const tell = (message: FromAgents): void => void process.send?.(message);
+const report = (message: FromAgents): void => void process.send?.(message);
 
 /** Creates a logger of errors that writes to a file, since no other output of the process is read. */
 function createErrorLog(path: string, fields: object = {}): Logger {
@@ -40,7 +40,7 @@ async function run(
   let count = 0;
   const up = (): void => {
     count += 1;
-    tell({ kind: 'up', count });
+    report({ kind: 'up', count });
   };
   const running: Promise<void>[] = [];
   const stops: AbortController[] = [];
@@ -57,13 +57,13 @@ async function run(
     const options = { name, dir: join(dir, name), bootstrapConfig };
     const agent = runHollowAgent({ types, log }, options, own.signal, up);
     running.push(
-      agent.catch((thrown: unknown) => tell({ kind: 'failed', message: asError(thrown).message })),
+      agent.catch((thrown: unknown) => report({ kind: 'failed', message: asError(thrown).message })),
     );
   }
   await Promise.all(running);
 }
 
-process.on('unhandledRejection', (thrown) => tell({ kind: 'failed', message: asError(thrown).message }));
+process.on('unhandledRejection', (thrown) => report({ kind: 'failed', message: asError(thrown).message }));
 const stop = new AbortController();
 process.on('message', (message: ToAgents) => {
   if (message.kind === 'stop') stop.abort(new Error('the fleet is stopping'));

@@ -71,8 +71,8 @@ async function record({ port, ...credentials }: Target, path: string): Promise<R
   response.on('data', (bytes: Buffer) => {
     pieces.push({ bytes, atMs: performance.timeOrigin + performance.now() });
   });
-  let tell: (name: string) => void = ignore;
-  const read = createReader((name) => tell(name));
+  let notify: (name: string) => void = ignore;
+  const read = createReader((name) => notify(name));
   const gunzip = createGunzip().on('data', read).on('error', ignore);
   const isCompressed = response.headers['content-encoding'] === 'gzip';
   return {
@@ -80,7 +80,7 @@ async function record({ port, ...credentials }: Target, path: string): Promise<R
       const all = pieces;
       pieces = [];
       for (const { bytes, atMs } of all) {
-        tell = (name) => onEvent(name, atMs);
+        notify = (name) => onEvent(name, atMs);
         if (isCompressed) await new Promise<unknown>((resolve) => gunzip.write(bytes, resolve));
         else read(bytes);
       }

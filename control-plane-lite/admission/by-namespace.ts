@@ -4,7 +4,7 @@ import type { ObjectSource } from './deps.ts';
 
 const NONE: readonly ApiObject[] = [];
 
-/** Tells the objects of a namespace. */
+/** Returns the objects of a namespace. */
 export function indexByNamespace(
   source: Pick<ObjectSource, 'follow'>,
 ): (namespace: string) => readonly ApiObject[] {

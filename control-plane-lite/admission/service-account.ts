@@ -12,7 +12,7 @@ import { secretFault } from './service-account/mountable.ts';
 import { mountToken } from './service-account/token-volume.ts';
 
 const DEFAULT_ACCOUNT = 'default';
-/** Every namespace gets its default account, soon after it is made. */
+/** A controller creates the default account soon after its namespace. */
 const DEFAULT_WAIT_MS = 1500;
 
 export function createServiceAccountAdmission({

@@ -21,7 +21,7 @@ export interface WebhookDeps extends Pick<AdmissionDeps, 'vocabulary' | 'objects
   readonly versionsOf: VersionsOf;
 }
 
-/** A webhook with the version in which it is asked. */
+/** Webhook with the version of the objects in the call. */
 interface Chosen {
   readonly hook: Hook;
   readonly version: Resource;
@@ -92,9 +92,9 @@ export function createMutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
   /** Whether the object is another now. */
   async function askOne({ hook, version }: Chosen, request: AdmissionRequest): Promise<boolean> {
     const seen = await seeIn(version, request, versionsOf);
-    const answer = await caller.ask(hook, request, seen);
-    if (answer?.patch === undefined || request.object === undefined) return false;
-    const made = change(hook, seen, answer.patch, request.schema ?? seen.resource.schema);
+    const response = await caller.ask(hook, request, seen);
+    if (response?.patch === undefined || request.object === undefined) return false;
+    const made = change(hook, seen, response.patch, request.schema ?? seen.resource.schema);
     if (made === undefined) return false;
     replaceContent(request.object, await seenBack(made, request.object, seen, versionsOf));
     return true;
@@ -120,7 +120,7 @@ export function createMutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
     name: 'MutatingAdmissionWebhook',
     operations: OPERATIONS,
     mutate,
-    // Deletions are not mutated, yet they are asked for.
+    // Deletions cannot be mutated, but the webhooks are called for them.
     validate: (request) => (request.operation === 'DELETE' ? mutate(request) : undefined),
   };
 }

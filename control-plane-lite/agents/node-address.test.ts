@@ -18,10 +18,10 @@ const addresses = [
 ];
 
 describe('agentAddress', () => {
-  test.each(Object.values(VOCABULARIES))('takes the port that the node tells ($name)', (words) => {
+  test.each(Object.values(VOCABULARIES))('takes the port that the node reports ($name)', (words) => {
     const member = words.nodeAgentEndpointMember;
-    const told = node({ addresses, daemonEndpoints: { [member]: { Port: 7 } } });
-    expect(agentAddress(told, options(member))).toEqual({ host: '10.0.0.7', port: 7 });
+    const reported = node({ addresses, daemonEndpoints: { [member]: { Port: 7 } } });
+    expect(agentAddress(reported, options(member))).toEqual({ host: '10.0.0.7', port: 7 });
   });
 
   test.each([

@@ -32,37 +32,37 @@ export interface AggregatorDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly vocabulary: Vocabulary;
-  /** By which this server proves itself to those that it passes requests on to. */
+  /** Client certificate of this server towards aggregated servers. */
   readonly identity: Identity;
   /** APIServices. */
   readonly resource: Resource;
-  /** Shows servers that are long in answering, or away. */
+  /** Reports slow and unavailable servers. */
   readonly waits?: Waits | undefined;
 }
 
 export interface AggregatorOptions {
-  /** To endpoints rather than to the addresses of services. */
+  /** Whether to connect to endpoints instead of cluster IPs. */
   readonly direct: boolean;
-  /** Longest wait for the beginning of an answer. */
-  readonly answerTimeoutMs: number;
+  /** Timeout for the first byte of a response. */
+  readonly responseTimeoutMs: number;
 }
 
 export interface Aggregator {
-  /** Who answers a request, if it isn't this server. */
+  /** Returns the handler of a request that another server serves. */
   readonly delegate: (request: ApiRequest) => Handler | undefined;
   /** The same array as long as nothing changed. */
   readonly extraGroups: () => readonly ExtraGroup[];
-  /** Whether another server has the resource, as far as is known. */
+  /** Reports whether another server serves the resource, as far as discovery has shown. */
   readonly serves: (info: RequestInfo) => boolean;
-  /** The groups' versions of other servers, as they are right now. */
+  /** Group versions of other servers, read on every call. */
   readonly apis: () => Iterable<RemoteApi>;
-  /** What the servers have in namespaces. */
+  /** Namespace content on the aggregated servers. */
   readonly content: OtherContent;
-  /** What the servers say of themselves. */
+  /** OpenAPI documents of the aggregated servers. */
   readonly documents: OtherDocuments;
-  /** Asks the servers, and shows what comes of it, until the signal fires. */
+  /** Checks the servers and publishes the results until the signal is aborted. */
   readonly run: (signal: AbortSignal) => Promise<void>;
-  /** Connections and following end. */
+  /** Closes connections and stops following the cache. */
   readonly close: () => void;
 }
 
@@ -80,7 +80,7 @@ function createQueue(
       const tls = remoteTls(api, deps.identity);
       const result = await checkDiscovery({ api, address, tls }, deps.vocabulary, signal);
       // Documents are loaded in the background.
-      if (result.kind === 'answered') void refresh(api, address);
+      if (result.kind === 'available') void refresh(api, address);
       return result;
     },
     onResources: (api, found) => table().setResources(api, found),
@@ -101,7 +101,7 @@ export function createAggregator(deps: AggregatorDeps, options: AggregatorOption
     domain: vocabulary.apiGroupDomain,
     waits,
   };
-  // What is made below is asked for when there is work only.
+  // The callbacks use the objects below only once there is work.
   const ending = new AbortController();
   const documents = createRemoteDocuments({
     apis: () => table.all(),
@@ -115,7 +115,7 @@ export function createAggregator(deps: AggregatorDeps, options: AggregatorOption
   const queue = createQueue(deps, () => table, findWay, documents.refresh);
   const table: ApiTable = createApiTable({
     cache: cache.resource(deps.resource.storage),
-    // The core group, and the one by which all this is set up, are never another's.
+    // The core group and the group of APIService are always served locally.
     own: new Set(['', ownGroup(vocabulary)]),
     onChange: ({ name }) => queue.add(name),
     forward(request): ApiResponse {

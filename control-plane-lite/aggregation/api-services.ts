@@ -9,7 +9,7 @@ import type { Handler } from '../http/contract.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
 
-/** Condition that says whether requests are passed on. */
+/** Condition type. Requests are forwarded while it is True. */
 export const AVAILABLE = 'Available';
 
 const HTTPS_PORT = 443;
@@ -89,7 +89,7 @@ function groupOf(
   };
 }
 
-/** The groups of other servers for discovery; versions whose server isn't there have no resources. */
+/** Returns the aggregated groups for discovery. Versions of unavailable servers have no resources. */
 export function extraGroups(
   apis: Iterable<RemoteApi>,
   resourcesOf: (name: string) => readonly APIResource[] | undefined,

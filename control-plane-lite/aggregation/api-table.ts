@@ -24,7 +24,7 @@ export interface ApiTableOptions {
   readonly cache: ResourceCache;
   /** Groups that are never another server's. */
   readonly own: ReadonlySet<string>;
-  /** Answers below the groups' versions. */
+  /** Handlers of the paths below the group versions. */
   readonly forward: Handler;
   /** An API is new, or leads elsewhere. */
   readonly onChange: (api: RemoteApi) => void;

@@ -8,90 +8,90 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import { MASTERS_GROUP } from '../authn/users.ts';
 import { type Extract, extractApi } from '../openapi/others.ts';
 import { apiPath, type RemoteApi } from './api-services.ts';
-import { type Answer, ask, jsonOf } from './ask.ts';
+import { jsonOf, type RemoteResponse, sendRequest } from './ask.ts';
 import { remoteTls } from './remote-server.ts';
 import type { Address } from './resolve-service.ts';
 
-export interface AskerDeps {
+export interface DocumentClientDeps {
   readonly identity: Identity;
   readonly vocabulary: Vocabulary;
-  /** Ends questions. */
+  /** Aborts requests. */
   readonly signal: AbortSignal;
 }
 
-/** What is known of one API. */
+/** Cached documents of one API. */
 export interface Known {
   readonly etag: string;
   readonly extract: Extract | undefined;
-  /** Of its document of OpenAPI 3: what tells its content from another, and where it is. */
+  /** Content hash and URL of its OpenAPI 3 document. */
   readonly third: { readonly hash: string; readonly url: string } | undefined;
 }
 
-export interface DocumentAsker {
-  /** What the document of OpenAPI 2 says of the API. @throws Error if it says nothing usable */
+export interface DocumentClient {
+  /** Fetches the part of the OpenAPI 2 document that describes the API. @throws Error if the document is unusable */
   second(api: RemoteApi, address: Address, before: Known): Promise<Omit<Known, 'third'>>;
-  /** Where the document of OpenAPI 3 is. @throws Error */
+  /** Fetches the hash and the URL of the OpenAPI 3 document. @throws Error */
   third(api: RemoteApi, address: Address): Promise<Known['third']>;
-  /** That document. @throws StatusError ServiceUnavailable */
+  /** Fetches the OpenAPI 3 document. @throws StatusError ServiceUnavailable */
   fetch(api: RemoteApi, address: Address, url: string): Promise<Buffer>;
 }
 
-/** Larger ones would hold others up while they are read. */
+/** Maximum document size: parsing a larger one would block the event loop. */
 const MOST_BYTES = 1024 * 1024;
 const NOT_MODIFIED = 304;
 const NOT_FOUND = 404;
 const ROOT_3 = '/openapi/v3';
 const LONGEST_URL = 2000;
 
-const isFine = ({ status }: Answer): boolean => status >= 200 && status <= 299;
+const isFine = ({ status }: RemoteResponse): boolean => status >= 200 && status <= 299;
 
 function thirdOf(index: unknown, path: string): Known['third'] {
   const paths = isMutableObject(index) ? index['paths'] : undefined;
   const entry = isMutableObject(paths) && Object.hasOwn(paths, path) ? paths[path] : undefined;
   const url = isMutableObject(entry) ? entry['serverRelativeURL'] : undefined;
   if (typeof url !== 'string' || !url.startsWith(`${ROOT_3}/`) || url.length > LONGEST_URL) return undefined;
-  // Printable, and no space: it goes into a request as it is.
+  // Printable ASCII without spaces: the URL is used in a request unchanged.
   if (!/^[\u0021-\u007e]+$/.test(url)) return undefined;
   return { hash: createHash('sha256').update(url).digest('hex'), url };
 }
 
-export function createDocumentAsker({ identity, vocabulary, signal }: AskerDeps): DocumentAsker {
+export function createDocumentClient({ identity, vocabulary, signal }: DocumentClientDeps): DocumentClient {
   const name = `system:${vocabulary.componentPrefix}-aggregator`;
   const user = { name, groups: [MASTERS_GROUP], extra: {} };
 
-  function question(api: RemoteApi, address: Address, path: string, etag = ''): Promise<Answer> {
+  function send(api: RemoteApi, address: Address, path: string, etag = ''): Promise<RemoteResponse> {
     const headers = etag === '' ? {} : { headers: { 'if-none-match': etag } };
     const tls = remoteTls(api, identity);
-    return ask({ address, tls, path, user, mostBytes: MOST_BYTES, ...headers }, signal);
+    return sendRequest({ address, tls, path, user, mostBytes: MOST_BYTES, ...headers }, signal);
   }
 
   return {
     async second(api, address, before) {
-      const answer = await question(api, address, '/openapi/v2', before.etag);
-      if (answer.status === NOT_MODIFIED) return before;
-      // A server without a document takes back what it said.
-      if (answer.status === NOT_FOUND) return { etag: '', extract: undefined };
-      if (!isFine(answer)) throw new Error(`the server responded with status ${answer.status}`);
-      const document = jsonOf(answer);
+      const response = await send(api, address, '/openapi/v2', before.etag);
+      if (response.status === NOT_MODIFIED) return before;
+      // Without a document, earlier descriptions are discarded.
+      if (response.status === NOT_FOUND) return { etag: '', extract: undefined };
+      if (!isFine(response)) throw new Error(`the server responded with status ${response.status}`);
+      const document = jsonOf(response);
       if (document === undefined) throw new Error('the document is not JSON');
-      return { etag: answer.etag ?? '', extract: extractApi(document, apiPath(api.group, api.version)) };
+      return { etag: response.etag ?? '', extract: extractApi(document, apiPath(api.group, api.version)) };
     },
     async third(api, address) {
-      const answer = await question(api, address, ROOT_3);
-      return isFine(answer) ? thirdOf(jsonOf(answer), `apis/${api.group}/${api.version}`) : undefined;
+      const response = await send(api, address, ROOT_3);
+      return isFine(response) ? thirdOf(jsonOf(response), `apis/${api.group}/${api.version}`) : undefined;
     },
     async fetch(api, address, url) {
-      const answer = await question(api, address, url).catch((cause: unknown) => {
+      const response = await send(api, address, url).catch((cause: unknown) => {
         throw new StatusError(
           'ServiceUnavailable',
           'the aggregated server of this document does not respond',
           { cause },
         );
       });
-      const document = isFine(answer) ? jsonOf(answer) : undefined;
+      const document = isFine(response) ? jsonOf(response) : undefined;
       if (!isMutableObject(document) || typeof document['openapi'] !== 'string')
         throw new StatusError('ServiceUnavailable', 'the aggregated server serves no such document');
-      return answer.body;
+      return response.body;
     },
   };
 }

@@ -7,22 +7,22 @@ import type { RemoteTls } from './remote-server.ts';
 import type { Address } from './resolve-service.ts';
 import { userHeaders } from './user-headers.ts';
 
-export interface Question {
+export interface RemoteRequest {
   readonly address: Address;
   readonly tls: RemoteTls;
   /** Default: GET. */
   readonly method?: string;
   readonly path: string;
-  /** On whose behalf. */
+  /** User on whose behalf the request is sent. */
   readonly user: UserInfo;
   /** JSON. */
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of the answer. */
+  /** Maximum size of the response body in bytes. Default: 16 MiB. */
   readonly mostBytes?: number;
 }
 
-export interface Answer {
+export interface RemoteResponse {
   readonly status: number;
   readonly body: Buffer;
   readonly etag?: string;
@@ -31,13 +31,13 @@ export interface Answer {
 const TIMEOUT_MS = 5000;
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** @throws Error that says why there is no answer */
-export function ask(question: Question, signal: AbortSignal): Promise<Answer> {
-  const { address, tls, method = 'GET', path, user, body, mostBytes = MOST_BYTES } = question;
+/** Sends a request. @throws Error with the reason if there is no response */
+export function sendRequest(remoteRequest: RemoteRequest, signal: AbortSignal): Promise<RemoteResponse> {
+  const { address, tls, method = 'GET', path, user, body, mostBytes = MOST_BYTES } = remoteRequest;
   const headers = {
     ...userHeaders(user),
     accept: 'application/json',
-    ...question.headers,
+    ...remoteRequest.headers,
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
   };
   const late = AbortSignal.timeout(TIMEOUT_MS);
@@ -55,8 +55,8 @@ export function ask(question: Question, signal: AbortSignal): Promise<Answer> {
       });
       response.on('error', fail);
       response.on('end', () => {
-        const { statusCode: status = 0, headers: answered } = response;
-        const { etag } = answered;
+        const { statusCode: status = 0, headers: responseHeaders } = response;
+        const { etag } = responseHeaders;
         resolve({ status, body: Buffer.concat(chunks), ...(etag === undefined ? {} : { etag }) });
       });
     });
@@ -65,8 +65,8 @@ export function ask(question: Question, signal: AbortSignal): Promise<Answer> {
   });
 }
 
-/** The answer's value; `undefined` if it is no JSON. */
-export function jsonOf({ body }: Answer): unknown {
+/** Returns the value of the body; `undefined` if it is not JSON. */
+export function jsonOf({ body }: RemoteResponse): unknown {
   try {
     const value: unknown = parseJsonText(body.toString('utf8'));
     return value;

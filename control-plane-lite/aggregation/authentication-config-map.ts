@@ -26,7 +26,7 @@ export interface ExtensionAuthentication {
 
 type Data = Readonly<Record<string, string>>;
 
-/** Certificates of both bundles, each once, without those that are over. What is no bundle counts for nothing. */
+/** Returns the distinct certificates of both bundles, without expired ones. Ignores an invalid bundle. */
 function joinBundles(known: string, own: string, nowMs: number): string {
   let others: readonly X509Certificate[];
   try {

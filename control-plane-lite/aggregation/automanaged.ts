@@ -8,13 +8,13 @@ import type { ApiObject, Resource } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
 import { apiServiceName } from './api-services.ts';
 
-/** Value of the label: built-in groups are looked after when the server starts, those of custom resources always. */
+/** Label value: built-in groups are reconciled when the server starts, groups of custom resources always. */
 export type Care = 'onstart' | 'true';
 
 export interface LocalApi {
   readonly name: string;
   readonly care: Care;
-  /** Stands only until another server is registered for the group's version, and again when that one is removed. */
+  /** Registered only while no other server is registered for the group version. */
   readonly isReplaceable: boolean;
   readonly spec: APIServiceSpec;
 }
@@ -25,7 +25,7 @@ export const automanagedLabel = ({ componentPrefix, domain }: Vocabulary): strin
 /** The group that APIServices themselves are of is always here. */
 export const ownGroup = ({ apiGroupDomain }: Vocabulary): string => `apiregistration.${apiGroupDomain}`;
 
-/** What clusters have from an extension server of their choice: here it works without one. */
+/** Groups that clusters usually get from an extension server; this server has its own implementation. */
 export const isReplaceable = (apiService: string, { apiGroupDomain }: Vocabulary): boolean =>
   apiService === apiServiceName(`metrics.${apiGroupDomain}`, 'v1beta1');
 

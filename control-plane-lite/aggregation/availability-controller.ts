@@ -61,7 +61,7 @@ async function show(
     (live) => {
       if (live === undefined) throw new StatusError('NotFound', `${name} no longer exists`);
       const { spec, status } = typed<APIService>(live);
-      // What was found out is of no use where the service is another by now.
+      // The result is discarded if the service has changed meanwhile.
       if (spec?.service?.name !== service.name) return live;
       const changed = withVerdict(status, verdict, now);
       if (changed !== undefined) live['status'] = changed;
@@ -72,7 +72,7 @@ async function show(
   );
 }
 
-/** What servers are waited for, as long as they are away. */
+/** Reports the unavailable servers that requests wait for. */
 function createAbsences(
   waits: AvailabilityDeps['waits'],
 ): (name: string, api: RemoteApi | undefined, finding?: Finding) => void {

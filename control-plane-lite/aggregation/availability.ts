@@ -3,7 +3,7 @@ import type { APIService, APIServiceCondition } from '#api/gen/apiregistration-v
 import { AVAILABLE } from './api-services.ts';
 import type { Unreachable } from './resolve-service.ts';
 
-/** What was found out about a server. */
+/** Result of an availability check. */
 export type Finding =
   | { readonly kind: 'passed' }
   | ({ readonly kind: 'unreachable' } & Unreachable)
@@ -28,7 +28,7 @@ export function verdictOf(finding: Finding): Verdict {
   }
 }
 
-/** The status with the verdict in it; `undefined` if it says so already. */
+/** Returns the status with the verdict; `undefined` if it already contains it. */
 export function withVerdict(
   status: APIService['status'],
   verdict: Verdict,

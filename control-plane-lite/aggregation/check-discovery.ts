@@ -6,12 +6,12 @@ import { isMutableObject } from '#api/kit/object.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { MASTERS_GROUP } from '../authn/users.ts';
 import { apiPath, type RemoteApi } from './api-services.ts';
-import { ask, jsonOf } from './ask.ts';
+import { jsonOf, sendRequest } from './ask.ts';
 import type { RemoteTls } from './remote-server.ts';
 import type { Address } from './resolve-service.ts';
 
 export type DiscoveryResult =
-  | { readonly kind: 'answered'; readonly resources: readonly APIResource[] }
+  | { readonly kind: 'available'; readonly resources: readonly APIResource[] }
   | { readonly kind: 'failed'; readonly url: string; readonly problem: string };
 
 export interface DiscoveryTarget {
@@ -47,8 +47,8 @@ function parseResource(value: unknown): readonly APIResource[] {
   ];
 }
 
-/** The resources in the document of a group's version; what isn't one is left out. Only JSON is asked for, but a
- *  server that has another form is there all the same. */
+/** Returns the resources in the discovery document of a group version, without invalid entries. Returns none for a
+ *  document that is not JSON: such a server is available nevertheless. */
 export function parseResources(document: unknown): readonly APIResource[] {
   const resources = isMutableObject(document) ? document['resources'] : undefined;
   return Array.isArray(resources) ? resources.slice(0, MOST_RESOURCES).flatMap(parseResource) : [];
@@ -57,7 +57,7 @@ export function parseResources(document: unknown): readonly APIResource[] {
 const urlOf = ({ host, port }: Address, path: string): string =>
   `https://${host.includes(':') ? `[${host}]` : host}:${port}${path}`;
 
-/** Never rejects. */
+/** Fetches the discovery document. Never rejects. */
 export async function checkDiscovery(
   { api, address, tls }: DiscoveryTarget,
   { componentPrefix }: Vocabulary,
@@ -68,9 +68,9 @@ export async function checkDiscovery(
   const failed = (problem: string): DiscoveryResult => ({ kind: 'failed', url, problem });
   const user = { name: `system:${componentPrefix}-aggregator`, groups: [MASTERS_GROUP], extra: {} };
   try {
-    const answer = await ask({ address, tls, path, user }, signal);
-    if (answer.status < 200 || answer.status > 299) return failed(`bad status ${answer.status}`);
-    return { kind: 'answered', resources: parseResources(jsonOf(answer)) };
+    const response = await sendRequest({ address, tls, path, user }, signal);
+    if (response.status < 200 || response.status > 299) return failed(`bad status ${response.status}`);
+    return { kind: 'available', resources: parseResources(jsonOf(response)) };
   } catch (thrown) {
     return failed(messageOf(thrown));
   }

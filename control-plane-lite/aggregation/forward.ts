@@ -20,8 +20,8 @@ export interface ForwardDeps {
   readonly clock: Clock;
   /** Domain of the API groups. */
   readonly domain: string;
-  readonly answerTimeoutMs: number;
-  /** Shows servers that are long in answering. */
+  readonly responseTimeoutMs: number;
+  /** Reports slow servers. */
   readonly waits?: Pick<Waits, 'during'> | undefined;
 }
 
@@ -55,7 +55,7 @@ export function forwardTo(deps: ForwardDeps, api: RemoteApi, request: ApiRequest
         remoteAddress: raw.message.socket.remoteAddress ?? '',
         refuseRedirects: true,
         ...awaited,
-        ...(isLongRunning(request.info) ? {} : { answerTimeoutMs: deps.answerTimeoutMs }),
+        ...(isLongRunning(request.info) ? {} : { responseTimeoutMs: deps.responseTimeoutMs }),
       }).run(raw),
   };
 }

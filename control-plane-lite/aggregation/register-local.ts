@@ -49,7 +49,7 @@ export function decideLocal(
   }
   const care = current.metadata.labels?.[label];
   if (care === undefined || (settled && care === 'onstart')) return 'nothing';
-  // Somebody registered another server under the label that this one had set.
+  // A client registered another server and retained the label that this server had set.
   if (leadsElsewhere(current) && desired?.isReplaceable !== false) return 'nothing';
   if (desired === undefined) return 'delete';
   return care === desired.care && isDeepStrictEqual(current['spec'], desired.spec) ? 'nothing' : 'update';

@@ -8,7 +8,7 @@ import type { Identity } from '#api/pki/certificate.ts';
 import { serverUser } from '../authn/users.ts';
 import type { Emptied, OtherContent, Remains } from '../controllers/skeleton/settings.ts';
 import { apiPath, type RemoteApi } from './api-services.ts';
-import { type Answer, ask, jsonOf } from './ask.ts';
+import { jsonOf, type RemoteResponse, sendRequest } from './ask.ts';
 import { remoteTls, type Way } from './remote-server.ts';
 
 export interface RemoteContentDeps {
@@ -18,12 +18,12 @@ export interface RemoteContentDeps {
   readonly identity: Identity;
 }
 
-/** Objects looked at in one list: enough to see whether any are left. */
+/** Page size: sufficient to detect remaining objects. */
 const PAGE = 100;
 const OPTIONS = { propagationPolicy: 'Background' };
 const USER = serverUser('namespace-controller');
 
-/** Resources of namespaces that can be listed and deleted. */
+/** Reports whether a resource is namespaced and can be listed and deleted. */
 export const isEmptiable = ({ name, namespaced, verbs }: APIResource): boolean =>
   namespaced &&
   !name.includes('/') &&
@@ -35,7 +35,7 @@ interface Item {
   readonly finalizers: readonly string[];
 }
 
-/** The objects of a list as another server sent it. */
+/** Returns the valid objects of a list from another server. */
 export function parseItems(list: unknown): readonly Item[] {
   const items = isMutableObject(list) ? list['items'] : undefined;
   if (!Array.isArray(items)) return [];
@@ -54,16 +54,24 @@ export function createRemoteContent({
   findWay,
   identity,
 }: RemoteContentDeps): OtherContent {
-  async function send(api: RemoteApi, method: string, path: string, signal: AbortSignal): Promise<Answer> {
+  async function send(
+    api: RemoteApi,
+    method: string,
+    path: string,
+    signal: AbortSignal,
+  ): Promise<RemoteResponse> {
     const way = findWay(api);
     if (way.kind === 'unreachable') throw new Error(way.message);
-    const question = { address: way.address, tls: remoteTls(api, identity), method, path, user: USER };
-    const answer = await ask(method === 'DELETE' ? { ...question, body: OPTIONS } : question, signal);
-    // What is gone or can't be asked for so is no failure.
-    if (answer.status >= 300 && answer.status !== 404 && answer.status !== 405) {
-      throw new Error(`${method} ${path} returned status ${answer.status}`);
+    const remoteRequest = { address: way.address, tls: remoteTls(api, identity), method, path, user: USER };
+    const response = await sendRequest(
+      method === 'DELETE' ? { ...remoteRequest, body: OPTIONS } : remoteRequest,
+      signal,
+    );
+    // 404 and 405 are not failures: the content is gone, or the method is unsupported.
+    if (response.status >= 300 && response.status !== 404 && response.status !== 405) {
+      throw new Error(`${method} ${path} returned status ${response.status}`);
     }
-    return answer;
+    return response;
   }
 
   async function emptyResource(

@@ -5,11 +5,11 @@ import type { Logger } from '#api/kit/logger.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { OtherDocuments } from '../openapi/others.ts';
 import type { RemoteApi } from './api-services.ts';
-import { type AskerDeps, createDocumentAsker, type Known } from './ask-documents.ts';
+import { createDocumentClient, type DocumentClientDeps, type Known } from './ask-documents.ts';
 import type { Way } from './remote-server.ts';
 import type { Address } from './resolve-service.ts';
 
-export interface RemoteDocumentsDeps extends AskerDeps {
+export interface RemoteDocumentsDeps extends DocumentClientDeps {
   readonly apis: () => Iterable<RemoteApi>;
   readonly get: (name: string) => RemoteApi | undefined;
   readonly findWay: (api: RemoteApi) => Way;
@@ -17,20 +17,20 @@ export interface RemoteDocumentsDeps extends AskerDeps {
 }
 
 export interface RemoteDocuments extends OtherDocuments {
-  /** Asks a server that is there: at once, or when the question before is answered. Never rejects. */
+  /** Fetches the documents of an available server: immediately, or once the fetch in flight has ended. Never rejects. */
   readonly refresh: (api: RemoteApi, address: Address) => Promise<void>;
 }
 
 const NOTHING: Known = { etag: '', extract: undefined, third: undefined };
 
-interface Question {
+interface Refresh {
   readonly api: RemoteApi;
   readonly address: Address;
 }
 
 type Current = readonly (readonly [RemoteApi, Known])[];
 
-/** Of OpenAPI 3, by path. */
+/** Returns the hashes of the OpenAPI 3 documents by path. */
 const thirds = (current: Current): ReadonlyMap<string, { readonly hash: string }> =>
   new Map(
     current.flatMap(([{ group, version }, { third }]) =>
@@ -40,10 +40,10 @@ const thirds = (current: Current): ReadonlyMap<string, { readonly hash: string }
 
 export function createRemoteDocuments(deps: RemoteDocumentsDeps): RemoteDocuments {
   const { get, findWay, log } = deps;
-  const asker = createDocumentAsker(deps);
+  const client = createDocumentClient(deps);
   const known = new Map<string, Known>();
-  /** By API: whether there is to be one more question when the one under way is answered, and to where. */
-  const asking = new Map<string, Question | undefined>();
+  /** By API with a fetch in flight: the fetch that follows it, if any. */
+  const inFlight = new Map<string, Refresh | undefined>();
   let generation = 0;
   function keep(name: string, next: Known): void {
     const before = known.get(name) ?? NOTHING;
@@ -60,8 +60,8 @@ export function createRemoteDocuments(deps: RemoteDocumentsDeps): RemoteDocument
         'Failed to fetch OpenAPI of aggregated server; serving the last known document',
       );
     const [two, three] = await Promise.allSettled([
-      asker.second(api, address, before),
-      asker.third(api, address),
+      client.second(api, address, before),
+      client.third(api, address),
     ]);
     if (two.status === 'rejected') failed(two.reason);
     if (three.status === 'rejected') failed(three.reason);
@@ -72,7 +72,7 @@ export function createRemoteDocuments(deps: RemoteDocumentsDeps): RemoteDocument
     });
   }
 
-  /** Of the APIs that there are still, in one order for all. */
+  /** Returns the documents of the registered APIs, sorted by name; forgets those of others. */
   function current(): Current {
     const apis = [...deps.apis()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
     const names = new Set(apis.map(({ name }) => name));
@@ -100,22 +100,22 @@ export function createRemoteDocuments(deps: RemoteDocumentsDeps): RemoteDocument
       const way = api === undefined ? undefined : findWay(api);
       if (api === undefined || found?.third === undefined || way?.kind !== 'address')
         throw new StatusError('ServiceUnavailable', 'the aggregated server of this document is unavailable');
-      return asker.fetch(api, way.address, found.third.url);
+      return client.fetch(api, way.address, found.third.url);
     },
     async refresh(api, address) {
       const { name } = api;
-      let question: Question | undefined = { api, address };
-      if (asking.has(name)) {
-        // What is being answered may be of before the change.
-        asking.set(name, question);
+      let next: Refresh | undefined = { api, address };
+      if (inFlight.has(name)) {
+        // The response in flight may predate the change.
+        inFlight.set(name, next);
         return;
       }
-      while (question !== undefined) {
-        asking.set(name, undefined);
-        await refresh(question.api, question.address);
-        question = asking.get(name);
+      while (next !== undefined) {
+        inFlight.set(name, undefined);
+        await refresh(next.api, next.address);
+        next = inFlight.get(name);
       }
-      asking.delete(name);
+      inFlight.delete(name);
     },
   };
 }

@@ -9,7 +9,7 @@ import { resolveService, type Unreachable } from './resolve-service.ts';
 
 export type RemoteTls = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
 
-/** By which people know it. */
+/** Human-readable name. */
 export const serverOf = ({ name }: RemoteApi): string => `API server of ${name}`;
 
 /** The name in a server's certificate is that of its service, wherever it runs. */

@@ -16,7 +16,7 @@ export interface ReplaceLocalDeps {
 
 const MANAGER = 'autoregister';
 
-/** Whether a new object is to stand in the place of what is there. Pure. */
+/** Reports whether the new object replaces the existing one. Pure. */
 export function replacesLocal(
   { resource }: Pick<ObjectRef, 'resource'>,
   object: ApiObject,

@@ -15,7 +15,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** Why there is no way to a service, in the words of the Available condition. */
+/** Reason why a service is unreachable, as a reason of the Available condition. */
 export interface Unreachable {
   readonly reason: 'ServiceNotFound' | 'ServicePortError' | 'EndpointsNotFound' | 'MissingEndpoints';
   readonly message: string;
@@ -31,7 +31,7 @@ const unreachable = (reason: Unreachable['reason'], message: string): Resolution
   message,
 });
 
-/** A port without a number stands for all of them: nothing to connect to. */
+/** A port without a number means all ports, so that there is no port to connect to. */
 function sliceAddresses(slices: readonly EndpointSlice[], portName: string): readonly Address[] {
   return slices.flatMap(({ ports = [], endpoints }) => {
     const port = ports.find(({ name = '' }) => name === portName)?.port;

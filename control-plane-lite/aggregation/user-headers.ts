@@ -7,10 +7,10 @@ export const USER_HEADER = 'X-Remote-User';
 export const GROUP_HEADER = 'X-Remote-Group';
 export const EXTRA_PREFIX = 'X-Remote-Extra-';
 
-/** Bytes that a header's name may have; the percent sign marks those that it may not. */
+/** Bytes allowed in a header name, except the percent sign, which escapes all others. */
 const NAME_BYTE = /[!#$&'*+\-.^_`|~0-9A-Za-z]/;
 
-/** What is between these would reach the other server changed, as somebody else's name. */
+/** Control characters, and leading or trailing spaces, which HTTP trims: the other server would see a different name. */
 // oxlint-disable-next-line no-control-regex -- exactly these are meant
 const UNFIT = /^\s|\s$|[\u0000-\u001f\u007f]/;
 
@@ -31,7 +31,7 @@ function headerName(key: string): string {
   return EXTRA_PREFIX + escaped;
 }
 
-/** @throws StatusError Forbidden if the user's name or the like doesn't fit into a header as it is */
+/** @throws StatusError Forbidden if an attribute of the user cannot be sent in a header unchanged */
 export function userHeaders(user: UserInfo): Readonly<Record<string, readonly string[]>> {
   const headers: Record<string, readonly string[]> = {
     [USER_HEADER]: [headerValue(user.name, 'the name')],

@@ -35,7 +35,7 @@ describe('parseTokenFile', () => {
     ['t1,,1', 'the user name is empty'],
     ['t1,ann,1\nt1,bob,2', 'line 2: the token is already defined on an earlier line'],
     ['t1,ann,1,"a', 'a quoted column is not terminated'],
-  ])('tells what is wrong with %j', (text, problem) => {
+  ])('reports the problem with %j', (text, problem) => {
     expect(() => parseTokenFile(text, 'tokens.csv')).toThrow(problem);
     expect(() => parseTokenFile(text, 'tokens.csv')).toThrow(TokenFileError);
   });

@@ -8,10 +8,10 @@ import { typed } from '../resources/view.ts';
 
 export const BOOTSTRAP_SECRET_PREFIX = 'bootstrap-token-';
 
-/** Group of everybody with a bootstrap token; further groups begin with it and a colon. */
+/** Group of all users with a bootstrap token, and with a colon the prefix of further groups. */
 export const BOOTSTRAPPERS_GROUP = 'system:bootstrappers';
 
-/** A token: what is public of it, a dot, what is not. */
+/** Bootstrap token: public ID, dot, secret. */
 export const BOOTSTRAP_TOKEN: RegExp = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 
 const EXTRA_GROUP = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
@@ -45,7 +45,7 @@ function expiryOf(text: string): number {
   }
 }
 
-/** The token of a Secret; `undefined`: it holds none that could be used. */
+/** Returns the token of a Secret; `undefined` if it has no valid one. */
 export function readBootstrapSecret(object: ApiObject, vocabulary: Vocabulary): BootstrapToken | undefined {
   const { metadata, type, data = {} } = typed<Secret>(object);
   const text = (key: string): string =>

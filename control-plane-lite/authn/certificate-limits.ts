@@ -5,7 +5,7 @@ import type { X509Certificate } from 'node:crypto';
 import forge from 'node-forge';
 import { type Asn1, childrenOf, fromDer } from '#api/pki/der.ts';
 
-/** A name of the kinds that constraints are kept for. */
+/** Subject name of a type that constraints are evaluated for. */
 export interface GeneralName {
   readonly kind: 'email' | 'dns' | 'uri' | 'ip';
   /** Of an address the bytes (with a mask, in a constraint), of the others the text. */
@@ -18,11 +18,11 @@ export interface NameConstraints {
 }
 
 export interface CertificateLimits {
-  /** `undefined`: there are no basic constraints. */
+  /** `undefined` without basic constraints. */
   readonly isCa: boolean | undefined;
-  /** CAs that may stand between this one and the end of the chain. */
+  /** Maximum number of intermediate CAs below this one. */
   readonly pathLength: number | undefined;
-  /** `false`: keys are used for something else; `undefined`: nothing is said. */
+  /** Whether the key usage allows it; `undefined` if it is not specified. */
   readonly mayCertify: boolean | undefined;
   /** Identifiers of extended usages; `undefined`: any. */
   readonly usages: readonly string[] | undefined;
@@ -31,14 +31,14 @@ export interface CertificateLimits {
   readonly names: readonly GeneralName[];
 }
 
-/** The certificate can't be read, or has a limit that can't be kept. */
+/** The certificate is malformed, or has a constraint that cannot be evaluated. */
 export class CertificateLimitsError extends Error {
   override readonly name = 'CertificateLimitsError';
 }
 
 const { Class } = forge.asn1;
 
-/** Critical extensions that say nothing of a chain, or are looked at elsewhere. */
+/** Critical extensions that do not constrain chains, or that are checked elsewhere. */
 const UNDERSTOOD: ReadonlySet<string> = new Set(['2.5.29.14', '2.5.29.32', '2.5.29.35', '1.3.6.1.5.5.7.1.1']);
 const KEY_USAGE = '2.5.29.15';
 const ALTERNATIVE_NAMES = '2.5.29.17';
@@ -129,7 +129,7 @@ function keyUsage(value: Buffer): boolean {
   return ((bytesOf(fromDer(value))[1] ?? 0) & KEY_CERT_SIGN) !== 0;
 }
 
-/** @throws CertificateLimitsError if it can't be read, or has a critical extension or a limit that is not understood */
+/** @throws CertificateLimitsError if it is malformed, or has an unknown critical extension or constraint */
 export function limitsOf({ raw }: Pick<X509Certificate, 'raw'>): CertificateLimits {
   try {
     return readLimits(raw);
@@ -149,7 +149,7 @@ function readLimits(raw: Buffer): CertificateLimits {
   const names = read(ALTERNATIVE_NAMES, (value) => namesIn(childrenOf(fromDer(value)))) ?? [];
   const known = names.filter((name) => name !== undefined);
   const handled = new Set([...UNDERSTOOD, KEY_USAGE, BASIC_CONSTRAINTS, NAME_CONSTRAINTS, EXTENDED_USAGE]);
-  // Names of other kinds alone say nothing that anybody here reads.
+  // Names of other types are not evaluated.
   if (known.length > 0) handled.add(ALTERNATIVE_NAMES);
   for (const [oid, { critical }] of extensions) {
     if (critical && !handled.has(oid))

@@ -14,8 +14,8 @@ export function createAuthenticationChain(
     async authenticate(request): Promise<AuthenticationResult> {
       let refused = request.bearerToken === undefined ? '' : 'the bearer token is unknown';
       for (const method of methods) {
-        const answer = method.authenticate(request);
-        const result = answer instanceof Promise ? await answer : answer;
+        const outcome = method.authenticate(request);
+        const result = outcome instanceof Promise ? await outcome : outcome;
         if (result.kind === 'user') return { ...result, user: authenticated(result.user) };
         if (result.kind === 'rejected') refused = result.message;
       }

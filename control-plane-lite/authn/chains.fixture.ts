@@ -8,7 +8,7 @@ import { formatPem } from '#api/pki/pem.ts';
 type Usage = 'clientAuth' | 'serverAuth' | 'any';
 type Name = readonly ['dns' | 'email' | 'ip' | 'uri' | 'directory', string];
 
-/** What a certificate says. */
+/** Content of a certificate. */
 export interface Says {
   /** `undefined`: no basic constraints. */
   readonly ca?: boolean | undefined;
@@ -28,7 +28,7 @@ export interface Chain {
   /** From the root to the end. */
   readonly says: readonly Says[];
   readonly good: boolean;
-  /** OpenSSL says otherwise, and why it may. */
+  /** Reason for a different result of OpenSSL. */
   readonly except?: string;
 }
 
@@ -145,7 +145,7 @@ export const parsed = (texts: readonly string[]): readonly X509Certificate[] =>
 const CA: Says = { ca: true, keyUsage: 'certSign' };
 const END: Says = { ca: false, keyUsage: 'digitalSignature', usages: ['clientAuth'] };
 
-/** What may be said by a certificate, and what then holds. `below`: CAs between it and the end. */
+/** Certificate contents with their expected results. `below`: number of CAs between it and the leaf. */
 interface Change {
   readonly what: string;
   readonly says: Says;

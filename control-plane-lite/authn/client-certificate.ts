@@ -11,10 +11,10 @@ import { keepsConstraints } from './name-constraints.ts';
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';
 const ANY_USAGE = '2.5.29.37.0';
 const MAX_CHAIN = 6;
-/** Looks for an issuer; chains could be made to have many ways. */
+/** Maximum number of issuer look-ups: a crafted chain can have many paths. */
 const MAX_STEPS = 100;
 
-/** The certificates of a PEM bundle. @throws Error if a block is no certificate */
+/** Returns the certificates of a PEM bundle. @throws Error if a block is not a certificate */
 export function parseCertificates(pem: string): readonly X509Certificate[] {
   return parsePem(pem)
     .filter(({ label }) => label === 'CERTIFICATE')
@@ -31,7 +31,7 @@ const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate): bool
 const isForClients = ({ usages }: CertificateLimits): boolean =>
   usages === undefined || usages.includes(CLIENT_AUTH) || usages.includes(ANY_USAGE);
 
-/** Whether a CA allows what stands below it.
+/** Reports whether a CA allows the certificates below it.
  *  @param below CAs between it and the end of the chain */
 function allows(authority: CertificateLimits, end: CertificateLimits, below: number): boolean {
   const { isCa, mayCertify = true, pathLength = Number.POSITIVE_INFINITY, constraints } = authority;
@@ -44,7 +44,7 @@ function allows(authority: CertificateLimits, end: CertificateLimits, below: num
   );
 }
 
-/** What the certificate says of its chains; `undefined`: it can't stand in any. */
+/** Returns the constraints of a certificate on its chains; `undefined` if it cannot be part of any. */
 function readable(certificate: X509Certificate): CertificateLimits | undefined {
   try {
     return limitsOf(certificate);
@@ -55,7 +55,7 @@ function readable(certificate: X509Certificate): CertificateLimits | undefined {
 }
 
 /** Whether a chain leads from the certificate to a trusted one, everything on it being valid now, for clients, and within
- *  the limits of what stands above it. */
+ *  the constraints of the certificates above it. */
 export function isTrusted(
   certificate: X509Certificate,
   intermediates: readonly X509Certificate[],
@@ -72,7 +72,7 @@ export function isTrusted(
     return limits !== undefined && end !== undefined && allows(limits, end, below);
   }
 
-  /** Depth first; `path` has what stands below, the end first. */
+  /** Depth first. `path` contains the certificates below, leaf first. */
   function leads(current: X509Certificate, path: readonly X509Certificate[]): boolean {
     const below = path.length;
     for (const root of roots) if (isIssuedBy(current, root) && mayStandAbove(root, below)) return true;
@@ -90,7 +90,7 @@ export function isTrusted(
 const texts = (value: string | readonly string[] | undefined): readonly string[] =>
   value === undefined ? [] : typeof value === 'string' ? [value] : value;
 
-/** The user of a certificate: its last common name, as upstream; none without one. */
+/** Returns the user of a certificate: its last common name, as upstream; none without one. */
 export function userOf(certificate: X509Certificate): UserInfo | undefined {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a repeated attribute is a list, which Node's types leave out
   const subject = certificate.toLegacyObject().subject as unknown as Readonly<
@@ -100,7 +100,7 @@ export function userOf(certificate: X509Certificate): UserInfo | undefined {
   return name === '' ? undefined : { name, groups: texts(subject['O']), extra: {} };
 }
 
-/** `roots` is asked at every look, so that a bundle may be replaced. */
+/** Reads `roots` for each request, so that a bundle can be replaced. */
 export function createClientCertificateAuthenticator(deps: {
   readonly roots: () => readonly X509Certificate[];
   readonly clock: Clock;

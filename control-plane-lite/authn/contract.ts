@@ -8,7 +8,7 @@ export interface AuthenticationRequest {
   readonly headers: IncomingHttpHeaders;
   /** Token from `Authorization: Bearer`, or from a WebSocket subprotocol. */
   readonly bearerToken?: string;
-  /** What the client proved to have the key of; not yet checked against any CA. */
+  /** Certificate whose key the client has proved to possess; not yet verified against a CA. */
   readonly certificate?: X509Certificate;
   /** The rest of the chain that the client sent. */
   readonly intermediates: readonly X509Certificate[];
@@ -17,7 +17,7 @@ export interface AuthenticationRequest {
 
 export type AuthenticationResult =
   | { readonly kind: 'user'; readonly user: UserInfo; readonly audiences?: readonly string[] }
-  /** This method has nothing to say of the request. */
+  /** The authenticator does not apply to the request. */
   | { readonly kind: 'none' }
   /** A credential was given and is bad; the request fails unless another method takes it. */
   | { readonly kind: 'rejected'; readonly message: string };

@@ -2,7 +2,7 @@
  *  5280, 4.2.1.10; Go's crypto/x509, which upstream uses. */
 import type { GeneralName, NameConstraints } from './certificate-limits.ts';
 
-/** Labels from the right; `undefined` if it is no domain. */
+/** Labels from right to left; `undefined` if it is not a domain. */
 function labelsOf(domain: string): readonly string[] | undefined {
   const labels = domain.toLowerCase().split('.');
   return labels.every((label) => /^[!-~]+$/.test(label)) ? labels.toReversed() : undefined;
@@ -42,12 +42,12 @@ function isMailbox(address: string, constraint: string): boolean | undefined {
 
 function isAtHost(uri: string, constraint: string): boolean | undefined {
   const host = URL.parse(uri)?.hostname ?? '';
-  // Constraints of hosts say nothing of addresses.
+  // Host constraints do not apply to IP addresses.
   if (host === '' || host.startsWith('[') || /^[\d.]+$/.test(host)) return undefined;
   return isInDomain(host, constraint);
 }
 
-/** `undefined`: it can't be said. */
+/** `undefined` if it cannot be decided. */
 function matches(name: GeneralName, constraint: GeneralName): boolean | undefined {
   const [text, wanted] = [name.value.toString('latin1'), constraint.value.toString('latin1')];
   switch (name.kind) {
@@ -64,7 +64,7 @@ function matches(name: GeneralName, constraint: GeneralName): boolean | undefine
   }
 }
 
-/** Whether every name may be; one of which that can't be said may not. */
+/** Reports whether all names are allowed. An undecidable name is not. */
 export function keepsConstraints(
   names: readonly GeneralName[],
   { permitted, excluded }: NameConstraints,

@@ -27,7 +27,7 @@ function cells(line: string): readonly string[] | undefined {
   }
 }
 
-/** Tokens are found by their digest, so that how long a look-up takes tells nothing of them. */
+/** Tokens are looked up by digest, so that the duration reveals nothing about them. */
 const digest = (token: string): string => createHash('sha256').update(token).digest('base64');
 
 /** The users of a token file by the digests of their tokens.

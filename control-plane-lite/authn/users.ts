@@ -18,14 +18,14 @@ export const SERVER: UserInfo = {
   extra: {},
 };
 
-/** On whose behalf parts of the server itself act. */
+/** Returns the user of a component of the server. */
 export const serverUser = (part: string): UserInfo => ({
   name: `system:apiserver:${part}`,
   groups: [MASTERS_GROUP, AUTHENTICATED_GROUP],
   extra: {},
 });
 
-/** A user that proved who it is. */
+/** Returns the user as a member of the group of authenticated users. */
 export function authenticated(user: UserInfo): UserInfo {
   return user.groups.includes(AUTHENTICATED_GROUP)
     ? user

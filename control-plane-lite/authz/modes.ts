@@ -34,8 +34,8 @@ export function createAuthorizerChain(modes: readonly Authorizer[]): Authorizer 
     async authorize(attributes: AuthorizationAttributes): Promise<Decision> {
       const reasons: string[] = [];
       for (const mode of modes) {
-        const answer = mode.authorize(attributes);
-        const decision = answer instanceof Promise ? await answer : answer;
+        const outcome = mode.authorize(attributes);
+        const decision = outcome instanceof Promise ? await outcome : outcome;
         if (decision.effect !== 'none') return decision;
         if (decision.reason !== '') reasons.push(decision.reason);
       }

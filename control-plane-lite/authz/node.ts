@@ -111,7 +111,7 @@ export function createNodeAuthorizer({ graph, vocabulary, rules }: NodeAuthorize
       if (rule !== undefined) return rule(node, asked);
       return rules.some((each) => allows(each, asked)) ? ALLOWED : NOTHING;
     },
-    // What a node may do depends on its pods: upstream tells nothing of it either.
+    // The permissions of a node depend on its pods. Upstream lists no rules for it either.
     rulesOf: () => ({ resource: [], nonResource: [] }),
   };
 }

@@ -98,7 +98,7 @@ class Client implements ByteSink {
       }
       this.#must(
         this.known.has(at) === (type !== 'ADDED'),
-        `${line} told of an object known: ${this.known.has(at)}`,
+        `${line} event for a known object: ${this.known.has(at)}`,
       );
       if (type === 'DELETED') this.known.delete(at);
       else this.known.set(at, revision);

@@ -34,7 +34,7 @@ export function createObjectCache(
       form: (_, make) => make(),
     };
   }
-  const tell = (change: CacheChange): void => {
+  const notify = (change: CacheChange): void => {
     for (const listener of listeners) listener(change);
   };
   return {
@@ -49,12 +49,12 @@ export function createObjectCache(
       const current = entryOf(object);
       const previous = objects.get(current.key);
       objects.set(current.key, current);
-      tell(previous === undefined ? { type: 'ADDED', current } : { type: 'MODIFIED', current, previous });
+      notify(previous === undefined ? { type: 'ADDED', current } : { type: 'MODIFIED', current, previous });
     },
     remove(key) {
       const current = objects.get(key);
       if (!objects.delete(key) || current === undefined) return;
-      tell({ type: 'DELETED', current, previous: current });
+      notify({ type: 'DELETED', current, previous: current });
     },
   };
 }

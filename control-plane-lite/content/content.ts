@@ -111,7 +111,7 @@ async function loadFor(
   await yieldToEventLoop();
 }
 
-/** An object as the answer to a request, in the form that the client takes.
+/** Encodes an object as the response to a request, in a representation that the client accepts.
  *  @throws StatusError NotAcceptable */
 function show(
   deps: EncodeDeps,

@@ -54,12 +54,12 @@ describe('a watch with asynchronous conversion', () => {
   it('ends where the conversion fails', async () => {
     const { events, ends } = await watch(
       converted((object) =>
-        object.metadata.name === 'b' ? Promise.reject(new Error('no answer')) : Promise.resolve(object),
+        object.metadata.name === 'b' ? Promise.reject(new Error('no response')) : Promise.resolve(object),
       ),
     );
     expect(events).toMatchObject([
       { type: 'ADDED', object: { metadata: { name: 'a' } } },
-      { type: 'ERROR', object: { kind: 'Status', code: 500, message: 'conversion failed: no answer' } },
+      { type: 'ERROR', object: { kind: 'Status', code: 500, message: 'conversion failed: no response' } },
     ]);
     expect(ends).toEqual(['unavailable']);
   });

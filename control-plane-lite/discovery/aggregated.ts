@@ -51,14 +51,14 @@ export interface GroupDiscoveryList {
 
 const groupOf = ({ apiGroupDomain }: Vocabulary): string => `apidiscovery.${apiGroupDomain}`;
 
-/** The version of the list that a clause of an Accept header asks for. */
+/** Returns the version of the aggregated list that a clause of an Accept header requests. */
 function askedVersion({ parameters }: Clause, vocabulary: Vocabulary): DiscoveryVersion | undefined {
   if (parameters.get('as') !== KIND || parameters.get('g') !== groupOf(vocabulary)) return undefined;
   const version = parameters.get('v');
   return version === 'v2' || version === 'v2beta1' ? version : undefined;
 }
 
-/** Whether a client wants the whole list rather than the usual document: the first of what it accepts decides. */
+/** Reports whether a client prefers the aggregated list to the usual document. The first supported clause decides. */
 export function aggregatedVersion(
   accept: string | undefined,
   vocabulary: Vocabulary,
@@ -72,7 +72,7 @@ export function aggregatedVersion(
   return undefined;
 }
 
-/** The `Content-Type` by which clients know what they got. */
+/** Returns the `Content-Type` that identifies the representation. */
 export const aggregatedContentType = (version: DiscoveryVersion, vocabulary: Vocabulary): string =>
   `${JSON_TYPE};g=${groupOf(vocabulary)};v=${version};as=${KIND}`;
 

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { APIResource } from '#api/gen/meta-v1.ts';
 import type { Resource, SubresourceInfo } from '../resources/contract.ts';
 
-/** Bytes of a hash that tell stored versions apart. */
+/** Bytes of a storage version hash. */
 const HASH_BYTES = 8;
 
 const byName = (left: { readonly name: string }, right: { readonly name: string }): number =>

@@ -1,4 +1,4 @@
-/** Requests, routes and a custom resource for tests of what describes the API. */
+/** Requests, routes and a custom resource for tests of discovery and OpenAPI. */
 import type { TypeModel } from '#api/schema/type-model.ts';
 import type { ApiRequest, PathRoute } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
@@ -13,7 +13,7 @@ export interface CustomNames {
   readonly kind: string;
 }
 
-/** A namespaced custom resource that is stored as this version. */
+/** Creates a namespaced custom resource with this storage version. */
 export function customResource({ group, version, plural, kind }: CustomNames): Resource {
   return {
     info: {
@@ -76,7 +76,7 @@ export function requestFor(path: string, headers: ApiRequest['headers'] = {}, qu
   };
 }
 
-/** The route that answers a path, as the router finds it. */
+/** Returns the route of a path, as the router finds it. */
 export function routeOf(routes: readonly PathRoute[], path: string): PathRoute {
   const found = routes.find(
     (route) => path === route.path || (route.below === true && path.startsWith(`${route.path}/`)),

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
 
-/** An answer that is made once and given many times. */
+/** Response body that is built once and sent many times. */
 export interface Kept {
   readonly contentType: string;
   readonly body: Buffer;
@@ -11,21 +11,20 @@ export interface Kept {
   readonly etag: string;
 }
 
-/** The entity tag of a body. */
 const etagOf = (body: Buffer | string): string => `"${createHash('sha256').update(body).digest('hex')}"`;
 
 export const kept = (contentType: string, body: Buffer): Kept => ({ contentType, body, etag: etagOf(body) });
 
 const strong = (tag: string): string => tag.trim().replace(/^W\//, '');
 
-/** Whether an `If-None-Match` header names the tag. */
+/** Reports whether an `If-None-Match` header names the tag. */
 export function isCurrent(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   return header.split(',').some((tag) => tag.trim() === '*' || strong(tag) === etag);
 }
 
-/** The answer, or 304 for a client that has it. */
-export function answerKept(
+/** Returns the response, or 304 if the client has it cached. */
+export function respondKept(
   { headers }: Pick<ApiRequest, 'headers'>,
   { contentType, body, etag }: Kept,
   more: Readonly<Record<string, string>> = {},

@@ -5,7 +5,7 @@ import type { ApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { contentTypeOf, type MediaType, negotiate, type Offer, wantsPretty } from '../content/negotiation.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
-import { answerKept, type Kept, kept } from './etag.ts';
+import { type Kept, kept, respondKept } from './etag.ts';
 
 export interface Document {
   readonly kind?: string;
@@ -18,11 +18,11 @@ export interface FormsDeps {
 }
 
 export interface Forms {
-  /** The document of this name in the form that the request accepts. `make` is asked once for each form and kept
-   *  until `clear`. @throws StatusError NotAcceptable */
-  answer(request: ApiRequest, name: string, make: () => Document): BytesResponse;
-  /** The same in JSON, under this content type. */
-  answerJson(request: ApiRequest, name: string, contentType: string, make: () => object): BytesResponse;
+  /** Responds with the named document in a representation that the request accepts. Calls `make` once for each
+   *  representation until `clear`. @throws StatusError NotAcceptable */
+  respond(request: ApiRequest, name: string, make: () => Document): BytesResponse;
+  /** Responds with the document as JSON under this content type. */
+  respondJson(request: ApiRequest, name: string, contentType: string, make: () => object): BytesResponse;
   clear(): void;
 }
 
@@ -54,21 +54,21 @@ export function createForms({ vocabulary, protobuf }: FormsDeps): Forms {
   }
 
   return {
-    answer(request, name, make) {
+    respond(request, name, make) {
       const { mediaType, pretty } = negotiate(request.headers.accept, OFFER, vocabulary);
       const contentType = contentTypeOf(mediaType, vocabulary);
       const key = `${mediaType} ${name}`;
       if (mediaType === 'json' && (pretty || wantsPretty(request.query, request.headers['user-agent']))) {
         const body = Buffer.from(`${JSON.stringify(make(), null, 2)}\n`);
-        return answerKept(request, kept(contentType, body));
+        return respondKept(request, kept(contentType, body));
       }
-      return answerKept(
+      return respondKept(
         request,
         remembered(key, () => kept(contentType, bytesOf(make(), mediaType))),
       );
     },
-    answerJson(request, name, contentType, make) {
-      return answerKept(
+    respondJson(request, name, contentType, make) {
+      return respondKept(
         request,
         remembered(`as ${contentType} ${name}`, () => kept(contentType, Buffer.from(JSON.stringify(make())))),
       );

@@ -24,7 +24,7 @@ const PRIORITIES: Readonly<Record<string, number>> = {
   node: 16_300,
   discovery: 16_200,
   'flowcontrol.apiserver': 16_100,
-  // Low, as upstream's metrics server has it: `pods` and `nodes` are those of the core group.
+  // Low, as in upstream's metrics server: `pods` and `nodes` without a group mean the core group.
   metrics: 100,
 };
 

@@ -8,7 +8,7 @@ import { apiResources } from './api-resources.ts';
 import { CUSTOM_PRIORITY, priorityOf } from './group-order.ts';
 import { compareVersions } from './version-order.ts';
 
-/** A group that another server answers for (aggregation). */
+/** Group that an aggregated server serves. */
 export interface ExtraGroup {
   readonly group: string;
   /** The preferred one first. */
@@ -66,7 +66,7 @@ function extraVersions(extra: ExtraGroup): readonly ServedVersion[] {
   }));
 }
 
-/** Versions of others win over those that the server has itself: somebody wanted it so. */
+/** Versions of aggregated servers take precedence over local ones: an administrator registered them. */
 function joined(own: readonly ServedVersion[], others: readonly ServedVersion[]): readonly ServedVersion[] {
   if (own.length === 0) return others;
   const taken = new Set(others.map(({ version }) => version));

@@ -17,7 +17,7 @@ interface Site {
 }
 
 function bytes(response: ApiResponse | Promise<ApiResponse>): BytesResponse {
-  if (response instanceof Promise || response.kind !== 'bytes') throw new Error('no plain answer');
+  if (response instanceof Promise || response.kind !== 'bytes') throw new Error('no plain response');
   return response;
 }
 
@@ -261,11 +261,11 @@ describe('groups of other servers', () => {
     );
   });
 
-  it('answer for themselves', () => {
+  it('have their own handlers', () => {
     const site = createSite();
-    const answer: BytesResponse = { kind: 'bytes', status: 200, contentType: 'x/y', body: [] };
-    site.extras = [{ ...extra, forward: () => answer }];
-    expect(site.get('/apis/metrics.example.com/v1beta1')).toBe(answer);
+    const response: BytesResponse = { kind: 'bytes', status: 200, contentType: 'x/y', body: [] };
+    site.extras = [{ ...extra, forward: () => response }];
+    expect(site.get('/apis/metrics.example.com/v1beta1')).toBe(response);
   });
 
   it('add versions to a group of our own', () => {
@@ -299,7 +299,7 @@ describe('forms', () => {
     expect(text(createSite().get('/api', {}, 'pretty=1'))).toContain('\n  "versions"');
   });
 
-  it('makes an answer once, until something changes', () => {
+  it('builds a response once, until something changes', () => {
     const site = createSite();
     const first = site.get('/api/v1').body;
     expect(site.get('/api/v1').body).toBe(first);
@@ -323,7 +323,7 @@ describe('entity tags', () => {
 });
 
 describe('/version and /', () => {
-  it('tells the release', () => {
+  it('returns the release', () => {
     expect(createSite().json('/version')).toEqual({
       major: '1',
       minor: '24',

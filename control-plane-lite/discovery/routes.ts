@@ -16,9 +16,9 @@ export interface DiscoveryDeps {
   readonly registry: Pick<ResourceRegistry, 'all' | 'generation'>;
   readonly protobuf: ApiProtobuf;
   readonly build: BuildInfo;
-  /** `host:port` under which clients reach the server. */
+  /** `host:port` of the server for clients. */
   readonly serverAddress: () => string;
-  /** Groups that other servers answer for; the same array as long as nothing changed. Default: none. */
+  /** Groups of aggregated servers; the same array until they change. Default: none. */
   readonly extraGroups?: () => readonly ExtraGroup[];
   /** Further paths for the list at `/`. */
   readonly otherPaths?: readonly string[];
@@ -67,9 +67,9 @@ export function createDiscoveryRoutes(deps: DiscoveryDeps): readonly PathRoute[]
     make: () => Document,
   ): ApiResponse {
     const as = aggregatedVersion(request.headers.accept, vocabulary);
-    if (as === undefined) return forms.answer(request, name, make);
+    if (as === undefined) return forms.respond(request, name, make);
     const contentType = aggregatedContentType(as, vocabulary);
-    return forms.answerJson(request, name, contentType, () => groupDiscoveryList(groups, as, vocabulary));
+    return forms.respondJson(request, name, contentType, () => groupDiscoveryList(groups, as, vocabulary));
   }
 
   const core: Handler = (request) => {
@@ -88,12 +88,12 @@ export function createDiscoveryRoutes(deps: DiscoveryDeps): readonly PathRoute[]
     const group = groups.find((known) => known.name === name);
     if (group === undefined) throw nothingThere();
     if (version !== undefined) return answerVersion(forms, request, group, version, more);
-    return forms.answer(request, `group ${name}`, () => apiGroup(group));
+    return forms.respond(request, `group ${name}`, () => apiGroup(group));
   };
 
   const index: Handler = (request) => {
     const paths = ['/apis', '/version', ...discoveryPaths(current()), ...(deps.otherPaths ?? [])].toSorted();
-    return forms.answerJson(request, 'paths', JSON_TYPE, () => ({ paths }));
+    return forms.respondJson(request, 'paths', JSON_TYPE, () => ({ paths }));
   };
 
   const methods = ['GET'];
@@ -104,7 +104,7 @@ export function createDiscoveryRoutes(deps: DiscoveryDeps): readonly PathRoute[]
     {
       path: '/version',
       methods,
-      handler: (request) => forms.answerJson(request, 'version', JSON_TYPE, () => running),
+      handler: (request) => forms.respondJson(request, 'version', JSON_TYPE, () => running),
     },
   ];
 }
@@ -120,10 +120,10 @@ function answerVersion(
   const served = group?.versions.find(({ version }) => version === name);
   if (group === undefined || served === undefined || more.length > 0) throw nothingThere();
   if (served.forward !== undefined) return served.forward(request);
-  return forms.answer(request, `resources ${group.name}/${name}`, () => apiResourceList(group, served));
+  return forms.respond(request, `resources ${group.name}/${name}`, () => apiResourceList(group, served));
 }
 
-/** What a path has behind `/api` or `/apis`. */
+/** Segments of a path after `/api` or `/apis`. */
 function segmentsOf({ info }: ApiRequest): readonly string[] {
   const [, , ...rest] = info.path.split('/');
   if (rest.at(-1) === '') rest.pop();

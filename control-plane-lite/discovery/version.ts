@@ -1,7 +1,7 @@
 /** Route `/version`: the release of the API, and the platform of the server. Source: version of the facts. */
 import type { Info } from '#api/gen/version.ts';
 
-/** The release of the API whose behaviour the server has. */
+/** Upstream release whose behaviour the server implements. */
 export const API_RELEASE = { major: '1', minor: '24', patch: '17' } as const;
 
 export interface BuildInfo {

@@ -20,12 +20,12 @@ test('begins no watch for a client that left before the state was known', async 
     query: new URLSearchParams('watch=1'),
     signal: leaving.signal,
   };
-  const answer = watchEndpoint(
+  const response = watchEndpoint(
     deps as unknown as EndpointDeps,
     request as unknown as ApiRequest,
     resource as unknown as Resource,
   );
   leaving.abort(new Error('gone'));
-  await expect(answer).rejects.toThrow('gone');
+  await expect(response).rejects.toThrow('gone');
   expect(begun).not.toHaveBeenCalled();
 });

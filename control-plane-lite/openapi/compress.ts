@@ -28,7 +28,7 @@ function* blocks(pieces: Iterable<string | Uint8Array>): Generator<Uint8Array> {
 
 const EMPTY = new Uint8Array(0);
 
-/** Compresses pieces as they are made, in turns. Nothing but the result is kept. */
+/** Compresses pieces as they are generated, and yields to the event loop. Retains only the result. */
 export async function compress(pieces: Iterable<string | Uint8Array>): Promise<Buffer> {
   const gzip = createGzip();
   const compressed: Buffer[] = [];

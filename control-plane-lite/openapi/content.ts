@@ -21,14 +21,14 @@ export interface Described {
   readonly resources: readonly Resource[];
 }
 
-/** A name and what it stands for. */
+/** Name and value. */
 export type Entry = readonly [name: string, value: SchemaObject];
 
-/** Stands where a maker of entries has worked for a while and has none to give yet, so that others get their turn. */
+/** Yielded by a generator that has worked for a while without an entry, so that its consumer can yield to the event loop. */
 export const PAUSE: undefined = undefined;
 
 const metaType = (typeName: string): TypeName => ({ packageName: META_PACKAGE, typeName });
-/** Types that answers and bodies have whatever the resource is. */
+/** Types of bodies that all resources share. */
 const SHARED_TYPES = [
   'DeleteOptions',
   'Status',
@@ -38,7 +38,7 @@ const SHARED_TYPES = [
   'APIGroup',
   'APIGroupList',
 ];
-/** Bodies of patches, which are of no type. */
+/** Media types of patches, whose bodies have no API type. */
 const PATCH = 'Patch';
 
 function exists(name: TypeName): boolean {
@@ -51,7 +51,7 @@ function exists(name: TypeName): boolean {
   }
 }
 
-/** The type of what a subresource shows, if the tables have it. */
+/** Returns the type of a subresource's object, if the tables contain it. */
 function subresourceType(
   { info }: Resource,
   sub: SubresourceInfo,
@@ -71,7 +71,7 @@ function listType({ info, schema }: Resource): TypeName | undefined {
   return exists(name) ? name : undefined;
 }
 
-/** The types that a resource's answers and bodies have. */
+/** Returns the types of a resource's request and response bodies. */
 function typesOf(resource: Resource, vocabulary: Vocabulary): readonly TypeName[] {
   const { schema, info } = resource;
   const own = schema.typeRef === undefined ? undefined : parseTypeName(schema.typeRef);

@@ -87,7 +87,7 @@ describe('the operations of a custom kind', () => {
     'application/apply-patch+yaml',
   ];
 
-  test('take no strategic merge patch, and answer without protobuf', () => {
+  test('have neither strategic merge patches nor protobuf responses', () => {
     const resource = described({ type: 'object' });
     const patch2 = at(documentOf(outline2({ resources: [resource] }, vocabulary)), 'paths', path, 'patch');
     expect(patch2).toMatchObject({ consumes: patches, produces: ['application/json', 'application/yaml'] });

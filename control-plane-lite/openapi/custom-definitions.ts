@@ -9,7 +9,7 @@ import type { SchemaObject } from './dialect.ts';
 import { customDefinitionName, definitionName, type GroupVersionKind } from './names.ts';
 import { type SchemaContext, TYPE_META } from './type-definitions.ts';
 
-/** Keywords whose value is no schema and that both dialects have. `x-…` ones are kept as well. */
+/** Keywords of both dialects whose values are not schemas. `x-…` extensions are retained as well. */
 const KEPT: ReadonlySet<string> = new Set([
   'type',
   'format',
@@ -82,7 +82,7 @@ const kindMark = (kind: GroupVersionKind, { schemaExtensionPrefix }: Vocabulary)
   [`${schemaExtensionPrefix}group-version-kind`]: [kind],
 });
 
-/** Names of subschemas to what is made of them. */
+/** Maps subschemas by name. */
 function mapped(value: unknown, make: (schema: SchemaObject) => SchemaObject): unknown {
   if (!isObject(value)) return value;
   return Object.fromEntries(
@@ -90,7 +90,7 @@ function mapped(value: unknown, make: (schema: SchemaObject) => SchemaObject): u
   );
 }
 
-/** Clients of OpenAPI 2 refuse every member that isn't named once any is: such objects name none. */
+/** OpenAPI 2 clients reject members that are not listed as soon as one is listed, so such objects list none. */
 const isOpenIn2 = (schema: SchemaObject, { vocabulary, dialect }: SchemaContext): boolean =>
   dialect.version === 2 && schema[`${vocabulary.schemaExtensionPrefix}preserve-unknown-fields`] === true;
 

@@ -5,8 +5,8 @@ import type { OtherDocuments } from './others.ts';
 export interface OpenApiDeps {
   readonly vocabulary: Vocabulary;
   readonly registry: Pick<ResourceRegistry, 'all' | 'generation'>;
-  /** Name and version of the program: clients ask again for what another one described. */
+  /** Name and version of the program. Part of the hash, so that clients refetch the documents of another version. */
   readonly product: string;
-  /** What other servers say of themselves. */
+  /** Documents of aggregated servers. */
   readonly others?: OtherDocuments;
 }

@@ -26,20 +26,20 @@ function isType(name: string): boolean {
 /** Packages of the tables have the platform's domain; keys of the texts don't. */
 function typeNamed(key: string): TypeName {
   const found = [key, key.replace('/', `.${VOCABULARIES.plat.apiGroupDomain}/`)].find(isType);
-  if (found === undefined) throw new Error(`${key} is no type`);
+  if (found === undefined) throw new Error(`${key} is not a type`);
   return parseTypeName(found);
 }
 
 describe('descriptions', () => {
   const texts = ALL_TEXTS.flatMap((each) => Object.entries(each));
 
-  test('are of types that there are, each in one place', () => {
+  test('exist for known types only, each once', () => {
     const keys = texts.map(([key]) => key);
     expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
     expect(() => keys.map(typeNamed)).not.toThrow();
   });
 
-  test('are of members that there are', () => {
+  test('exist for known members only', () => {
     const strange = texts.flatMap(([key, { members = {} }]) => {
       const known = new Set(
         Object.keys(members).length === 0 ? [] : jsonFields(typeNamed(key)).map(({ json }) => json),
@@ -57,16 +57,16 @@ describe('descriptions', () => {
     expect(all.filter((text) => !/^[A-Z$*].*[.!]$/s.test(text))).toEqual([]);
   });
 
-  test('say the defaults that the tables have', () => {
+  test('name the defaults of the tables', () => {
     const wrong = texts.flatMap(([key, { members = {} }]) => {
       if (Object.keys(members).length === 0) return [];
       const name = typeNamed(key);
       return jsonFields(name).flatMap((field) => {
-        const said = /^Default (.*)\.$/.exec(factsOf(name, field)[0] ?? '')?.[1];
+        const value = /^Defaults to (.*)\.$/.exec(factsOf(name, field)[0] ?? '')?.[1];
         const text = members[field.json];
-        if (said === undefined || text === undefined || !/default/i.test(text)) return [];
-        const shown = said === '420' ? '0644' : said;
-        return text.includes(shown) ? [] : [`${key} ${field.json}: ${text} (${said})`];
+        if (value === undefined || text === undefined || !/default/i.test(text)) return [];
+        const shown = value === '420' ? '0644' : value;
+        return text.includes(shown) ? [] : [`${key} ${field.json}: ${text} (${value})`];
       });
     });
     expect(wrong).toEqual([]);
@@ -75,16 +75,16 @@ describe('descriptions', () => {
 
 describe('describeMember', () => {
   test.each([
-    ['Pod', 'spec', 'What is wanted of the Pod.'],
-    ['PodList', 'items', 'The Pod objects.'],
-    ['PodSpec', 'nodeName', /^Node that runs the pod\./],
-    ['PodCondition', 'status', /^Whether it is so/],
-    ['EphemeralContainer', 'image', /^Image that it runs from/],
-    ['RBDVolumeSource', 'pool', 'Default rbd.'],
-    ['ServiceSpec', 'loadBalancerClass', 'Belongs to the feature gate LoadBalancerClass.'],
-    ['Probe', 'periodSeconds', /^[^D]*Default 10\.$/],
-    ['Pod', 'status', /^What was last seen of the Pod\./],
-  ])('says of %s.%s what is known', (typeName, member, wanted) => {
+    ['Pod', 'spec', 'Desired state of the Pod.'],
+    ['PodList', 'items', 'Pod objects of the list.'],
+    ['PodSpec', 'nodeName', /^Name of the node that runs the pod\./],
+    ['PodCondition', 'status', /^Status of the condition/],
+    ['EphemeralContainer', 'image', /^Image that the container runs\./],
+    ['RBDVolumeSource', 'pool', 'Defaults to rbd.'],
+    ['ServiceSpec', 'internalTrafficPolicy', 'Guarded by the feature gate ServiceInternalTrafficPolicy.'],
+    ['Probe', 'periodSeconds', /^(?!.*[Dd]efault.*[Dd]efault).*Defaults to 10\.$/],
+    ['Pod', 'status', /^Most recently observed state of the Pod\./],
+  ])('describes %s.%s', (typeName, member, wanted) => {
     const name = { packageName: 'core/v1', typeName };
     const field = jsonFields(name).find(({ json }) => json === member);
     if (field === undefined) throw new Error(`${typeName} has no ${member}`);
@@ -95,14 +95,14 @@ describe('describeMember', () => {
 describe('describeType', () => {
   test.each([
     [pod, /^Containers that run together/],
-    [{ ...pod, typeName: 'PodList' }, /^A list of Pod objects\.$/],
-    [{ ...pod, typeName: 'LimitRangeSpec' }, /^What is wanted of a LimitRange\.$/],
-    [{ ...pod, typeName: 'NodeCondition' }, /^Whether something is so/],
-  ])('says what a type is', (name, wanted) => {
+    [{ ...pod, typeName: 'PodList' }, /^List of Pod objects\.$/],
+    [{ ...pod, typeName: 'LimitRangeSpec' }, /^Desired state of a LimitRange\.$/],
+    [{ ...pod, typeName: 'NodeCondition' }, /^One aspect of the current state/],
+  ])('describes a type', (name, wanted) => {
     expect(describeType(name)).toMatch(wanted);
   });
 
-  test('says nothing of what it does not know', () => {
+  test('has no description of an unknown type', () => {
     expect(describeType({ packageName: 'core/v1', typeName: 'ScaleIOVolumeSource' })).toBeUndefined();
   });
 });

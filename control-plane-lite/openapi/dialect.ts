@@ -4,7 +4,7 @@ export type SchemaObject = Readonly<Record<string, unknown>>;
 
 export interface Dialect {
   readonly version: 2 | 3;
-  /** A reference to a definition, and what is said of this use of it. */
+  /** Returns a reference to a definition with the keywords of this use. */
   ref(name: string, more?: SchemaObject): SchemaObject;
   /** Text, or a whole number. */
   readonly intOrString: SchemaObject;
@@ -22,7 +22,7 @@ export const OPENAPI_2: Dialect = {
 
 export const OPENAPI_3: Dialect = {
   version: 3,
-  // Nothing may stand beside a reference there.
+  // OpenAPI 3.0 ignores the siblings of a reference.
   ref(name, more = {}) {
     const reference = { $ref: `#/components/schemas/${name}` };
     return isEmpty(more) ? reference : { ...more, allOf: [reference] };

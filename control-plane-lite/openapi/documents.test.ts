@@ -162,7 +162,7 @@ describe.each(CASES)('definitions of OpenAPI $version in $name words', (of) => {
   const core = (typeName: string): string => definitionName({ packageName: 'core/v1', typeName }, vocabulary);
   const mark = (name: string): string => `${vocabulary.schemaExtensionPrefix}${name}`;
 
-  test('tell how lists merge', () => {
+  test('specify how lists merge', () => {
     const members = at(definitionsOf(document, of), core('PodSpec'), 'properties');
     expect(at(members, 'containers')).toMatchObject({
       type: 'array',
@@ -175,7 +175,7 @@ describe.each(CASES)('definitions of OpenAPI $version in $name words', (of) => {
     expect(at(members, 'volumes')[mark('patch-strategy')]).toBe('merge,retainKeys');
   });
 
-  test('tell what must be there, and which words may be', () => {
+  test('specify required members and enumerations', () => {
     const definitions = definitionsOf(document, of);
     expect(at(definitions, core('Container'))['required']).toEqual(['name']);
     expect(at(definitions, core('Container'), 'properties', 'imagePullPolicy')).toMatchObject({
@@ -184,10 +184,10 @@ describe.each(CASES)('definitions of OpenAPI $version in $name words', (of) => {
     });
   });
 
-  test('say of a use what belongs to the use', () => {
+  test('describe each reference in place', () => {
     const { spec } = at(definitionsOf(document, of), core('Pod'), 'properties');
     const reference = { $ref: `${root}/${core('PodSpec')}` };
-    const description = 'What is wanted of the Pod.';
+    const description = 'Desired state of the Pod.';
     expect(spec).toEqual(
       of.version === 2 ? { description, ...reference } : { description, allOf: [reference] },
     );

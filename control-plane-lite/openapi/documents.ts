@@ -3,14 +3,14 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import { API_RELEASE } from '../discovery/version.ts';
 import { type Described, definitions, type Entry, type PAUSE, paths } from './content.ts';
 import { OPENAPI_2, OPENAPI_3, type SchemaObject } from './dialect.ts';
-import { answerTypes } from './media-types.ts';
+import { responseTypes } from './media-types.ts';
 import type { Extract } from './others.ts';
 import { PARAMETERS } from './parameters.ts';
 import { parameter2, pathItem2 } from './paths-2.ts';
 import { pathItem3 } from './paths-3.ts';
 import type { SchemaContext } from './type-definitions.ts';
 
-/** A member of a document whose entries come one by one. */
+/** Member of a document whose entries are generated one by one. */
 export interface Section {
   /** Member of the document that has this one as its only member. */
   readonly within?: string;
@@ -37,7 +37,7 @@ function info(vocabulary: Vocabulary): SchemaObject {
   return { title: `${vocabulary.name} API`, version: `v${major}.${minor}.${patch}` };
 }
 
-/** Groups and versions of the resources, each once: those in which options of deletion may be written. */
+/** Returns the distinct group versions of the resources, in which DeleteOptions can be expressed. */
 function groupVersions({ resources }: Described): SchemaContext['groupVersions'] {
   const found = new Map(
     resources.map(({ info: { group, version } }) => [`${group}/${version}`, { group, version }]),
@@ -48,7 +48,7 @@ function groupVersions({ resources }: Described): SchemaContext['groupVersions']
 type Others = Omit<Extract, 'hash'>;
 const NO_OTHERS: Others = { paths: new Map(), definitions: new Map(), parameters: new Map() };
 
-/** Our entries, then those of others that have no name of ours. */
+/** Generates the local entries, then those of others whose names are not taken. */
 function* withOthers(
   own: Iterable<Entry | typeof PAUSE>,
   others: ReadonlyMap<string, SchemaObject>,
@@ -73,7 +73,7 @@ function* paths2(described: Described, vocabulary: Vocabulary): Generator<Entry>
   for (const item of paths(described, vocabulary)) yield [item.path, pathItem2(item, vocabulary)];
 }
 
-/** `others`: what is said of other servers' groups. */
+/** `others`: merged documents of aggregated servers. */
 export function outline2(described: Described, vocabulary: Vocabulary, others: Others = NO_OTHERS): Outline {
   const context = { vocabulary, dialect: OPENAPI_2, groupVersions: groupVersions(described) };
   return {
@@ -82,7 +82,7 @@ export function outline2(described: Described, vocabulary: Vocabulary, others: O
       info: info(vocabulary),
       schemes: ['https'],
       consumes: ['application/json', 'application/yaml', vocabulary.protobufContentType],
-      produces: answerTypes(vocabulary, { custom: false }),
+      produces: responseTypes(vocabulary, { custom: false }),
       security: SECURITY,
       securityDefinitions: { BearerToken: BEARER },
     },

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 import type { Resource } from '../resources/contract.ts';
 import { createTurns } from './turns.ts';
 
-/** To be raised when the same resources would give other documents. */
-const FORMAT = 1;
+/** Incremented when the documents of unchanged resources change. */
+const FORMAT = 2;
 
 export interface FingerprintDeps {
   /** Name and version of the program, and the vocabulary. */

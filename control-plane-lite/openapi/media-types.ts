@@ -1,8 +1,8 @@
 /** Media types and response descriptions in the documents. Pure. */
 import type { Vocabulary } from '#api/vocabulary.ts';
 
-/** What clients may ask for. */
-export const answerTypes = (
+/** Media types that clients can request. */
+export const responseTypes = (
   { protobufContentType }: Vocabulary,
   { custom }: { readonly custom: boolean },
 ): readonly string[] => ['application/json', 'application/yaml', ...(custom ? [] : [protobufContentType])];

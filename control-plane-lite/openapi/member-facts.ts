@@ -14,8 +14,8 @@ import { remember } from '#api/schema/remember.ts';
 const isPlain = (value: unknown): value is string | number | boolean =>
   (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'boolean';
 
-/** The type that has the last member of a path: `DeploymentSpec` for `spec.replicas` of `Deployment`. Only types that
- *  belong to the first one: what others share may have other defaults elsewhere. */
+/** Returns the type with the last member of a path: `DeploymentSpec` for `spec.replicas` of `Deployment`. Considers only
+ *  types that belong to the first one: types that others share may have other defaults elsewhere. */
 function ownerOf(type: string, path: string): readonly [owner: TypeName, member: string] | undefined {
   const root = parseTypeName(type);
   const members = path.split('.');
@@ -31,7 +31,7 @@ function ownerOf(type: string, path: string): readonly [owner: TypeName, member:
   return [owner, member];
 }
 
-/** The default of a member whatever the rest of the object says, as a text. */
+/** Returns the default of a member as a text, if it does not depend on the rest of the object. */
 function plainDefault({
   path,
   value,
@@ -60,11 +60,11 @@ const defaults = remember((): ReadonlyMap<string, string> => {
   return found;
 });
 
-/** Sentences that follow from the tables. */
+/** Returns sentences on the default and the feature gate of a member. */
 export function factsOf(name: TypeName, { json, featureGate }: JsonField): readonly string[] {
   const value = defaults().get(`${formatTypeName(name)} ${json}`);
   return [
-    ...(value === undefined ? [] : [`Default ${value}.`]),
-    ...(featureGate === undefined ? [] : [`Belongs to the feature gate ${featureGate}.`]),
+    ...(value === undefined ? [] : [`Defaults to ${value}.`]),
+    ...(featureGate === undefined ? [] : [`Guarded by the feature gate ${featureGate}.`]),
   ];
 }

@@ -23,7 +23,7 @@ function packageWord(word: string, { componentPrefix }: Vocabulary): string {
 
 /** `io.….api.core.v1.Pod`: the platform's domain backwards, then the package as upstream has it. */
 export function definitionName({ packageName, typeName }: TypeName, vocabulary: Vocabulary): string {
-  // Upstream's domain has two labels, which come first.
+  // The two labels of upstream's domain precede the group.
   const [, , ...words] = (upstreamProtoPackage(packageName) ?? `..${packageName}`).split('.');
   const path = words.map((word) => packageWord(word, vocabulary));
   return [reversed(vocabulary.apiGroupDomain), ...path, typeName].join('.');
@@ -38,7 +38,7 @@ function splitApiVersion(apiVersion: string): Omit<GroupVersionKind, 'kind'> {
   return { group: apiVersion.slice(0, Math.max(slash, 0)), version: apiVersion.slice(slash + 1) };
 }
 
-/** What clients call the kind of a type. */
+/** Returns the group, version and kind of a type. */
 export function kindOfType({ packageName, typeName }: TypeName, vocabulary: Vocabulary): GroupVersionKind {
   return { ...splitApiVersion(wireApiVersion(packageName, vocabulary)), kind: typeName };
 }

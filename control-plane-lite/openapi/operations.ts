@@ -15,7 +15,7 @@ import {
 
 export type Method = 'get' | 'put' | 'post' | 'delete' | 'patch' | 'options' | 'head';
 
-/** Names of definitions that operations of all resources have in common. */
+/** Names of definitions that operations of all resources share. */
 export interface SharedNames {
   readonly status: string;
   readonly deleteOptions: string;
@@ -33,10 +33,10 @@ export interface Operation {
   readonly parameters: readonly string[];
   /** Definition of the body; patches are of several types. */
   readonly body?: string;
-  /** Definition of the answer; absent: text. */
-  readonly answer?: string;
+  /** Definition of the response body; absent for plain text. */
+  readonly response?: string;
   readonly codes: readonly number[];
-  /** Of a custom resource: neither protobuf nor strategic merge patches. */
+  /** Whether the resource is custom: without protobuf and strategic merge patches. */
   readonly custom: boolean;
 }
 
@@ -51,7 +51,7 @@ export interface OperationNames {
   readonly shared: SharedNames;
   readonly object: string;
   readonly list: string;
-  /** Definition of what a subresource shows. */
+  /** Returns the definition of a subresource's object. */
   readonly sub: (sub: SubresourceInfo) => string | undefined;
 }
 
@@ -82,7 +82,7 @@ function collectionOperations({ kind, verbs }: ResourceInfo, names: OperationNam
       action: 'list',
       description: `Lists or watches objects of kind ${kind}.`,
       parameters: LIST_PARAMETERS,
-      answer: list,
+      response: list,
       codes: OK,
     },
     {
@@ -93,7 +93,7 @@ function collectionOperations({ kind, verbs }: ResourceInfo, names: OperationNam
       description: `Creates a ${kind}.`,
       parameters: WRITE_PARAMETERS,
       body: object,
-      answer: object,
+      response: object,
       codes: [...CREATED, 202],
     },
     {
@@ -104,7 +104,7 @@ function collectionOperations({ kind, verbs }: ResourceInfo, names: OperationNam
       description: `Deletes the objects of kind ${kind} that are selected.`,
       parameters: COLLECTION_PARAMETERS,
       body: shared.deleteOptions,
-      answer: shared.status,
+      response: shared.status,
       codes: OK,
     },
   ];
@@ -119,7 +119,7 @@ function objectOperations(
   shared: SharedNames,
 ): readonly Draft[] {
   const { verbs, what } = of;
-  const common = { body: object, answer: object };
+  const common = { body: object, response: object };
   const all: readonly (Draft & { readonly needs: string })[] = [
     {
       needs: 'get',
@@ -128,7 +128,7 @@ function objectOperations(
       action: 'get',
       description: `Reads ${what}.`,
       parameters: [],
-      answer: object,
+      response: object,
       codes: OK,
     },
     {
@@ -149,7 +149,7 @@ function objectOperations(
       description: `Changes some of ${what}.`,
       parameters: PATCH_PARAMETERS,
       body: shared.patch,
-      answer: object,
+      response: object,
       codes: CREATED,
     },
     {
@@ -170,7 +170,7 @@ function objectOperations(
       description: `Deletes ${what}.`,
       parameters: DELETE_PARAMETERS,
       body: shared.deleteOptions,
-      answer: deleted,
+      response: deleted,
       codes: ACCEPTED,
     },
   ];
@@ -191,7 +191,7 @@ function connectOperations({ name, httpMethods = [] }: SubresourceInfo, kind: st
   }));
 }
 
-/** Puts what all operations of a resource have in common to them. */
+/** Completes operations with the properties that all operations of a resource share. */
 interface Finish {
   (drafts: readonly Draft[], kind: GroupVersionKind, suffix: string): readonly Operation[];
 }
@@ -220,7 +220,7 @@ function finisher(resource: Resource, vocabulary: Vocabulary): Finish {
     });
 }
 
-/** Every path below which a resource is served. */
+/** Returns every base path of a resource. */
 export function resourcePaths(
   resource: Resource,
   names: OperationNames,
@@ -235,7 +235,7 @@ export function resourcePaths(
   const finish = finisher(resource, vocabulary);
   const deleted = info.deleteReturns === 'object' ? names.object : names.shared.status;
   const inCollection = collectionOperations(info, names);
-  // A resource without `get` is an operation, which has nothing to be named.
+  // A resource without `get` is an operation without named objects.
   const verbs = info.verbs.filter((verb) => verb !== 'create');
   const one = objectOperations(
     { verbs, kind, what: `the ${kind} of this name` },

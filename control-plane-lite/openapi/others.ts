@@ -8,7 +8,7 @@ import type { SchemaObject } from './dialect.ts';
 
 type Named = ReadonlyMap<string, SchemaObject>;
 
-/** Paths, and what they refer to. */
+/** Paths with the definitions that they refer to. */
 export interface Extract {
   readonly hash: string;
   readonly paths: Named;
@@ -61,7 +61,7 @@ function referencesIn(value: unknown): readonly Reference[] | undefined {
   return found;
 }
 
-/** Follows references through a document; what is found to lead nowhere is remembered. */
+/** Resolves references in a document; remembers unresolvable ones. */
 function createFollower(document: Readonly<Record<string, unknown>>) {
   const taken: Record<Kind, Map<string, SchemaObject>> = { definitions: new Map(), parameters: new Map() };
   const bad = new Set<string>();
@@ -108,7 +108,7 @@ function createFollower(document: Readonly<Record<string, unknown>>) {
   };
 }
 
-/** What a document says of a group's version; `undefined`: it is no document, or says nothing of it. */
+/** Extracts one group version from a document; `undefined` if the document is invalid or lacks it. */
 export function extractApi(document: unknown, base: string): Extract | undefined {
   if (!isMutableObject(document) || document['swagger'] !== '2.0' || !isMutableObject(document['paths']))
     return undefined;
@@ -138,7 +138,7 @@ function renamed(value: unknown, names: ReadonlyMap<string, string>): unknown {
   );
 }
 
-/** Names of an extract that mean something else in those before it, with the names that they get. */
+/** Returns the definitions of an extract whose names conflict with earlier extracts, with their new names. */
 function clashesOf(extract: Extract, merged: Record<Kind, Map<string, SchemaObject>>): Map<string, string> {
   const names = new Map<string, string>();
   for (const kind of ['definitions', 'parameters'] as const) {
@@ -153,7 +153,7 @@ function clashesOf(extract: Extract, merged: Record<Kind, Map<string, SchemaObje
   return names;
 }
 
-/** What all extracts say together; of two that say different things of one name, the later gets another name. */
+/** Merges all extracts. Of two different definitions with the same name, the later one is renamed. */
 export function mergeExtracts(extracts: readonly Extract[]): Omit<Extract, 'hash'> {
   const paths = new Map<string, SchemaObject>();
   const merged = {

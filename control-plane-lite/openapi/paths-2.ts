@@ -1,11 +1,11 @@
 /** Paths of a document of OpenAPI 2. Pure. */
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { OPENAPI_2, type SchemaObject } from './dialect.ts';
-import { answerTypes, patchTypes, responseDescription } from './media-types.ts';
+import { patchTypes, responseDescription, responseTypes } from './media-types.ts';
 import type { Operation, PathItem } from './operations.ts';
 import { PARAMETERS } from './parameters.ts';
 
-/** A parameter as it stands in full. */
+/** Returns the complete parameter object. */
 export function parameter2(name: string): SchemaObject {
   const known = PARAMETERS.get(name);
   const { type = 'string', description = '' } = known ?? {};
@@ -21,7 +21,7 @@ export function parameter2(name: string): SchemaObject {
 
 const referred = (name: string): SchemaObject => ({ $ref: `#/parameters/${name}` });
 
-/** Clients look for the parameters of patches in the operation itself. */
+/** Clients expect the parameters of patches in the operation itself. */
 const parametersOf = ({ action, parameters }: Operation): readonly SchemaObject[] =>
   parameters.map(action === 'patch' ? parameter2 : referred);
 
@@ -32,16 +32,16 @@ function bodyParameter({ body, action }: Operation): readonly SchemaObject[] {
 }
 
 function operation2(operation: Operation, vocabulary: Vocabulary): SchemaObject {
-  const { id, tag, description, action, kind, answer, codes } = operation;
+  const { id, tag, description, action, kind, response, codes } = operation;
   const prefix = vocabulary.schemaExtensionPrefix;
-  const schema = answer === undefined ? { type: 'string' } : OPENAPI_2.ref(answer);
+  const schema = response === undefined ? { type: 'string' } : OPENAPI_2.ref(response);
   const parameters = [...bodyParameter(operation), ...parametersOf(operation)];
   return {
     operationId: id,
     tags: [tag],
     description,
     ...(action === 'patch' ? { consumes: patchTypes(operation) } : {}),
-    ...(operation.custom ? { produces: answerTypes(vocabulary, operation) } : {}),
+    ...(operation.custom ? { produces: responseTypes(vocabulary, operation) } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     responses: Object.fromEntries(
       codes.map((code) => [String(code), { description: responseDescription(code), schema }]),

@@ -1,7 +1,7 @@
 /** Paths of a document of OpenAPI 3. Pure. */
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { OPENAPI_3, type SchemaObject } from './dialect.ts';
-import { answerTypes, patchTypes, responseDescription } from './media-types.ts';
+import { patchTypes, responseDescription, responseTypes } from './media-types.ts';
 import type { Operation, PathItem } from './operations.ts';
 import { PARAMETERS } from './parameters.ts';
 
@@ -31,12 +31,12 @@ function requestBody(operation: Operation): SchemaObject {
 }
 
 function operation3(operation: Operation, vocabulary: Vocabulary): SchemaObject {
-  const { id, tag, description, action, kind, answer, codes, parameters } = operation;
+  const { id, tag, description, action, kind, response, codes, parameters } = operation;
   const prefix = vocabulary.schemaExtensionPrefix;
-  const answered =
-    answer === undefined
+  const responseContent =
+    response === undefined
       ? content(['*/*'], { type: 'string' })
-      : content(answerTypes(vocabulary, operation), OPENAPI_3.ref(answer));
+      : content(responseTypes(vocabulary, operation), OPENAPI_3.ref(response));
   return {
     operationId: id,
     tags: [tag],
@@ -44,7 +44,7 @@ function operation3(operation: Operation, vocabulary: Vocabulary): SchemaObject 
     ...(parameters.length === 0 ? {} : { parameters: parameters.map(parameter3) }),
     ...requestBody(operation),
     responses: Object.fromEntries(
-      codes.map((code) => [String(code), { description: responseDescription(code), ...answered }]),
+      codes.map((code) => [String(code), { description: responseDescription(code), ...responseContent }]),
     ),
     [`${prefix}action`]: action,
     [`${prefix}group-version-kind`]: kind,

@@ -113,7 +113,7 @@ const additional: WriteField = (writer, field, value) =>
         message(() => SCHEMA),
       )(writer, field, value);
 
-/** What schemas and parameters have in common, at different numbers. */
+/** Members that schemas and parameters share under different field numbers. */
 const SCHEMA: Message = {
   extensions: 31,
   fields: {
@@ -286,7 +286,7 @@ const DOCUMENT: Message = {
   },
 };
 
-/** Writes members of a document. Members that are written in several parts are put together by who reads them. */
+/** Encodes members of a document. Decoders merge members that are encoded in several parts. */
 export function writeDocument(writer: Writer, members: Readonly<Record<string, unknown>>): void {
   writeMembers(writer, DOCUMENT, members);
 }

@@ -124,7 +124,7 @@ describe('the protobuf form', () => {
     expect(named(document['definitions'], schema)).toEqual(json['definitions']);
   });
 
-  test('has every operation with its parameters and answers', () => {
+  test('has every operation with its parameters and responses', () => {
     const wanted = Object.entries(at(json, 'paths')).flatMap(([path, item]) =>
       Object.entries(at(item)).map(([method, value]) => {
         const { operationId, parameters, responses } = at(value);

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { StatusError } from '#api/meta/status-error.ts';
 import { matches, parseAccept } from '../content/negotiation.ts';
-import { answerKept, kept } from '../discovery/etag.ts';
+import { kept, respondKept } from '../discovery/etag.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
@@ -14,18 +14,18 @@ import { mergeExtracts, type OtherDocuments } from './others.ts';
 import { protobufPieces } from './protobuf-pieces.ts';
 import { createDocumentStore } from './store.ts';
 
-/** One answers `/openapi/v2`, the other `/openapi/v3` and what is below it. */
-export interface Answers {
+/** Handlers of `/openapi/v2`, and of `/openapi/v3` with the paths below it. */
+export interface Responses {
   readonly version2: (request: ApiRequest) => Promise<BytesResponse>;
   readonly version3: (request: ApiRequest) => Promise<BytesResponse>;
 }
 
 const JSON_TYPE = 'application/json';
-/** What clients ask for, and the same as a media type that is one. */
-const ASKED_PROTOBUF = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+/** Type that clients request, and its valid form. */
+const REQUESTED_PROTOBUF = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
-/** The first of these types that the client takes. @throws StatusError NotAcceptable */
+/** Returns the first of these types that the client accepts. @throws StatusError NotAcceptable */
 function negotiate({ headers }: ApiRequest, offered: readonly string[]): string {
   for (const clause of parseAccept(headers.accept ?? '*/*')) {
     const found = offered.find((type) => matches(clause, type.toLowerCase()));
@@ -42,7 +42,7 @@ const documentPath = ({ info }: Resource): string =>
   `${info.group === '' ? 'api' : 'apis'}/${apiVersionOf(info)}`;
 
 interface Document3 {
-  /** Empty: another server has it. */
+  /** Empty if an aggregated server serves the document. */
   readonly resources: readonly Resource[];
   readonly hash: string;
 }
@@ -54,7 +54,7 @@ const NO_OTHERS: OtherDocuments = {
   fetch3: () => Promise.reject(new Error('no aggregated server is registered')),
 };
 
-/** What is described as of now, by path; counted again only after a change. */
+/** Returns the current documents by path; computed again only after a change. */
 function createIndex(registry: OpenApiDeps['registry'], fingerprint: Fingerprint, others: OtherDocuments) {
   let generation = '';
   let documents: Promise<ReadonlyMap<string, Document3>> | undefined;
@@ -91,13 +91,18 @@ const EMPTY = Buffer.alloc(0);
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 const urlOf = (path: string, hash: string): string => `/openapi/v3/${path}?hash=${hash}`;
 
-export function createAnswers({ vocabulary, registry, product, others = NO_OTHERS }: OpenApiDeps): Answers {
+export function createResponses({
+  vocabulary,
+  registry,
+  product,
+  others = NO_OTHERS,
+}: OpenApiDeps): Responses {
   const fingerprint = createFingerprint({ program: `${product} ${vocabulary.name}` });
   const index = createIndex(registry, fingerprint, others);
   const store = createDocumentStore();
 
-  async function answer2(request: ApiRequest): Promise<BytesResponse> {
-    const type = negotiate(request, [JSON_TYPE, ASKED_PROTOBUF, PROTOBUF_TYPE]);
+  async function respond2(request: ApiRequest): Promise<BytesResponse> {
+    const type = negotiate(request, [JSON_TYPE, REQUESTED_PROTOBUF, PROTOBUF_TYPE]);
     const described = { resources: registry.all() };
     const extracts = others.extracts();
     const own = await fingerprint(described.resources);
@@ -105,9 +110,14 @@ export function createAnswers({ vocabulary, registry, product, others = NO_OTHER
     const outline = (): ReturnType<typeof outline2> =>
       outline2(described, vocabulary, extracts.length === 0 ? undefined : mergeExtracts(extracts));
     if (type === JSON_TYPE) {
-      return store.answer(request, { key: 'v2', hash, contentType: type, make: () => jsonPieces(outline()) });
+      return store.respond(request, {
+        key: 'v2',
+        hash,
+        contentType: type,
+        make: () => jsonPieces(outline()),
+      });
     }
-    return store.answer(request, {
+    return store.respond(request, {
       key: 'v2 protobuf',
       hash: `${hash}-protobuf`,
       contentType: PROTOBUF_TYPE,
@@ -115,38 +125,38 @@ export function createAnswers({ vocabulary, registry, product, others = NO_OTHER
     });
   }
 
-  function answerIndex(request: ApiRequest, documents: ReadonlyMap<string, Document3>): BytesResponse {
+  function respondIndex(request: ApiRequest, documents: ReadonlyMap<string, Document3>): BytesResponse {
     const paths = Object.fromEntries(
       [...documents].map(([path, { hash }]) => [path, { serverRelativeURL: urlOf(path, hash) }] as const),
     );
     const body = Buffer.from(JSON.stringify({ paths }));
-    return answerKept(request, kept(JSON_TYPE, body));
+    return respondKept(request, kept(JSON_TYPE, body));
   }
 
-  async function answer3(request: ApiRequest): Promise<BytesResponse> {
+  async function respond3(request: ApiRequest): Promise<BytesResponse> {
     negotiate(request, [JSON_TYPE]);
     const documents = await index();
     store.retain(new Set(['v2', 'v2 protobuf', ...documents.keys()]));
     const path = request.info.path.split('/').slice(3).join('/').replace(/\/$/, '');
-    if (path === '') return answerIndex(request, documents);
+    if (path === '') return respondIndex(request, documents);
     const found = documents.get(path);
     if (found === undefined) {
       throw new StatusError('NotFound', 'the server could not find the requested resource');
     }
     const { hash, resources } = found;
-    const asked = request.query.get('hash');
-    if (asked !== null && asked !== hash) return moved(urlOf(path, hash));
-    const wanted = { key: path, hash, contentType: JSON_TYPE, forever: asked !== null };
+    const expected = request.query.get('hash');
+    if (expected !== null && expected !== hash) return moved(urlOf(path, hash));
+    const wanted = { key: path, hash, contentType: JSON_TYPE, forever: expected !== null };
     if (resources.length > 0) {
       const make = (): Iterable<string> => jsonPieces(outline3({ resources }, vocabulary));
-      return store.answer(request, { ...wanted, make });
+      return store.respond(request, { ...wanted, make });
     }
-    // Asked for before its turn: other documents don't wait for another server.
+    // Fetched before the build queue: other documents do not wait for an aggregated server.
     const body = store.has(wanted) ? EMPTY : await others.fetch3(path);
-    return store.answer(request, { ...wanted, make: () => [body] });
+    return store.respond(request, { ...wanted, make: () => [body] });
   }
 
-  return { version2: answer2, version3: answer3 };
+  return { version2: respond2, version3: respond3 };
 }
 
 /** The document has changed since its URL was published. */

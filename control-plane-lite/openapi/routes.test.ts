@@ -25,7 +25,7 @@ function createSite(name: VocabularyName = 'plat', product = 'test'): Site {
   const routes = createOpenApiRoutes({ vocabulary: VOCABULARIES[name], registry, product });
   const get: Site['get'] = async (path, headers = {}, query = '') => {
     const response = await routeOf(routes, path).handler(requestFor(path, headers, query));
-    if (response.kind !== 'bytes') throw new Error('no plain answer');
+    if (response.kind !== 'bytes') throw new Error('no plain response');
     return response;
   };
   const index: Site['index'] = async () => {
@@ -49,7 +49,7 @@ describe('/openapi/v2', () => {
     ['application/json', 'application/json'],
     [ASKED_PROTOBUF, 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'],
     ['application/json;q=0.1, application/com.github.proto-openapi.spec.v2.v1.0+protobuf', ASKED_PROTOBUF],
-  ])('answers %s with %s', async (accept, contentType) => {
+  ])('responds to %s with %s', async (accept, contentType) => {
     const response = await createSite().get('/openapi/v2', accept === undefined ? {} : { accept });
     expect([response.status, response.contentType]).toEqual([200, contentType.replace('@', '.')]);
     const isJson = whole(response).toString('latin1', 0, 1) === '{';
@@ -77,7 +77,7 @@ describe('/openapi/v2', () => {
     expect(at(JSON.parse(bytes.toString()))['swagger']).toBe('2.0');
   });
 
-  test('has an entity tag for each form, and answers 304 to who has it', async () => {
+  test('has an entity tag for each form, and responds with 304 to a client that has it', async () => {
     const site = createSite();
     const tags: string[] = [];
     for (const accept of ['application/json', ASKED_PROTOBUF]) {

@@ -4,29 +4,29 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PathRoute } from '../http/contract.ts';
 import type { OpenApiDeps } from './deps.ts';
-import type { Answers } from './responses.ts';
+import type { Responses } from './responses.ts';
 
 export function createOpenApiRoutes(deps: OpenApiDeps): readonly PathRoute[] {
-  let loading: Promise<Answers> | undefined;
-  async function load(): Promise<Answers> {
+  let loading: Promise<Responses> | undefined;
+  async function load(): Promise<Responses> {
     // In two turns: all of it at once would hold others up.
     await import('./documents.ts');
     await nextTurn();
-    const { createAnswers } = await import('./responses.ts');
-    return createAnswers(deps);
+    const { createResponses } = await import('./responses.ts');
+    return createResponses(deps);
   }
-  const answers = (): Promise<Answers> => {
+  const responses = (): Promise<Responses> => {
     loading ??= load();
     return loading;
   };
   const methods = ['GET'];
   return [
-    { path: '/openapi/v2', methods, handler: async (request) => (await answers()).version2(request) },
+    { path: '/openapi/v2', methods, handler: async (request) => (await responses()).version2(request) },
     {
       path: '/openapi/v3',
       below: true,
       methods,
-      handler: async (request) => (await answers()).version3(request),
+      handler: async (request) => (await responses()).version3(request),
     },
   ];
 }

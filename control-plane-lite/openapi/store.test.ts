@@ -4,7 +4,7 @@ import { createDocumentStore, type DocumentStore, type Wanted } from './store.ts
 
 const REQUEST = requestFor('/');
 const text = async (store: DocumentStore, wanted: Wanted): Promise<string> => {
-  const { body } = await store.answer(REQUEST, wanted);
+  const { body } = await store.respond(REQUEST, wanted);
   return Buffer.isBuffer(body) ? body.toString() : Buffer.concat(body).toString();
 };
 

@@ -7,21 +7,21 @@ import type { ApiRequest, BytesResponse } from '../http/contract.ts';
 import { compress, decompress } from './compress.ts';
 
 export interface Wanted {
-  /** Which document this is, whatever its content. */
+  /** Identifier of the document, independent of its content. */
   readonly key: string;
-  /** Of its content. */
+  /** Hash of the content. */
   readonly hash: string;
   readonly contentType: string;
   readonly make: () => Iterable<string | Uint8Array>;
-  /** The address names this very content, which never changes. */
+  /** Whether the URL contains the hash, so that the response is immutable. */
   readonly forever?: boolean;
 }
 
 export interface DocumentStore {
-  answer(request: ApiRequest, wanted: Wanted): Promise<BytesResponse>;
-  /** Whether it need not be made. */
+  respond(request: ApiRequest, wanted: Wanted): Promise<BytesResponse>;
+  /** Reports whether the document is cached. */
   has(wanted: Pick<Wanted, 'key' | 'hash'>): boolean;
-  /** Forgets all documents but these. */
+  /** Evicts all other documents. */
   retain(keys: ReadonlySet<string>): void;
 }
 
@@ -32,7 +32,7 @@ interface Stored {
 
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 
-/** What lets clients keep the answer without asking again. Source: upstream, for `/openapi/v3/…?hash=`. */
+/** Returns headers that let clients cache the response without revalidation. Source: upstream, for `/openapi/v3/…?hash=`. */
 function keeping({ receivedMs }: ApiRequest): Pick<BytesResponse, 'cacheControl' | 'headers'> {
   return {
     cacheControl: 'public, immutable',
@@ -42,7 +42,7 @@ function keeping({ receivedMs }: ApiRequest): Pick<BytesResponse, 'cacheControl'
 
 export function createDocumentStore(): DocumentStore {
   const documents = new Map<string, Stored>();
-  // One after the other: the turns of many together would be a long one for everybody else.
+  // Sequential: concurrent builds would together block the event loop for long.
   let making: Promise<unknown> = Promise.resolve();
 
   function stored({ key, hash, make }: Wanted): Promise<Buffer> {
@@ -58,7 +58,7 @@ export function createDocumentStore(): DocumentStore {
   }
 
   return {
-    async answer(request, wanted) {
+    async respond(request, wanted) {
       const { hash, contentType, forever = false } = wanted;
       const etag = `"${hash}"`;
       const more = forever ? keeping(request) : {};

@@ -58,7 +58,7 @@ function namedScalar(scalar: Scalar, { intOrString, quantity }: Dialect): Schema
   return { type: scalar === 'Duration' ? 'string' : 'object' };
 }
 
-/** Types that hold a list of texts, which needs no definition. */
+/** Reports whether a type is a list of strings, which needs no definition. */
 const isTexts = (name: TypeName): boolean => typeOf(name).jsonForm === 'string-array';
 
 /** The definition that a type text refers to, if it refers to one. */
@@ -86,7 +86,7 @@ function referredTypes(name: TypeName): readonly TypeName[] {
   return jsonFields(name).flatMap((field) => referred(field.type, field.packageName) ?? []);
 }
 
-/** Members of a field's schema that say how it merges. */
+/** Returns the extensions of a field's schema that specify how it merges. */
 function mergeMarks(field: JsonField, { vocabulary }: SchemaContext): SchemaObject {
   const prefix = vocabulary.schemaExtensionPrefix;
   const marks = {
@@ -142,7 +142,7 @@ function memberSchema(name: TypeName, field: JsonField, context: SchemaContext):
   return valueSchema(field.type, field.packageName, context, more, enumerated);
 }
 
-/** Under which names clients write objects of this type. */
+/** Returns the kinds that clients can write objects of this type as. */
 function kindsOf(name: TypeName, { vocabulary, groupVersions }: SchemaContext): readonly GroupVersionKind[] {
   if (name.packageName !== META_PACKAGE) return [kindOfType(name, vocabulary)];
   const kind = name.typeName;
@@ -169,17 +169,17 @@ function structSchema(name: TypeName, context: SchemaContext): SchemaObject {
   };
 }
 
-/** Members that every kind has. Their descriptions begin as upstream's do: tools and tests look for it. */
+/** Members of every kind. Upstream's descriptions have the same beginnings: tools and tests look for them. */
 export const TYPE_META: SchemaObject = {
   apiVersion: {
     type: 'string',
     description:
-      'APIVersion defines the group and version of the API that this object is written in. Must be one that the server has.',
+      'APIVersion defines the group and version of the schema of this object. The server converts it to the version of the request path and rejects versions that it does not serve.',
   },
   kind: {
     type: 'string',
     description:
-      'Kind defines what this object is, in CamelCase. The path of a request decides it; it cannot be changed.',
+      'Kind is the type of this object, in CamelCase. It must match the resource of the request path. Cannot be changed.',
   },
 };
 

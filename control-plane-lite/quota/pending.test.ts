@@ -25,7 +25,7 @@ function createWorld() {
     store: (key: string, revision: number) => {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- no more of it is looked at
       const current = { key, revision } as CachedObject;
-      for (const tell of listeners) tell({ type: 'ADDED', current });
+      for (const notify of listeners) notify({ type: 'ADDED', current });
     },
   };
 }

@@ -159,7 +159,7 @@ export interface SubresourceInfo {
   /** A pass-through point: exec, attach, portforward, proxy. */
   readonly connect?: boolean;
   readonly httpMethods?: readonly string[];
-  /** Kind of the options in its query: what it answers is made elsewhere too (log), and is not the parent. */
+  /** Kind of the options in its query. Such a subresource (log) is produced elsewhere and does not return the parent. */
   readonly options?: string;
 }
 
@@ -177,7 +177,7 @@ export interface ResourceInfo {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly columns: readonly ColumnDefinition[];
-  /** What a successful DELETE answers with. */
+  /** Body of the response to a successful DELETE. */
   readonly deleteReturns: 'object' | 'Status';
   readonly subresources: ReadonlyMap<string, SubresourceInfo>;
 }
@@ -261,7 +261,7 @@ export interface Conversion {
   /** Many at once, in the same order, where that is cheaper than one by one. */
   manyFromStorage?(objects: readonly ApiObject[]): Promise<readonly ApiObject[]>;
   /** Conversions with the same text make the same of the same object; forms made by them are kept under it.
-   *  Default: the served `apiVersion` alone tells. */
+   *  Default: the served `apiVersion` alone decides. */
   readonly id?: string;
   /** Somebody else converts, and has to be waited for. */
   readonly takesTime?: boolean;

@@ -4,7 +4,7 @@ import { createListeners } from '#api/kit/listeners.ts';
 import type { Resource } from './contract.ts';
 import { apiVersionOf } from './facts.ts';
 
-/** What tells a resource from all others. */
+/** Identity of a resource. */
 export interface ResourceKey {
   readonly group: string;
   readonly version: string;

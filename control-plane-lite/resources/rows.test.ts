@@ -45,7 +45,7 @@ describe('formatAge', () => {
 describe('cells', () => {
   const nowMs = Date.parse('2022-05-03T12:00:00Z');
 
-  test('tell ages from timestamps', () => {
+  test('derive ages from timestamps', () => {
     expect(ageOf({ metadata: { creationTimestamp: '2022-05-03T11:57:57Z' } }, nowMs)).toBe('2m3s');
     expect(ageOf({ metadata: {} }, nowMs)).toBe('<unknown>');
     expect(formatUntil('2022-05-03T13:00:00Z', nowMs)).toBe('60m');

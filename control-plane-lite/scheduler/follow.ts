@@ -40,14 +40,14 @@ export interface Following {
 const IN_A_GO = 50;
 
 /** Pods on unknown nodes. They are parsed once their nodes are added. */
-interface Strangers {
+interface UnplacedPods {
   put(key: string, nodeName: string): void;
   remove(key: string): void;
   /** Removes and returns those of a node. */
   take(nodeName: string): readonly string[];
 }
 
-function createStrangers(): Strangers {
+function createUnplacedPods(): UnplacedPods {
   const byNode = new Map<string, Set<string>>();
   const nodeOf = new Map<string, string>();
   function remove(key: string): void {
@@ -78,13 +78,13 @@ function createStrangers(): Strangers {
 }
 
 /** Processes the changes of pods. */
-function createPodKeeper(deps: FollowDeps, strangers: Strangers): (change: CacheChange) => void {
+function createPodHandler(deps: FollowDeps, unplaced: UnplacedPods): (change: CacheChange) => void {
   const { fleet, queue, readPod, onChange, onDone } = deps;
 
   function gone(key: string): void {
     queue.remove(key);
     fleet.withdraw(key);
-    strangers.remove(key);
+    unplaced.remove(key);
     onDone(key);
     if (fleet.removePod(key) !== undefined) onChange('podGone');
   }
@@ -100,7 +100,7 @@ function createPodKeeper(deps: FollowDeps, strangers: Strangers): (change: Cache
     }
     if (fleet.node(nodeName) === undefined) {
       fleet.removePod(key);
-      strangers.put(key, nodeName);
+      unplaced.put(key, nodeName);
       return;
     }
     const pod = readPod(typed<Pod>(current.object()));
@@ -138,9 +138,9 @@ function createPodKeeper(deps: FollowDeps, strangers: Strangers): (change: Cache
   };
 }
 
-function createNodeKeeper(
+function createNodeHandler(
   deps: FollowDeps,
-  strangers: Strangers,
+  unplaced: UnplacedPods,
   onPod: (change: CacheChange) => void,
 ): (change: CacheChange) => void {
   const { fleet, pods, onChange } = deps;
@@ -151,7 +151,7 @@ function createNodeKeeper(
       for (const { key } of fleet.removeNode(current.name)) {
         const pod = pods.get(key);
         if (pod !== undefined && pod.fields['spec.nodeName'] === current.name) {
-          strangers.put(key, current.name);
+          unplaced.put(key, current.name);
         }
       }
       // Topology spread and affinity are relative to the existing nodes.
@@ -166,7 +166,7 @@ function createNodeKeeper(
       onChange(...nodeChanges(before, facts));
       return;
     }
-    for (const key of strangers.take(current.name)) {
+    for (const key of unplaced.take(current.name)) {
       const pod = pods.get(key);
       if (pod !== undefined) onPod({ type: 'MODIFIED', current: pod });
     }
@@ -175,9 +175,9 @@ function createNodeKeeper(
 }
 
 export function followFleet(deps: FollowDeps): Following {
-  const strangers = createStrangers();
-  const onPod = createPodKeeper(deps, strangers);
-  const onNode = createNodeKeeper(deps, strangers, onPod);
+  const unplaced = createUnplacedPods();
+  const onPod = createPodHandler(deps, unplaced);
+  const onNode = createNodeHandler(deps, unplaced, onPod);
   /** Changes that wait until the initial state has been read; absent afterwards. */
   let early: (() => void)[] | undefined = [];
   const inTurn =

@@ -133,5 +133,5 @@ export function mayRun(pod: Pod, node: Node, world: World): boolean {
   );
 }
 
-/** The label by which nodes are told apart. */
+/** Label that identifies nodes. */
 export const NODE_KEY: string = HOST;

@@ -13,7 +13,7 @@ export interface PumpDeps {
   /** Decides on a pod. */
   readonly attempt: (pod: PodInfo) => void;
   /** Reports the events since then to the queue. */
-  readonly tellNews: () => void;
+  readonly flushEvents: () => void;
 }
 
 /** Others get their turn after so long, in ms. */
@@ -21,9 +21,9 @@ const SLICE_MS = 5;
 
 /** Works until none is due or the signal fires. */
 export async function pump(deps: PumpDeps, signal: AbortSignal): Promise<undefined> {
-  const { clock, pause, queue, binder, attempt, tellNews } = deps;
+  const { clock, pause, queue, binder, attempt, flushEvents } = deps;
   while (!signal.aborted) {
-    tellNews();
+    flushEvents();
     const endMs = clock.monotonic() + SLICE_MS;
     do {
       if (binder.free !== undefined) break;

@@ -76,11 +76,11 @@ function undoOf(parts: {
 }
 
 /** Events since the last cycle; reported to the queue once, however often they occurred. */
-function createNews(queue: SchedulingQueue): { add(event: WakeEvent): void; tell(): void } {
+function createEventBuffer(queue: SchedulingQueue): { add(event: WakeEvent): void; flush(): void } {
   const events = new Set<WakeEvent>();
   return {
     add: (event) => void events.add(event),
-    tell() {
+    flush() {
       for (const event of events) queue.wake(event);
       events.clear();
     },
@@ -115,11 +115,11 @@ export async function runScheduler(
   const podCache = cache.resource(pods.storage);
   const readPod = createPodReader();
   const queue = createSchedulingQueue({ clock, onDue: () => loop.wake() });
-  const news = createNews(queue);
-  const tellNews = (): void => news.tell();
+  const eventBuffer = createEventBuffer(queue);
+  const flushEvents = (): void => eventBuffer.flush();
   const changed = (...events: readonly WakeEvent[]): void => {
     attempts.fleetChanged();
-    for (const event of events) news.add(event);
+    for (const event of events) eventBuffer.add(event);
     if (events.length > 0) loop.wake();
   };
   let started = false;
@@ -157,7 +157,7 @@ export async function runScheduler(
   });
   const loop = createLoop({
     clock,
-    step: () => pump({ clock, pause, queue, binder, attempt: attempts.run, tellNews }, signal),
+    step: () => pump({ clock, pause, queue, binder, attempt: attempts.run, flushEvents }, signal),
     onError: (err) => log.error({ err }, 'Scheduling cycle failed'),
   });
   started = true;

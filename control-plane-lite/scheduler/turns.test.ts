@@ -90,7 +90,7 @@ describe('a large fleet', () => {
           start = (start + decision.looked) % NODES;
           if (decision.kind === 'node') fleet.addPod(pod, decision.node.name);
         },
-        tellNews: () => undefined,
+        flushEvents: () => undefined,
       },
       new AbortController().signal,
     );

@@ -11,7 +11,7 @@ import {
   resolveClientConfig,
 } from '#api/client-config/resolve.ts';
 
-/** The service answered, and not with success. */
+/** Response with a status other than success. */
 export class BackendError extends Error {
   override readonly name = 'BackendError';
   readonly status: number;
@@ -22,14 +22,14 @@ export class BackendError extends Error {
 }
 
 export interface Backend {
-  /** Where it is, for people. */
+  /** Human-readable location. */
   readonly url: string;
-  /** The answer to a JSON body, as text. @throws BackendError, or Error if it can't be reached */
+  /** Posts a JSON body and returns the response body as text. @throws BackendError, or Error if it is unreachable */
   post(body: string, signal: AbortSignal): Promise<string>;
   close(): Promise<void>;
 }
 
-const MAX_ANSWER_BYTES = 1024 * 1024;
+const MAX_RESPONSE_BYTES = 1024 * 1024;
 const CONNECTIONS = 16;
 
 const textOf = (source: PemSource): Promise<string> | string =>
@@ -47,7 +47,7 @@ async function tlsOf({ tls, credentials }: ResolvedClientConfig): Promise<Readon
   };
 }
 
-/** The value of the header by which this server proves who it is. A token's file may get another. */
+/** Returns the Authorization header. Reads a token file for each request, because it may change. */
 async function authorizationOf({ credentials }: ResolvedClientConfig): Promise<string | undefined> {
   const { bearer, basic } = credentials;
   if (bearer !== undefined) {
@@ -61,18 +61,18 @@ async function authorizationOf({ credentials }: ResolvedClientConfig): Promise<s
   return `Basic ${Buffer.from(`${basic.username}:${basic.password}`).toString('base64')}`;
 }
 
-async function readAnswer(body: AsyncIterable<Buffer>): Promise<string> {
+async function readBody(body: AsyncIterable<Buffer>): Promise<string> {
   const pieces: Buffer[] = [];
   let length = 0;
   for await (const piece of body) {
     length += piece.length;
-    if (length > MAX_ANSWER_BYTES) throw new Error(`the response exceeds ${MAX_ANSWER_BYTES} bytes`);
+    if (length > MAX_RESPONSE_BYTES) throw new Error(`the response exceeds ${MAX_RESPONSE_BYTES} bytes`);
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString('utf8');
 }
 
-/** @throws ClientConfigError that says what of the file can't be used */
+/** @throws ClientConfigError that names the invalid part of the file */
 export async function loadBackend(file: string): Promise<Backend> {
   const parsed = parseClientConfig(await readFile(file), file);
   if (parsed.kind === 'invalid') throw new ClientConfigError(file, parsed.errors);
@@ -91,7 +91,7 @@ async function createBackend(config: ResolvedClientConfig): Promise<Backend> {
     url: config.server,
     async post(body, signal) {
       const authorization = await authorizationOf(config);
-      const answer = await request(config.server, {
+      const response = await request(config.server, {
         method: 'POST',
         dispatcher: agent,
         signal,
@@ -102,8 +102,8 @@ async function createBackend(config: ResolvedClientConfig): Promise<Backend> {
         },
         body,
       });
-      const text = await readAnswer(answer.body);
-      if (answer.statusCode < 200 || answer.statusCode > 299) throw new BackendError(answer.statusCode);
+      const text = await readBody(response.body);
+      if (response.statusCode < 200 || response.statusCode > 299) throw new BackendError(response.statusCode);
       return text;
     },
     close: () => agent.destroy(),

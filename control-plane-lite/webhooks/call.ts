@@ -14,7 +14,7 @@ export interface WebhookService {
   readonly path?: string;
 }
 
-/** How a webhook is reached: at an address of its own, or as a service. */
+/** Address of a webhook: a URL or a service. */
 export interface WebhookClient {
   readonly url?: string;
   readonly service?: WebhookService;
@@ -29,11 +29,11 @@ export interface ServiceAddress {
 }
 
 export interface WebhookDeps {
-  /** @throws Error if there is no way to the service */
+  /** @throws Error if the service is unreachable */
   readonly addressOf: (
     service: Required<Pick<WebhookService, 'namespace' | 'name' | 'port'>>,
   ) => ServiceAddress;
-  /** Shows webhooks that are long in answering. */
+  /** Reports slow webhooks. */
   readonly waits?: Pick<Waits, 'during'> | undefined;
 }
 
@@ -48,16 +48,16 @@ export interface WebhookCall {
 
 /** Connections that wait are closed before the other side does it. */
 const IDLE_MS = 4000;
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 const DEFAULT_PORT = 443;
 
 export interface WebhookTarget extends ServiceAddress {
   readonly path: string;
-  /** The name that its certificate is for, and that it is called by; without a port. */
+  /** Server name for its certificate and the Host header, without a port. */
   readonly name: string;
 }
 
-/** @throws Error if there is no way to it */
+/** @throws Error if it is unreachable */
 export function webhookTarget({ url, service }: WebhookClient, { addressOf }: WebhookDeps): WebhookTarget {
   if (url !== undefined) {
     const { hostname, port, pathname } = new URL(url);
@@ -69,14 +69,14 @@ export function webhookTarget({ url, service }: WebhookClient, { addressOf }: We
   return { ...addressOf({ namespace, name, port }), name: `${name}.${namespace}.svc`, path };
 }
 
-/** The answer's body. @throws Error */
+/** Returns the response body. @throws Error */
 export function callWebhook(
   { waits }: Pick<WebhookDeps, 'waits'>,
   target: WebhookTarget,
   call: WebhookCall,
 ): Promise<Buffer> {
-  const answer = send(target, call);
-  return waits?.during(call.what, answer, NO_RESPONSE) ?? answer;
+  const response = send(target, call);
+  return waits?.during(call.what, response, NO_RESPONSE) ?? response;
 }
 
 function send(
@@ -87,7 +87,7 @@ function send(
   const port = target.port === DEFAULT_PORT ? '' : `:${target.port}`;
   const path = `${target.path}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
   return new Promise((resolve, reject) => {
-    // In the words of upstream's client, which others look for.
+    // Upstream's error text, which tools search for.
     const fail = (error: Error): void => {
       const why = signal.aborted ? 'context deadline exceeded' : messageOf(error);
       reject(new Error(`Post "https://${target.name}${port}${path}": ${why}`, { cause: error }));
@@ -99,7 +99,7 @@ function send(
         method: 'POST',
         host: target.host,
         port: target.port,
-        // An address is compared with the certificate as it is; it is no name to be asked for.
+        // SNI allows no IP addresses; the certificate is compared with the address itself.
         ...(isIP(target.name.replace(/^\[|\]$/g, '')) === 0 ? { servername: target.name } : {}),
         path,
         headers: {
@@ -110,18 +110,18 @@ function send(
           ...(authorization === undefined ? {} : { authorization }),
         },
       },
-      (answer) => {
+      (response) => {
         const pieces: Buffer[] = [];
         let length = 0;
-        answer.on('data', (piece: Buffer) => {
+        response.on('data', (piece: Buffer) => {
           length += piece.length;
-          if (length > MAX_ANSWER_BYTES)
-            answer.destroy(new Error(`the response exceeds ${MAX_ANSWER_BYTES} bytes`));
+          if (length > MAX_RESPONSE_BYTES)
+            response.destroy(new Error(`the response exceeds ${MAX_RESPONSE_BYTES} bytes`));
           else pieces.push(piece);
         });
-        answer.on('error', fail);
-        answer.on('end', () => {
-          const { statusCode = 0 } = answer;
+        response.on('error', fail);
+        response.on('end', () => {
+          const { statusCode = 0 } = response;
           if (statusCode === 200) resolve(Buffer.concat(pieces));
           else reject(new Error(`the server responded with status ${statusCode}`));
         });
@@ -137,7 +137,7 @@ function authoritiesOf({ caBundle = '' }: WebhookClient): { readonly ca?: Buffer
   return caBundle === '' ? {} : { ca: Buffer.from(caBundle, 'base64') };
 }
 
-/** The connections to a webhook; `own`: the certificate that it is shown. */
+/** Connection pool of a webhook. `own`: client certificate. */
 export const webhookAgent = (
   client: WebhookClient,
   own: { readonly cert?: string; readonly key?: string } = {},

@@ -29,7 +29,7 @@ export function createAggregation(core: Core, identity: ServerIdentity): Aggrega
   const deps = { ...core, log, resource };
   const aggregator = createAggregator(
     { ...deps, identity: identity.requestHeader },
-    { direct: config.enableAggregatorRouting, answerTimeoutMs: config.requestTimeout },
+    { direct: config.enableAggregatorRouting, responseTimeoutMs: config.requestTimeout },
   );
   const { delegate, extraGroups, serves, apis, content, documents, close } = aggregator;
 

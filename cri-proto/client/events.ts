@@ -85,7 +85,7 @@ async function* watchSource(
     const first = events.next();
     // A failure is thrown when it is awaited below.
     first.catch(() => undefined);
-    // A server does not acknowledge a subscription. A call that is sent after it and answered orders any list
+    // A server does not acknowledge a subscription. The response to a call that is sent after it orders any list
     // made after the `resync` behind the subscription too, and lets a rejection arrive.
     await turnOfLoop();
     await Promise.race([first, connection.runtime.version({}, { signal, timeoutMs: BARRIER_TIMEOUT_MS })]);

@@ -143,7 +143,7 @@ describe('execStream', () => {
     expect(await size.promise).toBe(300_000);
   });
 
-  test('answers pings', async () => {
+  test('responds to pings', async () => {
     await withServer(
       async (session) => {
         await session.opened('error', 'stdout');

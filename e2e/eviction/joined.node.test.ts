@@ -24,7 +24,7 @@ test('its pods of the server are evicted, and it is tainted as long as the press
         if (String(found) === String(wanted)) return true;
         throw new Error(`it is ${found.join()}`);
       },
-      { timeoutMs: 30_000, what: `the node tells of memory: ${wanted.join()}` },
+      { timeoutMs: 30_000, what: `the node reports memory conditions: ${wanted.join()}` },
     );
 
   await agent.put('static.json', pod('static', { containers: [sh('c', WAIT)] }));

@@ -123,10 +123,10 @@ export async function evicted(node: ShortNode): Promise<readonly string[]> {
 
 /** Returns how many events of this reason the node has. */
 async function timesTold(node: ShortNode, reason: string): Promise<number> {
-  const told = (await node.events()).filter(
+  const reported = (await node.events()).filter(
     (event) => event.involvedObject?.kind === 'Node' && event.reason === reason,
   );
-  return told.reduce((sum, { count = 1 }) => sum + count, 0);
+  return reported.reduce((sum, { count = 1 }) => sum + count, 0);
 }
 
 /** Waits until the node has reported the pressure, and its end, once more than before.
@@ -135,14 +135,14 @@ export async function conditionOf(
   node: ShortNode,
   { begins, ends }: Pick<Shortage, 'begins' | 'ends'>,
 ): Promise<{ readonly begins: () => Promise<void>; readonly ends: () => Promise<void> }> {
-  const tells = async (reason: string): Promise<() => Promise<void>> => {
+  const reports = async (reason: string): Promise<() => Promise<void>> => {
     const before = await timesTold(node, reason);
     return async () => {
-      const what = `the node tells ${reason}`;
+      const what = `the node reports ${reason}`;
       await eventually(async () => (await timesTold(node, reason)) > before, { ...node.looks, what });
     };
   };
-  return { begins: await tells(begins), ends: await tells(ends) };
+  return { begins: await reports(begins), ends: await reports(ends) };
 }
 
 /** Waits until the pod was evicted. */
@@ -160,9 +160,9 @@ export function isGivenUp(node: ShortNode, name: string): Promise<Pod> {
 /** Returns the time from the node's event to the pod's termination, in ms. */
 async function timeLeft(node: ShortNode, reason: string, pod: string): Promise<number> {
   const all = await node.events();
-  const told = all.find((event) => event.involvedObject?.kind === 'Node' && event.reason === reason);
+  const reported = all.find((event) => event.involvedObject?.kind === 'Node' && event.reason === reason);
   const ended = all.find((event) => event.involvedObject?.name === pod && event.reason === 'Evicted');
-  return Date.parse(ended?.firstTimestamp ?? '') - Date.parse(told?.lastTimestamp ?? '');
+  return Date.parse(ended?.firstTimestamp ?? '') - Date.parse(reported?.lastTimestamp ?? '');
 }
 
 /** Runs pods of which the last one exceeds the threshold: they are evicted with the expected message, and the

@@ -64,5 +64,5 @@ export const nodeTells = (agent: TestAgent, reason: string): Promise<Event> =>
       const all = await agent.events();
       return all.find((one) => one.involvedObject.kind === 'Node' && one.reason === reason);
     },
-    { timeoutMs: 20_000, what: `the node tells ${reason}` },
+    { timeoutMs: 20_000, what: `the node reports ${reason}` },
   );

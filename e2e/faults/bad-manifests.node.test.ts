@@ -110,12 +110,12 @@ async function missingIn(
     return found.length > 0 && found;
   });
   const events = await agent.events();
-  const told = events.filter(({ message = '' }) => message.includes(join(agent.manifests, file)));
-  const text = told[0]?.message ?? '';
+  const reported = events.filter(({ message = '' }) => message.includes(join(agent.manifests, file)));
+  const text = reported[0]?.message ?? '';
   const checks: readonly (readonly [what: string, holds: boolean])[] = [
     [`problem says ${says}`, problem !== undefined && says.test(textOf(problem))],
     [`problem is of document ${document}`, document === undefined || problem?.origin.document === document],
-    ['one event', told.length === 1 && told[0]?.reason === 'ManifestRejected'],
+    ['one event', reported.length === 1 && reported[0]?.reason === 'ManifestRejected'],
     [`event says ${says}`, says.test(text)],
     [`event names document ${document}`, document === undefined || text.includes(`document ${document}`)],
   ];

@@ -127,18 +127,18 @@ export function differences(
       ...podDifferences(member, pod, traces).map((text) => `${member.name} (${member.kind}): ${text}`),
     );
   }
-  const strangers = (text: string, all: readonly string[]): readonly string[] =>
+  const unknown = (text: string, all: readonly string[]): readonly string[] =>
     all.filter((uid) => !uids.has(uid)).map((uid) => `${text} of ${uid}, which is not wanted`);
   return [
     ...found,
-    ...strangers('container', traces.containers.map(podUIDOf)),
-    ...strangers('sandbox', traces.sandboxes.map(podUIDOf)),
-    ...strangers('folder', traces.podDirs),
-    ...strangers(
+    ...unknown('container', traces.containers.map(podUIDOf)),
+    ...unknown('sandbox', traces.sandboxes.map(podUIDOf)),
+    ...unknown('folder', traces.podDirs),
+    ...unknown(
       'logs',
       traces.logDirs.map((name) => name.split('_')[2] ?? ''),
     ),
-    ...strangers(
+    ...unknown(
       'mount',
       traces.mounts.map((path) => /\/pods\/([^/]+)/.exec(path)?.[1] ?? path),
     ),

@@ -341,7 +341,7 @@ test('an agent that attaches by itself creates the attachment, reports its failu
   await joined.patch(`${ATTACHMENT}/status`, { status: { attached: false, attachError: error } });
   await eventually(
     async () => (await eventOf(joined, 'FailedAttachVolume'))?.message?.includes(error.message) === true,
-    { timeoutMs: 20_000, what: 'the pod is told what the attacher says' },
+    { timeoutMs: 20_000, what: 'the pod gets an event with the error of the attacher' },
   );
   expect(await driver.methods()).toEqual([]);
   await joined.patch(`${ATTACHMENT}/status`, {

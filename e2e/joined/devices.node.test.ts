@@ -46,7 +46,7 @@ async function start(devices: string): Promise<TestPlugin> {
 }
 
 /** Waits until the node reports this capacity and this many healthy devices. */
-async function tells(capacity: string, allocatable: string): Promise<void> {
+async function reports(capacity: string, allocatable: string): Promise<void> {
   await eventually(
     async () => {
       const response = await joined.plane.get(`/api/v1/nodes/${NODE}`);
@@ -55,7 +55,7 @@ async function tells(capacity: string, allocatable: string): Promise<void> {
       if (reported.join() !== [capacity, allocatable].join()) throw new Error(`reported: ${reported.join()}`);
       return true;
     },
-    { timeoutMs: 20_000, what: `the node tells of ${capacity} devices, ${allocatable} of them healthy` },
+    { timeoutMs: 20_000, what: `the node reports ${capacity} devices, ${allocatable} of them healthy` },
   );
 }
 
@@ -63,9 +63,9 @@ const limits = (count: number): object => ({ resources: { limits: { [RESOURCE]: 
 
 test('the node reports devices and their health, and pods use them', async () => {
   const plugin = await start('z1 z2@0');
-  await tells('2', '2');
-  plugin.tell('z1 z2@0 z3!');
-  await tells('3', '2');
+  await reports('2', '2');
+  plugin.report('z1 z2@0 z3!');
+  await reports('3', '2');
   await joined.run('user', { containers: [sh('c', WAIT, limits(2))] });
   await joined.shows('user', isRunning('c'));
   await joined.run('toomany', { containers: [sh('c', WAIT, limits(1))] });
@@ -87,9 +87,9 @@ test('the node reports devices and their health, and pods use them', async () =>
   ]);
 
   await plugin.kill();
-  await tells('3', '0');
+  await reports('3', '0');
   await using back = await start('z1 z2');
-  await tells('2', '2');
+  await reports('2', '2');
   expect(await back.calls()).toContain('Allocate');
 });
 
@@ -98,14 +98,14 @@ test('devices that the next agent knows nothing of are void; what others announc
   await agent.stop();
   await rm(join(agent.root, 'device-plugins', `${agentComponent}_internal_checkpoint`));
   await agent.start();
-  await tells('0', '0');
+  await reports('0', '0');
 
   const announced = { capacity: { 'example.com/dongle': '4' } };
   await joined.patch(`/api/v1/nodes/${NODE}/status`, { status: announced });
   await agent.stop();
   await agent.start();
   await using _ = await start('z1');
-  await tells('1', '1');
+  await reports('1', '1');
   const { status } = (await joined.plane.get(`/api/v1/nodes/${NODE}`)).json as Node;
   expect(status?.capacity?.['example.com/dongle']).toBe('4');
 }, 60_000);

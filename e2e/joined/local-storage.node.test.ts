@@ -40,7 +40,7 @@ test('pods of the server and mirrors of static pods are shown as evicted', async
       };
       return new Set(items.map(({ involvedObject }) => involvedObject.name)).size === 2;
     },
-    { what: 'both are told of in events' },
+    { what: 'both are reported in events' },
   );
 
   // It stays for inspection and is not restarted.

@@ -74,10 +74,10 @@ describe('the node of an agent', () => {
     await eventually(async () =>
       (await reasonsOf(`involvedObject.kind=Node,involvedObject.name=${NODE}`)).includes('Starting'),
     );
-    await joined.run('told', { containers: [sh('c', WAIT)] });
-    await joined.shows('told', isReady);
+    await joined.run('reported', { containers: [sh('c', WAIT)] });
+    await joined.shows('reported', isReady);
     await eventually(async () =>
-      (await reasonsOf('involvedObject.kind=Pod,involvedObject.name=told')).includes('Started'),
+      (await reasonsOf('involvedObject.kind=Pod,involvedObject.name=reported')).includes('Started'),
     );
   });
 

@@ -16,7 +16,7 @@ export interface Exchanged {
   readonly isWatch: boolean;
   /** Media types without their parameters. */
   readonly sent: string;
-  readonly answered: string;
+  readonly responseType: string;
   readonly status: number;
 }
 
@@ -73,9 +73,9 @@ export async function startRecordingProxy(
   async function pass(request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
     const { method, url, headers } = request;
     const sent = bare(headers['content-type']);
-    const note = (status: number, answered: string): void => {
+    const note = (status: number, responseType: string): void => {
       const path = url.split('?', 1)[0] ?? '';
-      exchanges.push({ method, path, isWatch: url.includes('watch=true'), sent, answered, status });
+      exchanges.push({ method, path, isWatch: url.includes('watch=true'), sent, responseType, status });
     };
     const refusal = isProtobuf(sent) ? 415 : isProtobuf(headers.accept ?? '') ? 406 : 0;
     if (refuses && refusal !== 0) {
@@ -84,17 +84,17 @@ export async function startRecordingProxy(
       response.writeHead(refusal, { 'content-type': 'text/plain' }).end('no protobuf here');
       return;
     }
-    const answer = await upstream.request({
+    const result = await upstream.request({
       origin: plane.url,
       path: url,
       method,
       headers: passedOn(headers),
       body: method === 'GET' ? null : request,
     });
-    note(answer.statusCode, bare(answer.headers['content-type']));
-    response.writeHead(answer.statusCode, passedOn(answer.headers));
-    response.stream?.on('close', () => answer.body.destroy());
-    await pipeline(answer.body, response);
+    note(result.statusCode, bare(result.headers['content-type']));
+    response.writeHead(result.statusCode, passedOn(result.headers));
+    response.stream?.on('close', () => result.body.destroy());
+    await pipeline(result.body, response);
   }
 
   const server = createSecureServer({ cert: certificate, key, allowHTTP1: true }, (request, response) => {

@@ -46,8 +46,8 @@ test('the server of a node that joined admits only the cluster', async () => {
   await agent.start();
   await eventually(async () => (await plane.get('/api/v1/nodes/safe')).status === 200);
   const healthz = await eventually(async () => {
-    const answer = await plane.get('/api/v1/nodes/safe/proxy/healthz');
-    return answer.status === 200 ? answer : undefined;
+    const result = await plane.get('/api/v1/nodes/safe/proxy/healthz');
+    return result.status === 200 ? result : undefined;
   });
   expect(healthz.text).toBe('ok');
   for (const path of ['/healthz', '/pods', '/metrics', '/exec/a/b/c']) {

@@ -53,7 +53,7 @@ test('its pods end, others are refused, and it is not ready until that is called
   await logins.listened;
   expect(await metric('graceful_shutdown_start_time_seconds')).toBe(0);
 
-  logins.tell(true);
+  logins.prepareForShutdown(true);
   expect((await joined.shows('early', hasPhase('Failed'))).status).toMatchObject({
     reason: 'Terminated',
     message: 'Pod was terminated in response to imminent node shutdown.',
@@ -71,7 +71,7 @@ test('its pods end, others are refused, and it is not ready until that is called
   );
   expect(ended).toBeGreaterThanOrEqual(await metric('graceful_shutdown_start_time_seconds'));
 
-  logins.tell(false);
+  logins.prepareForShutdown(false);
   await becomes('True');
   await reported('Shutdown manager detected shutdown cancellation');
   await joined.run('after', { containers: [sh('c', WAIT)] });

@@ -41,7 +41,7 @@ test('volumes of pods are in use from before they are mounted until the pods are
     const { status } = (await joined.plane.get(`/api/v1/nodes/${NODE}`)).json as Node;
     return status?.volumesInUse?.join() ?? '';
   };
-  const tells = (names: readonly string[]): Promise<boolean> =>
+  const reports = (names: readonly string[]): Promise<boolean> =>
     eventually(
       async () => (await inUse()) === names.map((one) => csiVolumeName(domain, DRIVER, one)).join(),
       {
@@ -57,15 +57,15 @@ test('volumes of pods are in use from before they are mounted until the pods are
     await makeClaim(joined, name);
     await joined.run(name, pod(name));
   }
-  expect(await tells(['one', 'two'])).toBe(true);
+  expect(await reports(['one', 'two'])).toBe(true);
 
   // A restarted agent does not remove volumes that it has not yet inspected.
   await joined.agent.stop('SIGKILL');
   await joined.remove('two');
   await joined.agent.start();
   await joined.isGone('two');
-  expect(await tells(['one'])).toBe(true);
+  expect(await reports(['one'])).toBe(true);
   await joined.remove('one');
   await joined.isGone('one');
-  expect(await tells([])).toBe(true);
+  expect(await reports([])).toBe(true);
 });

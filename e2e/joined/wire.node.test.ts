@@ -52,7 +52,7 @@ describe('an agent and its API server', () => {
     for (const resource of ['/leases', '/events']) {
       await eventually(() => all().some(({ path }) => path.includes(resource)), { what: resource });
     }
-    expect(all().filter(({ answered }) => answered !== PROTOBUF)).toEqual([]);
+    expect(all().filter(({ responseType }) => responseType !== PROTOBUF)).toEqual([]);
     const bodies = all().filter(({ method }) => method !== 'GET');
     expect(bodies.filter(({ sent }) => sent !== PROTOBUF).map(({ method }) => method)).toEqual(
       bodies.filter(({ method }) => method === 'PATCH').map(({ method }) => method),
@@ -67,7 +67,7 @@ describe('an agent and its API server', () => {
     );
     if (proxy === undefined) throw new Error('nobody stands between them');
     await lifeOfAPod(joined);
-    expect(new Set(successes(proxy).map(({ answered }) => answered))).toEqual(new Set([JSON_TYPE]));
+    expect(new Set(successes(proxy).map(({ responseType }) => responseType))).toEqual(new Set([JSON_TYPE]));
     // It is rejected once for each resource, by each of its clients.
     const refusals = proxy.exchanges.filter(({ status }) => status === 406 || status === 415);
     const pods = refusals.filter(({ path }) => path === '/api/v1/pods');
@@ -83,6 +83,6 @@ describe('an agent and its API server', () => {
     if (proxy === undefined) throw new Error('nobody stands between them');
     await joined.run('talks', { containers: [sh('c', WAIT)] });
     await joined.shows('talks', isReady);
-    expect(new Set(successes(proxy).map(({ answered }) => answered))).toEqual(new Set([JSON_TYPE]));
+    expect(new Set(successes(proxy).map(({ responseType }) => responseType))).toEqual(new Set([JSON_TYPE]));
   });
 });

@@ -120,7 +120,7 @@ test('limits are not enforced if that is disabled', async () => {
       const { pods } = (await harness.agent.get('/stats/summary')) as Summary;
       return pods[0]?.volume?.some(({ name, usedBytes = 0 }) => name === 'small' && usedBytes > 3 * 2 ** 20);
     },
-    { timeoutMs: 30_000, what: 'the use of the volume is told' },
+    { timeoutMs: 30_000, what: 'the usage of the volume is reported' },
   );
   await holds(async () => (await harness.agent.pod('greedy'))?.status?.phase === 'Running', 1500);
 });

@@ -87,7 +87,7 @@ describe.concurrent('probes', () => {
 
   test('HTTP and TCP probes reach the pod, by port number and name, with headers and path', async () => {
     // Responds with 200 only to requests with the header.
-    const answer = [
+    const response = [
       'ok=404',
       'while read -r line; do line=${line%?}; [ -z "$line" ] && break',
       'case "$line" in [Xx]-[Aa]sk:\\ me) ok=200 ;; esac; done',
@@ -101,7 +101,7 @@ describe.concurrent('probes', () => {
         hostNetwork: false,
         containers: [
           sh('http', serve, {
-            env: [{ name: 'ANSWER', value: answer }],
+            env: [{ name: 'ANSWER', value: response }],
             ports: [{ name: 'web', containerPort: 8080 }],
             readinessProbe: { httpGet: http, ...often },
             livenessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1, initialDelaySeconds: 1 },

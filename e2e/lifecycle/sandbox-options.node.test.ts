@@ -188,7 +188,7 @@ function get(url: string): Promise<string> {
       response.on('data', (part: Buffer) => parts.push(part));
       response.once('end', () => resolve(Buffer.concat(parts).toString()));
     });
-    call.once('timeout', () => call.destroy(new Error('there is no answer')));
+    call.once('timeout', () => call.destroy(new Error('there is no response')));
     call.once('error', reject);
     call.end();
   });

@@ -8,7 +8,7 @@ import { eventually } from '../../testing/wait.ts';
 import { sh, WAIT } from '../lifecycle/support.ts';
 import { useNode } from './support.ts';
 
-interface Answer {
+interface HttpResponse {
   readonly status: number;
   readonly type: string;
   readonly text: string;
@@ -20,10 +20,10 @@ const node = useNode({ flags: () => ['--volume-stats-agg-period=1s'] });
 /** With the administrator's certificate by default. */
 function ask(
   path: string,
-  options: { method?: string; stranger?: boolean; body?: string } = {},
-): Promise<Answer> {
+  options: { method?: string; anonymous?: boolean; body?: string } = {},
+): Promise<HttpResponse> {
   const { cert, key } = node.plane.server.credentials();
-  const proof = options.stranger === true ? {} : { cert, key };
+  const proof = options.anonymous === true ? {} : { cert, key };
   return new Promise((resolve, reject) => {
     const { method = 'GET' } = options;
     const common = { host: '127.0.0.1', port: node.port(), path, method, rejectUnauthorized: false };
@@ -39,7 +39,7 @@ function ask(
   });
 }
 
-function askOpen(path: string): Promise<Answer> {
+function askOpen(path: string): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     httpRequest({ host: '127.0.0.1', port: node.readOnlyPort(), path, agent: false }, (response) => {
       let text = '';
@@ -100,8 +100,8 @@ describe('the server', () => {
   test.each(['/healthz', '/pods', '/exec/default/x/y', '/no/such'])(
     'rejects clients without credentials (%s)',
     async (path) => {
-      const answer = await ask(path, { stranger: true });
-      expect([answer.status, answer.text]).toEqual([401, 'Unauthorized\n']);
+      const result = await ask(path, { anonymous: true });
+      expect([result.status, result.text]).toEqual([401, 'Unauthorized\n']);
     },
   );
 
@@ -243,7 +243,7 @@ describe('the server', () => {
   });
 
   test('runs a command', async () => {
-    const run = (cmd: string): Promise<Answer> =>
+    const run = (cmd: string): Promise<HttpResponse> =>
       ask(`/run/default/${web}/main?cmd=${encodeURIComponent(cmd)}`, { method: 'POST' });
     expect(await run('echo a b')).toMatchObject({ status: 200, text: 'a b\n' });
     expect(await run('ls /no/such')).toMatchObject({ status: 500 });
@@ -277,7 +277,7 @@ describe('the server', () => {
 
 describe('the port for everyone', () => {
   test.each(['/healthz', '/pods', '/stats/summary', '/metrics', '/metrics/resource', '/metrics/cadvisor'])(
-    'tells %s',
+    'reports %s',
     async (path) => {
       expect((await askOpen(path)).status).toBe(200);
     },

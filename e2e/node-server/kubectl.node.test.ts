@@ -143,8 +143,8 @@ describe.each(WAYS)('by %s', (_way, env) => {
   test('forwards a port, many times over', async () => {
     await using forwarding = kubectl.start(['-v=4', 'port-forward', `pod/${server}`, ':8080'], env);
     const [, port = ''] = /:(\d+) ->/.exec(await forwarding.line()) ?? [];
-    const answers = await Promise.all([1, 2, 3].map(() => get(Number(port))));
-    expect(answers).toEqual(['served\n', 'served\n', 'served\n']);
+    const results = await Promise.all([1, 2, 3].map(() => get(Number(port))));
+    expect(results).toEqual(['served\n', 'served\n', 'served\n']);
     // It would fall back to the other transport if this one failed.
     expect(forwarding.errors()).not.toMatch(/fallback/i);
   });
@@ -156,13 +156,13 @@ describe.each(WAYS)('by %s', (_way, env) => {
 });
 
 describe('through the proxy', () => {
-  test('a pod answers', async () => {
+  test('a pod responds', async () => {
     expect(
       await ok(['get', '--raw', `/api/v1/namespaces/default/pods/${server}:8080/proxy/index.html`]),
     ).toBe('served');
   });
 
-  test('the agent answers for its node', async () => {
+  test('the agent responds for its node', async () => {
     expect(await ok(['get', '--raw', '/api/v1/nodes/n1/proxy/healthz'])).toBe('ok');
     const pods = JSON.parse(await ok(['get', '--raw', '/api/v1/nodes/n1/proxy/pods'])) as Body;
     expect(new Set(pods.items.map(({ metadata }) => metadata.name))).toEqual(new Set([server, web]));

@@ -77,7 +77,11 @@ async function scrapeTwice(pod: string): Promise<readonly [Scrape, Scrape]> {
 let pod: string;
 let server: Server;
 
-function answer(both: readonly [Scrape, Scrape], { url = '' }: IncomingMessage, reply: ServerResponse): void {
+function respond(
+  both: readonly [Scrape, Scrape],
+  { url = '' }: IncomingMessage,
+  reply: ServerResponse,
+): void {
   const path = new URL(url, 'https://metrics').pathname.slice(`/apis/${VERSION}`.length);
   const meta = { timestamp: new Date().toISOString(), window: '1s' };
   const labels = `{container="main",namespace="default",pod="${pod}"}`;
@@ -98,14 +102,14 @@ function answer(both: readonly [Scrape, Scrape], { url = '' }: IncomingMessage, 
     verbs: ['get', 'list'],
   });
   const resources = [resource('nodes', 'NodeMetrics', false), resource('pods', 'PodMetrics', true)];
-  const answers: Readonly<Record<string, object>> = {
+  const results: Readonly<Record<string, object>> = {
     '': { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: VERSION, resources },
     '/nodes': list('NodeMetrics', nodes),
     '/namespaces/default/pods': list('PodMetrics', pods),
     '/pods': list('PodMetrics', pods),
   };
-  reply.statusCode = answers[path] === undefined ? 404 : 200;
-  reply.setHeader('Content-Type', 'application/json').end(JSON.stringify(answers[path] ?? {}));
+  reply.statusCode = results[path] === undefined ? 404 : 200;
+  reply.setHeader('Content-Type', 'application/json').end(JSON.stringify(results[path] ?? {}));
 }
 
 beforeAll(async () => {
@@ -126,7 +130,7 @@ beforeAll(async () => {
     notBefore: from,
     notAfter: to,
   });
-  server = createServer({ cert, key }, (message, reply) => answer(both, message, reply));
+  server = createServer({ cert, key }, (message, reply) => respond(both, message, reply));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { plane } = node;

@@ -67,7 +67,7 @@ export function useNode({ flags, users = [] }: NodeOptions = {}): Node {
     await dir[Symbol.asyncDispose]();
   });
 
-  async function tell(found: Pod): Promise<string> {
+  async function describe(found: Pod): Promise<string> {
     const name = found.metadata?.name ?? '';
     await plane.post('/api/v1/namespaces/default/pods', {
       metadata: { name, labels: found.metadata?.labels ?? {} },
@@ -86,7 +86,7 @@ export function useNode({ flags, users = [] }: NodeOptions = {}): Node {
     readOnlyPort: () => readOnlyPort,
     async run(name, spec) {
       await agent.put(`${name}.json`, manifest(name, spec));
-      return tell(await agent.waitFor(name, isReady));
+      return describe(await agent.waitFor(name, isReady));
     },
   };
 }

@@ -160,7 +160,7 @@ describe.each(VOCABULARY_NAMES)('in the %s vocabulary', (vocabulary) => {
 
 /** Events and cache of the informer: names with their values. */
 interface Followed extends AsyncDisposable {
-  readonly told: string[];
+  readonly received: string[];
   readonly connects: () => number;
   readonly has: () => Readonly<Record<string, string | undefined>>;
 }
@@ -188,7 +188,7 @@ function useInformers(flags: readonly string[] = []): Following {
   /** Follows the ConfigMaps of a namespace as the library's documentation says: started anew after every error. */
   async function follow(namespace: string): Promise<Followed> {
     const core = config.makeApiClient(CoreV1Api);
-    const told: string[] = [];
+    const received: string[] = [];
     let connects = 0;
     let ended = false;
     const informer = new ListWatch<V1ConfigMap>(
@@ -201,7 +201,9 @@ function useInformers(flags: readonly string[] = []): Following {
       { delayFn: () => Promise.resolve() },
     );
     for (const verb of ['add', 'update', 'delete'] as const) {
-      informer.on(verb, ({ metadata, data }) => told.push(`${verb} ${metadata?.name} ${data?.['value']}`));
+      informer.on(verb, ({ metadata, data }) =>
+        received.push(`${verb} ${metadata?.name} ${data?.['value']}`),
+      );
     }
     informer.on('connect', () => {
       connects += 1;
@@ -211,7 +213,7 @@ function useInformers(flags: readonly string[] = []): Following {
     });
     await informer.start();
     return {
-      told,
+      received,
       connects: () => connects,
       has: () =>
         Object.fromEntries(
@@ -239,8 +241,8 @@ describe('an informer', () => {
     await plane.patch(`${path}/a`, { data: { value: '2' } });
     await plane.post(path, configMap('b', '1'));
     await plane.delete(`${path}/a`);
-    await until('the deletion came', () => informer.told.length >= 4);
-    expect(informer.told).toEqual(['add a 1', 'update a 2', 'add b 1', 'delete a 2']);
+    await until('the deletion came', () => informer.received.length >= 4);
+    expect(informer.received).toEqual(['add a 1', 'update a 2', 'add b 1', 'delete a 2']);
     expect(informer.has()).toEqual({ b: '1' });
   });
 
@@ -255,7 +257,7 @@ describe('an informer', () => {
     await plane.post(path, configMap('last', '2'));
     await until('the last one came', () => 'last' in informer.has());
     const rounds = Array.from({ length: 20 }, (_, round) => `m-${round}`);
-    expect(informer.told).toEqual([
+    expect(informer.received).toEqual([
       ...rounds.flatMap((name) => [`add ${name} 1`, `update ${name} 2`]),
       'add last 2',
     ]);
@@ -269,7 +271,7 @@ describe('an informer', () => {
     await plane.server.restart();
     await plane.post(path, configMap('after', '1'));
     await until('what came after the restart', () => 'after' in informer.has());
-    expect(informer.told).toEqual(['add before 1', 'add after 1']);
+    expect(informer.received).toEqual(['add before 1', 'add after 1']);
   });
 });
 
@@ -296,6 +298,6 @@ describe('an informer of a server that retains little history', () => {
     );
     relay().open();
     await until('it has the new state', () => informer.has()['stays'] === '2' && !('gone' in informer.has()));
-    expect(informer.told).toContain('delete gone 1');
+    expect(informer.received).toContain('delete gone 1');
   });
 });

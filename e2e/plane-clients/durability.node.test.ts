@@ -10,7 +10,7 @@ import { COLLECTION, createLedger, findLosses, type Ledger, writeUntilGone } fro
 
 const KILLS = Number(process.env['KILLS'] ?? ofRound({ short: 3, long: 40 }));
 const WRITERS = 32;
-/** A server that starts anew can tell of a thousand changes before it; a few are its own. */
+/** After a restart, the server can replay a thousand earlier changes; a few are its own. */
 const REPLAYED = 900;
 
 async function lossesOf(program: Program, ledger: Ledger): Promise<readonly string[]> {

@@ -69,7 +69,7 @@ describe('a fuzzed server', { timeout: (SECONDS + 150) * 1000 }, () => {
     const report = await fuzz(plane, world, random, SECONDS * 750);
     const after = await plane.vitals();
     console.log(
-      `seed ${random.seed}: ${warm.sent + report.sent} requests ${JSON.stringify(report.statuses)}; longest turn ${Math.round(after.longestTurnMs)} ms, slowest answer ${Math.round(report.slowest.ms)} ms (${report.slowest.ask.slice(0, 150)}); RSS ${Math.round(before.rssBytes / MIB)} → ${Math.round(after.rssBytes / MIB)} MiB, heap ${Math.round(before.heapBytes / MIB)} → ${Math.round(after.heapBytes / MIB)} MiB, outside ${Math.round(before.externalBytes / MIB)} → ${Math.round(after.externalBytes / MIB)} MiB`,
+      `seed ${random.seed}: ${warm.sent + report.sent} requests ${JSON.stringify(report.statuses)}; longest turn ${Math.round(after.longestTurnMs)} ms, slowest response ${Math.round(report.slowest.ms)} ms (${report.slowest.ask.slice(0, 150)}); RSS ${Math.round(before.rssBytes / MIB)} → ${Math.round(after.rssBytes / MIB)} MiB, heap ${Math.round(before.heapBytes / MIB)} → ${Math.round(after.heapBytes / MIB)} MiB, outside ${Math.round(before.externalBytes / MIB)} → ${Math.round(after.externalBytes / MIB)} MiB`,
     );
     const result = {
       seed: random.seed,

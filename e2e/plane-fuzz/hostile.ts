@@ -121,7 +121,7 @@ export function hostile(random: Random): unknown {
   const kind = random.below(20);
   if (kind < 9) return random.pick(STRINGS);
   if (kind < 14) return random.pick(NUMBERS);
-  // A copy: whoever gets it may change it.
+  // A copy, which the caller may change.
   if (kind < 18) return structuredClone(random.pick(OTHERS));
   if (kind === 18) return nested(random.pick([3, 40, 99, 101, 300]), chance(random, 50));
   return wide(random.pick([10, 200, 3000]));

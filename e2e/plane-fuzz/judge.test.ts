@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { findFault } from './judge.ts';
 import type { Ask } from './requests.ts';
-import type { Answer } from './send.ts';
+import type { HttpResponse } from './send.ts';
 
 const ask = (change: Partial<Ask> = {}): Ask => ({
   method: 'GET',
@@ -19,7 +19,7 @@ const failure = (code: number, change: object = {}): string =>
     code,
     ...change,
   });
-const response = (status: number, text: string, change: Partial<Answer> = {}): Answer => ({
+const response = (status: number, text: string, change: Partial<HttpResponse> = {}): HttpResponse => ({
   status,
   contentType: 'application/json',
   text,
@@ -28,7 +28,7 @@ const response = (status: number, text: string, change: Partial<Answer> = {}): A
 });
 
 describe('findFault', () => {
-  test.each<[string, Ask, Answer]>([
+  test.each<[string, Ask, HttpResponse]>([
     ['an object', ask(), response(200, '{}')],
     ['a Status', ask(), response(404, failure(404))],
     ['text', ask(), response(404, 'not found', { contentType: 'text/plain' })],
@@ -39,12 +39,12 @@ describe('findFault', () => {
       response(504, failure(504, { message: 'Too large resource version: 9' })),
     ],
     ['a way that is not there', ask({ target: '/api/v1/nodes/a/proxy/' }), response(503, failure(503))],
-    ['no answer to what is no request', ask({ raw: Buffer.from('x') }), response(0, '')],
+    ['no response to an invalid request', ask({ raw: Buffer.from('x') }), response(0, '')],
   ])('takes %s', (_name, asked, given) => {
     expect(findFault(asked, given)).toBeUndefined();
   });
 
-  test.each<[string, Ask, Answer]>([
+  test.each<[string, Ask, HttpResponse]>([
     ['a fault of the server', ask(), response(500, failure(500))],
     ['a full server', ask({ method: 'POST' }), response(507, failure(507))],
     ['a server that is not available', ask(), response(503, failure(503))],

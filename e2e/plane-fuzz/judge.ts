@@ -1,6 +1,6 @@
 /** Judge of responses: reports those that no request may cause. */
 import type { Ask } from './requests.ts';
-import { type Answer, isStream } from './send.ts';
+import { type HttpResponse, isStream } from './send.ts';
 
 /** The server is a proxy for a backend that does not exist. */
 const isPassage = ({ target }: Ask): boolean => /\/(proxy|log|exec|attach|portforward)\b/.test(target);
@@ -9,20 +9,20 @@ const isPassage = ({ target }: Ask): boolean => /\/(proxy|log|exec|attach|portfo
 const LARGE_BODY_BYTES = 32 * 1024;
 
 /** The client requested a short timeout, an unknown state, or too much. */
-const isLate = ({ target, body }: Ask, { text }: Answer): boolean =>
+const isLate = ({ target, body }: Ask, { text }: HttpResponse): boolean =>
   text.includes('Too large resource version') ||
   /[?&]timeout(Seconds)?=/.test(target) ||
   (body?.length ?? 0) > LARGE_BODY_BYTES;
 
 /** What upstream says, too, of the scale of a custom resource that has no such number. */
-const isWithoutScale = ({ target }: Ask, { text }: Answer): boolean =>
+const isWithoutScale = ({ target }: Ask, { text }: HttpResponse): boolean =>
   /\/scale\b/.test(target) && text.includes('replicas field');
 
-function isAllowed(ask: Ask, answer: Answer): boolean {
-  if (answer.status < 500) return true;
-  if (answer.status === 500) return isWithoutScale(ask, answer);
-  if (answer.status === 504) return isLate(ask, answer);
-  return (answer.status === 502 || answer.status === 503) && isPassage(ask);
+function isAllowed(ask: Ask, response: HttpResponse): boolean {
+  if (response.status < 500) return true;
+  if (response.status === 500) return isWithoutScale(ask, response);
+  if (response.status === 504) return isLate(ask, response);
+  return (response.status === 502 || response.status === 503) && isPassage(ask);
 }
 
 interface StatusBody {
@@ -35,10 +35,10 @@ interface StatusBody {
 }
 
 /** `undefined`: nothing to complain about. The text is the same for the same fault. */
-export function findFault(ask: Ask, answer: Answer): string | undefined {
-  const { status, contentType, text } = answer;
+export function findFault(ask: Ask, response: HttpResponse): string | undefined {
+  const { status, contentType, text } = response;
   const where = `${ask.method} ${ask.headers.find(([name]) => name === 'Content-Type')?.[1] ?? ''}`;
-  if (!isAllowed(ask, answer)) return `${status} for ${where}`;
+  if (!isAllowed(ask, response)) return `${status} for ${where}`;
   if (status === 0 || status === 304 || ask.method === 'HEAD' || ask.raw !== undefined) return undefined;
   if (!contentType.startsWith('application/json') || isStream(ask)) return undefined;
   let body: StatusBody;

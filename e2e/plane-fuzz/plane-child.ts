@@ -7,7 +7,7 @@ import { Agent } from 'node:https';
 import { join } from 'node:path';
 
 import { API_ALONE } from '#plane/main.fixture.ts';
-import type { Told, Vitals } from './plane-process.ts';
+import type { Report, Vitals } from './plane-process.ts';
 
 export interface Credentials {
   readonly ca: string;
@@ -79,7 +79,7 @@ export async function startPlaneChild(dir: string, flags: readonly string[] = []
       if (complaint !== undefined && !complaints.includes(complaint)) complaints.push(complaint);
     }
   });
-  const ready = await told(child, 'ready', complaints);
+  const ready = await reported(child, 'ready', complaints);
   const credentials = await credentialsIn(ready.platconfigFile);
   const agent = new Agent({ ...credentials, keepAlive: true });
   let session: ClientHttp2Session | undefined;
@@ -99,17 +99,17 @@ export async function startPlaneChild(dir: string, flags: readonly string[] = []
       return child.exitCode === null && child.signalCode === null;
     },
     async vitals() {
-      const response = told(child, 'vitals', complaints);
+      const response = reported(child, 'vitals', complaints);
       child.send('vitals');
       return (await response).vitals;
     },
     async stallMs() {
-      const response = told(child, 'stall', complaints);
+      const response = reported(child, 'stall', complaints);
       child.send('stall');
       return (await response).ms;
     },
     async garbage() {
-      const response = told(child, 'garbage', complaints);
+      const response = reported(child, 'garbage', complaints);
       child.send('garbage');
       return (await response).bytes;
     },
@@ -124,11 +124,11 @@ export async function startPlaneChild(dir: string, flags: readonly string[] = []
   };
 }
 
-async function told<K extends Told['kind']>(
+async function reported<K extends Report['kind']>(
   child: ChildProcess,
   kind: K,
   complaints: readonly string[],
-): Promise<Extract<Told, { kind: K }>> {
+): Promise<Extract<Report, { kind: K }>> {
   for (;;) {
     const ended = new AbortController();
     const gone = once(child, 'exit', { signal: ended.signal }).then((): never => {
@@ -137,9 +137,9 @@ async function told<K extends Told['kind']>(
     // Whichever is first: the result of the other one is ignored.
     gone.catch(() => undefined);
     const [message] = (await Promise.race([once(child, 'message', { signal: ended.signal }), gone])) as [
-      Told,
+      Report,
     ];
     ended.abort();
-    if (message.kind === kind) return message as Extract<Told, { kind: K }>;
+    if (message.kind === kind) return message as Extract<Report, { kind: K }>;
   }
 }

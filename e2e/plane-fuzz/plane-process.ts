@@ -4,7 +4,7 @@ import { createProcessLogger } from '#api/kit/process-logger.ts';
 import { parseConfig } from '#plane/config/parse.ts';
 import { startServer } from '#plane/main.ts';
 
-export type Told =
+export type Report =
   | { readonly kind: 'ready'; readonly url: string; readonly platconfigFile: string }
   | { readonly kind: 'vitals'; readonly vitals: Vitals }
   | { readonly kind: 'garbage'; readonly bytes: number }
@@ -19,7 +19,7 @@ export interface Vitals {
   readonly longestTurnMs: number;
 }
 
-const tell = (reported: Told): void => void process.send?.(reported);
+const report = (reported: Report): void => void process.send?.(reported);
 
 const server = await startServer(parseConfig(process.argv.slice(2)), createProcessLogger(0, {}));
 const delay = monitorEventLoopDelay({ resolution: 5 });
@@ -70,9 +70,9 @@ function garbage(): number {
 }
 
 process.on('message', (asked) => {
-  if (asked === 'stall') tell({ kind: 'stall', ms: stall() });
-  else if (asked === 'garbage') tell({ kind: 'garbage', bytes: garbage() });
-  else if (asked === 'vitals') tell({ kind: 'vitals', vitals: vitals() });
+  if (asked === 'stall') report({ kind: 'stall', ms: stall() });
+  else if (asked === 'garbage') report({ kind: 'garbage', bytes: garbage() });
+  else if (asked === 'vitals') report({ kind: 'vitals', vitals: vitals() });
   else void server.close(AbortSignal.abort()).then(() => process.exit());
 });
-tell({ kind: 'ready', url: server.url, platconfigFile: server.platconfigFile });
+report({ kind: 'ready', url: server.url, platconfigFile: server.platconfigFile });

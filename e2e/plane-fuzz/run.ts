@@ -3,12 +3,12 @@ import type { Random } from '../../testing/random.ts';
 import { findFault } from './judge.ts';
 import type { PlaneChild } from './plane-child.ts';
 import { type Ask, type Members, nextAsk, remember, type World } from './requests.ts';
-import { type Answer, send } from './send.ts';
+import { type HttpResponse, send } from './send.ts';
 
 export interface Finding {
   readonly fault: string;
   readonly ask: string;
-  readonly answer: string;
+  readonly response: string;
 }
 
 export interface FuzzReport {
@@ -39,19 +39,19 @@ export async function fuzz(
     const ask = nextAsk(world, random);
     sent += 1;
     try {
-      const answer = await send(plane, ask, random);
-      statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
-      if (answer.tookMs > slowest.ms) slowest = { ms: answer.tookMs, ask: show(ask) };
-      learn(world, ask, answer);
-      const fault = findFault(ask, answer);
-      if (fault !== undefined) note(fault, ask, `${answer.status} ${answer.text}`);
+      const response = await send(plane, ask, random);
+      statuses[response.status] = (statuses[response.status] ?? 0) + 1;
+      if (response.tookMs > slowest.ms) slowest = { ms: response.tookMs, ask: show(ask) };
+      learn(world, ask, response);
+      const fault = findFault(ask, response);
+      if (fault !== undefined) note(fault, ask, `${response.status} ${response.text}`);
     } catch (thrown) {
-      note(`no answer: ${String(thrown)}`, ask, '');
+      note(`no response: ${String(thrown)}`, ask, '');
     }
   }
-  function note(fault: string, ask: Ask, answer: string): void {
+  function note(fault: string, ask: Ask, response: string): void {
     if (findings.has(fault) || findings.size >= MOST_FINDINGS) return;
-    findings.set(fault, { fault, ask: show(ask), answer: answer.slice(0, SHOWN_CHARACTERS) });
+    findings.set(fault, { fault, ask: show(ask), response: response.slice(0, SHOWN_CHARACTERS) });
   }
   const line = async (): Promise<void> => {
     while (performance.now() < endMs && plane.alive && findings.size < MOST_FINDINGS) await one();
@@ -61,7 +61,7 @@ export async function fuzz(
 }
 
 /** Objects that the server shows are what later requests start from. */
-function learn(world: World, { method, target }: Ask, { status, contentType, text }: Answer): void {
+function learn(world: World, { method, target }: Ask, { status, contentType, text }: HttpResponse): void {
   if (status >= 300 || method === 'DELETE' || !contentType.startsWith('application/json')) return;
   if (text.length > 20_000 || /[?&](watch|dryRun)/.test(target)) return;
   try {

@@ -9,7 +9,7 @@ import { chance } from './hostile.ts';
 import type { PlaneChild } from './plane-child.ts';
 import { type Ask, rawOf } from './requests.ts';
 
-export interface Answer {
+export interface HttpResponse {
   /** 0: the server closed the connection without a response. */
   readonly status: number;
   /** Empty for what is compressed. */
@@ -32,13 +32,13 @@ export const isStream = ({ target }: Ask): boolean => /[?&](watch|follow)\b|\/wa
 const isOwnHead = ({ headers }: Ask): boolean =>
   headers.some(([name]) => /^(host|expect|connection|upgrade|content-length|transfer-encoding)$/i.test(name));
 
-type Reply = Omit<Answer, 'tookMs'>;
+type Reply = Omit<HttpResponse, 'tookMs'>;
 
 /** @throws Error without a response */
-export async function send(plane: PlaneChild, ask: Ask, random: Random): Promise<Answer> {
+export async function send(plane: PlaneChild, ask: Ask, random: Random): Promise<HttpResponse> {
   const beganMs = performance.now();
-  const answer = await sendEither(plane, ask, random);
-  return { ...answer, tookMs: performance.now() - beganMs };
+  const result = await sendEither(plane, ask, random);
+  return { ...result, tookMs: performance.now() - beganMs };
 }
 
 async function sendEither(plane: PlaneChild, ask: Ask, random: Random): Promise<Reply> {
@@ -72,9 +72,9 @@ async function sendProper(plane: PlaneChild, ask: Ask): Promise<Reply> {
   const chunks: Buffer[] = [];
   let response: IncomingMessage | undefined;
   try {
-    const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+    const received = once(outgoing, 'response') as Promise<[IncomingMessage]>;
     outgoing.end(ask.body);
-    [response] = await answered;
+    [response] = await received;
     for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
   } catch (thrown) {
     if (!(isStream(ask) && signal.aborted) && size < SMALL_BODY_BYTES) throw thrown;
@@ -95,9 +95,9 @@ async function sendHttp2(plane: PlaneChild, ask: Ask): Promise<Reply> {
   const chunks: Buffer[] = [];
   let headers: IncomingHttpHeaders = {};
   try {
-    const answered = once(stream, 'response') as Promise<[IncomingHttpHeaders]>;
+    const received = once(stream, 'response') as Promise<[IncomingHttpHeaders]>;
     if (size > 0) stream.end(ask.body);
-    [headers] = await answered;
+    [headers] = await received;
     for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk);
   } catch (thrown) {
     if (!(isStream(ask) && signal.aborted) && size < SMALL_BODY_BYTES) throw thrown;

@@ -32,9 +32,9 @@ async function call(
     headers: { accept, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
     signal: AbortSignal.timeout(PATIENCE_MS),
   });
-  const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+  const received = once(outgoing, 'response') as Promise<[IncomingMessage]>;
   outgoing.end(body === undefined ? undefined : JSON.stringify(body));
-  const [response] = await answered;
+  const [response] = await received;
   const chunks: Buffer[] = [];
   for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
   return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') };

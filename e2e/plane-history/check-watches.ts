@@ -98,7 +98,7 @@ function checkInitial(
   }
   const rest = seen.slice(begun.length);
   if (rest.slice(1).some((each) => each.kind === 'bookmark' && each.initialEnd))
-    return 'end of the state told late';
+    return 'initial-events end reported late';
   // One that was cut off early saw a part.
   return expected.size > 0 && (rest.length > 0 || complete)
     ? `${[...expected.keys()].join()} missing of the state at ${from}`

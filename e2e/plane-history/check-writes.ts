@@ -16,7 +16,7 @@ export function checkWrites(truth: Truth, writes: readonly Write[], faults: stri
   }
   for (const write of writes) {
     if (write.result.kind === 'done' && !done.has(write.id)) {
-      faults.push(`${write.id}: answered with ${write.result.version.revision}, but lost`);
+      faults.push(`${write.id}: responded with ${write.result.version.revision}, but lost`);
     }
     if (write.result.kind === 'refused') checkRefusal(truth, write, faults);
   }
@@ -62,10 +62,10 @@ function checkEffect({ version, previous }: Change, write: Write, faults: string
   if (result.kind === 'refused') faults.push(`${where}: done although refused with ${result.reason}`);
   if (result.kind !== 'done') return;
   if (result.version.revision !== version.revision) {
-    faults.push(`${where}: answered with revision ${result.version.revision}`);
+    faults.push(`${where}: responded with revision ${result.version.revision}`);
   }
   if (textOf(result.version.value) !== textOf(version.value)) {
-    faults.push(`${where}: answered with ${textOf(result.version.value)}`);
+    faults.push(`${where}: responded with ${textOf(result.version.value)}`);
   }
 }
 
@@ -105,12 +105,12 @@ function checkDeletions(truth: Truth, writes: readonly Write[], faults: string[]
       .map((change) => [change.previous?.uid ?? '', change]),
   );
   const wanted = writes.filter(({ intent }) => intent.kind === 'delete');
-  const answered = new Set<string>();
+  const deleted = new Set<string>();
   for (const { id, intent, result, floor } of wanted) {
     if (result.kind !== 'deleted') continue;
     const change = deletions.get(result.uid);
-    if (answered.has(result.uid)) faults.push(`${id}: ${result.uid} was deleted twice`);
-    answered.add(result.uid);
+    if (deleted.has(result.uid)) faults.push(`${id}: ${result.uid} was deleted twice`);
+    deleted.add(result.uid);
     if (change === undefined) faults.push(`${id}: deletion of ${result.uid} is lost`);
     else if (change.version.revision <= floor) faults.push(`${id}: deleted before it was asked`);
     else if (
@@ -123,7 +123,7 @@ function checkDeletions(truth: Truth, writes: readonly Write[], faults: string[]
   }
   for (const [uid, { version, previous }] of deletions) {
     const mayBe = wanted.some(({ key, result }) => key === version.key && result.kind === 'unknown');
-    if (!answered.has(uid) && !mayBe) faults.push(`${at(version)}: nobody deleted ${uid}`);
+    if (!deleted.has(uid) && !mayBe) faults.push(`${at(version)}: nobody deleted ${uid}`);
     if (version.uid !== uid) faults.push(`${at(version)}: deletion of ${version.uid} instead of ${uid}`);
     if (previous !== undefined && textOf(version.value) !== textOf(previous.value)) {
       faults.push(`${at(version)}: deleted with ${textOf(version.value)}`);

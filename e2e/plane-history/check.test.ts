@@ -204,9 +204,9 @@ const bookmark = (revision: number): Seen => ({ kind: 'bookmark', revision, init
 
 const FAULTS: readonly (readonly [string, Plant, RegExp])[] = [
   [
-    'an answered write is lost',
+    'an acknowledged write is lost',
     (history) => inEvents((seen) => without(seen, 3))({ ...history, end: 15 }),
-    /a\.3: answered with 14, but lost/,
+    /a\.3: responded with 14, but lost/,
   ],
   [
     'an update replaces another that it did not know',
@@ -237,14 +237,14 @@ const FAULTS: readonly (readonly [string, Plant, RegExp])[] = [
     /nobody wrote "x\.1"/,
   ],
   [
-    'an answer has another revision',
+    'a response has another revision',
     inDone('b.3', (version) => ({ ...version, revision: 12 })),
-    /answered with revision 12/,
+    /responded with revision 12/,
   ],
   [
-    'an answer has another content',
+    'a response has another content',
     inDone('b.3', (version) => ({ ...version, value: red('b.3') })),
-    /b\.3 .* answered with/,
+    /b\.3 .* responded with/,
   ],
   [
     'a write went to another object',
@@ -356,12 +356,12 @@ const FAULTS: readonly (readonly [string, Plant, RegExp])[] = [
   ['a watch misses its first event', inWatching(0, (seen) => seen.slice(1)), /instead of ADDED n\/o1@11/],
   ['a watch sees nothing', inWatching(1, () => []), /never DELETED n\/o1@13/],
   [
-    'a watch does not tell that an object left its selection',
+    'a watch does not report that an object left its selection',
     inWatching(1, (seen) => without(seen, 0)),
     /instead of DELETED n\/o1@13/,
   ],
   [
-    'a watch tells a return as a change',
+    'a watch reports a return as a change',
     inWatching(1, (seen) => replaceAt(seen, 2, (each) => ({ ...(each as SeenEvent), type: 'MODIFIED' }))),
     /MODIFIED n\/o1@15 instead of ADDED n\/o1@15/,
   ],
@@ -388,12 +388,12 @@ const FAULTS: readonly (readonly [string, Plant, RegExp])[] = [
   ],
   ['a state has an object twice', inWatching(2, (seen) => [...seen.slice(0, 1), ...seen]), /watch/],
   [
-    'the end of a state is told twice',
+    'the end of the initial events is reported twice',
     inWatching(2, (seen) => [...seen, { kind: 'bookmark', revision: 16, initialEnd: true }]),
-    /told late/,
+    /reported late/,
   ],
   [
-    'one server tells another order',
+    'one server reports another order',
     (history) => ({
       ...history,
       witnesses: history.witnesses.map((seen, index) => (index === 1 ? seen.toReversed() : seen)),
@@ -401,7 +401,7 @@ const FAULTS: readonly (readonly [string, Plant, RegExp])[] = [
     /witnesses differ/,
   ],
   [
-    'one server tells less',
+    'one server reports less',
     (history) => ({
       ...history,
       witnesses: history.witnesses.map((seen, index) => (index === 1 ? seen.slice(0, -1) : seen)),

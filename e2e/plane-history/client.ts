@@ -124,22 +124,22 @@ export async function write(notes: Notes, server: Server, wish: WriteRequest): P
     end({ kind: 'unknown' });
     return undefined;
   }
-  const { status, body: answer } = reply;
+  const { status, body: object } = reply;
   if (notes.failing && isFailure(status)) {
     end({ kind: 'unknown' });
     return undefined;
   }
   if (status >= 400) {
-    const { reason } = answer as { reason: string };
-    if (status !== 404 && status !== 409) notes.surprises.push(`${id}: ${JSON.stringify(answer)}`);
+    const { reason } = object as { reason: string };
+    if (status !== 404 && status !== 409) notes.surprises.push(`${id}: ${JSON.stringify(object)}`);
     end({ kind: 'refused', status, reason });
     return undefined;
   }
   if (intent.kind === 'delete') {
-    end({ kind: 'deleted', uid: (answer as { details: { uid: string } }).details.uid });
+    end({ kind: 'deleted', uid: (object as { details: { uid: string } }).details.uid });
     return undefined;
   }
-  const version = versionOf(answer as ObjectBody);
+  const version = versionOf(object as ObjectBody);
   notice(notes, version.revision);
   end({ kind: 'done', version });
   return version;

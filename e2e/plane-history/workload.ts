@@ -30,7 +30,7 @@ export interface Workload {
 export interface Closing {
   /** Such a watch of the client sees what changes from now on. */
   opened(client: number): void;
-  /** Known when nobody writes any more: the last revision that a watch of a selection is told of. */
+  /** Known after all writers have ended: the last revision that a watch of a selection reports. */
   readonly lastOf: Promise<(selection: Selection) => number>;
   /** Fires when a watch that hasn't seen it by now never will. */
   readonly late: AbortSignal;

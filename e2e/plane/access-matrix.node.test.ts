@@ -11,7 +11,7 @@ import { createRandom } from '../../testing/random.ts';
 import { ofRound, sample } from '../../testing/rounds.ts';
 import { createModel, type Subject } from './access-model.ts';
 import { findPlaces, METHODS, type Place } from './access-paths.ts';
-import { type Answer, createWays, type Ways } from './access-ways.ts';
+import { createWays, type HttpResponse, type Ways } from './access-ways.ts';
 import { pod, usePlane } from './support.ts';
 
 const plane = usePlane('plat', async (dir) => {
@@ -122,7 +122,7 @@ function target({ path }: Place, method: string): string {
 }
 
 /** Whether the authorizer said no; what admission says is another matter. */
-const isDenied = ({ status, text }: Answer, isHead: boolean, name: string): boolean =>
+const isDenied = ({ status, text }: HttpResponse, isHead: boolean, name: string): boolean =>
   status === 401 || (status === 403 && (isHead || (text.includes(name) && text.includes(' cannot '))));
 
 interface Case {
@@ -142,7 +142,7 @@ async function sendAll(cases: Iterable<Case>) {
   const seen = { allowed: 0, denied: 0 };
   async function run({ place, method, path, identity, type, way, headers }: Case): Promise<void> {
     const body = WITH_BODY.has(method) && way !== 'webSocket' ? Buffer.from('{}') : Buffer.alloc(0);
-    const answer = await ways[way](
+    const response = await ways[way](
       method === 'WATCH' ? 'GET' : method,
       path,
       {
@@ -154,9 +154,9 @@ async function sendAll(cases: Iterable<Case>) {
     );
     const expected = may(identity, place.asked(method));
     seen[expected ? 'allowed' : 'denied'] += 1;
-    if (isDenied(answer, method === 'HEAD', identity.name) === expected || answer.status >= 600) {
+    if (isDenied(response, method === 'HEAD', identity.name) === expected || response.status >= 600) {
       const what = `${identity.name} ${method} ${path} (${type}, ${way})`;
-      wrong.push(`${what}: ${answer.status} ${answer.text.slice(0, 200)}`);
+      wrong.push(`${what}: ${response.status} ${response.text.slice(0, 200)}`);
     }
   }
   const rest = cases[Symbol.iterator]();

@@ -4,7 +4,7 @@ import { request as httpsRequest } from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   /** The body of a refusal; nothing of any other. */
   readonly text: string;
@@ -15,7 +15,7 @@ export type Send = (
   path: string,
   headers: Readonly<Record<string, string>>,
   body: Buffer,
-) => Promise<Answer>;
+) => Promise<HttpResponse>;
 
 export interface Ways {
   readonly http1: Send;
@@ -66,8 +66,8 @@ function createHttp2(open: () => ClientHttp2Session): { readonly send: Send; rea
       let status = 0;
       let text = '';
       stream.on('error', reject);
-      stream.on('response', (answered) => {
-        status = Number(answered[':status']);
+      stream.on('response', (received) => {
+        status = Number(received[':status']);
         if (!path.includes('?watch=') || isRefusal(status)) return;
         resolve({ status, text });
         reset(stream);

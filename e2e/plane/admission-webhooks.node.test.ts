@@ -118,14 +118,14 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the %s vocabu
         ? { allowed: false }
         : { allowed: false, status: { code: 409, message: 'not so' } };
     };
-    const [told, plain] = await Promise.all([create('m'), create('plain')]);
-    expect([told.status, told.body.message, plain.status, plain.body.message]).toEqual([
+    const [marked, plain] = await Promise.all([create('m'), create('plain')]);
+    expect([marked.status, marked.body.message, plain.status, plain.body.message]).toEqual([
       409,
       'admission webhook "b.example.com" denied the request: not so',
       400,
       'admission webhook "b.example.com" denied the request without explanation',
     ]);
-    expect(String(told.headers['warning'])).toContain('look out');
+    expect(String(marked.headers['warning'])).toContain('look out');
   });
 
   test('change objects, each the result of the one before', async () => {

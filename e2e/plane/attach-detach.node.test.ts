@@ -75,13 +75,13 @@ async function attach({ path }: AttachmentBody): Promise<void> {
   await plane.patch(`${path}/status`, { status: { attached: true } });
 }
 
-const told = async (node: string): Promise<unknown> =>
+const reportedVolumes = async (node: string): Promise<unknown> =>
   (await plane.get(`/api/v1/nodes/${node}`)).body.status['volumesAttached'];
 
-const untilTold = (node: string, expected: unknown): Promise<void> =>
-  expect.poll(() => told(node), WAIT).toEqual(expected);
+const untilReported = (node: string, expected: unknown): Promise<void> =>
+  expect.poll(() => reportedVolumes(node), WAIT).toEqual(expected);
 
-const isTold = (handle: string): Json => ({ name: unique(handle), devicePath: '' });
+const attachedEntry = (handle: string): Json => ({ name: unique(handle), devicePath: '' });
 
 const use = (node: string, handles: readonly string[]): Promise<unknown> =>
   plane.patch(`/api/v1/nodes/${node}/status`, { status: { volumesInUse: handles.map(unique) } }, STRATEGIC);
@@ -114,10 +114,10 @@ describe('attachdetach', () => {
       nodeName: 'a',
       source: { persistentVolumeName: 'v1' },
     });
-    expect(await told('a')).toBeUndefined();
+    expect(await reportedVolumes('a')).toBeUndefined();
 
     await attach(attachment);
-    await untilTold('a', [isTold('v1')]);
+    await untilReported('a', [attachedEntry('v1')]);
     expect(await untilEvent(ns, 'p', 'AttachVolume.Attach succeeded for volume "v1"')).toMatchObject({
       reason: 'SuccessfulAttachVolume',
       source: { component: 'attachdetach-controller' },
@@ -134,10 +134,10 @@ describe('attachdetach', () => {
       'Multi-Attach error for volume "v1" Volume is already exclusively attached',
     );
     expect((await plane.get(attachment.path)).body.metadata.deletionTimestamp).toBeUndefined();
-    expect(await told('a')).toEqual([isTold('v1')]);
+    expect(await reportedVolumes('a')).toEqual([attachedEntry('v1')]);
 
     await use('a', []);
-    await untilTold('a', undefined);
+    await untilReported('a', undefined);
     await expect
       .poll(async () => (await plane.get(attachment.path)).body.metadata.deletionTimestamp, WAIT)
       .toBeDefined();
@@ -145,7 +145,7 @@ describe('attachdetach', () => {
     await plane.patch(attachment.path, { metadata: { finalizers: null } });
     await untilGone(attachment.path);
     await attach(await asked('v1', 'b'));
-    await untilTold('b', [isTold('v1')]);
+    await untilReported('b', [attachedEntry('v1')]);
   });
 
   test('a volume for one node waits for it, and reports the node that has it; one for many does not', async () => {
@@ -192,12 +192,12 @@ describe('attachdetach', () => {
     await plane.post(`${ns}/pods`, user('done', 'ended', 'c'));
     const ended = await asked('ended', 'c');
     await attach(ended);
-    await untilTold('c', [isTold('ended')]);
+    await untilReported('c', [attachedEntry('ended')]);
     await plane.patch(`${ns}/pods/done/status`, { status: { phase: 'Succeeded' } }, STRATEGIC);
     await expect
       .poll(async () => (await plane.get(ended.path)).body.metadata.deletionTimestamp, WAIT)
       .toBeDefined();
-    await untilTold('c', undefined);
+    await untilReported('c', undefined);
     // A pod on a managed node shows that all that was there before was looked at.
     await plane.post(`${ns}/pods`, user('self-too', 'self', 'c'));
     await asked('self', 'c');
@@ -213,12 +213,16 @@ describe('attachdetach', () => {
     await addVolume(ns, 'disk', 'ReadWriteOnce', { iscsi });
     await plane.post(`${ns}/pods`, user('p', 'disk', 'c'));
     const name = `${domain}/iscsi/10.0.0.1:3260:iqn.2026-01.example:disk:1`;
-    await expect.poll(async () => (await told('c')) ?? [], WAIT).toContainEqual({ name, devicePath: '' });
+    await expect
+      .poll(async () => (await reportedVolumes('c')) ?? [], WAIT)
+      .toContainEqual({ name, devicePath: '' });
     await plane.post(`${ns}/pods`, user('q', 'disk', 'b'));
     await untilEvent(ns, 'q', 'Volume is already used by pod(s) p');
     await plane.delete(`${ns}/pods/p`);
-    await expect.poll(async () => (await told('b')) ?? [], WAIT).toContainEqual({ name, devicePath: '' });
-    expect((await told('c')) ?? []).not.toContainEqual({ name, devicePath: '' });
+    await expect
+      .poll(async () => (await reportedVolumes('b')) ?? [], WAIT)
+      .toContainEqual({ name, devicePath: '' });
+    expect((await reportedVolumes('c')) ?? []).not.toContainEqual({ name, devicePath: '' });
   });
 
   test('volumes of clouds are CSI volumes where nodes say so', async () => {
@@ -278,7 +282,7 @@ describe('attachdetach', () => {
     });
     const attachment = await asked('moves', 'off');
     await attach(attachment);
-    await untilTold('off', [isTold('moves')]);
+    await untilReported('off', [attachedEntry('moves')]);
     await use('off', ['moves']);
     await plane.delete(`${ns}/pods/p`);
     await plane.post(`${ns}/pods`, user('next', 'moves', 'b'));
@@ -301,12 +305,14 @@ describe('attachdetach', () => {
     await plane.post(`${ns}/pods`, user('p', 'kept', 'a'));
     const kept = await asked('kept', 'a');
     await attach(kept);
-    await expect.poll(async () => (await told('a')) ?? [], WAIT).toContainEqual(isTold('kept'));
+    await expect
+      .poll(async () => (await reportedVolumes('a')) ?? [], WAIT)
+      .toContainEqual(attachedEntry('kept'));
     await plane.server.restart();
     await plane.delete(`${ns}/pods/p`);
     await expect
       .poll(async () => (await plane.get(kept.path)).body.metadata.deletionTimestamp, WAIT)
       .toBeDefined();
-    expect((await told('a')) ?? []).not.toContainEqual(isTold('kept'));
+    expect((await reportedVolumes('a')) ?? []).not.toContainEqual(attachedEntry('kept'));
   });
 });

@@ -68,7 +68,7 @@ function read({ headers, bytes, text }: Reply): unknown {
   return type === YAML ? parseYaml(text)[0]?.value : JSON.parse(text);
 }
 
-/** The answer as JSON: items of a list in protobuf do not say what they are, so it is asked for once more. */
+/** Returns the response as JSON: requests a protobuf list again, because its items lack their kind. */
 async function inJson(reply: Reply, path: string, form: string): Promise<unknown> {
   if (reply.headers['content-type'] !== PROTOBUF) return read(reply);
   const again = JSON.parse((await plane.get(path, { accept: `application/json${form}` })).text) as Json;
@@ -181,7 +181,7 @@ describe('requests', () => {
   });
 });
 
-describe('answers', () => {
+describe('responses', () => {
   const as = (kind: string): string => `;as=${kind};v=v1;g=meta.${words.apiGroupDomain}`;
 
   test('of every media type, in every form', async () => {

@@ -57,7 +57,7 @@ describe('the audit log', () => {
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line) as AuditEvent);
-  /** The event of the answer with this `Audit-Id`, once it is written. */
+  /** Returns the event of the response with this `Audit-Id` once it has been written. */
   const eventOf = (headers: Readonly<Record<string, string | string[] | undefined>>): Promise<AuditEvent> =>
     eventually(async () => (await all()).find(({ auditID }) => auditID === headers['audit-id']));
 

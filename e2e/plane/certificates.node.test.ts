@@ -31,7 +31,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
         'boot,boot,1,"system:bootstrappers"',
         'approver,approver,2',
         'wide,wide,3',
-        'stranger,stranger,4',
+        'outsider,outsider,4',
         'signer,signer,5',
       ].join('\n'),
     );
@@ -148,11 +148,11 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     ];
     await role('approver', 'approver', rules('example.com/one'));
     await role('wide', 'wide', rules('example.com/*'));
-    await role('stranger', 'stranger', rules());
+    await role('outsider', 'outsider', rules());
     const names = ['one', 'two', 'three'];
     for (const name of names) await plane.post(requests, csr(name, `example.com/${name}`, {}));
     const tries: readonly (readonly [string, string])[] = [
-      ['stranger', 'one'],
+      ['outsider', 'one'],
       ['approver', 'two'],
       ['approver', 'one'],
       ['wide', 'three'],

@@ -182,12 +182,12 @@ console.log(JSON.stringify({ kind: 'ExecCredential', apiVersion: info.apiVersion
   });
 
   test('provides a certificate, with which connections are opened again', async () => {
-    const stranger = createAuthority({ commonName: 'other' }, new Date(0), new Date(4e12));
+    const otherAuthority = createAuthority({ commonName: 'other' }, new Date(0), new Date(4e12));
     const { cert, key } = plane.credentials();
     const known = JSON.stringify({ clientCertificateData: cert, clientKeyData: key });
     const unknown = JSON.stringify({
-      clientCertificateData: stranger.certificate,
-      clientKeyData: stranger.key,
+      clientCertificateData: otherAuthority.certificate,
+      clientKeyData: otherAuthority.key,
     });
     const user = await plugin('certs', `return runs === 1 ? ${unknown} : ${known}`);
     await using client = await connect('exec-cert', user);
@@ -217,11 +217,11 @@ describe('an oidc provider', () => {
       asked.push(`${request.method} ${request.url}`);
       response.setHeader('content-type', 'application/json');
       const claims = Buffer.from(JSON.stringify({ exp: 4e9 })).toString('base64url');
-      const answers: Readonly<Record<string, object>> = {
+      const results: Readonly<Record<string, object>> = {
         '/.well-known/openid-configuration': { issuer: url, token_endpoint: `${url}/token` },
         '/token': { id_token: `e30.${claims}.c2ln`, refresh_token: 'next' },
       };
-      response.end(JSON.stringify(answers[request.url ?? '']));
+      response.end(JSON.stringify(results[request.url ?? '']));
     });
     await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
   });

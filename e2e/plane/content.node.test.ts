@@ -69,8 +69,8 @@ describe('the form of a response', () => {
     'application/json;q=0',
     `${PROTO};as=Table;g=meta.${words.apiGroupDomain};v=v1`,
   ])('Accept %j is not acceptable (406)', async (accept) => {
-    const answer = await plane.get(`${path}/a`, { accept });
-    expect(answer).toMatchObject({
+    const response = await plane.get(`${path}/a`, { accept });
+    expect(response).toMatchObject({
       status: 406,
       body: { kind: 'Status', reason: 'NotAcceptable', code: 406 },
     });
@@ -83,16 +83,16 @@ describe('the form of a response', () => {
   test.each(['text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'multipart/form-data'])(
     'a body of type %s is not supported (415)',
     async (type) => {
-      const answer = await plane.post(path, configMap('b'), { type });
-      expect(answer).toMatchObject({ status: 415, body: { reason: 'UnsupportedMediaType', code: 415 } });
+      const response = await plane.post(path, configMap('b'), { type });
+      expect(response).toMatchObject({ status: 415, body: { reason: 'UnsupportedMediaType', code: 415 } });
       expect((await plane.patch(`${path}/a`, {}, type)).status).toBe(415);
     },
   );
 
   test('a patch that is plain JSON is not supported, and says what is', async () => {
-    const answer = await plane.patch(`${path}/a`, {}, 'application/json');
-    expect(answer.status).toBe(415);
-    expect(answer.body.message).toContain(APPLY);
+    const response = await plane.patch(`${path}/a`, {}, 'application/json');
+    expect(response.status).toBe(415);
+    expect(response.body.message).toContain(APPLY);
   });
 
   test('the media types of request and response are independent', async () => {
@@ -218,8 +218,10 @@ describe.each(VOCABULARY_NAMES)('protobuf in the %s vocabulary', (vocabulary) =>
     ['no envelope', Buffer.from('{}')],
     ['an envelope that ends early', Buffer.from([0x6b, 0x38, 0x73, 0x00, 0x0a, 0x7f])],
   ])('%s is refused with 400', async (_, bytes) => {
-    const answer = await plane.call('POST', `${await plane.namespace()}/configmaps`, bytes, { type: PROTO });
-    expect(answer).toMatchObject({ status: 400, body: { reason: 'BadRequest' } });
+    const response = await plane.call('POST', `${await plane.namespace()}/configmaps`, bytes, {
+      type: PROTO,
+    });
+    expect(response).toMatchObject({ status: 400, body: { reason: 'BadRequest' } });
   });
 
   test.each(samples(plane.words))(
@@ -228,8 +230,8 @@ describe.each(VOCABULARY_NAMES)('protobuf in the %s vocabulary', (vocabulary) =>
       const { name } = object.metadata;
       const one = `${path}/${name}`;
       const send = async (method: string, to: string, body: object): Promise<[number, object]> => {
-        const answer = await plane.call(method, to, plane.protobuf.encode(body as Json & TypeMeta), wire);
-        return [answer.status, plane.protobuf.decode(answer.bytes)];
+        const response = await plane.call(method, to, plane.protobuf.encode(body as Json & TypeMeta), wire);
+        return [response.status, plane.protobuf.decode(response.bytes)];
       };
       const [status, created] = await send('POST', path, object);
       expect({ status, created }).toMatchObject({ status: 201, created: { kind, apiVersion } });
@@ -251,8 +253,8 @@ describe.each(VOCABULARY_NAMES)('protobuf in the %s vocabulary', (vocabulary) =>
     const { words } = plane;
     const send = async (method: string, to: string, body?: object): Promise<[number, Json]> => {
       const content = body === undefined ? undefined : plane.protobuf.encode(body as Json & TypeMeta);
-      const answer = await plane.call(method, to, content, wire);
-      return [answer.status, plane.protobuf.decode(answer.bytes)];
+      const response = await plane.call(method, to, content, wire);
+      return [response.status, plane.protobuf.decode(response.bytes)];
     };
     await plane.post(`${ns}/pods`, pod('web'));
     const target = { kind: 'Node', name: 'n1' };

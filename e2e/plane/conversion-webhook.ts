@@ -16,8 +16,8 @@ export interface Review {
   };
 }
 
-/** The body of the answer, or what is sent instead of one; `undefined`: no answer at all. */
-export type Answer = (review: Review) => Json | string | number | undefined;
+/** Returns the response body, or a status or text to send instead; `undefined` to send no response. */
+export type Responder = (review: Review) => Json | string | number | undefined;
 
 export interface ConversionWebhook extends AsyncDisposable {
   readonly port: number;
@@ -29,12 +29,12 @@ export interface ConversionWebhook extends AsyncDisposable {
   readonly paths: string[];
   /** What the requests proved themselves by. */
   readonly authorizations: string[];
-  answer: Answer;
+  respond: Responder;
 }
 
-/** A good answer, of which every object is converted by this function. */
+/** Creates a responder that converts every object with this function. */
 export const converting =
-  (convert: (object: Body, apiVersion: string) => Json): Answer =>
+  (convert: (object: Body, apiVersion: string) => Json): Responder =>
   ({ apiVersion, kind, request: { uid, desiredAPIVersion, objects } }) => ({
     apiVersion,
     kind,
@@ -52,7 +52,7 @@ export const converting =
 const DAY_MS = 86_400_000;
 
 export async function startConversionWebhook(
-  answer: Answer,
+  respond: Responder,
   dnsNames: readonly string[] = [],
 ): Promise<ConversionWebhook> {
   const notBefore = new Date(Date.now() - DAY_MS);
@@ -77,7 +77,7 @@ export async function startConversionWebhook(
       reviews.push(review);
       paths.push(request.url ?? '');
       authorizations.push(request.headers.authorization ?? '');
-      const body = hook.answer(review);
+      const body = hook.respond(review);
       if (body === undefined) return;
       response.statusCode = typeof body === 'number' ? body : 200;
       response.setHeader('content-type', 'application/json');
@@ -94,7 +94,7 @@ export async function startConversionWebhook(
     reviews,
     paths,
     authorizations,
-    answer,
+    respond,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();

@@ -186,7 +186,7 @@ describe.each(VOCABULARY_NAMES)('conversion by a webhook (%s)', (vocabulary) => 
     expect(table.body.rows.map(({ cells }) => cells[0])).toEqual(['a', 'b']);
   });
 
-  test.each<readonly [string, ConversionWebhook['answer'], string]>([
+  test.each<readonly [string, ConversionWebhook['respond'], string]>([
     [
       'that fails',
       ({ apiVersion, kind, request: { uid } }) => ({
@@ -205,20 +205,20 @@ describe.each(VOCABULARY_NAMES)('conversion by a webhook (%s)', (vocabulary) => 
     ],
     ['that is no JSON', () => 'oops', 'not JSON'],
     ['with a bad status', () => 503, 'the server responded with status 503'],
-  ])('a response %s is reported to the client', async (what, answer, message) => {
+  ])('a response %s is reported to the client', async (what, respond, message) => {
     await people.create('bad', { spec: { name: 'b d' } }, 'v1');
-    const good = hook.answer;
-    hook.answer =
+    const good = hook.respond;
+    hook.respond =
       what === 'of fewer objects'
         ? (review) => {
-            const { response, ...rest } = answer(review) as { readonly response: Json };
+            const { response, ...rest } = respond(review) as { readonly response: Json };
             return { ...rest, response: { ...response, convertedObjects: [] } };
           }
-        : answer;
+        : respond;
     const { status, body } = await plane.get(`${people.collection('v2')}/bad`);
     const listed = await plane.get(people.collection('v2'));
     const written = await people.create('worse', { spec: { first: 'w' } }, 'v2');
-    hook.answer = good;
+    hook.respond = good;
     expect(status).toBe(500);
     expect(body).toMatchObject({ kind: 'Status', reason: 'InternalError' });
     expect(body.message).toContain('conversion webhook for shop.example/v1, Kind=Person failed: ');
@@ -229,26 +229,26 @@ describe.each(VOCABULARY_NAMES)('conversion by a webhook (%s)', (vocabulary) => 
   });
 
   test('labels and annotations are the only metadata that a webhook changes', async () => {
-    const good = hook.answer;
-    hook.answer = converting((object, apiVersion) => ({
+    const good = hook.respond;
+    hook.respond = converting((object, apiVersion) => ({
       ...convertPerson(object, apiVersion),
       metadata: { ...object.metadata, labels: { l: 'new' }, annotations: { a: 'new' }, finalizers: ['x/y'] },
     }));
     const { body } = await plane.get(`${people.collection('v2')}/bad`);
-    hook.answer = good;
+    hook.respond = good;
     expect(body.metadata).toMatchObject({ labels: { l: 'new' }, annotations: { a: 'new' } });
     expect(body.metadata.finalizers).toBeUndefined();
   });
 
   test('a webhook whose certificate is of another authority is not believed', async () => {
-    await using stranger = await startConversionWebhook(converting(convertPerson));
+    await using other = await startConversionWebhook(converting(convertPerson));
     const dogs = await define(plane, {
       plural: 'dogs',
       versions: personVersions,
       conversion: {
         strategy: 'Webhook',
         webhook: {
-          clientConfig: { url: stranger.url, caBundle: hook.caBundle },
+          clientConfig: { url: other.url, caBundle: hook.caBundle },
           conversionReviewVersions: ['v1'],
         },
       },
@@ -257,16 +257,16 @@ describe.each(VOCABULARY_NAMES)('conversion by a webhook (%s)', (vocabulary) => 
     const refused = await plane.get(`${dogs.collection('v2')}/rex`);
     expect(refused.status).toBe(500);
     expect(refused.body.message).toContain('failed: ');
-    expect(stranger.reviews).toHaveLength(0);
+    expect(other.reviews).toHaveLength(0);
     await dogs.change([
-      { op: 'replace', path: '/spec/conversion/webhook/clientConfig/caBundle', value: stranger.caBundle },
+      { op: 'replace', path: '/spec/conversion/webhook/clientConfig/caBundle', value: other.caBundle },
     ]);
     expect((await plane.get(`${dogs.collection('v2')}/rex`)).body.spec).toEqual({
       first: 'Rex',
       last: 'Dog',
     });
     // What can't be converted can be removed still.
-    stranger.answer = () => 500;
+    other.respond = () => 500;
     await dogs.create('max', { spec: { name: 'Max Dog' } }, 'v1');
     expect((await plane.delete(`${dogs.collection('v2')}/max`)).body).toMatchObject({ status: 'Success' });
     expect((await plane.get(`${dogs.collection('v1')}/max`)).status).toBe(404);

@@ -24,7 +24,7 @@ function expectMarked({ metadata }: Body, sentMs: number, seconds = 0): void {
   expect(beganMs).toBeLessThanOrEqual(Date.now());
 }
 
-/** What the server itself holds for a while answers with the object. */
+/** Objects with finalizers of the server remain for a while: the response contains the object. */
 const HELD: ReadonlySet<string> = new Set(['Namespace', 'CustomResourceDefinition']);
 
 describe('the response to a deletion', () => {
@@ -115,9 +115,9 @@ describe('the two phases of deletion', () => {
     ['resourceVersion', { resourceVersion: '1' }],
   ])('a precondition of %s that does not hold is 409', async (_, preconditions) => {
     const one = await made();
-    const answer = await plane.delete(one, { preconditions });
-    expect(answer).toMatchObject({ status: 409, body: { reason: 'Conflict' } });
-    expect(answer.body.message).toContain('in the precondition');
+    const response = await plane.delete(one, { preconditions });
+    expect(response).toMatchObject({ status: 409, body: { reason: 'Conflict' } });
+    expect(response.body.message).toContain('in the precondition');
     const { uid, resourceVersion } = (await plane.get(one)).body.metadata;
     expect((await plane.delete(one, { preconditions: { uid, resourceVersion } })).status).toBe(200);
   });
@@ -381,8 +381,11 @@ describe('namespaces', () => {
   );
 
   test('nothing is created in a namespace that does not exist (404)', async () => {
-    const answer = await plane.post('/api/v1/namespaces/nowhere/configmaps', configMap('a'));
-    expect(answer).toMatchObject({ status: 404, body: { details: { name: 'nowhere', kind: 'namespaces' } } });
+    const response = await plane.post('/api/v1/namespaces/nowhere/configmaps', configMap('a'));
+    expect(response).toMatchObject({
+      status: 404,
+      body: { details: { name: 'nowhere', kind: 'namespaces' } },
+    });
   });
 
   test('other finalizers of a namespace are removed through finalize', async () => {

@@ -179,11 +179,14 @@ describe('fieldValidation', () => {
   test.each(['Ignore', 'Warn', 'Strict', ''])('POST with fieldValidation=%s', async (mode) => {
     const { status, headers, body } = await plane.post(`${path}?fieldValidation=${mode}`, faulty(NAME()));
     const texts = [...warnings(headers), body.message ?? ''].join(' ');
-    const told = UNKNOWN.filter(
+    const warned = UNKNOWN.filter(
       (field) => texts.includes(`unknown field \\"${field}\\"`) || texts.includes(`unknown field "${field}"`),
     );
     const strict = mode === 'Strict';
-    expect({ status, told }).toEqual({ status: strict ? 400 : 201, told: mode === 'Ignore' ? [] : UNKNOWN });
+    expect({ status, warned }).toEqual({
+      status: strict ? 400 : 201,
+      warned: mode === 'Ignore' ? [] : UNKNOWN,
+    });
     expect(warnings(headers)).toHaveLength(mode === 'Warn' || mode === '' ? 3 : 0);
     expect(JSON.stringify(body)).not.toContain(strict ? 'uid' : 'nonsense');
   });

@@ -12,7 +12,7 @@ export const GROUP: string = 'ext.example.com';
 export const BASE: string = `/apis/${GROUP}/v1`;
 export const NAME: string = `v1.${GROUP}`;
 
-/** What discovery tells of it. */
+/** Its entry in discovery. */
 export const WIDGETS: Json = {
   kind: 'APIResourceList',
   groupVersion: `${GROUP}/v1`,
@@ -125,7 +125,7 @@ export async function startExtension(clientAuthority: string): Promise<Extension
     if (found?.until === undefined) end();
     else void found.until.then(end);
   }
-  function answer(message: IncomingMessage, reply: ServerResponse): void {
+  function respond(message: IncomingMessage, reply: ServerResponse): void {
     if (message.url?.startsWith('/openapi/') === true) return describe(message, reply);
     if (LOOKER.test(String(message.headers['x-remote-user']))) looks += 1;
     else requests.push(message);
@@ -156,7 +156,7 @@ export async function startExtension(clientAuthority: string): Promise<Extension
       requestCert: true,
       rejectUnauthorized: true,
     },
-    answer,
+    respond,
   );
   server.on('upgrade', (message: IncomingMessage, socket: TLSSocket) => {
     requests.push(message);

@@ -163,8 +163,8 @@ describe('the end of a server', () => {
     const closing = plane.server.close();
     const events = await watch.body.text();
     release?.();
-    const { statusCode, body: answer } = await writing;
-    expect({ statusCode, text: await answer.text() }).toMatchObject({
+    const { statusCode, body: result } = await writing;
+    expect({ statusCode, text: await result.text() }).toMatchObject({
       statusCode: 201,
       text: expect.stringContaining('"name":"last"') as string,
     });

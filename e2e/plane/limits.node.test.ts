@@ -87,7 +87,7 @@ function held(text: string): { readonly body: Readable; readonly release: () => 
 const slowPost = async (plane: Plane, path: string, body: Readable, token = ''): Promise<number> => {
   const { statusCode, body: response } = await request(plane.server.url + path, {
     method: 'POST',
-    dispatcher: token === '' ? plane.server.agent : plane.server.stranger,
+    dispatcher: token === '' ? plane.server.agent : plane.server.anonymousAgent,
     headers: {
       'content-type': 'application/json',
       ...(token === '' ? {} : { authorization: `Bearer ${token}` }),

@@ -245,7 +245,7 @@ describe('persistentvolume-binder', () => {
     await until(
       `${ns}/events`,
       (list) => list.items.some(({ reason }) => reason === 'WaitForFirstConsumer'),
-      'told that it waits',
+      'informed that it waits',
     );
     const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
     await plane.post(`${ns}/pods`, pod('user', { volumes }));

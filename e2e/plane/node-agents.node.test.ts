@@ -16,7 +16,7 @@ const POD = '/api/v1/namespaces/default/pods/web';
 
 /** A scripted agent. */
 let agent: Server;
-let answer: (message: IncomingMessage, response: ServerResponse) => void;
+let respond: (message: IncomingMessage, response: ServerResponse) => void;
 let upgrade: (message: IncomingMessage, socket: Duplex) => void;
 let asked: string[];
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
     const who =
       socket instanceof TLSSocket && socket.authorized ? socket.getPeerCertificate().subject.CN : '';
     asked.push(`${message.method} ${message.url} ${String(who)}`);
-    answer(message, response);
+    respond(message, response);
   });
   agent.on('upgrade', (message: IncomingMessage, socket: Duplex) => {
     asked.push(`${message.method} ${message.url} ${message.headers.authorization ?? ''}`);
@@ -79,7 +79,7 @@ const says =
 
 describe('a log', () => {
   test('is asked for by a user of its own', async () => {
-    answer = says(200, 'a line\n');
+    respond = says(200, 'a line\n');
     const reply = await plane.get(`${POD}/log?tailLines=5&timestamps=true`);
     expect([reply.status, reply.text, reply.headers['content-type']]).toEqual([
       200,
@@ -103,9 +103,9 @@ describe('a log', () => {
       'the node agent rejects the credentials of this server: Unauthorized',
     ],
     [500, 'no runtime', 500, 'InternalError', 'no runtime'],
-    [302, '', 500, 'InternalError', 'the node agent answered with 302'],
+    [302, '', 500, 'InternalError', 'the node agent responded with 302'],
   ])('refused with %s is refused', async (status, text, code, reason, message) => {
-    answer = says(status, text, { location: 'http://169.254.169.254/' });
+    respond = says(status, text, { location: 'http://169.254.169.254/' });
     const { body } = await plane.get(`${POD}/log`);
     expect([body.code, body.reason, body.message]).toEqual([code, reason, message]);
     expect(asked).toHaveLength(1);
@@ -125,7 +125,7 @@ describe('a log', () => {
   });
 
   test('that breaks off ends', async () => {
-    answer = (_, response) => {
+    respond = (_, response) => {
       response.writeHead(200);
       response.write('begun', () => response.destroy());
     };
@@ -145,7 +145,7 @@ describe('an agent whose certificate is checked', () => {
   }
 
   test('is not believed, unless the client does not mind', async () => {
-    answer = says(200, 'a line\n');
+    respond = says(200, 'a line\n');
     const bound = agent.address();
     const port = typeof bound === 'object' ? (bound?.port ?? 0) : 0;
     await strict.post('/api/v1/nodes', { metadata: { name: 'n1' } });
@@ -252,7 +252,7 @@ describe('a stream', () => {
   });
 
   test.each([
-    ['does not answer', () => undefined],
+    ['does not respond', () => undefined],
     [
       'opens no stream',
       (socket: Duplex) =>
@@ -308,7 +308,7 @@ describe('a stream', () => {
 
 describe('a proxied request', () => {
   test('stays behind the server', async () => {
-    answer = says(302, '', { location: '/elsewhere?a=1' });
+    respond = says(302, '', { location: '/elsewhere?a=1' });
     const ask = (path: string): Promise<Reply> => plane.get(`/api/v1/nodes/n1/proxy/${path}`);
     const reply = await ask('here');
     expect([reply.status, reply.headers['location']]).toEqual([302, '/api/v1/nodes/n1/proxy/elsewhere?a=1']);
@@ -317,7 +317,7 @@ describe('a proxied request', () => {
 
   test('does not forward the client’s credentials', async () => {
     const seen: string[] = [];
-    answer = (message, response) => {
+    respond = (message, response) => {
       seen.push(...Object.keys(message.headers));
       response.end();
     };

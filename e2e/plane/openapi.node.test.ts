@@ -64,18 +64,18 @@ describe.each(VOCABULARY_NAMES)('in the %s vocabulary', (name) => {
     const action = `${plane.words.schemaExtensionPrefix}action`;
     const lists = Object.entries(paths).filter(([, { get }]) => get?.[action] === 'list');
     expect(lists.length).toBeGreaterThan(60);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       lists.map(async ([path]) => {
         const { status, body } = await plane.get(path.replace('{namespace}', 'default'));
         return [path, status, body.kind.endsWith('List')];
       }),
     );
-    expect(answers.filter(([, status, isList]) => status !== 200 || isList !== true)).toEqual([]);
+    expect(responses.filter(([, status, isList]) => status !== 200 || isList !== true)).toEqual([]);
   });
 
   test('every method that the document names is allowed, and no other', async () => {
     const { paths } = documentOf(await plane.get('/openapi/v2'));
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Object.keys(paths)
         .filter((path) => path.endsWith('/{name}') || path.endsWith('/status'))
         .map(async (path) => {
@@ -91,7 +91,7 @@ describe.each(VOCABULARY_NAMES)('in the %s vocabulary', (name) => {
           return [path, refused.join(), wanted.join()];
         }),
     );
-    expect(answers.filter(([, refused, wanted]) => refused !== wanted)).toEqual([]);
+    expect(responses.filter(([, refused, wanted]) => refused !== wanted)).toEqual([]);
   });
 
   test('/openapi/v3 links a document for every group version, cached forever', async () => {
@@ -161,8 +161,8 @@ describe.each(VOCABULARY_NAMES)('in the %s vocabulary', (name) => {
     expect(paths).toEqual(
       expect.arrayContaining(['/api/v1', '/apis/apps/v1', '/healthz', '/metrics', '/openapi/v3', '/version']),
     );
-    const answers = await Promise.all(paths.map(async (path) => [path, (await plane.get(path)).status]));
-    expect(answers.filter(([, status]) => status !== 200)).toEqual([]);
+    const responses = await Promise.all(paths.map(async (path) => [path, (await plane.get(path)).status]));
+    expect(responses.filter(([, status]) => status !== 200)).toEqual([]);
   });
 
   test('no member of /version is empty', async () => {
@@ -205,7 +205,7 @@ describe('kubectl', () => {
       const form = output === '' ? [] : ['--output', output];
       const text = await ok(['explain', 'pod.spec.containers', ...form]);
       expect(text).toMatch(/KIND: +Pod/);
-      expect(text).toContain('The containers. At least one');
+      expect(text).toContain('Containers of the pod. At least one');
       expect(text).toMatch(/imagePullPolicy\t<string>/);
       expect(text).toMatch(/name\t<string> -required-/);
       const all = await ok(['explain', 'pod.spec.containers', '--recursive', ...form]);

@@ -285,12 +285,12 @@ describe('patches', () => {
   test('patches without a version never fail for others that write at the same time', async () => {
     const name = fresh();
     await plane.post(`${folder}/configmaps`, configMap(name));
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
         plane.patch(`${folder}/configmaps/${name}`, { data: { [`k${n}`]: 'x' } }),
       ),
     );
-    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+    expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
     expect(Object.keys((await plane.get(`${folder}/configmaps/${name}`)).body.data)).toHaveLength(21);
   });
 

@@ -62,7 +62,7 @@ async function connect(file = plane.platconfigFile): Promise<ApiClient> {
 interface RunningNode extends AsyncDisposable {
   readonly registration: NodeRegistration;
   readonly events: readonly NodeEvent[];
-  /** What was logged as a warning or an error, and what tells of a return. */
+  /** Logged warnings and errors, and messages on the return of the server. */
   readonly logged: readonly string[];
   /** Patches sent. */
   readonly patches: readonly unknown[];
@@ -138,8 +138,8 @@ async function runNode(
 }
 
 const getLease = async (name: string): Promise<Lease | undefined> => {
-  const answer = await plane.get(leasePath(name));
-  return answer.status === 200 ? (answer.json as Lease) : undefined;
+  const response = await plane.get(leasePath(name));
+  return response.status === 200 ? (response.json as Lease) : undefined;
 };
 const getNode = async (name: string): Promise<Node> =>
   (await plane.get(`/api/v1/nodes/${name}`)).json as Node;
@@ -308,15 +308,15 @@ describe('a node', () => {
     await using node = await runNode('n7', { nodeStatusUpdateFrequency: 50, nodeLeaseDurationSeconds: 1 });
     await settled(node, 'n7');
     const words = ['API server unavailable; pods keep running', 'API server available again'];
-    const told = () => node.logged.filter((message) => words.includes(message));
+    const logged = () => node.logged.filter((message) => words.includes(message));
     await plane.stop();
-    await eventually(() => told().length === 1);
+    await eventually(() => logged().length === 1);
     node.runtime = NO_NETWORK;
     node.registration.runtimeChanged();
     expect(node.registration.node()?.metadata?.name).toBe('n7');
     await plane.restart();
-    await eventually(() => told().length === 2);
-    expect(told()).toEqual(words);
+    await eventually(() => logged().length === 2);
+    expect(logged()).toEqual(words);
   });
 });
 
@@ -332,8 +332,8 @@ test('events of a node come to the server, repeats as a count', async () => {
   const event = createNodeEventSink(recorder, 'n9');
   const list = async (): Promise<readonly Event[]> => {
     const selector = encodeURIComponent('involvedObject.kind=Node,involvedObject.name=n9');
-    const answer = await plane.get(`/api/v1/namespaces/default/events?fieldSelector=${selector}`);
-    return (answer.json as { items: readonly Event[] }).items;
+    const response = await plane.get(`/api/v1/namespaces/default/events?fieldSelector=${selector}`);
+    return (response.json as { items: readonly Event[] }).items;
   };
   event({ type: 'Warning', reason: 'Rebooted', message: 'once' });
   await eventually(async () => (await list()).length === 1);

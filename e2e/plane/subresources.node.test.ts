@@ -22,7 +22,7 @@ describe('status', () => {
     expect(changed).toMatchObject({ status: 200, body: { kind } });
     expect(changed.body.spec).toEqual(created.spec);
     expect(changed.body.metadata.generation).toBe(created.metadata.generation);
-    // Controllers write the status of what is new as well; whoever comes second reads it again.
+    // Controllers write the status of new objects concurrently; a conflict is retried after a read.
     const put = await eventually(async () => {
       const { status } = await plane.put(`${one}/status`, (await plane.get(one)).body);
       return status === 409 ? undefined : { status };

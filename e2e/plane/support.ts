@@ -128,7 +128,7 @@ function streamOf({ statusCode, headers, body }: Dispatcher.ResponseData, end: (
         rest = rest.slice(newline + 1);
         return found;
       }
-      // Whoever waits in a loop for what did not come before the end would never get out of it.
+      // Loops that wait for a missing event must end with the server.
       if (ended) throw new Error('the stream has ended');
       const { value, done } = (await pieces.next()) as { value: Buffer; done?: boolean };
       ended = done === true;
@@ -254,7 +254,7 @@ export function usePlane(vocabulary: VocabularyName = 'plat', flags: Flags = [])
     },
     as: (token, headers = {}) =>
       createClient(url, () => ({
-        dispatcher: server.stranger,
+        dispatcher: server.anonymousAgent,
         headers: { ...(token === '' ? {} : { authorization: `Bearer ${token}` }), ...headers },
       })),
     async namespace() {

@@ -28,7 +28,7 @@ describe('kinds', () => {
   let names = 0;
   beforeAll(() => plane.post('/api/v1/nodes', { metadata: { name: 'n1' } }));
 
-  /** The sample of a kind, changed, posted. Its path with the answer. */
+  /** Posts a changed sample of a kind. Returns its path and the response. */
   async function create(kind: string, change: Json = {}): Promise<Reply & { readonly one: string }> {
     const sample = all.get(kind) ?? all.get(`${kind} v1`) ?? all.get(`${kind} v1beta2`);
     if (sample === undefined) throw new Error(`no sample of ${kind}`);

@@ -30,7 +30,7 @@ describe('what the server waits on', () => {
 
   const health = async (): Promise<string> => (await plane.get('/healthz?verbose')).text;
 
-  test('an admission webhook that does not answer', async () => {
+  test('an admission webhook that does not respond', async () => {
     const path = plane.path('admissionregistration/v1', 'validatingwebhookconfigurations');
     const { status } = await plane.post(path, {
       metadata: { name: 'silent' },

@@ -53,7 +53,7 @@ export function createChannel(output: Writable, input: Readable, ended: Promise<
       const response = Promise.withResolvers<CommandResult>();
       waiting.set(number, response);
       output.write(`${number} ${timeoutMs / 1000} ${Buffer.from(script).toString('base64')}\n`);
-      return within(response.promise, timeoutMs + GRACE_MS, `no answer from the VM to: ${script}`);
+      return within(response.promise, timeoutMs + GRACE_MS, `no response from the VM to: ${script}`);
     },
   };
 }

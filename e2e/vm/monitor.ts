@@ -49,7 +49,7 @@ function essenceOf(panic: string): string {
 async function askMonitor(socket: string, commands: readonly string[]): Promise<readonly string[]> {
   const connection = connect(socket);
   try {
-    return await within(converse(connection, commands), MONITOR_TIMEOUT_MS, 'QEMU does not answer either');
+    return await within(converse(connection, commands), MONITOR_TIMEOUT_MS, 'QEMU does not respond either');
   } finally {
     connection.destroy();
   }
@@ -65,11 +65,11 @@ async function converse(connection: Socket, commands: readonly string[]): Promis
     })),
   ];
   connection.write(requests.map((request) => `${JSON.stringify(request)}\n`).join(''));
-  const answers: string[] = [];
+  const results: string[] = [];
   for await (const line of createInterface({ input: connection })) {
     const { return: response } = JSON.parse(line) as { readonly return?: unknown };
-    if (typeof response === 'string') answers.push(response);
-    if (answers.length === commands.length) break;
+    if (typeof response === 'string') results.push(response);
+    if (results.length === commands.length) break;
   }
-  return answers;
+  return results;
 }

@@ -31,7 +31,7 @@ test.each([
     reading(101),
     undefined,
   ],
-  ['not where the kernel tells of it', [NODE], reading(101, 1), undefined],
+  ['not where the kernel sends notifications', [NODE], reading(101, 1), undefined],
   ['not of what is not measured', [threshold('allocatableMemory.available', '1Mi')], reading(101), undefined],
 ])('checks again %s', (_, thresholds, seen, expected) => {
   expect(nextCrossingMs(thresholds, new Map([['memory.available', seen]]))).toBe(expected);

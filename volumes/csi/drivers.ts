@@ -69,7 +69,7 @@ export function createDrivers(
 ): Drivers & { readonly handler: PluginHandler } {
   const known = new Map<string, Driver>();
   const listeners = createListeners('CSI drivers');
-  const tell = (): void => listeners.notify();
+  const notify = (): void => listeners.notify();
 
   return {
     list: () => [...known.values()],
@@ -91,10 +91,10 @@ export function createDrivers(
         signal.throwIfAborted();
         known.set(driver.name, driver);
         deps.log.debug({ driver: driver.name, nodeID: driver.nodeID }, 'CSI driver registered');
-        tell();
+        notify();
       },
       deregister(name) {
-        if (known.delete(name)) tell();
+        if (known.delete(name)) notify();
       },
     },
   };

@@ -83,19 +83,19 @@ export function createUseTracker({
   let left: Set<string> | undefined;
   const done = new Set<string>();
 
-  const tell = (): void => listeners.notify();
+  const notify = (): void => listeners.notify();
   const names = (): readonly string[] => [...new Set([...used.values()].flatMap((some) => [...some]))];
 
   function checked(podUID: string): void {
     if (left === undefined) done.add(podUID);
-    else if (left.delete(podUID) && left.size === 0) tell();
+    else if (left.delete(podUID) && left.size === 0) notify();
   }
 
   async function findLeft(): Promise<void> {
     const found = await podsOnDisk();
     left = new Set(found.filter((podUID) => !done.has(podUID)));
     done.clear();
-    tell();
+    notify();
   }
 
   function note(podUID: string, name: string): void {
@@ -103,7 +103,7 @@ export function createUseTracker({
     used.set(podUID, some);
     if (some.has(name)) return;
     some.add(name);
-    tell();
+    notify();
   }
 
   async function whenReported(name: string, signal: AbortSignal): Promise<void> {
@@ -149,7 +149,7 @@ export function createUseTracker({
     },
     checked,
     release(podUID) {
-      if (used.delete(podUID)) tell();
+      if (used.delete(podUID)) notify();
       checked(podUID);
     },
   };

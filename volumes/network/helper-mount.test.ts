@@ -111,7 +111,7 @@ describe('teardown', () => {
     await using test = await createTestRequest(({ args }) => {
       const target = args.at(-1) ?? '';
       if (test.mounts.some(({ mountPoint }) => mountPoint === target)) test.mounts.length = 0;
-      // Never answers.
+      // Never responds.
       return new Promise(() => undefined);
     });
     const dir = join(test.base, 'nfs', 'data');

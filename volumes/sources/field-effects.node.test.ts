@@ -81,10 +81,10 @@ async function traceOf(source: string, change: Readonly<Record<string, unknown>>
   const clock = createFakeClock();
   const { services } = t.request;
   const note =
-    <T>(what: string, answer: T) =>
+    <T>(what: string, result: T) =>
     async (...args: readonly string[]): Promise<T> => {
       asked.push([what, ...args]);
-      return answer;
+      return result;
     };
   const given: SourceServices = {
     ...services,

@@ -7,7 +7,7 @@ import type { FromThread, Measured, MeasureTask } from './protocol.ts';
 import { measureTree } from './walk.ts';
 
 export interface MeasureDeps {
-  readonly tell: (message: FromThread) => void;
+  readonly report: (message: FromThread) => void;
   /** Yields CPU and disk to others. */
   readonly rest: () => void;
   readonly readMounts?: () => MountTable;
@@ -60,7 +60,7 @@ function createMeasure(): (place: Place, onPause: () => void) => Measured | unde
 /** Reports everything that can be measured here, and the volumes that are measured elsewhere. */
 export function measureAll(
   task: MeasureTask,
-  { tell, rest, readMounts = readMountTable }: MeasureDeps,
+  { report, rest, readMounts = readMountTable }: MeasureDeps,
 ): void {
   const measure = createMeasure();
   const places = findPlaces(task, readMounts());
@@ -68,10 +68,10 @@ export function measureAll(
   for (const { way, ...place } of places) {
     if (way.kind !== 'apart') continue;
     const mount = way.mount && { point: way.mount.mountPoint, device: way.mount.device };
-    tell({ kind: 'apart', volume: { ...place, mount } });
+    report({ kind: 'apart', volume: { ...place, mount } });
   }
   for (const place of places) {
-    const begins = (): void => tell({ kind: 'begins', path: place.path });
+    const begins = (): void => report({ kind: 'begins', path: place.path });
     begins();
     try {
       const onPause = (): void => {
@@ -79,10 +79,10 @@ export function measureAll(
         rest();
       };
       const measured = measure(place, onPause);
-      if (measured !== undefined) tell({ kind: 'measured', measured });
+      if (measured !== undefined) report({ kind: 'measured', measured });
     } catch {
       // Removed in the meantime, or unreadable: it has no statistics.
     }
   }
-  tell({ kind: 'done' });
+  report({ kind: 'done' });
 }

@@ -14,7 +14,7 @@ const still = new Int32Array(new SharedArrayBuffer(4));
 const port = parentPort;
 if (port !== null && isTask(workerData)) {
   measureAll(workerData, {
-    tell: (message: FromThread) => port.postMessage(message, []),
+    report: (message: FromThread) => port.postMessage(message, []),
     rest: () => void Atomics.wait(still, 0, 0, REST_MS),
   });
 }

@@ -14,7 +14,7 @@ type Seen = Pick<Machine, 'settings' | 'read' | 'path' | 'askServer'>;
 
 const machineOf = (
   files: Readonly<Record<string, string>>,
-  askServer: Machine['askServer'] = () => Promise.reject(new Error('nobody answers')),
+  askServer: Machine['askServer'] = () => Promise.reject(new Error('connection refused')),
   platconfig = '/p',
 ): Machine => {
   const seen: Seen = {
@@ -41,7 +41,7 @@ describe('checkServer', () => {
   });
 
   test.each([
-    [{ '/p': '' }, 'nobody answers'],
+    [{ '/p': '' }, 'connection refused'],
     [{}, 'no client configuration at /p'],
   ])('%j is broken', async (files, detail) => {
     expect(await checkServer(machineOf(files))).toMatchObject([{ state: 'broken', detail }]);

@@ -4,7 +4,7 @@ import type { ContainerAllocateResponse } from '#cri/gen/deviceplugin-v1beta1.ts
 import type { ContainerGrant } from '../contract.ts';
 
 /** Of duplicate variables, paths and annotations those of the first response win.
- *  @param answers in the order of the resource names */
+ *  @param responses in the order of the resource names */
 export function grantFrom(responses: readonly ContainerAllocateResponse[]): ContainerGrant {
   const env: Record<string, string> = {};
   const annotations: Record<string, string> = {};

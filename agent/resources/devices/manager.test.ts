@@ -49,15 +49,15 @@ const devicesFrom = (text: string): Devices =>
 
 function fakePlugin(first: string, given: Partial<PluginConnection> = {}): FakePlugin {
   const calls: string[] = [];
-  let told: (devices: Devices) => void = () => undefined;
+  let onDevices: (devices: Devices) => void = () => undefined;
   const ended = Promise.withResolvers<void>();
   return {
     calls,
     options: { preStartRequired: false, getPreferredAllocationAvailable: false },
-    setDevices: (devices) => told(devicesFrom(devices)),
+    setDevices: (devices) => onDevices(devicesFrom(devices)),
     end: () => ended.resolve(),
     async follow(signal, listener) {
-      told = listener;
+      onDevices = listener;
       listener(devicesFrom(first));
       signal.addEventListener('abort', () => ended.reject(signal.reason), { once: true });
       await ended.promise;
@@ -108,7 +108,7 @@ describe('createDeviceManager', () => {
       removed: [],
       forgotten: true,
     });
-    manager.told?.();
+    manager.statusWritten?.();
     expect(manager.resources?.()).not.toHaveProperty('forgotten');
     plugin.setDevices('a b c');
     expect(manager.resources?.()).toMatchObject({ allocatable: { [GPU]: '3' } });

@@ -99,7 +99,7 @@ export async function createDeviceManager(
     },
     grant: (request) => grantDevices(parts, request),
     resources: () => ({ ...inventory.counts(), ...(isFresh ? { forgotten: true } : {}) }),
-    told() {
+    statusWritten() {
       if (!isFresh) return;
       isFresh = false;
       // The file exists from now on, though it may be empty: only a node that lost it starts from an unknown

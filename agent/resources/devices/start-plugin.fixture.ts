@@ -10,7 +10,7 @@ export interface TestPlugin extends AsyncDisposable {
   /** Names of the calls so far, including those of an earlier process. */
   calls(): Promise<readonly string[]>;
   /** Replaces its devices. */
-  tell(devices: string): void;
+  report(devices: string): void;
   kill(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export async function startTestPlugin(options: TestPluginOptions): Promise<TestP
       const text = await readFile(options.callsFile, 'utf8').catch(() => '');
       return [...text.matchAll(/"method":"(\w+)"/g)].map((match) => match[1] ?? '');
     },
-    tell: (devices) => void child.stdin.write(`${devices}\n`),
+    report: (devices) => void child.stdin.write(`${devices}\n`),
     kill,
     [Symbol.asyncDispose]: kill,
   };

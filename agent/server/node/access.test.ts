@@ -50,7 +50,7 @@ describe('createAdmit', () => {
     ['a certificate of nobody', {}, { certificate: { isTrusted: true, user: undefined } }, anonymous],
     ['a token', {}, { bearerToken: 'good' }, known],
     ['a bad token', {}, { bearerToken: 'bad' }, refused],
-    ['a token that nobody can tell of', {}, { bearerToken: 'away' }, refused],
+    ['a token that cannot be reviewed', {}, { bearerToken: 'away' }, refused],
     ['a token where none count', { tokens: false }, { bearerToken: 'bad' }, anonymous],
     ['nothing', {}, {}, anonymous],
     ['nothing, where that is too little', { anonymous: false }, {}, refused],

@@ -20,7 +20,7 @@ import { MOST_CONNECTIONS } from './serve.ts';
 const FROM = new Date(Date.now() - 3_600_000);
 const UNTIL = new Date(Date.now() + 3_600_000);
 const authority = createAuthority({ commonName: 'ca' }, FROM, UNTIL);
-const stranger = createAuthority({ commonName: 'ca' }, FROM, UNTIL);
+const otherAuthority = createAuthority({ commonName: 'ca' }, FROM, UNTIL);
 const serving = (): Identity =>
   issueIdentity(authority, {
     subject: { commonName: 'n1' },
@@ -167,7 +167,7 @@ const serialOf = (socket: TLSSocket): string => socket.getPeerCertificate().seri
 describe('startNodeServer', () => {
   test.each<[string, Identity, number]>([
     ['of its authority', client(authority), 200],
-    ['of another with the same name', client(stranger), 401],
+    ['of another with the same name', client(otherAuthority), 401],
     ['that has run out', client(authority, new Date(Date.now() - 1000)), 401],
     ['that is for servers', serving(), 401],
   ])('accepts or rejects a certificate %s', async (_, identity, status) => {
@@ -178,7 +178,7 @@ describe('startNodeServer', () => {
   test('authenticates no client with an invalid certificate', async () => {
     const { port } = await start({ access: { ...options.access, anonymous: true } });
     expect((await ask(port, '/pods'))[0]).toBe(200);
-    expect((await ask(port, '/pods', { identity: client(stranger) }))[0]).toBe(401);
+    expect((await ask(port, '/pods', { identity: client(otherAuthority) }))[0]).toBe(401);
   });
 
   test('requests no stream before authorization', async () => {

@@ -89,11 +89,11 @@ describe('decideFile', () => {
         held: { set: bad, untilMs: 6000 },
       },
     ],
-    ['knows nothing of an unchanged stranger', undefined, same, 0, undefined],
+    ['ignores an unchanged unknown file', undefined, same, 0, undefined],
     ['waits for a missing file', { shown: good }, missing, 5000, { shown: good, goneAtMs: 5250 }],
     ['waits no longer than that', { shown: good, goneAtMs: 5250 }, missing, 5250, undefined],
     ['takes a file that came back', { shown: good, goneAtMs: 5250 }, read(better), 5100, { shown: better }],
-    ['never knew a missing stranger', undefined, missing, 0, undefined],
+    ['ignores a missing unknown file', undefined, missing, 0, undefined],
   ])('%s', (_name, previous, check, nowMs, expected) => {
     expect(decideFile(previous, check, nowMs, times)).toEqual(expected);
   });

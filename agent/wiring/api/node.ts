@@ -16,7 +16,7 @@ import type { Base } from '../base.ts';
 import type { RuntimeSubsystem } from '../runtime.ts';
 import type { ApiClients } from './clients.ts';
 
-type NodeResources = Pick<ResourceManagers, 'resources' | 'told' | 'onChange'>;
+type NodeResources = Pick<ResourceManagers, 'resources' | 'statusWritten' | 'onChange'>;
 
 export interface ApiNode extends Pick<NodeRegistration, 'node' | 'whenNode' | 'onChange'> {
   /** Addresses of the node, as reported to the server. */
@@ -42,7 +42,7 @@ export function createApiNode(
     {
       volumesInUse: (reported) => volumes?.names(reported),
       extended: () => resources?.resources(),
-      registered: () => resources?.told(),
+      registered: () => resources?.statusWritten(),
       troubles: () => (base.shutdown.active() ? [NODE_TROUBLE] : []),
       pressure: () => {
         const short = base.pressure.conditions();

@@ -116,7 +116,7 @@ export async function runShutdownSubsystem(
     priorityOf,
     end: (pod: Pod, graceSeconds: number, signal: AbortSignal) =>
       endPod({ manager, view }, pod, graceSeconds, signal),
-    told(shuttingDown: boolean) {
+    notify(shuttingDown: boolean) {
       event(shutdownEvent(shuttingDown));
       if (shuttingDown) times.began();
       base.shutdown.set(shuttingDown);

@@ -8,6 +8,6 @@ export interface ServerAccess {
   readonly create: CreateReview;
   /** By which the node asks there, once it has got in; rejects where it never does. */
   readonly clientConfig: Promise<ResolvedClientConfig>;
-  /** By which others reach the node, as it tells there. */
+  /** Addresses of the node, as reported in its status. */
   readonly addresses: NodeAddresses;
 }

@@ -80,7 +80,7 @@ describe('validateServiceTemplate', () => {
 });
 
 describe('validatePod', () => {
-  test('takes what only the API server takes if told to', () => {
+  test('accepts fields of the API server only, as an option', () => {
     const pod = podWith({ spec: { os: { name: 'windows' }, terminationGracePeriodSeconds: -1 } });
     expect(validatePod(pod, { vocabulary }).map((error) => error.field)).toEqual([
       'spec.terminationGracePeriodSeconds',

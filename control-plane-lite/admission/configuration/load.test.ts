@@ -64,9 +64,9 @@ plugins:
     ['members that nobody knows', `${head}plugin: []`, 'did you mean plugins?'],
     ['a file that is not there', `${head}plugins: [{name: A, path: gone}]`, '/etc/a/gone: '],
     ['two documents', `${head}---\na: 1`, 'must be one document'],
-  ])('refuses %s', async (_, text, told) => {
+  ])('refuses %s', async (_, text, expected) => {
     const problems = await problemsOf(load({ '/etc/a/config': text }));
-    expect(problems.join('\n')).toContain(told);
+    expect(problems.join('\n')).toContain(expected);
     expect(problems[0]).toMatch(/^--admission-control-config-file: /);
   });
 });
@@ -107,8 +107,8 @@ describe('settings', () => {
     ['no toleration', () => readTolerationConfig(config(tolerations({ default: [1] }))), 'default'],
     ['another kind', () => readTolerationConfig(config({})), 'must be Configuration of'],
     ['no level', () => readPodSecurityConfig(config(security({ defaults: { warn: 'x' } }))), 'defaults.warn'],
-  ])('are refused: %s', async (_, read, told) => {
+  ])('are refused: %s', async (_, read, expected) => {
     const problems = await problemsOf((async () => read())());
-    expect(problems.join('\n')).toContain(told);
+    expect(problems.join('\n')).toContain(expected);
   });
 });

@@ -22,8 +22,8 @@ export class PluginConfigError extends Error {
   readonly problems: readonly string[];
   constructor(file: string, faults: readonly FieldError[], options: ErrorOptions = {}) {
     const problems = faults.map((fault) => {
-      const told = fault.field === '' ? formatFault(fault) : formatFieldError(fault);
-      return `--admission-control-config-file: ${file}: ${told}`;
+      const text = fault.field === '' ? formatFault(fault) : formatFieldError(fault);
+      return `--admission-control-config-file: ${file}: ${text}`;
     });
     super(problems.join('\n'), options);
     this.problems = problems;

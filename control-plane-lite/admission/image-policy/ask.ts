@@ -14,7 +14,7 @@ export interface ImageAskerDeps {
   readonly backend: Pick<Backend, 'post' | 'url'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Shows a service that is long in answering. */
+  /** Reports a slow service. */
   readonly waits?: Pick<Waits, 'during'> | undefined;
   readonly vocabulary: Vocabulary;
   /** 0 to 1. */
@@ -55,9 +55,9 @@ export function createImageAsker(deps: ImageAskerDeps, config: ImagePolicyConfig
     let delayMs = config.retryMs;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const answer = backend.post(text, signal);
+        const response = backend.post(text, signal);
         const what = `image policy webhook ${backend.url}`;
-        return readVerdict(await (waits?.during(what, answer, NO_RESPONSE) ?? answer), vocabulary);
+        return readVerdict(await (waits?.during(what, response, NO_RESPONSE) ?? response), vocabulary);
       } catch (thrown) {
         if (signal.aborted || attempt === TRIES || !isPassing(thrown)) throw thrown;
         log.debug({ err: thrown, attempt }, 'Failed to call image policy webhook; retrying');

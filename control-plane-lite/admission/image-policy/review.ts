@@ -21,7 +21,7 @@ export interface ImageVerdict {
 const KIND = 'ImageReview';
 const apiVersionOf = ({ apiGroupDomain }: Vocabulary): string => `imagepolicy.${apiGroupDomain}/v1alpha1`;
 
-/** What a change of a pod, or of its ephemeral containers alone, is to be asked of. */
+/** Containers to review after a change of a pod, or of its ephemeral containers alone. */
 export function reviewSpecOf(
   { metadata, spec }: Pod,
   { namespace, subresource }: { readonly namespace: string; readonly subresource: string },
@@ -46,16 +46,16 @@ export const reviewText = (spec: ImageReviewSpec, vocabulary: Vocabulary): strin
 
 /** @throws ImageReviewError */
 export function readVerdict(text: string, vocabulary: Vocabulary): ImageVerdict {
-  let answer: unknown;
+  let review: unknown;
   try {
-    answer = parseJsonText(text);
+    review = parseJsonText(text);
   } catch (cause) {
     throw new ImageReviewError('the response is not JSON', { cause });
   }
   const wanted = apiVersionOf(vocabulary);
-  if (!isMutableObject(answer) || answer['kind'] !== KIND || answer['apiVersion'] !== wanted)
+  if (!isMutableObject(review) || review['kind'] !== KIND || review['apiVersion'] !== wanted)
     throw new ImageReviewError(`the response must be ${KIND} of ${wanted}`);
-  const { status } = answer;
+  const { status } = review;
   const { allowed, reason, auditAnnotations } = isMutableObject(status) ? status : {};
   if (allowed !== undefined && typeof allowed !== 'boolean')
     throw new ImageReviewError('status.allowed of the response must be true or false');

@@ -24,17 +24,17 @@ const missingIn = (given: Amounts, defaults: Amounts): readonly string[] =>
     .filter((key) => given[key] === undefined)
     .toSorted();
 
-/** The container with its defaults, and what was given to it, for people to read. */
+/** Returns the container with its defaults, and human-readable descriptions of those applied. */
 function completed(
   what: string,
   container: Container,
   { limits, requests }: Defaults,
-): { readonly container: Container; readonly told: readonly string[] } {
+): { readonly container: Container; readonly applied: readonly string[] } {
   const { resources = {}, name } = container;
   const [ownLimits, ownRequests] = [resources.limits ?? {}, resources.requests ?? {}];
   const [newLimits, newRequests] = [missingIn(ownLimits, limits), missingIn(ownRequests, requests)];
-  if (newLimits.length + newRequests.length === 0) return { container, told: [] };
-  const told = (keys: readonly string[], kind: string): readonly string[] =>
+  if (newLimits.length + newRequests.length === 0) return { container, applied: [] };
+  const describe = (keys: readonly string[], kind: string): readonly string[] =>
     keys.length === 0 ? [] : [`${keys.join(', ')} ${kind} for ${what} ${name}`];
   return {
     container: {
@@ -45,7 +45,7 @@ function completed(
         requests: { ...requests, ...ownRequests },
       },
     },
-    told: [...told(newRequests, 'request'), ...told(newLimits, 'limit')],
+    applied: [...describe(newRequests, 'request'), ...describe(newLimits, 'limit')],
   };
 }
 
@@ -56,14 +56,14 @@ export function giveDefaults(draft: ApiObject, range: LimitRange, annotation: st
   if (spec === undefined) return;
   const all = spec.containers.map((each) => completed('container', each, defaults));
   const first = (spec.initContainers ?? []).map((each) => completed('init container', each, defaults));
-  const told = [...all, ...first].flatMap((each) => each.told);
-  if (told.length === 0) return;
+  const applied = [...all, ...first].flatMap((each) => each.applied);
+  if (applied.length === 0) return;
   setInSpec<PodSpec>(draft, {
     containers: all.map(({ container }) => container),
     ...(spec.initContainers === undefined ? {} : { initContainers: first.map(({ container }) => container) }),
   });
   draft.metadata.annotations = {
     ...draft.metadata.annotations,
-    [annotation]: `LimitRanger plugin set: ${told.join('; ')}`,
+    [annotation]: `LimitRanger plugin set: ${applied.join('; ')}`,
   };
 }

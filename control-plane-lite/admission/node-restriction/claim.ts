@@ -20,8 +20,8 @@ function fixedPart(object: ApiObject, withProgress: boolean): unknown {
   return { ...object, metadata, status };
 }
 
-/** Whether nothing changed but what a node may tell.
- *  @param withProgress the feature RecoverVolumeExpansionFailure is on */
+/** Reports whether only fields changed that a node may update.
+ *  @param withProgress whether the feature RecoverVolumeExpansionFailure is enabled */
 export function isGrowthAlone(object: ApiObject, old: ApiObject, withProgress: boolean): boolean {
   return isDeepStrictEqual(fixedPart(object, withProgress), fixedPart(old, withProgress));
 }

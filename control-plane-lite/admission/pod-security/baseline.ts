@@ -55,7 +55,7 @@ const WINDOWS = 'windowsOptions';
 const quoted = (names: readonly string[]): string => names.map((name) => JSON.stringify(name)).join(', ');
 const plural = (names: readonly unknown[], one: string): string => (names.length === 1 ? one : `${one}s`);
 
-/** Tells of the containers that break a rule. `before`: who else could keep it. */
+/** Reports the containers that violate a rule. `before`: the pod or containers that satisfy it otherwise. */
 export function inContainers(
   { containers }: Look,
   isBad: (container: AnyContainer) => boolean,

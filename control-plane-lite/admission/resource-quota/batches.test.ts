@@ -39,7 +39,7 @@ test('who comes during a round is in the next one, with all others', async () =>
   expect(await others[3]).toBeUndefined();
 });
 
-test('what a round meets is told to all of it, and to nobody else', async () => {
+test('an error of a batch is reported to all its members and to no others', async () => {
   const { work, release } = createRounds();
   const ask = createBatches(work, { most: 9 });
   const broken = ask('a', 'broken');

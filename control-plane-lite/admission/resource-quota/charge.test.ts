@@ -47,7 +47,7 @@ const charge = (quotas: readonly ApiObject[], delta: Texts, dryRun = false): Cha
   refuse: (why) => new StatusError('Forbidden', why),
 });
 
-const told = (faults: readonly (Error | undefined)[]): readonly (string | undefined)[] =>
+const messages = (faults: readonly (Error | undefined)[]): readonly (string | undefined)[] =>
   faults.map((fault) => fault?.message);
 
 describe('chargeAll', () => {
@@ -59,7 +59,7 @@ describe('chargeAll', () => {
       'ns',
       Array.from({ length: 3 }, () => charge([one], { pods: '1' })),
     );
-    expect(told(faults)).toEqual([
+    expect(messages(faults)).toEqual([
       undefined,
       undefined,
       'exceeded quota: a, requested: pods=1, used: pods=2, limited: pods=2',
@@ -75,7 +75,7 @@ describe('chargeAll', () => {
       'ns',
       Array.from({ length: 2 }, () => charge([one], { pods: '1' })),
     );
-    expect(told(faults)).toEqual([
+    expect(messages(faults)).toEqual([
       undefined,
       'exceeded quota: a, requested: pods=1, used: pods=2, limited: pods=2',
     ]);
@@ -97,12 +97,12 @@ describe('chargeAll', () => {
   test('waits for the first count, is not held by a quota that went, and passes on what fails', async () => {
     const [uncounted, gone] = [quota('new', { pods: '1' }, {}), quota('gone', { pods: '1' }, { pods: '0' })];
     const { write } = createStore([uncounted]);
-    expect(told(await chargeAll(write, 'ns', [charge([uncounted], { pods: '1' })]))).toEqual([
+    expect(messages(await chargeAll(write, 'ns', [charge([uncounted], { pods: '1' })]))).toEqual([
       'status unknown for quota: new, resources: pods',
     ]);
-    expect(told(await chargeAll(write, 'ns', [charge([gone], { pods: '1' })]))).toEqual([undefined]);
+    expect(messages(await chargeAll(write, 'ns', [charge([gone], { pods: '1' })]))).toEqual([undefined]);
     const failing: QuotaWriter = () => Promise.reject(new Error('disk'));
-    expect(told(await chargeAll(failing, 'ns', [charge([gone], { pods: '1' })]))).toEqual(['disk']);
+    expect(messages(await chargeAll(failing, 'ns', [charge([gone], { pods: '1' })]))).toEqual(['disk']);
   });
 
   test('never charges more than the quota, for any requests and quotas', async () => {

@@ -28,14 +28,14 @@ export function createAwaiter({
       return new Promise((resolve) => {
         const waiters = waiting.get(key) ?? createListeners('awaited object');
         waiting.set(key, waiters);
-        const tell = (found: CachedObject | undefined): void => {
+        const notify = (found: CachedObject | undefined): void => {
           timer.cancel();
-          waiters.delete(tell);
+          waiters.delete(notify);
           if (waiters.size === 0) waiting.delete(key);
           resolve(found);
         };
-        const timer = clock.setTimer(() => tell(undefined), timeoutMs);
-        waiters.add(tell);
+        const timer = clock.setTimer(() => notify(undefined), timeoutMs);
+        waiters.add(notify);
       });
     },
   };

@@ -14,16 +14,16 @@ import type { Hook } from './hook.ts';
 import {
   AdmissionReviewError,
   REVIEW_VERSIONS,
-  type ReviewAnswer,
+  type ReviewResponse,
   readReview,
   reviewBody,
 } from './review.ts';
 import type { SeenRequest } from './seen.ts';
 
 export interface HookCaller {
-  /** The answer of a webhook that allows it; `undefined`: it could not be asked, which is nothing to it.
-   *  @throws StatusError if it refuses, or could not be asked and has to be */
-  ask(hook: Hook, request: AdmissionRequest, seen: SeenRequest): Promise<ReviewAnswer | undefined>;
+  /** Returns the response of a webhook that allows the request; `undefined` if the call failed and failures are ignored.
+   *  @throws StatusError if the webhook rejects the request, or the call failed and failures are not ignored */
+  ask(hook: Hook, request: AdmissionRequest, seen: SeenRequest): Promise<ReviewResponse | undefined>;
 }
 
 export interface HookCallerDeps extends WebhookDeps {
@@ -70,7 +70,7 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
     return made;
   }
 
-  async function call(hook: Hook, request: AdmissionRequest, seen: SeenRequest): Promise<ReviewAnswer> {
+  async function call(hook: Hook, request: AdmissionRequest, seen: SeenRequest): Promise<ReviewResponse> {
     const version = hook.reviewVersions.find((each) => REVIEW_VERSIONS.includes(each));
     if (version === undefined)
       throw new AdmissionReviewError('webhook does not accept known AdmissionReview versions');
@@ -79,14 +79,14 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
     const target = webhookTarget(hook.client, deps);
     const own = deps.credentials?.(target.name, target.port);
     const agent = agentOf(hook, own);
-    const answer = await callWebhook(deps, target, {
+    const response = await callWebhook(deps, target, {
       what: `admission webhook ${JSON.stringify(hook.name)}`,
       body,
       agent,
       timeoutMs: hook.timeoutMs,
       authorization: own?.authorization,
     });
-    return readReview(parse(answer), asked, vocabulary);
+    return readReview(parse(response), asked, vocabulary);
   }
 
   return {
@@ -96,9 +96,9 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
           'BadRequest',
           `admission webhook ${JSON.stringify(hook.name)} does not support dry run`,
         );
-      let answer: ReviewAnswer;
+      let response: ReviewResponse;
       try {
-        answer = await call(hook, request, seen);
+        response = await call(hook, request, seen);
       } catch (thrown) {
         if (hook.ignoresFailure) {
           log.warn({ err: thrown, webhook: hook.name }, 'Failed to call webhook; failing open');
@@ -107,11 +107,11 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
         const why = `failed calling webhook ${JSON.stringify(hook.name)}: failed to call webhook: ${messageOf(thrown)}`;
         throw new StatusError('InternalError', `Internal error occurred: ${why}`, { cause: thrown });
       }
-      for (const text of answer.warnings) request.warn(text);
-      for (const [key, value] of Object.entries(answer.annotations))
+      for (const text of response.warnings) request.warn(text);
+      for (const [key, value] of Object.entries(response.annotations))
         request.annotate(`${hook.name}/${key}`, value);
-      if (!answer.allowed) throw denial(hook, answer);
-      return answer;
+      if (!response.allowed) throw denial(hook, response);
+      return response;
     },
   };
 }
@@ -125,7 +125,7 @@ function parse(bytes: Buffer): unknown {
 }
 
 /** Codes of success are none of a refusal. */
-function denial({ name }: Hook, { code = 0, message, reason }: ReviewAnswer): StatusError {
+function denial({ name }: Hook, { code = 0, message, reason }: ReviewResponse): StatusError {
   const denied = `admission webhook ${JSON.stringify(name)} denied the request`;
   const why = message === '' ? reason : message;
   const used = code < LOWEST_CODE ? LOWEST_CODE : code;

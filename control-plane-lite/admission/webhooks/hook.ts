@@ -20,7 +20,7 @@ export interface Hook {
   readonly ignoresFailure: boolean;
   readonly namespaces: readonly Requirement[];
   readonly objects: readonly Requirement[];
-  /** Whether it may be asked of what is not to be done. */
+  /** Whether it may be called for dry runs. */
   readonly takesDryRuns: boolean;
   readonly timeoutMs: number;
   readonly reviewVersions: readonly string[];
@@ -46,7 +46,7 @@ function hookOf(webhook: MutatingWebhook): Hook {
   };
 }
 
-/** Tells all webhooks as they are now: by the names of their configurations, then in the order given there. */
+/** Returns all current webhooks, sorted by the names of their configurations, then in their order there. */
 export function followHooks(source: Pick<ObjectSource, 'follow'>): () => readonly Hook[] {
   const byConfiguration = new Map<string, readonly Hook[]>();
   let all: readonly Hook[] = [];

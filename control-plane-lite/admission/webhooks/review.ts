@@ -7,12 +7,12 @@ import type { ApiObject, ResourceInfo } from '../../resources/contract.ts';
 import type { AdmissionRequest } from '../contract.ts';
 import type { SeenRequest } from './seen.ts';
 
-/** The answer is none, or not to what was asked. */
+/** The review is malformed, or does not match the request. */
 export class AdmissionReviewError extends Error {
   override readonly name = 'AdmissionReviewError';
 }
 
-export interface ReviewAnswer {
+export interface ReviewResponse {
   readonly allowed: boolean;
   /** Message of a rejection for the user. */
   readonly code: number | undefined;
@@ -109,16 +109,16 @@ function patchOf(response: Readonly<Record<string, unknown>>): unknown {
   }
 }
 
-/** @throws AdmissionReviewError if it does not answer what was asked */
+/** @throws AdmissionReviewError if the review does not match the request */
 export function readReview(
-  answer: unknown,
+  review: unknown,
   { uid, version }: { readonly uid: string; readonly version: string },
   vocabulary: Vocabulary,
-): ReviewAnswer {
+): ReviewResponse {
   const wanted = apiVersionOf(version, vocabulary);
-  if (!isMutableObject(answer) || answer['kind'] !== KIND || answer['apiVersion'] !== wanted)
+  if (!isMutableObject(review) || review['kind'] !== KIND || review['apiVersion'] !== wanted)
     throw new AdmissionReviewError(`expected a webhook response of ${wanted}, Kind=${KIND}`);
-  const { response } = answer;
+  const { response } = review;
   if (!isMutableObject(response))
     throw new AdmissionReviewError('the webhook returned an AdmissionReview without a response');
   if (response['uid'] !== uid) throw new AdmissionReviewError(`expected response.uid=${JSON.stringify(uid)}`);

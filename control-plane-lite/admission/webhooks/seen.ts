@@ -11,7 +11,7 @@ import type { AdmissionRequest } from '../contract.ts';
 export type VersionsOf = (resource: Resource) => readonly Resource[];
 
 export interface SeenRequest {
-  /** The version that the webhook is asked in. */
+  /** Version of the objects in the call. */
   readonly resource: Resource;
   readonly object: ApiObject | undefined;
   readonly old: ApiObject | undefined;

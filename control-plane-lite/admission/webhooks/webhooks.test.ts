@@ -40,7 +40,7 @@ describe('matchesRule', () => {
 
 describe('readReview', () => {
   const asked = { uid: 'u', version: 'v1' };
-  const answer = (response: object, change: object = {}): unknown => ({
+  const review = (response: object, change: object = {}): unknown => ({
     apiVersion: `admission.${words.apiGroupDomain}/v1`,
     kind: 'AdmissionReview',
     response,
@@ -49,7 +49,7 @@ describe('readReview', () => {
   const operations = '[{"op":"add","path":"/a","value":9007199254740993}]';
   const patch = Buffer.from(operations).toString('base64');
 
-  test('reads what is answered', () => {
+  test('parses a response', () => {
     const response = {
       uid: 'u',
       allowed: true,
@@ -58,7 +58,7 @@ describe('readReview', () => {
       warnings: ['w'],
       auditAnnotations: { a: 'b' },
     };
-    expect(readReview(answer(response), asked, words)).toEqual({
+    expect(readReview(review(response), asked, words)).toEqual({
       allowed: true,
       code: undefined,
       message: '',
@@ -71,13 +71,13 @@ describe('readReview', () => {
 
   test.each<[string, unknown]>([
     ['nothing', undefined],
-    ['another version', answer({ uid: 'u', allowed: true }, { apiVersion: 'v1' })],
-    ['another kind', answer({ uid: 'u', allowed: true }, { kind: 'Review' })],
-    ['no response', answer({}, { response: undefined })],
-    ['another question', answer({ uid: 'x', allowed: true })],
-    ['neither yes nor no', answer({ uid: 'u' })],
-    ['a patch of another type', answer({ uid: 'u', allowed: true, patch })],
-    ['a patch that is none', answer({ uid: 'u', allowed: true, patchType: 'JSONPatch', patch: '!' })],
+    ['another version', review({ uid: 'u', allowed: true }, { apiVersion: 'v1' })],
+    ['another kind', review({ uid: 'u', allowed: true }, { kind: 'Review' })],
+    ['no response', review({}, { response: undefined })],
+    ['another question', review({ uid: 'x', allowed: true })],
+    ['neither yes nor no', review({ uid: 'u' })],
+    ['a patch of another type', review({ uid: 'u', allowed: true, patch })],
+    ['a patch that is none', review({ uid: 'u', allowed: true, patchType: 'JSONPatch', patch: '!' })],
   ])('refuses %s', (_, given) => {
     expect(() => readReview(given, asked, words)).toThrow(AdmissionReviewError);
   });

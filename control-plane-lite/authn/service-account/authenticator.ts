@@ -21,11 +21,11 @@ import { readToken, type TokenKey } from './jwt.ts';
 export interface AccountTokenDeps {
   readonly clock: Clock;
   readonly keys: readonly TokenKey[];
-  /** Issuers whose tokens are ours. */
+  /** Accepted issuers. */
   readonly issuers: readonly string[];
-  /** Issuer of the tokens that are kept in secrets. */
+  /** Issuer of the tokens in secrets. */
   readonly keptIssuer: string;
-  /** What this server is called as the receiver of tokens. */
+  /** Audiences of this server. */
   readonly audiences: readonly string[];
   /** Domain of the platform's claims and of the keys of the user's extra fields. */
   readonly domain: string;
@@ -36,10 +36,10 @@ export interface AccountTokenDeps {
   ) => ApiObject | undefined;
 }
 
-/** What is bound to a pod that ends may still be used while it ends, and so much longer. */
+/** Grace period, in ms, for tokens of a terminating pod after its deletion timestamp. */
 const LEEWAY_MS = 60_000;
 
-/** Tokens whose signature is remembered, the last ones: checking one takes longer than all else of a small request. */
+/** Number of tokens whose verified signatures are cached: verification dominates the cost of a small request. */
 const MAX_REMEMBERED = 1024;
 
 const NOT_OURS: AuthenticationResult = { kind: 'none' };
@@ -48,9 +48,9 @@ const rejected = (message: string): AuthenticationResult => ({ kind: 'rejected',
 export function createAccountTokenAuthenticator(deps: AccountTokenDeps): Authenticator {
   const remembered = new Map<string, TokenTerms>();
 
-  /** What a token says, once its signature was checked. */
+  /** Returns the claims of a token after verifying its signature. */
   function termsOf(text: string): TokenTerms | AuthenticationResult {
-    // By digest, so that how long a look-up takes tells nothing of the tokens.
+    // By digest, so that the duration of a look-up reveals nothing about the tokens.
     const digest = createHash('sha256').update(text).digest('base64');
     const known = remembered.get(digest);
     if (known !== undefined) return known;
@@ -112,7 +112,7 @@ function existenceFault(
   return undefined;
 }
 
-/** A token that is kept in a secret is good for as long as it is in there. */
+/** A token of a secret is valid as long as the secret contains it. */
 function keptFault(
   { namespace, keptIn }: TokenTerms,
   token: string,

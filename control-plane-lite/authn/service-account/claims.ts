@@ -7,7 +7,7 @@ export interface NamedObject {
   readonly uid: string;
 }
 
-/** An object with whose end the token ends. */
+/** Object that the token is bound to. */
 export interface BoundObject extends NamedObject {
   readonly kind: 'Pod' | 'Secret';
 }
@@ -20,7 +20,7 @@ export interface TokenSubject {
 
 export interface TokenTerms extends TokenSubject {
   readonly issuer: string;
-  /** Secret that has to hold this very token, where it is one of those kept in secrets. */
+  /** Secret that must contain this token, for tokens of secrets. */
   readonly keptIn?: string;
   readonly audiences: readonly string[];
   readonly issuedSeconds: number;
@@ -41,7 +41,7 @@ export const accountGroups = (namespace: string): readonly string[] => [
 
 const BOUND_MEMBERS = { Pod: 'pod', Secret: 'secret' } as const;
 
-/** `domain`: under which the platform's own claims stand. */
+/** `domain`: name of the private claim. */
 export function claimsOf(terms: TokenTerms, domain: string): Readonly<Record<string, unknown>> {
   const { namespace, account, bound } = terms;
   return {
@@ -74,10 +74,10 @@ function namedObject(value: unknown): NamedObject | undefined {
   return typeof name === 'string' && typeof uid === 'string' && name !== '' ? { name, uid } : undefined;
 }
 
-/** The issuer that a token names; whose tokens they are is known before they are checked. */
+/** Returns the issuer of an unverified token, which selects the authenticator. */
 export const issuerOf = ({ iss }: Members): string => textOf(iss);
 
-/** Reads claims. `undefined`: they are not those of a service account's token. */
+/** Parses claims; `undefined` if they are not those of a service account token. */
 export function parseClaims(claims: Members, domain: string): TokenTerms | undefined {
   const own = membersOf(claims[domain]);
   const namespace = textOf(own?.['namespace']);
@@ -108,7 +108,7 @@ function boundObject(own: Members): BoundObject | undefined {
   return undefined;
 }
 
-/** What a token says that is kept in a secret: it has no end but that of the secret. */
+/** Returns the claims of a token in a secret: valid without expiry, as long as the secret exists. */
 export function keptClaimsOf(
   { namespace, account, secret }: KeptSubject,
   issuer: string,

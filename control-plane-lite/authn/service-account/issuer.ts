@@ -4,16 +4,16 @@ import { claimsOf, type KeptSubject, keptClaimsOf, type TokenSubject } from './c
 import { signToken, type TokenKey } from './jwt.ts';
 
 export interface TokenIssuer {
-  /** Given where a request names none. */
+  /** Audiences of tokens whose request specifies none. */
   readonly audiences: readonly string[];
-  /** `nowMs` and `seconds`: from when on and for how long. */
+  /** `nowMs`: beginning of the validity. `seconds`: its length. */
   readonly issue: (
     subject: TokenSubject,
     audiences: readonly string[],
     nowMs: number,
     seconds: number,
   ) => { readonly token: string; readonly expiresMs: number };
-  /** A token without end, to be kept in a secret. */
+  /** Issues a token without expiry for a secret. */
   readonly issueKept: (subject: KeptSubject) => string;
 }
 
@@ -21,7 +21,7 @@ export interface TokenIssuerOptions {
   readonly privateKey: KeyObject;
   readonly key: TokenKey;
   readonly issuer: string;
-  /** Issuer of the tokens that are kept in secrets. */
+  /** Issuer of the tokens in secrets. */
   readonly keptIssuer: string;
   readonly audiences: readonly string[];
   /** Domain of the platform's claims. */

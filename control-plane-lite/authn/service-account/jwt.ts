@@ -5,7 +5,7 @@ import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { isObject } from '#api/kit/object.ts';
 
-/** Text that is no token of the form expected, or key material of a kind that is not used for tokens. */
+/** Malformed token, or key material of an unsupported type. */
 export class JwtError extends Error {
   override readonly name = 'JwtError';
 }
@@ -54,7 +54,7 @@ export function signToken(claims: object, privateKey: KeyObject, { id, algorithm
   return `${text}.${signature.toString('base64url')}`;
 }
 
-/** Reads a token; nothing of it is true before `verify` says so. `undefined`: the text is no token. */
+/** Parses a token without verifying it; `undefined` if it is malformed. Call `verify` before use. */
 export function readToken(text: string): ReadToken | undefined {
   if (text.length > MAX_LENGTH) return undefined;
   const parts = text.split('.');

@@ -21,12 +21,12 @@ function setUp(): { readonly askNewest: () => Promise<number>; readonly put: Que
 describe('coalesce', () => {
   test('sends one query for all calls of a turn', async () => {
     const { askNewest, put } = setUp();
-    const answers = [askNewest(), askNewest(), askNewest()];
+    const results = [askNewest(), askNewest(), askNewest()];
     await turn();
     await turn();
     expect(put).toHaveLength(1);
     put[0]?.resolve(7);
-    expect(await Promise.all(answers)).toEqual([7, 7, 7]);
+    expect(await Promise.all(results)).toEqual([7, 7, 7]);
   });
 
   test('never returns the result of an earlier query, and sends one query at a time', async () => {

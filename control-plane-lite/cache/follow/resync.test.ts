@@ -11,8 +11,8 @@ const summaryOf = (events: readonly StoreEvent[] | undefined): unknown =>
 
 describe('eventsOf', () => {
   test.each<[string, Partial<Difference>, unknown]>([
-    ['tells nothing of nothing', {}, []],
-    ['tells changes in their order', { changed: [item('b', 15), item('a', 12)] }, ['put a 12', 'put b 15']],
+    ['reports no changes if there are none', {}, []],
+    ['reports changes in their order', { changed: [item('b', 15), item('a', 12)] }, ['put a 12', 'put b 15']],
     [
       'gives deletions revisions that are free',
       { changed: [item('a', 11), item('b', 13)], gone: ['c', 'd'] },

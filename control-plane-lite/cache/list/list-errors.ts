@@ -18,7 +18,7 @@ function listExpired(): StatusError {
 function continueExpired(token: string): StatusError {
   const message =
     'The continue token has expired, the state that the list began with is no longer kept. Start a new list, or ' +
-    'use the token in this answer for the rest of it as it is now: what was created, changed or deleted since the ' +
+    'use the token in this response for the rest of it as it is now: what was created, changed or deleted since the ' +
     'first page may then be missing or appear.';
   return new StatusError('Expired', message, { metadata: { continue: token } });
 }

@@ -17,7 +17,7 @@ const request: ReviewRequest = {
 };
 const converted = { ...original, apiVersion: 'shop.example/v2', spec: { b: 1 } };
 
-function answer(response: object): object {
+function review(response: object): object {
   return {
     kind: 'ConversionReview',
     apiVersion: 'apiextensions.example/v1',
@@ -25,7 +25,7 @@ function answer(response: object): object {
   };
 }
 
-const withMetadata = (metadata: object): object => answer({ convertedObjects: [{ ...converted, metadata }] });
+const withMetadata = (metadata: object): object => review({ convertedObjects: [{ ...converted, metadata }] });
 
 describe('readReview', () => {
   test('takes the object, and of its metadata labels and annotations alone', () => {
@@ -55,19 +55,19 @@ describe('readReview', () => {
 
   test.each<readonly [string, unknown, string]>([
     ['a text', 'x', 'is not an object'],
-    ['another kind', { ...answer({}), kind: 'Review' }, 'expected apiextensions.example/v1'],
-    ['another version', { ...answer({}), apiVersion: 'apiextensions.example/v2' }, 'expected'],
-    ['no response', { ...answer({}), response: undefined }, 'no response'],
-    ['the answer to something else', answer({ uid: 'q' }), 'expected r'],
-    ['a failure', answer({ result: { status: 'Failure', message: 'no flour' } }), 'no flour'],
-    ['a failure without words', answer({ result: {} }), 'was not "Success"'],
-    ['too few objects', answer({ convertedObjects: [] }), 'expected 1 converted objects, got 0'],
-    ['no list of objects', answer({ convertedObjects: null }), 'got 0'],
-    ['no objects', answer({ convertedObjects: ['x'] }), 'convertedObjects[0] is not an object'],
-    ['the old version', answer({ convertedObjects: [original] }), 'expected shop.example/v2'],
+    ['another kind', { ...review({}), kind: 'Review' }, 'expected apiextensions.example/v1'],
+    ['another version', { ...review({}), apiVersion: 'apiextensions.example/v2' }, 'expected'],
+    ['no response', { ...review({}), response: undefined }, 'no response'],
+    ['the review to something else', review({ uid: 'q' }), 'expected r'],
+    ['a failure', review({ result: { status: 'Failure', message: 'no flour' } }), 'no flour'],
+    ['a failure without words', review({ result: {} }), 'was not "Success"'],
+    ['too few objects', review({ convertedObjects: [] }), 'expected 1 converted objects, got 0'],
+    ['no list of objects', review({ convertedObjects: null }), 'got 0'],
+    ['no objects', review({ convertedObjects: ['x'] }), 'convertedObjects[0] is not an object'],
+    ['the old version', review({ convertedObjects: [original] }), 'expected shop.example/v2'],
     [
       'another kind of object',
-      answer({ convertedObjects: [{ ...converted, kind: 'Pie' }] }),
+      review({ convertedObjects: [{ ...converted, kind: 'Pie' }] }),
       'expected Cake',
     ],
     ['no metadata', withMetadata([]), 'no metadata'],

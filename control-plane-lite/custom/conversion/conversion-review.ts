@@ -3,7 +3,7 @@
 import type { ApiObject } from '../../resources/contract.ts';
 import { isMembers, type Members } from '../../resources/view.ts';
 
-/** The answer is none, or not to what was asked. */
+/** The review is malformed, or does not match the request. */
 export class ReviewError extends Error {
   override readonly name = 'ReviewError';
 }
@@ -39,9 +39,9 @@ function fail(message: string): never {
   throw new ReviewError(message);
 }
 
-function responseOf(answer: unknown, { uid, group, reviewVersion }: ReviewRequest): Members {
-  if (!isMembers(answer)) return fail('the response is not an object');
-  const { kind, apiVersion, response } = answer;
+function responseOf(review: unknown, { uid, group, reviewVersion }: ReviewRequest): Members {
+  if (!isMembers(review)) return fail('the response is not an object');
+  const { kind, apiVersion, response } = review;
   const wanted = `${group}/${reviewVersion}`;
   if (kind !== KIND || apiVersion !== wanted) {
     return fail(`expected ${wanted}, Kind=${KIND}, got ${String(apiVersion)}, Kind=${String(kind)}`);
@@ -54,8 +54,8 @@ function responseOf(answer: unknown, { uid, group, reviewVersion }: ReviewReques
 
 /** The converted objects, in the order of the request. Of their metadata only labels and annotations may differ.
  *  @throws ReviewError */
-export function readReview(answer: unknown, request: ReviewRequest): readonly ApiObject[] {
-  const response = responseOf(answer, request);
+export function readReview(review: unknown, request: ReviewRequest): readonly ApiObject[] {
+  const response = responseOf(review, request);
   const { result, convertedObjects } = response;
   if (!isMembers(result) || result['status'] !== 'Success') {
     const message = isMembers(result) && typeof result['message'] === 'string' ? result['message'] : '';

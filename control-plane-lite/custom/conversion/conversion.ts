@@ -4,7 +4,7 @@
 import type { ApiObject, Conversion } from '../../resources/contract.ts';
 import type { CustomSchema } from '../schema/custom-schema.ts';
 
-/** Converts objects elsewhere, all to one version; the answer has their order. @throws StatusError */
+/** Converts objects to one version through a webhook, in their order. @throws StatusError */
 export type ConvertElsewhere = (
   objects: readonly ApiObject[],
   apiVersion: string,

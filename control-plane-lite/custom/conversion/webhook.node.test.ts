@@ -120,7 +120,7 @@ test('a name that the certificate does not have is not believed', async () => {
   expect(hosts).toEqual([]);
 });
 
-test('no answer is waited for without end', async () => {
+test('a call without a response times out', async () => {
   mode = 'silent';
   await expect(convert(own(), 50)).rejects.toThrow(
     /^conversion webhook for shop\.example\/v1, Kind=Cake failed: Post "https:\/\/\S+\?timeout=1s": context deadline exceeded$/,
@@ -132,11 +132,11 @@ test('no redirection is followed', async () => {
   await expect(convert(own())).rejects.toThrow('the server responded with status 302');
 });
 
-test('an answer without end is cut off', async () => {
+test('an endless response is cut off', async () => {
   mode = 'endless';
   await expect(convert(own())).rejects.toThrow('the response exceeds');
 });
 
-test('nobody at the address is told', async () => {
+test('an unreachable address is reported', async () => {
   await expect(convert('https://127.0.0.1:1/convert')).rejects.toThrow('ECONNREFUSED');
 });

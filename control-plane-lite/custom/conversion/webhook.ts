@@ -23,7 +23,7 @@ export interface WebhookOptions {
   readonly group: string;
   /** `<group>/<version>, Kind=<kind>`-like text for messages: the kind that is converted. */
   readonly kind: string;
-  /** Longest wait for an answer; default 30 s. */
+  /** Response timeout in ms. Default: 30 s. */
   readonly timeoutMs?: number;
   /** Closes the connections. */
   readonly signal: AbortSignal;
@@ -43,8 +43,8 @@ export function createWebhookConverter(deps: WebhookDeps, options: WebhookOption
   async function review(asked: ReviewRequest): Promise<readonly ApiObject[]> {
     const body = Buffer.from(JSON.stringify(reviewBody(asked)));
     const what = `conversion webhook for ${kind}`;
-    const answer = await callWebhook(deps, webhookTarget(client, deps), { what, body, agent, timeoutMs });
-    return readReview(parseAnswer(answer), asked);
+    const response = await callWebhook(deps, webhookTarget(client, deps), { what, body, agent, timeoutMs });
+    return readReview(parseResponse(response), asked);
   }
 
   return async (objects, desiredApiVersion) => {
@@ -61,7 +61,7 @@ export function createWebhookConverter(deps: WebhookDeps, options: WebhookOption
   };
 }
 
-function parseAnswer(bytes: Buffer): unknown {
+function parseResponse(bytes: Buffer): unknown {
   try {
     return parseJsonText(bytes.toString('utf8'));
   } catch (error) {

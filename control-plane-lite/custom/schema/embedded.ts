@@ -12,11 +12,11 @@ import { isMembers } from '../../resources/view.ts';
 /** Stands for the name of an object that has none, which is no fault here. */
 const ANY_NAME = 'name';
 
-/** Tells every fault of what an embedded object says of itself. */
+/** Reports every error in the type and the metadata of an embedded object. */
 export function validateEmbedded(
   object: Readonly<Record<string, unknown>>,
   path: string,
-  tell: (fault: FieldError) => void,
+  report: (fault: FieldError) => void,
 ): void {
   const faults = createFaults();
   const { apiVersion, kind, metadata } = object;
@@ -28,11 +28,11 @@ export function validateEmbedded(
   if (kind === undefined || kind === '') faults.required(`${path}.kind`, 'must not be empty');
   else if (typeof kind !== 'string') faults.invalid(`${path}.kind`, kind, 'must be a string');
   else faults.invalidAll(`${path}.kind`, kind, dns1035LabelFaults(kind.toLowerCase()));
-  for (const fault of faults.errors) tell(fault);
+  for (const fault of faults.errors) report(fault);
   if (!isMembers(metadata)) return;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- read by the decoder of metadata before
   const meta = metadata as ObjectMeta;
   const named = (meta.name ?? '') === '' ? { ...meta, name: ANY_NAME } : meta;
   const rules = { namespaced: (meta.namespace ?? '') !== '', nameFaults: pathSegmentFaults };
-  for (const fault of validateMetadata(named, rules, `${path}.metadata`)) tell(fault);
+  for (const fault of validateMetadata(named, rules, `${path}.metadata`)) report(fault);
 }

@@ -44,7 +44,7 @@ function validateMap(faults: Faults, schema: JsonSchema, path: string, prefix: s
   return validateKeys(faults, items, listMapKeys, path, prefix);
 }
 
-/** Keys tell items apart: each is a scalar that every item has. */
+/** Keys identify items: each is a scalar member that every item has. */
 function validateKeys(
   faults: Faults,
   items: JsonSchema,

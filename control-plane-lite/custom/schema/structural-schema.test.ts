@@ -96,7 +96,7 @@ describe('schemaFaults', () => {
       { type: 'object', additionalProperties: { type: 'integer', default: true } },
       ['TypeInvalid v.additionalProperties.default'],
     ],
-  ])('tells of %s', (_, schema, faults) => {
+  ])('reports %s', (_, schema, faults) => {
     expect([...of(schema)].toSorted()).toEqual([...faults].toSorted());
   });
 
@@ -130,7 +130,7 @@ describe('schemaFaults', () => {
       false,
       [],
     ],
-  ])('tells of %s', (_, root, hasStatusPart, faults) => {
+  ])('reports %s', (_, root, hasStatusPart, faults) => {
     expect(faultsOf(root, hasStatusPart)).toEqual(faults);
   });
 

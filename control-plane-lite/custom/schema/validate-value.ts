@@ -192,7 +192,7 @@ class Validator {
     }
   }
 
-  /** Tells what is wrong, with the faults of the alternative that comes nearest. */
+  /** Reports the error, with the errors of the closest alternative. */
   #fail(text: string, alternatives: readonly NestedChecks[], value: unknown): void {
     this.#report('FieldValueInvalid', `in body ${text}`);
     if (this.#counting) return;

@@ -8,7 +8,7 @@ import { itemSchema, type JsonSchema } from './json-schema.ts';
 import { compilePattern } from './pattern/compile.ts';
 import type { Pattern, StepBudget } from './pattern/matcher.ts';
 
-/** Told of a fault at the place that is being looked at. `detail` follows the path: `in body …`. */
+/** Reports an error at the current path. `detail` follows the path: `in body …`. */
 export type Report = (kind: FieldErrorKind, detail: string, badValue?: unknown) => void;
 
 export interface ValueChecks {

@@ -25,7 +25,7 @@ const LONGEST_REFUSAL = 50_000;
 
 /** Converts the agent's error response. */
 export function refusalOf(status: number, text: string): StatusError {
-  const message = text.trim() === '' ? `the node agent answered with ${status}` : text.trim();
+  const message = text.trim() === '' ? `the node agent responded with ${status}` : text.trim();
   switch (status) {
     case 400:
       return new StatusError('BadRequest', message);

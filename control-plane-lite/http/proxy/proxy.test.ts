@@ -107,7 +107,7 @@ describe.each(['http1', 'http2'] as const)('a request passed through, asked over
     const clock = createFakeClock();
     const arrived = Promise.withResolvers<void>();
     await using target = await startTarget(() => arrived.resolve());
-    await using proxy = await startProxy(target.port, { clock, answerTimeoutMs: 1000 });
+    await using proxy = await startProxy(target.port, { clock, responseTimeoutMs: 1000 });
     const answer = request(`${proxy.url}${base}/`, { dispatcher });
     await arrived.promise;
     await clock.advance(1000);

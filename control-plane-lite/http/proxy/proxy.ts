@@ -37,7 +37,7 @@ export interface ProxyOptions {
   /** Timeout for connecting, in ms. Default 30 s. */
   readonly connectTimeoutMs?: number;
   /** Longest wait for the head of the response once connected, in ms; default: unlimited. */
-  readonly answerTimeoutMs?: number;
+  readonly responseTimeoutMs?: number;
   /** Default: the system's. */
   readonly clock?: Clock;
   /** Domain of the API groups, part of the name of the subprotocol that holds a token. */
@@ -136,11 +136,11 @@ function responseOf(outgoing: ClientRequest, options: ProxyOptions): Promise<Tar
 }
 
 function nextResponse(outgoing: ClientRequest, options: ProxyOptions): Promise<TargetResponse> {
-  const { answerTimeoutMs, clock = systemClock } = options;
-  if (answerTimeoutMs !== undefined) {
+  const { responseTimeoutMs, clock = systemClock } = options;
+  if (responseTimeoutMs !== undefined) {
     const timer = clock.setTimer(
       () => outgoing.destroy(new Error('timed out waiting for a response')),
-      answerTimeoutMs,
+      responseTimeoutMs,
     );
     for (const event of ['response', 'upgrade', 'close']) outgoing.once(event, () => timer.cancel());
   }

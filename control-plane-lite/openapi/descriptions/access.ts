@@ -3,118 +3,149 @@ import type { Texts } from './texts.ts';
 
 export const ACCESS_TEXTS: Texts = {
   'rbac.authorization/v1.Role': {
-    is: 'Rights in one namespace.',
-    members: { rules: 'The rights; they only ever add up.' },
+    is: 'Set of permissions within one namespace.',
+    members: { rules: 'Permissions. They are additive; no rule denies anything.' },
   },
   'rbac.authorization/v1.ClusterRole': {
-    is: 'Rights in the whole cluster, or in any namespace that binds it.',
+    is: 'Set of permissions in the whole cluster, or in the namespaces of the role bindings that refer to it.',
     members: {
-      rules: 'The rights; they only ever add up.',
-      aggregationRule: 'Takes the rights from other cluster roles instead.',
+      rules:
+        'Permissions. They are additive; no rule denies anything. Overwritten by a controller if aggregationRule is set.',
+      aggregationRule: 'Selects cluster roles whose rules a controller combines into rules.',
     },
   },
   'rbac.authorization/v1.RoleBinding': {
-    is: 'Gives rights in one namespace.',
-    members: { subjects: 'Who gets them.', roleRef: 'Role that has them. Cannot be changed.' },
+    is: 'Grants the permissions of a role, or of a cluster role, within one namespace.',
+    members: {
+      subjects: 'Users, groups and service accounts that receive the permissions.',
+      roleRef: 'Role in the same namespace, or cluster role, that holds the permissions. Cannot be changed.',
+    },
   },
   'rbac.authorization/v1.ClusterRoleBinding': {
-    is: 'Gives rights in the whole cluster.',
-    members: { subjects: 'Who gets them.', roleRef: 'Cluster role that has them. Cannot be changed.' },
+    is: 'Grants the permissions of a cluster role in the whole cluster.',
+    members: {
+      subjects: 'Users, groups and service accounts that receive the permissions.',
+      roleRef: 'Cluster role that holds the permissions. Cannot be changed.',
+    },
   },
   'rbac.authorization/v1.PolicyRule': {
-    is: 'What may be done with what.',
+    is: 'Permission for a set of verbs on a set of resources or URL paths.',
     members: {
-      verbs: 'What may be done; * is everything.',
-      apiGroups: 'Groups of the resources; "" is the core group.',
-      resources: 'Resources, or parts of them such as pods/log; * is all.',
-      resourceNames: 'Names of the only objects that it holds for. Default: all.',
-      nonResourceURLs: 'Paths that are no resource; only in cluster roles.',
+      verbs: 'Allowed verbs, such as get, list or watch. * allows all verbs.',
+      apiGroups: 'API groups of the resources. "" is the core group; * matches all groups.',
+      resources:
+        'Resources, or subresources such as pods/log. * matches all resources and subresources; */scale matches this subresource of all resources.',
+      resourceNames: 'Names of the objects that the rule is limited to. Empty matches all objects.',
+      nonResourceURLs:
+        'URL paths that belong to no resource. A trailing * matches any suffix. Valid in cluster roles only, and not together with resources.',
     },
   },
   'rbac.authorization/v1.RoleRef': {
-    is: 'A role or cluster role.',
-    members: { apiGroup: 'Group of the role.', kind: 'Role or ClusterRole.', name: 'Name of the role.' },
+    is: 'Reference to a role or cluster role.',
+    members: {
+      apiGroup: 'API group of the role.',
+      kind: 'Kind of the role: Role or ClusterRole.',
+      name: 'Name of the role.',
+    },
   },
   'rbac.authorization/v1.Subject': {
-    is: 'A user, a group of users or a service account.',
+    is: 'User, group or service account that a binding refers to.',
     members: {
-      kind: 'User, Group or ServiceAccount.',
-      apiGroup: 'Group of the kind; empty for service accounts.',
+      kind: 'Kind of the subject: User, Group or ServiceAccount.',
+      apiGroup:
+        'API group of the kind. Defaults to the empty string for service accounts, and to the group of this API for users and groups.',
       name: 'Name of the subject.',
-      namespace: 'Namespace of a service account.',
+      namespace: 'Namespace of a service account. Must be empty for users and groups.',
     },
   },
   'rbac.authorization/v1.AggregationRule': {
-    is: 'Where a cluster role takes its rights from.',
-    members: { clusterRoleSelectors: 'Selects the cluster roles; each of them counts.' },
+    is: 'Rule that combines the permissions of other cluster roles.',
+    members: {
+      clusterRoleSelectors: 'Label selectors. A cluster role that matches at least one of them contributes.',
+    },
   },
   'authorization/v1.ResourceAttributes': {
-    is: 'A request for a resource.',
+    is: 'Attributes of a request for a resource.',
     members: {
-      namespace: 'Namespace; empty for resources without one, or for all.',
-      verb: 'What is to be done.',
-      group: 'Group of the resource.',
-      version: 'Version of the resource.',
-      resource: 'The resource.',
-      subresource: 'Part of the resource.',
-      name: 'Name of the object; empty for all.',
+      namespace:
+        'Namespace of the request. Empty for cluster-scoped resources, and for requests across all namespaces.',
+      verb: 'Verb, such as get, list, watch, create, update, patch, delete or proxy. * is all verbs.',
+      group: 'API group of the resource. * is all groups.',
+      version: 'API version of the resource. * is all versions.',
+      resource: 'Resource in the plural, such as pods. * is all resources.',
+      subresource: 'Subresource, such as status. Empty for the resource itself.',
+      name: 'Name of the object. Empty for every object.',
     },
   },
   'authorization/v1.NonResourceAttributes': {
-    is: 'A request for a path that is no resource.',
-    members: { path: 'The path.', verb: 'HTTP method in lower case.' },
+    is: 'Attributes of a request for a URL path that belongs to no resource.',
+    members: { path: 'URL path of the request.', verb: 'HTTP method in lower case.' },
   },
   'authorization/v1.SubjectAccessReviewSpec': {
-    is: 'Who wants to do what.',
+    is: 'Request to evaluate. Exactly one of resourceAttributes and nonResourceAttributes is required.',
     members: {
-      resourceAttributes: 'What is to be done with a resource.',
-      nonResourceAttributes: 'What is to be done with a path.',
-      user: 'Name of the user.',
+      resourceAttributes: 'Attributes of a request for a resource.',
+      nonResourceAttributes: 'Attributes of a request for another URL path.',
+      user: 'Name of the user. Without a user, at least one group is required.',
       groups: 'Groups of the user.',
-      extra: 'What else the authenticator knows of the user.',
+      extra: 'Further attributes of the user, as supplied by the authenticator.',
       uid: 'UID of the user.',
     },
   },
   'authorization/v1.SubjectAccessReviewStatus': {
-    is: 'Whether it is allowed.',
+    is: 'Decision of the authorizers.',
     members: {
-      allowed: 'It is allowed.',
-      denied: 'It is refused for certain, whatever else may say so.',
-      reason: 'Why.',
-      evaluationError: 'What could not be found out.',
+      allowed: 'True if the request is allowed.',
+      denied:
+        'True if an authorizer denied the request explicitly. If neither allowed nor denied is true, no authorizer had an opinion, and the request is rejected.',
+      reason: 'Human-readable reason for the decision.',
+      evaluationError:
+        'Error during the evaluation. The decision stands nevertheless: it may not depend on the missing data.',
     },
   },
   'authentication/v1.TokenRequestSpec': {
-    is: 'Which token is wanted.',
+    is: 'Properties of the requested token.',
     members: {
-      audiences: 'For whom the token is good.',
-      expirationSeconds: 'Seconds after which it is no longer good. Default 3600.',
-      boundObjectRef: 'Object with which the token goes.',
+      audiences:
+        'Intended recipients of the token. A recipient rejects tokens that do not name it. If empty, the audiences of the API server apply.',
+      expirationSeconds:
+        'Requested lifetime of the token in seconds, at least 600. The server may issue a token with another lifetime. Defaults to 3600.',
+      boundObjectRef:
+        'Pod or secret that the token is bound to. The token becomes invalid when this object is deleted. If absent, the token is bound to the service account only.',
     },
   },
-  'certificates/v1.CertificateSigningRequest': { is: 'A wish for a signed certificate.' },
+  'certificates/v1.CertificateSigningRequest': {
+    is: 'Request for a certificate, which is approved or denied and then signed asynchronously.',
+  },
   'certificates/v1.CertificateSigningRequestSpec': {
-    is: 'Which certificate is wanted, and by whom. Cannot be changed.',
+    is: 'Requested certificate and the requesting user. Cannot be changed.',
     members: {
-      request: 'The request in PEM, in base64.',
-      signerName: 'Who is to sign it.',
-      expirationSeconds: 'Seconds for which it is to be good. The signer may decide otherwise.',
-      usages: 'What the certificate is for.',
-      username: 'Who asked. Set by the server.',
-      uid: 'UID of who asked. Set by the server.',
-      groups: 'Groups of who asked. Set by the server.',
-      extra: 'What else is known of who asked. Set by the server.',
+      request: 'PKCS#10 certificate request in PEM, encoded in base64.',
+      signerName: 'Signer that is requested to sign, in the form domain/name.',
+      expirationSeconds:
+        'Requested validity of the certificate in seconds, at least 600. The signer may choose another one. If absent, the signer decides.',
+      usages: 'Requested key usages of the certificate, such as digital signature or client auth.',
+      username: 'Name of the requesting user. Set by the server.',
+      uid: 'UID of the requesting user. Set by the server.',
+      groups: 'Groups of the requesting user. Set by the server.',
+      extra: 'Further attributes of the requesting user. Set by the server.',
     },
   },
   'certificates/v1.CertificateSigningRequestStatus': {
-    members: { certificate: 'The certificate in PEM, in base64.' },
+    members: {
+      certificate:
+        'Issued certificate, followed by intermediate certificates, in PEM, encoded in base64. Set by the signer after approval; cannot be changed afterwards.',
+    },
   },
   'core/v1.ServiceAccount': {
-    is: 'Who the processes of a pod are to the API server.',
+    is: 'Identity of the processes of a pod towards the API server.',
     members: {
-      secrets: 'Secrets that its pods may use.',
-      imagePullSecrets: 'Secrets for pulling the images of its pods.',
-      automountServiceAccountToken: 'Whether its pods have a token mounted.',
+      secrets:
+        'Secrets that pods of this account may reference. Enforced only if the annotation enforce-mountable-secrets of the account is true.',
+      imagePullSecrets:
+        'Secrets for pulling images. They are copied to pods of this account that specify none.',
+      automountServiceAccountToken:
+        'Whether pods of this account mount a token. A pod can override it. If absent, pods mount a token.',
     },
   },
 };

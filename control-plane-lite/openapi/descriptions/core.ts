@@ -1,148 +1,193 @@
 /** Descriptions of services, configuration and the other kinds of the core group. Data. */
 import type { Texts } from './texts.ts';
 
+const IMMUTABLE =
+  'If true, the data and this field can no longer be changed; the object can only be deleted. Defaults to false.';
+
 export const CORE_TEXTS: Texts = {
   'core/v1.Service': {
-    is: 'A name and an address that stand for a changing set of pods.',
+    is: 'Stable name and virtual address for a changing set of pods.',
   },
   'core/v1.ServiceSpec': {
-    is: 'Which pods a service stands for, and how they are reached.',
+    is: 'Selected pods and the addresses through which clients reach them.',
     members: {
-      ports: 'Ports of the service.',
-      selector: 'Labels of the pods that the service stands for.',
-      clusterIP: 'Address inside the cluster; None for a service without one.',
-      clusterIPs: 'The same for each family of addresses.',
-      type: 'ClusterIP (default), NodePort, LoadBalancer or ExternalName.',
-      externalIPs: 'Addresses outside the cluster whose traffic is for the service.',
-      sessionAffinity: 'ClientIP keeps a client with one pod; default None.',
-      externalName: 'Domain name that the service is another name for.',
+      ports: 'Ports of the service. Required, unless the service is headless or of type ExternalName.',
+      selector:
+        'Labels of the pods that receive the traffic. If empty, the endpoints are managed externally. Ignored for type ExternalName.',
+      clusterIP:
+        'Virtual IP address of the service. If empty, the server allocates one. None makes the service headless. Must be empty for type ExternalName. Cannot be changed, except together with a change of type from or to ExternalName.',
+      clusterIPs:
+        'Virtual IP addresses, at most one for each IP family. The first one equals clusterIP; the families follow ipFamilies.',
+      type: 'Exposure of the service. ClusterIP: a virtual IP address in the cluster. NodePort: also a port on every node. LoadBalancer: also an external load balancer. ExternalName: a DNS alias only. Defaults to ClusterIP.',
+      externalIPs:
+        'Further IP addresses whose traffic nodes accept for this service. Their routing to the nodes is not managed by the system.',
+      sessionAffinity:
+        'ClientIP routes all connections of a client address to the same pod. Defaults to None.',
+      sessionAffinityConfig: 'Parameters of the session affinity.',
+      loadBalancerIP:
+        'Deprecated. Requested address of the load balancer. Ignored by providers that do not support it.',
+      loadBalancerSourceRanges:
+        'CIDR ranges of clients that may use the load balancer, if the provider supports it. If empty, all may.',
+      loadBalancerClass:
+        'Class of the load balancer implementation. If absent, the provider of the cluster implements it. Cannot be changed once set. For type LoadBalancer only.',
+      allocateLoadBalancerNodePorts:
+        'Whether node ports are allocated for a service of type LoadBalancer. Defaults to true.',
+      healthCheckNodePort:
+        'Node port of the health check for type LoadBalancer with externalTrafficPolicy Local. Allocated by the server if absent. Cannot be changed.',
+      externalName:
+        'DNS name that the service is an alias of, published as a CNAME record. Required for type ExternalName.',
       externalTrafficPolicy:
-        'Local leaves traffic from outside on the node where it came in; default Cluster.',
-      internalTrafficPolicy: 'Local leaves traffic from inside on its node; default Cluster.',
-      ipFamilies: 'Families of its addresses: IPv4, IPv6.',
-      ipFamilyPolicy: 'SingleStack, PreferDualStack or RequireDualStack.',
-      publishNotReadyAddresses: 'Pods count whether they are ready or not.',
+        'Routing of traffic that arrives at node ports, external IP addresses and load balancers. Cluster: to all endpoints. Local: only to endpoints on the receiving node, which preserves the client address. Defaults to Cluster.',
+      internalTrafficPolicy:
+        'Routing of traffic that arrives at the cluster IP. Cluster: to all endpoints. Local: only to endpoints on the node of the client; without one, the traffic is dropped. Defaults to Cluster.',
+      ipFamilies:
+        'IP families of the service, IPv4 and IPv6, at most two. If empty, the server assigns them according to ipFamilyPolicy. The first one cannot be changed.',
+      ipFamilyPolicy:
+        'Number of IP families. SingleStack: one. PreferDualStack: two if the cluster has two. RequireDualStack: two, or the request fails. Usually defaults to SingleStack.',
+      publishNotReadyAddresses:
+        'If true, endpoints are published as ready regardless of the readiness of their pods, for example for peer discovery. Defaults to false.',
     },
   },
   'core/v1.ServicePort': {
-    is: 'A port of a service, and where its traffic goes.',
+    is: 'Port of a service and the target port on the pods.',
     members: {
-      name: 'Name of the port; needed if there are several.',
-      protocol: 'TCP (default), UDP or SCTP.',
-      appProtocol: 'What is spoken over it.',
-      port: 'Port of the service.',
-      targetPort: 'Port of the pods, by number or name. Default: the same number.',
-      nodePort: 'Port of every node that leads here.',
+      name: 'Name of the port, a DNS label, unique in the service. Required if the service has several ports.',
+      protocol: 'IP protocol: TCP, UDP or SCTP. Defaults to TCP.',
+      appProtocol:
+        'Application protocol: a standard service name, or a name with a domain as its prefix. If absent, the port is handled by its IP protocol alone.',
+      port: 'Port on which the service is exposed, 1 to 65535.',
+      targetPort:
+        'Port of the pods, by number or by name. A name is looked up in the container ports of each pod. Defaults to the value of port.',
+      nodePort:
+        'Port on every node, for types NodePort and LoadBalancer. If absent, the server allocates one from the configured range.',
     },
   },
   'core/v1.ConfigMap': {
-    is: 'Configuration for pods: texts and bytes by name.',
+    is: 'Configuration data for pods. Keys and values together are limited to 1 MiB.',
     members: {
-      data: 'Texts by name.',
-      binaryData: 'Bytes by name, in base64.',
-      immutable: 'Nothing of the content can be changed any more.',
+      data: 'UTF-8 values by key. Keys consist of letters, digits, -, _ and ., and must not also be in binaryData.',
+      binaryData: 'Binary values by key, encoded in base64. Keys must not also be in data.',
+      immutable: IMMUTABLE,
     },
   },
   'core/v1.Secret': {
-    is: 'Confidential values for pods, by name.',
+    is: 'Confidential data for pods. The values together are limited to 1 MiB.',
     members: {
-      data: 'Values by name, in base64.',
-      stringData: 'Values as text, for writing only.',
-      type: 'What the values are for. Cannot be changed.',
-      immutable: 'Nothing of the content can be changed any more.',
+      data: 'Values by key, encoded in base64. Keys consist of letters, digits, -, _ and .',
+      stringData:
+        'Values by key as plain strings. Write-only: the server merges them into data, where they take precedence, and never returns them.',
+      type: 'Purpose of the data, which determines the required keys. Cannot be changed. Defaults to Opaque.',
+      immutable: IMMUTABLE,
     },
   },
   'core/v1.Namespace': {
-    is: 'A scope for the names of objects.',
+    is: 'Scope for the names of objects. Its deletion deletes the objects in it.',
   },
   'core/v1.Node': {
-    is: 'A machine that runs pods.',
+    is: 'Machine that runs pods.',
   },
-  'core/v1.NamespaceSpec': { members: { finalizers: 'Who has work to do before the namespace may go.' } },
-  'core/v1.NamespaceStatus': { members: { phase: 'Active or Terminating.' } },
+  'core/v1.NamespaceSpec': {
+    members: {
+      finalizers:
+        'Identifiers of components that must act before the namespace is removed. The finalize subresource changes it.',
+    },
+  },
+  'core/v1.NamespaceStatus': {
+    members: { phase: 'Phase of the lifecycle: Active or Terminating. Defaults to Active.' },
+  },
   'core/v1.NodeSpec': {
     members: {
-      podCIDR: 'Range of addresses of its pods.',
-      podCIDRs: 'Ranges of addresses of its pods, one for each family.',
-      providerID: 'What its provider calls it.',
-      unschedulable: 'No new pods are put on it.',
-      taints: 'What pods must bear to be put on it.',
+      podCIDR: 'IP address range of the pods of the node.',
+      podCIDRs:
+        'IP address ranges of the pods of the node, at most one for each IP family. The first one equals podCIDR.',
+      providerID: 'Identifier of the node at its provider, in the form provider://identifier.',
+      unschedulable:
+        'If true, the scheduler assigns no further pods to the node. Running pods are not affected. Defaults to false.',
+      taints: 'Taints of the node. Pods without matching tolerations are repelled or evicted.',
     },
   },
   'core/v1.NodeStatus': {
     members: {
-      capacity: 'All that it has.',
-      allocatable: 'What pods can have of it.',
-      addresses: 'Its addresses and names.',
-      daemonEndpoints: 'Ports of its agent.',
-      nodeInfo: 'Its system, and the versions of its programs.',
-      images: 'Images that it has.',
-      volumesInUse: 'Volumes that are mounted or about to be.',
-      volumesAttached: 'Volumes that are attached.',
+      capacity: 'Total resources of the node, by name.',
+      allocatable:
+        'Resources available to pods, by name: capacity minus reservations. Defaults to the capacity.',
+      addresses: 'IP addresses and host names at which the node can be reached.',
+      daemonEndpoints: 'Ports of the node agent.',
+      nodeInfo: 'Identifiers of the machine, and versions of its operating system and components.',
+      images: 'Container images on the node, with their sizes in bytes. The list may be limited.',
+      volumesInUse: 'Unique names of attachable volumes that the node uses. They must not be detached.',
+      volumesAttached: 'Volumes that are attached to the node.',
     },
   },
   'core/v1.Taint': {
-    is: 'Keeps pods away that do not bear it.',
+    is: 'Property of a node that repels pods without a matching toleration.',
     members: {
-      key: 'Its name.',
-      value: 'Its value.',
-      effect: 'NoSchedule, PreferNoSchedule, or NoExecute, which ends running pods as well.',
-      timeAdded: 'When it came.',
+      key: 'Key of the taint, in the form of a label key.',
+      value: 'Value of the taint, in the form of a label value.',
+      effect:
+        'Effect on pods that do not tolerate the taint. NoSchedule: not scheduled to the node. PreferNoSchedule: scheduled there only as a last resort. NoExecute: neither scheduled nor left running there.',
+      timeAdded: 'Time at which the taint was added. Set for NoExecute only.',
     },
   },
   'core/v1.Event': {
-    is: 'Something that happened to an object.',
+    is: 'Report of an occurrence in the cluster. Events expire and are best effort.',
     members: {
-      involvedObject: 'The object.',
-      reason: 'What happened, in one word.',
-      message: 'What happened, for people.',
-      source: 'Who saw it.',
-      firstTimestamp: 'When it happened first.',
-      lastTimestamp: 'When it happened last.',
-      count: 'How often it happened.',
-      type: 'Normal or Warning.',
-      eventTime: 'When it happened first, to the microsecond.',
-      series: 'How it went on.',
-      action: 'What was done about it.',
-      related: 'Another object that has to do with it.',
-      reportingComponent: 'Program that saw it.',
-      reportingInstance: 'Which of them.',
+      involvedObject: 'Object that the event is about.',
+      reason: 'Machine-readable reason for the event, in CamelCase.',
+      message: 'Human-readable description of the event.',
+      source: 'Component and host that reported the event. Superseded by reportingComponent.',
+      firstTimestamp: 'Time of the first occurrence.',
+      lastTimestamp: 'Time of the most recent occurrence.',
+      count: 'Number of occurrences.',
+      type: 'Type of the event: Normal or Warning. More types may be added.',
+      eventTime: 'Time of the first occurrence, with a precision of one microsecond.',
+      series: 'Repetitions of the event. Absent if it occurred once.',
+      action: 'Machine-readable action that was taken on the object or that failed.',
+      related: 'Second object for events about two objects.',
+      reportingComponent: 'Name of the component that reported the event.',
+      reportingInstance: 'Identifier of the instance of the component.',
     },
   },
   'core/v1.ObjectReference': {
-    is: 'An object, or a part of one.',
+    is: 'Reference to an object, or to a part of one.',
     members: {
       kind: 'Kind of the object.',
-      namespace: 'Its namespace.',
-      name: 'Its name.',
-      uid: 'Its UID.',
-      apiVersion: 'Its group and version.',
-      resourceVersion: 'Its version.',
-      fieldPath: 'Part of it that is meant, such as spec.containers{name}.',
+      namespace: 'Namespace of the object. Empty for cluster-scoped objects.',
+      name: 'Name of the object.',
+      uid: 'UID of the object.',
+      apiVersion: 'API version of the object.',
+      resourceVersion: 'Resource version of the object, if one particular version is meant.',
+      fieldPath: 'Path of a field, if a part of the object is meant: spec.containers{name}.',
     },
   },
   'core/v1.LocalObjectReference': {
-    is: 'An object of the same namespace, whose kind is known.',
-    members: { name: 'Its name.' },
+    is: 'Reference to an object in the same namespace; the field that holds the reference defines the kind.',
+    members: { name: 'Name of the object.' },
   },
-  'core/v1.LimitRange': { is: 'The least and the most that objects of a namespace may want.' },
+  'core/v1.LimitRange': {
+    is: 'Minimum, maximum and default resource usage of single objects in a namespace.',
+  },
   'core/v1.LimitRangeItem': {
     members: {
-      type: 'Pod, Container or PersistentVolumeClaim.',
-      max: 'The most, by resource.',
-      min: 'The least, by resource.',
-      default: 'Limits of containers that give none.',
-      defaultRequest: 'Requests of containers that give none.',
-      maxLimitRequestRatio: 'How often the limit may be as much as the request.',
+      type: 'Type of object that the limits apply to: Container, Pod or PersistentVolumeClaim.',
+      max: 'Maximum usage, by resource.',
+      min: 'Minimum usage, by resource.',
+      default: 'Limits of containers that specify none, by resource. If absent, max applies.',
+      defaultRequest:
+        'Requests of containers that specify none, by resource. If absent, the default limits apply, then min.',
+      maxLimitRequestRatio: 'Maximum ratio of limit to request, by resource. Both must then be set.',
     },
   },
-  'core/v1.ResourceQuota': { is: 'The most that all objects of a namespace may use together.' },
+  'core/v1.ResourceQuota': { is: 'Limits on the total resource usage in a namespace.' },
   'core/v1.ResourceQuotaSpec': {
     members: {
-      hard: 'The most, by resource.',
-      scopes: 'Pods that count. Default: all.',
-      scopeSelector: 'The same, as conditions.',
+      hard: 'Maximum total usage, by resource.',
+      scopes:
+        'Conditions that every counted object meets: Terminating, NotTerminating, BestEffort, NotBestEffort, PriorityClass or CrossNamespacePodAffinity. If empty, all objects are counted.',
+      scopeSelector: 'Conditions on scopes and their values, in addition to scopes.',
     },
   },
-  'core/v1.ResourceQuotaStatus': { members: { hard: 'The most, by resource.', used: 'What is used.' } },
+  'core/v1.ResourceQuotaStatus': {
+    members: { hard: 'Enforced maximum usage, by resource.', used: 'Current total usage, by resource.' },
+  },
 };

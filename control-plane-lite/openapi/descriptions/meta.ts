@@ -3,122 +3,146 @@ import type { Texts } from './texts.ts';
 
 export const META_TEXTS: Texts = {
   'meta/v1.ObjectMeta': {
-    is: 'Facts that every object has.',
+    is: 'Metadata that every persisted object has.',
     members: {
-      name: 'Name, unlike that of any other object of the kind in its namespace. Cannot be changed.',
-      generateName: 'Beginning of the name that the server makes up if none is given.',
-      namespace: 'Namespace of the object. Cannot be changed.',
-      selfLink: 'No longer set.',
-      uid: 'Tells this object from all others of any time. Set by the server.',
-      resourceVersion: 'Version of the object, to be compared for equality only. Set by the server.',
-      generation: 'Counts the changes of what is wanted. Set by the server.',
-      // Upstream's begins so: tools and tests look for it.
-      creationTimestamp: 'CreationTimestamp is a timestamp of when the object was made. Set by the server.',
-      deletionTimestamp: 'When the object is to be gone. Set by the server when it is deleted.',
-      deletionGracePeriodSeconds: 'Seconds that a deleted object has to end. Set by the server.',
-      labels: 'Names and values by which objects are selected.',
-      annotations: 'Names and values for tools, which nobody selects by.',
-      ownerReferences: 'Objects without any of which this one is collected as garbage.',
-      finalizers: 'Names of those who have work to do before the object may go.',
-      clusterName: 'No longer set.',
-      managedFields: 'Who set which fields, as server-side apply counts it.',
+      name: 'Name of the object, unique among the objects of the same kind in the namespace. Required, unless generateName is set. Cannot be changed.',
+      generateName:
+        'Prefix of a generated name. If name is empty, the server appends a random suffix to this prefix.',
+      namespace:
+        'Namespace of the object. Empty for cluster-scoped kinds; the namespace of the request path otherwise. Cannot be changed.',
+      selfLink: 'Deprecated. The server does not set this field.',
+      uid: 'Identifier of the object, unique in time and space. Set by the server on creation.',
+      resourceVersion:
+        'Opaque version of the stored object, for optimistic concurrency and watches. Compare it for equality only. Set by the server.',
+      generation:
+        'Sequence number of the desired state. The server increments it with every change of the desired state.',
+      // Upstream's text has the same beginning: tools and tests look for it.
+      creationTimestamp:
+        'CreationTimestamp is a timestamp of the creation of the object, in RFC 3339 and UTC. Set by the server.',
+      deletionTimestamp:
+        'Time after which the object is removed, once its finalizers are empty. Set by the server when a graceful deletion is requested; cannot be unset.',
+      deletionGracePeriodSeconds:
+        'Seconds between the deletion request and the removal of the object. Set together with deletionTimestamp; can only be shortened.',
+      labels: 'Keys and values that selectors match.',
+      annotations: 'Keys and values for tools. They are not queryable, and values have no fixed form.',
+      ownerReferences:
+        'Objects that this object depends on. The garbage collector deletes the object after all its owners have been deleted. At most one owner is the controller.',
+      finalizers:
+        'Identifiers of components that must act before the object is removed. A deleted object remains until the list is empty. Entries can only be removed once deletion has begun.',
+      clusterName: 'Deprecated. The server always clears this field.',
+      managedFields:
+        'Fields and their managers, recorded for server-side apply. Maintained by the server; an empty list of one empty entry resets it.',
     },
   },
   'meta/v1.ListMeta': {
-    is: 'Facts about a list.',
+    is: 'Metadata of a list.',
     members: {
-      selfLink: 'No longer set.',
-      resourceVersion: 'Version at which the list was made; watches can begin here.',
-      continue: 'Token of the next page. Empty: this is the last one.',
-      remainingItemCount: 'How many objects are not in this page, where that is known.',
+      selfLink: 'Deprecated. The server does not set this field.',
+      resourceVersion: 'Version of the list. A watch that starts here misses no change.',
+      continue:
+        'Token for the next page of the same list. Empty on the last page. Tokens expire, after which the server responds with 410.',
+      remainingItemCount:
+        'Number of items after this page. Absent if the number is unknown, as with label or field selectors.',
     },
   },
   'meta/v1.OwnerReference': {
-    is: 'An object that another one depends on.',
+    is: 'Reference to an owner, in the same namespace or cluster-scoped.',
     members: {
       apiVersion: 'Group and version of the owner.',
       kind: 'Kind of the owner.',
       name: 'Name of the owner.',
       uid: 'UID of the owner.',
-      controller: 'This owner is the one that controls the object. At most one is.',
-      blockOwnerDeletion: 'The owner is not gone before the object is, if it is deleted in the foreground.',
+      controller: 'True if this owner is the managing controller of the object.',
+      blockOwnerDeletion:
+        'If true, foreground deletion of the owner waits until this object has been removed. Defaults to false.',
     },
   },
   'meta/v1.LabelSelector': {
-    is: 'Which labels objects must have: all of what it says. An empty one takes every object.',
-    members: { matchLabels: 'Names and values that must be there.', matchExpressions: 'Further conditions.' },
-  },
-  'meta/v1.LabelSelectorRequirement': {
-    is: 'One condition on a label.',
+    is: 'Query over labels. All requirements must hold. An empty selector matches every object; the field that holds the selector defines the effect of an absent one.',
     members: {
-      key: 'Name of the label.',
-      operator: 'In, NotIn, Exists or DoesNotExist.',
-      values: 'Values for In and NotIn.',
+      matchLabels: 'Label keys with their required values.',
+      matchExpressions: 'Requirements on label keys, in addition to matchLabels.',
     },
   },
-  'meta/v1.Condition': { is: 'Whether something is so, since when and why.' },
-  'meta/v1.Status': {
-    is: 'How a request ended that answers with no object.',
+  'meta/v1.LabelSelectorRequirement': {
+    is: 'Requirement on one label key.',
     members: {
-      status: 'Success or Failure.',
-      message: 'What happened, for people.',
-      reason: 'What happened, in one word.',
-      details: 'What it happened to, and why.',
-      code: 'HTTP status.',
+      key: 'Label key.',
+      operator: 'Relation of the key to the values: In, NotIn, Exists or DoesNotExist.',
+      values: 'Values to compare with. Required for In and NotIn; must be empty for Exists and DoesNotExist.',
+    },
+  },
+  'meta/v1.Condition': { is: 'One aspect of the current state of an object.' },
+  'meta/v1.Status': {
+    is: 'Result of a request that returns no other object.',
+    members: {
+      status: 'Outcome of the request: Success or Failure.',
+      message: 'Human-readable description of the outcome.',
+      reason: 'Machine-readable reason for a failure, in CamelCase.',
+      details: 'Further data for the reason, such as the object and the invalid fields.',
+      code: 'Suggested HTTP status code.',
     },
   },
   'meta/v1.StatusDetails': {
-    is: 'What a failure is about.',
+    is: 'Further data on the outcome of a request.',
     members: {
-      name: 'Name of the object.',
-      group: 'Group of the object.',
-      kind: 'Kind or resource of the object.',
-      uid: 'UID of the object.',
-      causes: 'Every fault that was found.',
-      retryAfterSeconds: 'Seconds after which the request may succeed.',
+      name: 'Name of the object that the outcome concerns.',
+      group: 'API group of the object.',
+      kind: 'Kind of the object, or its resource if the kind is unknown.',
+      uid: 'UID of the object, if the outcome concerns one particular object.',
+      causes: 'Individual errors, such as one for each invalid field.',
+      retryAfterSeconds: 'Seconds to wait before retrying the request.',
     },
   },
   'meta/v1.StatusCause': {
-    is: 'One fault.',
+    is: 'One of the errors behind a failure.',
     members: {
-      reason: 'The kind of fault, in one word.',
-      message: 'The fault, for people.',
-      field: 'Path of the field at fault.',
+      reason: 'Machine-readable type of the error, in CamelCase.',
+      message: 'Human-readable description of the error.',
+      field: 'Path of the invalid field in the request, such as spec.containers[0].image.',
     },
   },
   'meta/v1.DeleteOptions': {
-    is: 'How something is deleted.',
+    is: 'Options of a deletion.',
     members: {
-      gracePeriodSeconds: 'Seconds until the object is gone; 0 is at once. Default: what the kind has.',
-      preconditions: 'What must be so for the object to be deleted.',
-      orphanDependents: 'Old form of propagationPolicy.',
-      propagationPolicy: 'What becomes of dependents: Orphan, Background or Foreground.',
-      dryRun: 'With All, everything is checked and nothing is deleted.',
+      gracePeriodSeconds:
+        'Seconds before the object is removed; 0 removes it immediately. If absent, the grace period of the object or its kind applies.',
+      preconditions: 'Conditions on the current object. If they do not hold, the server responds with 409.',
+      orphanDependents: 'Deprecated, use propagationPolicy. Cannot be combined with it.',
+      propagationPolicy:
+        'Handling of dependents. Orphan: retain them. Background: remove the object, then its dependents. Foreground: remove the dependents first. If absent, the finalizers of the object and its kind decide.',
+      dryRun:
+        'Stages to simulate. All, the only valid value, processes the request completely without persisting the result. If absent, the deletion is persisted.',
     },
   },
   'meta/v1.Preconditions': {
-    is: 'What must be so for something to be done.',
-    members: { uid: 'UID that the object must have.', resourceVersion: 'Version that the object must have.' },
-  },
-  'meta/v1.ManagedFieldsEntry': {
-    is: 'Fields that one manager set in one way.',
+    is: 'Conditions that the current object must meet before it is changed.',
     members: {
-      manager: 'Who set them.',
-      operation: 'Apply or Update.',
-      apiVersion: 'Version of the API in which they were set.',
-      time: 'When they were last changed.',
-      fieldsType: 'Form of fieldsV1; always FieldsV1.',
-      fieldsV1: 'The fields.',
-      subresource: 'Subresource through which they were set.',
+      uid: 'UID that the object must have.',
+      resourceVersion: 'Resource version that the object must have.',
     },
   },
-  'meta/v1.FieldsV1': { is: 'A set of fields, as a tree of their names.' },
-  'meta/v1.Time': { is: 'A time in RFC 3339, to the second.' },
-  'meta/v1.MicroTime': { is: 'A time in RFC 3339, to the microsecond.' },
-  'meta/v1.Duration': { is: 'A span of time, such as 1h30m or 100ms.' },
-  'resource.Quantity': {
-    is: 'An amount with an optional unit: 500m, 1.5, 10Ki, 2G. Binary units end in i.',
+  'meta/v1.ManagedFieldsEntry': {
+    is: 'Set of fields that one manager owns through one operation and version.',
+    members: {
+      manager: 'Name of the manager.',
+      operation: 'Operation that set the fields: Apply or Update.',
+      apiVersion: 'API version of the field paths.',
+      time: "Time of the manager's last change to its fields.",
+      fieldsType: 'Format of the field set. The only valid value is FieldsV1.',
+      fieldsV1: 'Field set in the format FieldsV1.',
+      subresource: 'Subresource of the operation. Empty for the object itself.',
+    },
   },
-  'intstr.IntOrString': { is: 'A number or a text, such as 80, http or 25%.' },
-  'runtime.RawExtension': { is: 'An object of any kind.' },
+  'meta/v1.FieldsV1': {
+    is: 'Set of fields as a tree: f: precedes a field, k: the keys of a list item, v: a value, i: an index. A dot stands for the item itself.',
+  },
+  'meta/v1.Time': { is: 'Time in RFC 3339, with a precision of one second.' },
+  'meta/v1.MicroTime': { is: 'Time in RFC 3339, with a precision of one microsecond.' },
+  'meta/v1.Duration': { is: 'Duration with units, such as 1h30m or 100ms.' },
+  'resource.Quantity': {
+    is: 'Decimal number with an optional suffix: decimal (n, u, m, k, M, G, T, P, E), binary (Ki, Mi, Gi, Ti, Pi, Ei) or an exponent, such as 500m, 10Ki or 1e3.',
+  },
+  'intstr.IntOrString': { is: 'Integer or string, such as 80, http or 25%.' },
+  'runtime.RawExtension': { is: 'Object of any kind.' },
 };

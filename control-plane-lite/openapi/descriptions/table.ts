@@ -2,6 +2,7 @@
 import type { TypeName } from '#api/schema/registry.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { ACCESS_TEXTS } from './access.ts';
+import { CONTAINER_TEXTS } from './containers.ts';
 import { CORE_TEXTS } from './core.ts';
 import { EXTENSION_TEXTS } from './extension.ts';
 import { META_TEXTS } from './meta.ts';
@@ -15,6 +16,7 @@ import { WORKLOAD_TEXTS } from './workloads.ts';
 export const ALL_TEXTS: readonly Texts[] = [
   META_TEXTS,
   POD_TEXTS,
+  CONTAINER_TEXTS,
   CORE_TEXTS,
   WORKLOAD_TEXTS,
   NETWORKING_TEXTS,
@@ -26,18 +28,18 @@ export const ALL_TEXTS: readonly Texts[] = [
 
 const BY_NAME: ReadonlyMap<string, Text> = new Map(ALL_TEXTS.flatMap((texts) => Object.entries(texts)));
 
-/** Types that have the members of another one, and some of their own. */
+/** Types that have the members of another type in addition to their own. */
 const LIKE: Readonly<Record<string, string>> = { 'core/v1.EphemeralContainer': 'core/v1.Container' };
 
-/** Packages of the tables have the platform's domain in our own words. */
+/** The platform's domain, which the packages of the tables contain. */
 const DOMAIN = `.${VOCABULARIES.plat.apiGroupDomain}/`;
 const nameOf = ({ packageName, typeName }: TypeName): string =>
   `${packageName.replace(DOMAIN, '/')}.${typeName}`;
 
-/** What is said of a type. */
+/** Returns the description of a type. */
 export const textOf = (name: TypeName): string | undefined => BY_NAME.get(nameOf(name))?.is;
 
-/** What is said of a member of a type. */
+/** Returns the description of a member of a type. */
 export function memberTextOf(name: TypeName, member: string): string | undefined {
   const key = nameOf(name);
   return BY_NAME.get(key)?.members?.[member] ?? BY_NAME.get(LIKE[key] ?? '')?.members?.[member];

@@ -1,9 +1,9 @@
 /** Descriptions of a type and its fields. */
 
 export interface Text {
-  /** One line on the type. */
+  /** One or two sentences on the type. */
   readonly is?: string;
-  /** One line each on members, by their names in the tables. */
+  /** Sentences on fields, by their names in the tables: the purpose, the default, the unit, the constraints. */
   readonly members?: Readonly<Record<string, string>>;
 }
 

@@ -22,7 +22,7 @@ const CONFLICTING: readonly (readonly [string, string])[] = [
   ['Terminating', 'NotTerminating'],
 ];
 
-/** Whether a scope, which tells pods apart, can be used for a resource. */
+/** Reports whether a scope, which applies to pods, is valid for a resource. */
 function scopeFits(scope: string, resource: string): boolean {
   if (!isStandardQuotaName(resource) || resource === 'pods') return true;
   // Pods of best effort ask for nothing that could be summed up.

@@ -164,7 +164,7 @@ export function validateClassChange(faults: Faults, spec: ServiceSpec, old: Serv
   }
 }
 
-/** Every fault of what a load balancer tells of itself. */
+/** Returns every error in the status of a load balancer. */
 export function validateServiceStatus(faults: Faults, { status }: Service): void {
   for (const [index, { ip = '', hostname = '' }] of (status?.loadBalancer?.ingress ?? []).entries()) {
     const path = `status.loadBalancer.ingress[${index}]`;

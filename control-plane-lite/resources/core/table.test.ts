@@ -34,7 +34,7 @@ describe('each kind', () => {
     },
   );
 
-  test('events are kept an hour unless told otherwise', () => {
+  test('events expire after an hour by default', () => {
     expect(KINDS['v1/Event']?.strategy.ttlSeconds).toBe(3600);
   });
 });

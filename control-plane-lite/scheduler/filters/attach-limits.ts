@@ -91,8 +91,8 @@ function disksOn(cloud: Cloud, { pods, claims }: NodeInfo, fleet: FleetView): Re
 }
 
 function limitOf({ resource, most }: Cloud, node: NodeInfo, fleet: FleetView): number {
-  const told = node.allocatable.scalars.get(resource);
-  if (told !== undefined) return Number(told);
+  const allocatable = node.allocatable.scalars.get(resource);
+  if (allocatable !== undefined) return Number(allocatable);
   const types = fleet.words.instanceTypes.map((label) => node.labels[label]);
   return most(types.find((type) => type !== undefined) ?? '');
 }

@@ -45,7 +45,7 @@ const reference = ({ shape, name, uid }: PodInfo): object => ({
   uid,
 });
 
-/** Runs until the signal is aborted. `instance` tells this server from others. */
+/** Runs until the signal is aborted. `instance` identifies this server. */
 export function createEventWriter(
   { registry, verbs, clock, log }: EventWriterDeps,
   { instance }: { readonly instance: string },

@@ -26,7 +26,7 @@ export interface Report {
 export interface Reporter {
   /** Reports after a delay, in ms, unless another report replaces it. */
   report(pod: PodInfo, report: Report, delayMs?: number): void;
-  /** The pod was deleted, or has a node. */
+  /** Drops pending reports of a pod that was deleted or assigned to a node. */
   forget(key: string): void;
   /** Runs until the signal is aborted. */
   run(signal: AbortSignal): Promise<void>;
@@ -42,7 +42,7 @@ export interface ReporterDeps {
   readonly manager: string;
 }
 
-/** Upstream's scheduler may ask its API server so often. */
+/** Client rate limit of upstream's scheduler. */
 const RATE = { ratePerSecond: 50, burst: 100 };
 /** Interval after which the same event is repeated. */
 const REPEAT_MS = 60_000;
@@ -50,12 +50,12 @@ const REPEAT_MS = 60_000;
 interface Entry {
   readonly pod: PodInfo;
   readonly report: Report;
-  told: { readonly message: string; readonly atMs: number } | undefined;
+  reported: { readonly message: string; readonly atMs: number } | undefined;
 }
 
 const TYPE = 'PodScheduled';
 
-function isTold(pod: Pod, { reason, message, nominatedNodeName }: Report): boolean {
+function isReported(pod: Pod, { reason, message, nominatedNodeName }: Report): boolean {
   const found = pod.status?.conditions?.find(({ type }) => type === TYPE);
   const nominated = pod.status?.nominatedNodeName ?? '';
   return (
@@ -66,8 +66,8 @@ function isTold(pod: Pod, { reason, message, nominatedNodeName }: Report): boole
   );
 }
 
-/** Changes the draft. Exported for tests. */
-export function tell(draft: ApiObject, report: Report, nowMs: number): ApiObject {
+/** Writes the report into the status of the draft. Exported for tests. */
+export function applyReport(draft: ApiObject, report: Report, nowMs: number): ApiObject {
   const { conditions = [] } = typed<Pod>(draft).status ?? {};
   const before = conditions.find(({ type }) => type === TYPE);
   const condition: PodCondition = {
@@ -102,7 +102,7 @@ export function createReporter(deps: ReporterDeps): Reporter {
           if (live === undefined) throw new Error('status update without its pod');
           const { metadata, spec } = typed<Pod>(live);
           const isOther = metadata?.uid !== pod.uid || (spec?.nodeName ?? '') !== '';
-          return isOther ? live : tell(live, report, clock.now());
+          return isOther ? live : applyReport(live, report, clock.now());
         },
         { dryRun: false, fieldManager: deps.manager, allowCreate: false, subresource: 'status' },
         controllerCaller(deps.manager, signal),
@@ -111,10 +111,11 @@ export function createReporter(deps: ReporterDeps): Reporter {
   }
 
   function writeEvent(entry: Entry): void {
-    const { pod, report, told } = entry;
+    const { pod, report, reported } = entry;
     const nowMs = clock.monotonic();
-    if (told !== undefined && told.message === report.message && nowMs - told.atMs < REPEAT_MS) return;
-    entry.told = { message: report.message, atMs: nowMs };
+    if (reported !== undefined && reported.message === report.message && nowMs - reported.atMs < REPEAT_MS)
+      return;
+    entry.reported = { message: report.message, atMs: nowMs };
     const { message } = report;
     events.record(pod, { type: 'Warning', reason: 'FailedScheduling', action: 'Scheduling', message });
   }
@@ -128,7 +129,7 @@ export function createReporter(deps: ReporterDeps): Reporter {
       if (live === undefined) return undefined;
       const pod = typed<Pod>(live.object());
       if (pod.metadata?.uid !== entry.pod.uid || (pod.spec?.nodeName ?? '') !== '') return undefined;
-      if (!isTold(pod, entry.report)) {
+      if (!isReported(pod, entry.report)) {
         await bucket.take(signal);
         if (entries.get(key) === entry) await writeStatus(entry, signal);
       }
@@ -141,8 +142,8 @@ export function createReporter(deps: ReporterDeps): Reporter {
 
   return {
     report(pod, report, delayMs = 0) {
-      const { told } = entries.get(pod.key) ?? {};
-      entries.set(pod.key, { pod, report, told });
+      const { reported } = entries.get(pod.key) ?? {};
+      entries.set(pod.key, { pod, report, reported });
       if (delayMs > 0) queue.addAfter(pod.key, delayMs);
       else queue.add(pod.key);
     },

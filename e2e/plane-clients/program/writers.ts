@@ -28,7 +28,7 @@ export const createLedger = (): Ledger => ({
 
 export const COLLECTION = '/api/v1/namespaces/default/configmaps';
 
-/** Each writer makes objects of its own, changes them and deletes some. Resolves when none of them gets an answer any
+/** Each writer creates objects of its own, changes them and deletes some. Resolves when none of them gets a response any
  *  more; `onFirst` is called when the first one has. */
 export async function writeUntilGone(
   program: Program,

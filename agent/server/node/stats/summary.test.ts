@@ -53,7 +53,7 @@ function setUp(systemCgroups: readonly { readonly name: string; readonly path: s
     const cpu = { timestamp, usageCoreNanoSeconds: n(clock.now() * 500_000), usageNanoCores: undefined };
     const memory = { timestamp, workingSetBytes: n(7), usageBytes: n(9), rssBytes: n(5) };
     const writableLayer = { timestamp, usedBytes: n(30), inodesUsed: n(3) };
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what a runtime that tells little tells
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- stats of a runtime with few fields
     return { attributes: { id: 'c1' }, cpu, memory, writableLayer } as unknown as CriStats;
   };
   const collect = createSummary(

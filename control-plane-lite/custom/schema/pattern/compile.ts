@@ -57,7 +57,7 @@ function emit(program: Instruction[], instruction: Instruction): number {
   return program.length - 1;
 }
 
-/** Adds a node that goes on with `next`; answers with its first instruction. */
+/** Adds a node that continues with `next`. Returns its first instruction. */
 function build(program: Instruction[], node: PatternNode, next: number): number {
   switch (node.kind) {
     case 'empty':

@@ -249,7 +249,7 @@ describe('approval and status', () => {
     expect(throughPart(subject, part, changes, before).faults).toEqual(expected);
   });
 
-  it('tell since when a condition holds', () => {
+  it('show the time of the last transition', () => {
     const then = '2026-11-21T10:00:00Z';
     const now = '2026-11-21T12:00:00Z';
     const before = having(condition('A', { lastUpdateTime: then, lastTransitionTime: then }));

@@ -50,9 +50,9 @@ describe('a flow schema', () => {
     ['before all others by name', { 'spec.matchingPrecedence': 1, 'metadata.name': 'exempt' }, []],
     ['below zero', { 'spec.matchingPrecedence': -1 }, ['spec.matchingPrecedence Invalid']],
     ['after all others', { 'spec.matchingPrecedence': 10_001 }, ['spec.matchingPrecedence Invalid']],
-    ['told apart by user', { 'spec.distinguisherMethod': { type: 'ByUser' } }, []],
+    ['distinguished by user', { 'spec.distinguisherMethod': { type: 'ByUser' } }, []],
     [
-      'told apart by moon',
+      'distinguished by moon',
       { 'spec.distinguisherMethod': { type: 'ByMoon' } },
       ['spec.distinguisherMethod.type NotSupported'],
     ],

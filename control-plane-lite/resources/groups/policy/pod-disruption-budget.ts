@@ -50,7 +50,7 @@ export const podDisruptionBudget: KindEntry = {
   },
 };
 
-/** A selector of one expression that tells something of a key that no pod has. */
+/** Returns a selector with one expression on a key that no pod has. */
 const lone = (key: string, operator: string): Mutable<LabelSelector> => ({
   matchExpressions: [{ key, operator }],
 });

@@ -72,7 +72,7 @@ describe('a storage class', () => {
     ['binding', { volumeBindingMode: 'WaitForFirstConsumer' }, ['volumeBindingMode Invalid']],
   ])('changing its %s', (_, changes, expected) => expect(updateFaultsOf(subject, changes)).toEqual(expected));
 
-  it('has a row that tells the default', () => {
+  it('marks the default class in its row', () => {
     expect(rowOf(subject)).toEqual(['fast', 'csi.example.com', 'Delete', 'Immediate', false, '60s']);
     const key = `storageclass.${VOCABULARIES.plat.domain}/is-default-class`;
     expect(rowOf(subject, { 'metadata.annotations': { [key]: 'true' } })[0]).toBe('fast (default)');
