@@ -2,7 +2,7 @@
  *  namespace deletion, document 1 §4.1; upstream's namespace controller and its conditions. */
 
 import type { Namespace } from '#api/gen/core-v1.ts';
-import type { Clock } from '#api/kit/clock.ts';
+import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
 import { StatusError } from '#api/meta/status-error.ts';
@@ -120,7 +120,7 @@ async function empty(deps: NamespaceControllerDeps, namespace: string, caller: C
       const finalizers = items.flatMap((item) => item.object().metadata.finalizers ?? []);
       if (items.length > 0) remains.push({ name: nameOf(resource), count: items.length, finalizers });
     } catch (thrown) {
-      failures.push(thrown instanceof Error ? thrown : new Error(String(thrown)));
+      failures.push(asError(thrown));
     }
   }
   return { failures, remains, unknown: [] };
