@@ -2,7 +2,7 @@
  *  stop signal. */
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import type { ProcessLogger } from '#api/kit/process-logger.ts';
+import type { ProcessLogger } from '#api/kit/logging/process-logger.ts';
 import type { AgentConfig } from './config/gen/config.ts';
 import type { Origins } from './config/origin.ts';
 import { createAgentLog } from './node/agent-log.ts';

@@ -7,10 +7,9 @@ import { loadNodeSettings } from '#agent/node/node-settings.ts';
 import { podIdentity } from '#agent/pod-identity/identity.ts';
 import { createContainerConfig } from '#agent/runtime/config/container.ts';
 import { createSandboxConfig } from '#agent/runtime/config/sandbox.ts';
-import { createReader } from '#agent/sources/create-sources.ts';
+import { createManifestReader } from '#agent/sources/manifest-set.ts';
 import type { Pod } from '#api/gen/core-v1.ts';
 import { systemClock } from '#api/kit/clock.ts';
-import { silentLogger } from '#api/kit/logger.ts';
 import type { CriConnection } from '#cri/client/connection.ts';
 import type { ContainerConfig, PodSandboxConfig } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
@@ -49,8 +48,8 @@ export async function createFloor({ cri, outDir, flags }: FloorOptions): Promise
     hostIPs: await hostAddresses(config.nodeIP),
   });
   const dns = await settings.dns();
-  const readerDeps = { clock: systemClock, log: silentLogger, nodeName: FLOOR_NODE, userAgent: '' };
-  const readManifests = createReader(readerDeps, config);
+  const { vocabulary } = settings;
+  const readManifests = createManifestReader({ clock: systemClock, nodeName: FLOOR_NODE, vocabulary });
   const { image } = await images.imageStatus({ image: { image: 'local/busybox:1' } });
 
   async function readPod(name: string): Promise<Pod> {

@@ -1,6 +1,6 @@
 /** The server's data directory. */
 import { asError } from '#api/kit/clock.ts';
-import { makeFolder } from '#api/kit/make-folder.ts';
+import { makeFolder } from '#api/kit/files/make-folder.ts';
 import { ConfigError } from './config/parse.ts';
 
 const PRIVATE_FOLDER = 0o700;

@@ -1,7 +1,7 @@
 /** Runs the server as a process until it is signalled to stop. */
 import { asError } from '#api/kit/clock.ts';
 import { logListenerFailures } from '#api/kit/listeners.ts';
-import { createProcessLogger } from '#api/kit/process-logger.ts';
+import { createProcessLogger } from '#api/kit/logging/process-logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { startFault } from './commands/start-error.ts';
 import { configWarnings } from './config/parse.ts';

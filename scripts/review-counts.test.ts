@@ -2,7 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { asksInHeader, unusedExports } from './review-counts.ts';
+import {
+  asksInHeader,
+  isGenerated,
+  isTest,
+  LARGE_FOLDERS,
+  largeFolders,
+  unusedExports,
+} from './review-counts.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const file = (path: string, text: string): { readonly path: string; readonly text: string } => ({
@@ -24,12 +31,12 @@ test('headers that start with a question word are found', () => {
   expect(asksInHeader(file('a.ts', '/** Reads files. */'))).toBe(false);
 });
 
-test('every exported function, constant and class has a user in another file', () => {
+function sources(): readonly { readonly path: string; readonly text: string }[] {
   const paths = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts'], {
     cwd: ROOT,
     encoding: 'utf8',
   });
-  const files = paths
+  return paths
     .split('\n')
     .filter((path) => path !== '')
     .flatMap((path) => {
@@ -40,5 +47,13 @@ test('every exported function, constant and class has a user in another file', (
         return [];
       }
     });
-  expect(unusedExports(files)).toEqual([]);
+}
+
+test('every exported function, constant and class has a user in another file', () => {
+  expect(unusedExports(sources())).toEqual([]);
+});
+
+test('every large folder has a reason', () => {
+  const production = sources().filter(({ path }) => !isGenerated(path) && !isTest(path));
+  expect([...largeFolders(production).keys()].toSorted()).toEqual(Object.keys(LARGE_FOLDERS).toSorted());
 });

@@ -87,7 +87,7 @@ const PLACES: Readonly<Record<string, Entry>> = {
   'agent/server/node/pass-upgrade.ts': { why: OF_CLIENTS },
   'agent/shutdown/inhibitor.ts': { why: 'nothing waits for the lock: pods run without it' },
   'agent/sources/url/url-fetch.ts': { why: 'shown as a faulty source, with the reason' },
-  'api-machinery/kit/unix-socket.ts': { why: 'a socket of this machine takes or refuses at once' },
+  'api-machinery/kit/sockets/unix-socket.ts': { why: 'a socket of this machine takes or refuses at once' },
   'control-plane-lite/aggregation/ask.ts': {
     shownBy: 'control-plane-lite/aggregation/availability-controller.ts',
   },

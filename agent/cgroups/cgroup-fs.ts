@@ -1,6 +1,6 @@
 /** File system operations that cgroups need; replaced in tests. */
 import { readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
-import { makeOpenFolder } from '#api/kit/open-folder.ts';
+import { makeOpenFolder } from '#api/kit/files/open-folder.ts';
 
 export interface CgroupFs {
   /** Including parents; idempotent. */

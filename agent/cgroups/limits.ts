@@ -3,8 +3,14 @@
  *  kernel documentation of cgroup v1 and v2. */
 import type { Int64 } from '#api/kit/int64.ts';
 import type { QosClass } from '#api/schema/qos-class.ts';
-import { type Amounts, addAmounts, NOTHING } from '../runtime/config/qos.ts';
-import { bytesOf, quotaOf, sharesOf } from '../runtime/config/resources.ts';
+import {
+  type Amounts,
+  addAmounts,
+  bytesOf,
+  NO_AMOUNTS,
+  quotaOf,
+  sharesOf,
+} from '../runtime/config/resources.ts';
 
 /** Absent: unlimited. */
 export interface CgroupLimits {
@@ -56,7 +62,7 @@ export function podLimits(
 
 /** Limits of the class Burstable: its weight is the sum of its requests. */
 export function burstableLimits(requests: readonly Amounts[], memoryQoS: boolean): CgroupLimits {
-  const { millicores, memoryBytes } = requests.reduce(addAmounts, NOTHING);
+  const { millicores, memoryBytes } = requests.reduce(addAmounts, NO_AMOUNTS);
   return {
     cpuShares: sharesOf(millicores),
     ...(memoryQoS && memoryBytes > 0 ? { memoryMinBytes: bytesOf(memoryBytes) } : {}),
@@ -89,7 +95,7 @@ export function classLimits(
 ): ClassLimits {
   const of = (qos: QosClass): readonly Amounts[] =>
     pods.filter((pod) => pod.qos === qos).map(({ requests }) => requests);
-  const memory = (qos: QosClass): bigint => BigInt(of(qos).reduce(addAmounts, NOTHING).memoryBytes);
+  const memory = (qos: QosClass): bigint => BigInt(of(qos).reduce(addAmounts, NO_AMOUNTS).memoryBytes);
   const reserved = (qos: QosClass): bigint => (memory(qos) * BigInt(reservedPercent)) / 100n;
   const limit = (bytes: bigint): Pick<CgroupLimits, 'memoryBytes'> =>
     reservedPercent > 0 && allocatableMemoryBytes > 0 ? { memoryBytes: bytes > 0n ? bytes : 0n } : {};

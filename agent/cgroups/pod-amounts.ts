@@ -5,8 +5,7 @@ import type { Container, Pod } from '#api/gen/core-v1.ts';
 import { addInt64, type Int64 } from '#api/kit/int64.ts';
 import { exactMilliValue, exactValue, milliValue } from '#api/meta/quantity.ts';
 import { type QosClass, qosClass } from '#api/schema/qos-class.ts';
-import { type Amounts, podAmounts } from '../runtime/config/qos.ts';
-import { hugepageLimits } from '../runtime/config/resources.ts';
+import { type Amounts, hugepageLimits, podAmounts } from '../runtime/config/resources.ts';
 import type { PodAmounts } from './limits.ts';
 
 const containersOf = ({ spec }: Pod): readonly Container[] => [

@@ -4,8 +4,8 @@
 import { readdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '#api/kit/errno.ts';
+import { makeOpenFolder } from '#api/kit/files/open-folder.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { makeOpenFolder } from '#api/kit/open-folder.ts';
 import { type ContainerLogIdentity, containerIDOfLink, containerLinkName } from './paths.ts';
 
 export interface LogLinks {

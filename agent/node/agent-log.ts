@@ -2,8 +2,8 @@
 import { mkdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DestinationStream, pino } from 'pino';
-import { createProcessLogger, type LineOutput, type ProcessLogger } from '#api/kit/process-logger.ts';
-import type { Severity } from '#api/kit/text-logger.ts';
+import { createProcessLogger, type LineOutput, type ProcessLogger } from '#api/kit/logging/process-logger.ts';
+import type { Severity } from '#api/kit/logging/text-logger.ts';
 import { value as quantityValue } from '#api/meta/quantity.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
 

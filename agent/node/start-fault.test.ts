@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SocketInUseError } from '#api/kit/unix-socket.ts';
+import { SocketInUseError } from '#api/kit/sockets/unix-socket.ts';
 import { listenAt, listenOn, rootDirFault } from './start-fault.ts';
 
 const coded = (code: string): Error => Object.assign(new Error(code), { code });

@@ -1,6 +1,6 @@
 /** Errors that prevent the start of the agent, with the flag and the remedy. Pure. */
 import { errorCode, hasCode } from '#api/kit/errno.ts';
-import { SocketInUseError } from '#api/kit/unix-socket.ts';
+import { SocketInUseError } from '#api/kit/sockets/unix-socket.ts';
 
 /** An error of configuration or machine that the administrator can fix. */
 export class StartError extends Error {

@@ -33,7 +33,7 @@ import {
   type WaitingReason,
 } from './decide/decision-types.ts';
 import { withEphemeralContainersOf } from './decide/ephemeral.ts';
-import { mountEvents, UPSTREAM_MOUNT_TIMEOUT_MS } from './mount-events.ts';
+import { failureEvents, UPSTREAM_MOUNT_TIMEOUT_MS } from './failure-events.ts';
 import { OperationSet } from './operation-set.ts';
 import type { PodOperations } from './operations/operations.ts';
 import type { RecordChanges } from './record/record-writer.ts';
@@ -396,22 +396,12 @@ export class PodWorker {
 
   #onFailed(kind: PodAction['kind'], error: Error, retryMs: number): void {
     this.#deps.log.warn({ err: error, operation: kind, retryMs }, 'Pod operation failed');
-    // Stops race with regular exits: only a repeated failure is worth an event.
-    const isFirst = retryMs <= RETRY.initialMs;
-    if (error instanceof VolumeError && error.failures.length > 0) this.#reportFailedMount(error);
-    else if (!(isFirst && ENDING.has(kind))) {
-      const reason = error instanceof VolumeError ? error.reason : FAILURE_REASONS[kind];
-      this.#deps.warn(reason, error.message);
-    }
-    this.#loop.wakeAt(this.#deps.clock.now() + retryMs);
-  }
-
-  #reportFailedMount(error: VolumeError): void {
     const nowMs = this.#deps.clock.now();
     const waitedMs = nowMs - (this.#mountingSinceMs ?? nowMs);
-    for (const { reason, message } of mountEvents(error, this.#pod, waitedMs))
-      this.#deps.warn(reason, message);
     if (waitedMs >= UPSTREAM_MOUNT_TIMEOUT_MS) this.#mountingSinceMs = nowMs;
+    const failure = { kind, error, pod: this.#pod, isFirst: retryMs <= RETRY.initialMs, waitedMs };
+    for (const { reason, message } of failureEvents(failure)) this.#deps.warn(reason, message);
+    this.#loop.wakeAt(nowMs + retryMs);
   }
 }
 
@@ -424,24 +414,3 @@ function mergeWaiting(
   const retained = [...before].filter(([name]) => busy.has(containerKey(name)) && !decided.has(name));
   return new Map([...retained, ...decided]);
 }
-
-const ENDING: ReadonlySet<PodAction['kind']> = new Set([
-  'stopSandbox',
-  'killContainer',
-  'removeContainer',
-  'unmountVolumes',
-  'removePod',
-]);
-
-/** Event reason of a failed operation. */
-const FAILURE_REASONS: Readonly<Record<PodAction['kind'], string>> = {
-  mountVolumes: 'FailedMount',
-  unmountVolumes: 'FailedUnMount',
-  createSandbox: 'FailedCreatePodSandBox',
-  stopSandbox: 'FailedKillPod',
-  startContainer: 'FailedSync',
-  killContainer: 'FailedKillPod',
-  removeContainer: 'FailedKillPod',
-  finish: 'FailedSync',
-  removePod: 'FailedKillPod',
-};

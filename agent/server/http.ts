@@ -7,9 +7,9 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { asError } from '#api/kit/clock.ts';
-import { limitConnections } from '#api/kit/connection-limits.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { type ClaimedSocket, listenOnSocket } from '#api/kit/unix-socket.ts';
+import { limitConnections } from '#api/kit/sockets/connection-limits.ts';
+import { type ClaimedSocket, listenOnSocket } from '#api/kit/sockets/unix-socket.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { type Match, matchRoute, type Route } from './routes.ts';
 

@@ -2,9 +2,7 @@
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Waits } from '#api/kit/waits.ts';
-import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';
 import { createFileSource } from './files/file.ts';
-import { createManifestReader } from './manifest-set.ts';
 import type { PodSource, ReadManifests } from './types.ts';
 import { createUrlSource } from './url/url.ts';
 import { createFetchUrl } from './url/url-fetch.ts';
@@ -14,24 +12,17 @@ export interface SourcesDeps {
   readonly log: Logger;
   /** Reports missing paths as waits. */
   readonly waits?: Pick<Waits, 'begin'>;
-  readonly nodeName: string;
   /** Value of the User-Agent header, such as `nodeagent/0.1.0`. */
   readonly userAgent: string;
 }
 
 /** Settings of the sources; durations in ms. */
 export interface SourcesOptions {
-  readonly vocabulary: VocabularyName;
   readonly staticPodPath: string;
   readonly fileCheckFrequency: number;
   readonly staticPodURL: string;
   readonly staticPodURLHeader: Readonly<Record<string, readonly string[]>>;
   readonly httpCheckFrequency: number;
-}
-
-export function createReader(deps: SourcesDeps, options: Pick<SourcesOptions, 'vocabulary'>): ReadManifests {
-  const vocabulary = VOCABULARIES[options.vocabulary];
-  return createManifestReader({ clock: deps.clock, nodeName: deps.nodeName, vocabulary });
 }
 
 /** Creates the file and URL sources, each if configured. */

@@ -1,8 +1,8 @@
 /** Dependencies shared by all parts of the agent. */
 import { type Clock, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import type { ProcessLogger } from '#api/kit/logging/process-logger.ts';
 import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
-import type { ProcessLogger } from '#api/kit/process-logger.ts';
 import { createWaits, type Waits } from '#api/kit/waits.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { AgentConfig } from '../config/gen/config.ts';

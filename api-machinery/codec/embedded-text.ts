@@ -1,5 +1,6 @@
 /** JSON text of values that clients compare byte by byte (the data of ControllerRevisions), as upstream's
  *  encoder writes it: characters with a meaning in HTML are escaped. Pure. */
+import { isObject } from '../kit/object.ts';
 
 /** Characters that may need an escape where `JSON.stringify` has none, or another escape. */
 const MAY_NEED_ESCAPE = /[<>&\u2028\u2029]|\\[bf]/;
@@ -19,9 +20,6 @@ function textOf(value: string): string {
   if (!MAY_NEED_ESCAPE.test(text)) return text;
   return text.replace(ESCAPED, (found) => (found === '\\\\' ? found : escapeCharacter(found)));
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Compares by the bytes of UTF-8. */
 const byBytes = (left: string, right: string): number =>

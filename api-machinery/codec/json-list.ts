@@ -1,5 +1,6 @@
 /** Incremental parser of JSON lists, item by item: the engine's parser cannot yield to the event loop. A text
  *  that is not laid out as servers write lists is parsed at once instead. */
+import { isObject } from '../kit/object.ts';
 import { parseJsonText } from './json-text.ts';
 
 const QUOTE = 0x22;
@@ -69,9 +70,6 @@ function startOfItems(bytes: Buffer): number {
   }
   return -1;
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Parses the items from `start` on. @returns the offset of the bracket that ends them; -1 if the layout
  *  differs from the expected one

@@ -1,6 +1,7 @@
 /** Conversion of the nodes of one YAML document to a JSON-like value: keys are strings, duplicates are
  *  reported, aliases and merge keys are resolved within limits, and octal numbers of YAML 1.1 retain their
  *  meaning. */
+
 import {
   type Alias,
   type Document,
@@ -13,6 +14,7 @@ import {
   type Pair,
   type YAMLMap,
 } from 'yaml';
+import { isObject } from '../kit/object.ts';
 import '../kit/exact-json.ts';
 import { readNumber } from '../kit/int64.ts';
 import type { FieldError } from '../meta/field-error.ts';
@@ -151,7 +153,7 @@ class YamlConverter {
   /** Keys of the map itself win over merged ones. */
   #merge(object: Record<string, unknown>, value: unknown, map: YAMLMap): void {
     for (const source of Array.isArray(value) ? value : [value]) {
-      if (!isRecord(source)) return this.#fail('a merge key (<<) needs a map or a list of maps', map);
+      if (!isObject(source)) return this.#fail('a merge key (<<) needs a map or a list of maps', map);
       for (const [key, member] of Object.entries(source)) {
         if (!Object.hasOwn(object, key)) setMember(object, key, member);
       }
@@ -160,9 +162,6 @@ class YamlConverter {
 }
 
 const isMergeValue = (node: unknown): boolean => isAlias(node) || isMap(node) || isSeq(node);
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const keyOffset = (pair: Pair): number =>
   isScalar(pair.key) || isAlias(pair.key) ? (pair.key.range?.[0] ?? 0) : 0;

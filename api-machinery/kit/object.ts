@@ -5,7 +5,7 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** `isObject` for a value whose members the caller may change. */
-export const isMutableObject = (value: unknown): value is Record<string, unknown> => isObject(value);
+export const isMutableObject: (value: unknown) => value is Record<string, unknown> = isObject;
 
 /** Returns the value if it is a string; empty for anything else. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -1,14 +1,13 @@
 /** Canonical form of API objects that no client sent: objects built by controllers, and objects stored before
  *  the form was introduced. The decoder produces it for all others. Shares canonical parts with its input,
  *  which it never changes; preserves members that the type does not have. Pure. */
+
 import { setMember } from '../codec/set-member.ts';
+import { isObject } from '../kit/object.ts';
 import type { Vocabulary } from '../vocabulary.ts';
 import { isEmptyValue, planOf, type StructPlan, type ValuePlan, zeroValue } from './decode-plan.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function complete(plan: ValuePlan, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;

@@ -5,6 +5,7 @@
 import { formatPath, type PathElement } from '../codec/limits.ts';
 import { setMember } from '../codec/set-member.ts';
 import { Later } from '../kit/later.ts';
+import { isObject } from '../kit/object.ts';
 import type { Steps } from '../kit/steps.ts';
 import type { FieldError, FieldErrorKind } from '../meta/field-error.ts';
 import { VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
@@ -50,9 +51,6 @@ export interface Decoded<T> {
 const MAX_DEPTH = 200;
 /** More errors would not be read; rejecting a large body must not take long. */
 const MAX_FAULTS = 200;
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 class Decoder {
   readonly errors: FieldError[] = [];

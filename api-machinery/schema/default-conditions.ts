@@ -1,8 +1,10 @@
 /** Conditions and sources of the default rules, by their text in the table. Pure.
  *  Source: schema/data/defaults.json. */
+
+import { isObject, textOf } from '../kit/object.ts';
 import { formatQuantity, parseQuantity, QuantityError, roundUpToMilli } from '../meta/quantity.ts';
 import { VOCABULARIES } from '../vocabulary.ts';
-import { isObject, type JsonObject } from './default-rules.ts';
+import { type JsonObject } from './default-rules.ts';
 
 /** Input of a condition or source. */
 export interface RuleContext {
@@ -23,7 +25,6 @@ export interface Condition {
   readonly elsewhere?: boolean;
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const countOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);
 const memberOf = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined);
 const specOf = (root: JsonObject, name: string): unknown => memberOf(root['spec'], name);

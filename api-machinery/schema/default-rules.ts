@@ -1,5 +1,7 @@
 /** The default rules as data. Pure. Source: schema/data/defaults.json; facts README, Other files. */
+
 import { createRequire } from 'node:module';
+import { isObject } from '../kit/object.ts';
 import { remember } from './remember.ts';
 
 export type JsonObject = Record<string, unknown>;
@@ -30,9 +32,6 @@ export class DefaultRuleError extends Error {
 }
 
 const requireData = createRequire(import.meta.url);
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isRule = (value: unknown): value is DefaultRule =>
   isObject(value) && typeof value['type'] === 'string' && typeof value['path'] === 'string';

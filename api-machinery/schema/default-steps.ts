@@ -1,11 +1,11 @@
 /** Compiler of default rules: resolves a rule's path against the types once and returns a function that fills
  *  an object. Pure except for that object. */
 import { setMember } from '../codec/set-member.ts';
-
+import { isMutableObject } from '../kit/object.ts';
 import { VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
 import { planOf, zeroValue } from './decode-plan.ts';
 import { COMPUTED, CONDITIONS, type Condition, SOURCES } from './default-conditions.ts';
-import { type DefaultRule, DefaultRuleError, isObject, type JsonObject } from './default-rules.ts';
+import { type DefaultRule, DefaultRuleError, type JsonObject } from './default-rules.ts';
 import { formatTypeName, jsonFields, shapeOf, type TypeName } from './registry.ts';
 
 export interface DefaultOptions {
@@ -49,7 +49,7 @@ const isZero = (value: unknown): boolean =>
   value === '' ||
   value === 0 ||
   value === false ||
-  (Array.isArray(value) ? value.length === 0 : isObject(value) && isEmpty(value));
+  (Array.isArray(value) ? value.length === 0 : isMutableObject(value) && isEmpty(value));
 
 /** A pointer is unset only if it is absent; other fields also if they have their zero value. */
 const isUnset = (value: unknown, pointer: boolean): boolean =>
@@ -58,7 +58,7 @@ const isUnset = (value: unknown, pointer: boolean): boolean =>
 /** Returns a copy of plain JSON; for values as small as defaults much cheaper than structuredClone. */
 function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyOf);
-  if (!isObject(value)) return value;
+  if (!isMutableObject(value)) return value;
   const copy: JsonObject = {};
   for (const [member, inner] of Object.entries(value)) setMember(copy, member, copyOf(inner));
   return copy;
@@ -66,7 +66,7 @@ function copyOf(value: unknown): unknown {
 
 function readPath(root: JsonObject, path: readonly string[]): unknown {
   let value: unknown = root;
-  for (const member of path) value = isObject(value) ? value[member] : undefined;
+  for (const member of path) value = isMutableObject(value) ? value[member] : undefined;
   return value;
 }
 
@@ -114,10 +114,11 @@ function compileSetter(rule: DefaultRule, name: string, pointer: boolean): Step 
 /** Fills the members of an object that the rule gives as one value. */
 function compileMerge(rule: DefaultRule, name: string): Step {
   const { value } = rule;
-  if (!isObject(value)) throw new DefaultRuleError(`rule ${rule.type} ${rule.path} must give an object`);
+  if (!isMutableObject(value))
+    throw new DefaultRuleError(`rule ${rule.type} ${rule.path} must give an object`);
   return (parent) => {
     const found = parent[name];
-    const target = isObject(found) ? found : {};
+    const target = isMutableObject(found) ? found : {};
     for (const [member, text] of Object.entries(value)) target[member] ??= copyOf(text);
     parent[name] = target;
   };
@@ -130,7 +131,7 @@ function compileEntries(rule: DefaultRule, name: string): Step {
   if (compute !== undefined) {
     return (parent) => {
       const found = parent[name];
-      if (!isObject(found)) return;
+      if (!isMutableObject(found)) return;
       for (const key in found) {
         const made = compute(found[key]);
         if (made !== found[key]) found[key] = made;
@@ -141,9 +142,9 @@ function compileEntries(rule: DefaultRule, name: string): Step {
   if (sourceName === undefined) throw new DefaultRuleError(`rule ${rule.type} ${rule.path} has no source`);
   return (parent, root) => {
     const source = parent[sourceName];
-    if (!isObject(source) || isEmpty(source) || !holds({ root, parent })) return;
+    if (!isMutableObject(source) || isEmpty(source) || !holds({ root, parent })) return;
     const found = parent[name];
-    if (!isObject(found)) parent[name] = { ...source };
+    if (!isMutableObject(found)) parent[name] = { ...source };
     else for (const key in source) found[key] ??= source[key];
   };
 }
@@ -162,7 +163,7 @@ function compileItems(name: string, next: Step): Step {
   return (parent, root, options) => {
     const items: unknown = parent[name];
     if (!Array.isArray(items)) return;
-    for (const item of items) if (isObject(item)) next(item, root, options);
+    for (const item of items) if (isMutableObject(item)) next(item, root, options);
   };
 }
 
@@ -174,13 +175,13 @@ function compileMember(rule: DefaultRule, name: string, { pointer, inner }: Memb
   const mayCreate = !pointer || condition.creates === true;
   return (parent, root, options) => {
     const existing = parent[name];
-    if (isObject(existing)) return next(existing, root, options);
+    if (isMutableObject(existing)) return next(existing, root, options);
     if (!mayCreate || (condition.creates === true && !holds({ root, parent }))) return undefined;
     const made: JsonObject = {};
     next(made, root, options);
     if (isEmpty(made) || inner === undefined) return undefined;
     const zero = zeroValue(planOf(formatTypeName(inner), options.vocabulary ?? VOCABULARIES.plat));
-    parent[name] = isObject(zero) ? Object.assign(zero, made) : made;
+    parent[name] = isMutableObject(zero) ? Object.assign(zero, made) : made;
     return undefined;
   };
 }

@@ -1,7 +1,8 @@
 /** Defaulting of API objects by the rules in schema/data/defaults.json. The rules of a type, and those of the
  *  types inside it, are compiled to one plan at the type's first use; running it costs microseconds. Rules of
  *  an outer type apply before those of the types inside it. */
-import { type DefaultRule, isObject, type JsonObject, readDefaultRules } from './default-rules.ts';
+import { isObject } from '../kit/object.ts';
+import { type DefaultRule, type JsonObject, readDefaultRules } from './default-rules.ts';
 import {
   compileRule,
   type DefaultOptions,

@@ -1,6 +1,7 @@
 /** Decoder from one parsed manifest document to its objects: decoded, defaulted, and with every error found
  *  so far. Never assigns a pod its static identity; the caller does, and then calls `defaultAndValidatePod`.
  *  Pure. */
+
 import { Buffer } from 'node:buffer';
 import { setMember } from '../codec/set-member.ts';
 import type {
@@ -13,6 +14,7 @@ import type {
 } from '../gen/core-v1.ts';
 import type { ObjectMeta } from '../gen/meta-v1.ts';
 import type { CSIDriver } from '../gen/storage-v1.ts';
+import { isObject, textOf } from '../kit/object.ts';
 import type { FieldError } from '../meta/field-error.ts';
 import { canonicalApiVersion, VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
 import { decode } from './decode.ts';
@@ -81,10 +83,6 @@ const versionOf = (kind: string): string => (kind === 'CSIDriver' ? STORAGE_PACK
 export const isClusterKind = (kind: string): boolean => kind === 'PersistentVolume' || kind === 'CSIDriver';
 const UNDERSTOOD = `understood here are v1 ${KINDS.join(', ')}, and lists of them`;
 const isKind = (kind: string): kind is ManifestKind => KINDS.some((known) => known === kind);
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-
 function identityOf(kind: string, value: unknown): string {
   const metadata = isObject(value) && isObject(value['metadata']) ? value['metadata'] : {};
   const name = textOf(metadata['name']).slice(0, 253);

@@ -1,5 +1,6 @@
 /** Objects as upstream's types print them, in the order of those types: empty members without omitempty are
  *  present, lists, times and pointers among them as null. For texts that clients compare byte by byte. Pure. */
+import { isObject } from '../kit/object.ts';
 import type { Vocabulary } from '../vocabulary.ts';
 import {
   isEmptyValue,
@@ -11,9 +12,6 @@ import {
 } from './decode-plan.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function print(plan: ValuePlan, value: unknown): unknown {
   switch (plan.kind) {

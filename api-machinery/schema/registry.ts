@@ -1,6 +1,8 @@
 /** Typed view of the API type tables. A package's table is loaded at the first use of one of its types.
  *  Source: facts README, Reading api-types.json. */
+
 import { createRequire } from 'node:module';
+import { isObject } from '../kit/object.ts';
 import { canonicalApiVersion, VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
 import { remember } from './remember.ts';
 
@@ -102,8 +104,6 @@ export class UnknownTypeError extends Error {
 
 const requireData = createRequire(import.meta.url);
 const isScalar = (type: string): type is Scalar => SCALARS.some((scalar) => scalar === type);
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null;
 const isTypeFact = (value: unknown): value is TypeFact => isObject(value) && Array.isArray(value['fields']);
 
 const fileNameOf = (packageName: string): string =>

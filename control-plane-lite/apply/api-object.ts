@@ -1,6 +1,8 @@
 /** Converts the result of a merge to an API object again. Pure. */
+
+import { isObject } from '#api/kit/object.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import { isObject, type JsonObject } from '../patch/json-value.ts';
+import { type JsonObject } from '../patch/json-value.ts';
 import type { ApiObject } from '../resources/contract.ts';
 
 const isApiObject = (value: JsonObject): value is JsonObject & ApiObject =>

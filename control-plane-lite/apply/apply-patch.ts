@@ -2,11 +2,12 @@
  *  Source: server-side apply, document 1 §4.9; structured-merge-diff 4.2 (Apply), upstream's field
  *  manager. */
 
+import { isObject } from '#api/kit/object.ts';
 import type { Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { TypeModel } from '#api/schema/type-model.ts';
-import { isObject, type JsonObject } from '../patch/json-value.ts';
+import { type JsonObject } from '../patch/json-value.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { asApiObject } from './api-object.ts';
 import { checkApplied } from './check-applied.ts';

@@ -1,8 +1,10 @@
 /** Checks an applied configuration against its type as far as merging requires: members exist, objects and
  *  lists match the type, items are distinguishable. Values are validated after the merge. Pure. */
+
+import { isObject } from '#api/kit/object.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
-import { isObject, type JsonObject } from '../patch/json-value.ts';
+import { type JsonObject } from '../patch/json-value.ts';
 import { elementOfItem, formatPath } from './path-element.ts';
 
 const MOST_FAULTS = 20;

@@ -1,8 +1,10 @@
 /** Compares two objects and returns sets of fields: added, removed and modified ones. Order makes no
  *  difference in lists with keyed items. Pure.
  *  Source: server-side apply, document 1 §4.9; structured-merge-diff 4.2 (Compare). */
+
+import { isObject } from '#api/kit/object.ts';
 import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
-import { isObject, type JsonObject, own, sameJson } from '../patch/json-value.ts';
+import { type JsonObject, own, sameJson } from '../patch/json-value.ts';
 import { everyField, membersOfNew } from './every-field.ts';
 import { EMPTY_SET, type FieldSet, type FieldSetDraft, LEAF, union } from './field-set.ts';
 import { memberPlan, type ObjectNode, UNTYPED } from './member-plan.ts';

@@ -3,8 +3,9 @@
  *  Pure.
  *  Source: server-side apply, document 1 §4.9; structured-merge-diff 4.2. */
 import type { Later } from '#api/kit/later.ts';
+import { isObject } from '#api/kit/object.ts';
 import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
-import { isObject, type JsonObject } from '../patch/json-value.ts';
+import { type JsonObject } from '../patch/json-value.ts';
 import { type FieldSet, type FieldSetDraft, LEAF } from './field-set.ts';
 import { memberPlan, type ObjectNode } from './member-plan.ts';
 import { elementOfItem } from './path-element.ts';

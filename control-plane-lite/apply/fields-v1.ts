@@ -1,6 +1,6 @@
 /** Parses field sets from clients. Sets stored by the server need no parsing: the stored form is the set.
  *  Pure. Source: managedFields, document 1 §2.5; upstream's FieldsV1. */
-import { isObject } from '../patch/json-value.ts';
+import { isObject } from '#api/kit/object.ts';
 import { EMPTY_SET, type FieldSet, type FieldSetDraft, isEmptySet, LEAF, union } from './field-set.ts';
 import { canonicalElement } from './path-element.ts';
 

@@ -3,12 +3,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { copyJson } from '#api/codec/copy-json.ts';
+import { isObject } from '#api/kit/object.ts';
 import { finish } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { typeModelOf } from '#api/schema/type-model-builtin.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { applyJsonPatch as stepsOfPatch } from '../patch/json-patch.ts';
-import { isObject, type JsonObject } from '../patch/json-value.ts';
+import { type JsonObject } from '../patch/json-value.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
 import { apply, applyAll, MODEL, thing, update } from './model.fixture.ts';

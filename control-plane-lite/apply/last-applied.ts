@@ -6,9 +6,10 @@
 import { copyJson } from '#api/codec/copy-json.ts';
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { setMember } from '#api/codec/set-member.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import type { TypeModel } from '#api/schema/type-model.ts';
 import { CLIENT_SIDE_APPLY } from '#api/vocabulary.ts';
-import { isObject, type JsonObject, own } from '../patch/json-value.ts';
+import { type JsonObject, own } from '../patch/json-value.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { compareObjects } from './compare.ts';
 import { difference, EMPTY_SET, type FieldSet } from './field-set.ts';
@@ -51,7 +52,7 @@ const textOf = (object: ApiObject, annotation: string): string =>
 function parse(text: string): JsonObject | undefined {
   try {
     const value: unknown = text === '' ? undefined : parseJsonText(text);
-    return isObject(value) ? value : undefined;
+    return isMutableObject(value) ? value : undefined;
   } catch {
     // Not written by the tool: it grants nothing.
     return undefined;
@@ -82,11 +83,11 @@ export function withLastApplied(
 
 function withoutBookkeeping(applied: Readonly<JsonObject>, annotation: string): unknown {
   const copy = copyJson(applied);
-  const metadata = isObject(copy) ? copy['metadata'] : undefined;
-  if (!isObject(metadata)) return copy;
+  const metadata = isMutableObject(copy) ? copy['metadata'] : undefined;
+  if (!isMutableObject(metadata)) return copy;
   delete metadata['managedFields'];
   const annotations = metadata['annotations'];
-  if (!isObject(annotations)) return copy;
+  if (!isMutableObject(annotations)) return copy;
   const rest: JsonObject = {};
   for (const name in annotations) if (name !== annotation) setMember(rest, name, annotations[name]);
   metadata['annotations'] = rest;

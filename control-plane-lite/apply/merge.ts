@@ -4,8 +4,9 @@
 
 import { copyJson } from '#api/codec/copy-json.ts';
 import { setMember } from '#api/codec/set-member.ts';
+import { isObject } from '#api/kit/object.ts';
 import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
-import { isObject, type JsonObject, own } from '../patch/json-value.ts';
+import { type JsonObject, own } from '../patch/json-value.ts';
 import { memberPlan, type ObjectNode } from './member-plan.ts';
 import { elementOfItem } from './path-element.ts';
 import { NEVER_OWNED_METADATA } from './scope.ts';

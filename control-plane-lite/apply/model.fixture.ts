@@ -1,10 +1,11 @@
 /** Small types and objects for the tests of apply. */
 
 import type { ManagedFieldsEntry } from '#api/gen/meta-v1.ts';
+import { isObject } from '#api/kit/object.ts';
 import { finish } from '#api/kit/steps.ts';
 import { StatusError, type StatusReason } from '#api/meta/status-error.ts';
 import type { ListNode, MemberNode, StructNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
-import { isObject, type JsonObject } from '../patch/json-value.ts';
+import { type JsonObject } from '../patch/json-value.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { asApiObject } from './api-object.ts';
 import { type ApplyInput, type ApplyResult, applyPatchObject } from './apply-patch.ts';

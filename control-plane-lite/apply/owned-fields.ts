@@ -1,8 +1,10 @@
 /** Set of fields that a configuration sets: scalars, whole structures and the items of lists and maps; a
  *  struct only if it is empty. Pure. Source: ownership, document 1 §4.9.3; structured-merge-diff 4.2
  *  (ToFieldSet). */
+
+import { isObject } from '#api/kit/object.ts';
 import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
-import { isObject, type JsonObject } from '../patch/json-value.ts';
+import { type JsonObject } from '../patch/json-value.ts';
 import { EMPTY_SET, type FieldSet, type FieldSetDraft, LEAF, withSelf } from './field-set.ts';
 import { memberPlan, type ObjectNode } from './member-plan.ts';
 import { elementOfItem } from './path-element.ts';

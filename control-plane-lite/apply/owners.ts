@@ -2,8 +2,9 @@
  *  Source: managedFields, document 1 §2.5 and §4.9; upstream's field manager. */
 
 import type { ManagedFieldsEntry } from '#api/gen/meta-v1.ts';
+import { isObject } from '#api/kit/object.ts';
 import { parseTime, TimeError } from '#api/meta/time.ts';
-import { isObject, type JsonObject, own } from '../patch/json-value.ts';
+import { type JsonObject, own } from '../patch/json-value.ts';
 import { EMPTY_SET, type FieldSet, isEmptySet } from './field-set.ts';
 import { FieldsV1Error, parseFieldsV1 } from './fields-v1.ts';
 

@@ -3,8 +3,9 @@
 
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { compareNumbers } from '#api/kit/int64.ts';
+import { isObject } from '#api/kit/object.ts';
 import type { ListNode } from '#api/schema/type-model.ts';
-import { isObject, own } from '../patch/json-value.ts';
+import { own } from '../patch/json-value.ts';
 
 /** A list item without an identity: a key is missing, or is not a scalar. */
 export interface Nameless {

@@ -1,8 +1,9 @@
 /** Removes the fields of a set from an object. Pure. Source: structured-merge-diff 4.2 (RemoveItems). */
 
 import { setMember } from '#api/codec/set-member.ts';
+import { isObject } from '#api/kit/object.ts';
 import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
-import { isObject, type JsonObject, own } from '../patch/json-value.ts';
+import { type JsonObject, own } from '../patch/json-value.ts';
 import { type FieldSet, isEmptySet, isMember } from './field-set.ts';
 import { memberPlan, type ObjectNode } from './member-plan.ts';
 import { elementOfItem } from './path-element.ts';

@@ -9,6 +9,7 @@ import { parseJsonText } from '#api/codec/json-text.ts';
 import { SyntaxFault } from '#api/codec/limits.ts';
 import type { YamlDocument } from '#api/codec/yaml.ts';
 import { type Clock, systemClock, type Timer } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import { LARGE_BYTES } from '../kit/yield.ts';
 import { firstDocument } from './first-document.ts';
 
@@ -98,7 +99,7 @@ const valueOf = async (json: string): Promise<unknown> =>
 const programOf = (url: string): URL =>
   new URL(url.endsWith('.ts') ? './yaml-worker.ts' : './yaml-worker.js', url);
 
-const isTooLarge = (error: Error): boolean => 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+const isTooLarge = (error: Error): boolean => hasCode(error, 'ERR_WORKER_OUT_OF_MEMORY');
 const tooMuch = (cause: Error): Error => new SyntaxFault('takes too much memory to read', 1, 1, cause);
 
 interface Task {

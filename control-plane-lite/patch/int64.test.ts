@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { MAX_INT64, MIN_INT64 } from '#api/kit/int64.ts';
+import { isObject } from '#api/kit/object.ts';
 import { finish } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
@@ -11,7 +12,7 @@ import { applyPatchObject } from '../apply/apply-patch.ts';
 import { createBuiltinSchema } from '../resources/builtin-schema.ts';
 import { INT64_PLACES, type Int64Place } from './int64-paths.fixture.ts';
 import { applyJsonPatch as jsonPatchSteps } from './json-patch.ts';
-import { isObject, type JsonObject, sameJson } from './json-value.ts';
+import { type JsonObject, sameJson } from './json-value.ts';
 import { applyMergePatch } from './merge-patch.ts';
 import { applyStrategicMergePatch } from './strategic-merge.ts';
 

@@ -2,10 +2,11 @@
 
 import { copyJson } from '#api/codec/copy-json.ts';
 import { setMember } from '#api/codec/set-member.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import type { Steps } from '#api/kit/steps.ts';
 import { malformed, tooLarge, unprocessable } from './faults.ts';
 import { formatPointer, PointerError, parseIndex, parsePointer } from './json-pointer.ts';
-import { isObject, type JsonObject, own, sameJson } from './json-value.ts';
+import { type JsonObject, own, sameJson } from './json-value.ts';
 
 export const MAX_OPERATIONS = 10_000;
 /** Maximum growth of the document by all copy operations together, in characters of its JSON. */
@@ -44,7 +45,7 @@ export function parseJsonPatch(patch: unknown): readonly JsonPatchOperation[] {
 }
 
 function parseOperation(operation: unknown): JsonPatchOperation {
-  if (!isObject(operation)) throw new PointerError('an operation must be an object');
+  if (!isMutableObject(operation)) throw new PointerError('an operation must be an object');
   const op = own(operation, 'op');
   const path = pointerOf(operation, 'path');
   switch (op) {
@@ -151,7 +152,7 @@ function childOf(value: unknown, token: string): unknown {
     const index = parseIndex(token);
     return index === undefined ? undefined : value[index];
   }
-  return isObject(value) ? own(value, token) : undefined;
+  return isMutableObject(value) ? own(value, token) : undefined;
 }
 
 const missing = (path: Pointer): Error => unprocessable(`there is nothing at ${formatPointer(path)}`);
@@ -184,7 +185,7 @@ function add(state: State, path: Pointer, value: unknown): void {
     const index = token === '-' ? holder.length : parseIndex(token);
     if (index === undefined || index > holder.length) throw missing(path);
     holder.splice(index, 0, value);
-  } else if (isObject(holder)) setMember(holder, token, value);
+  } else if (isMutableObject(holder)) setMember(holder, token, value);
   else throw missing(path);
 }
 
@@ -197,7 +198,7 @@ function remove(state: State, path: Pointer): unknown {
   }
   const { holder, token } = holderOf(state.root, path);
   if (Array.isArray(holder)) holder.splice(Number(token), 1);
-  else if (isObject(holder)) delete holder[token];
+  else if (isMutableObject(holder)) delete holder[token];
   return value;
 }
 
@@ -210,7 +211,7 @@ function replace(state: State, path: Pointer, value: unknown): void {
     return;
   }
   const { holder, token } = holderOf(state.root, path);
-  if (isObject(holder)) setMember(holder, token, value);
+  if (isMutableObject(holder)) setMember(holder, token, value);
   else {
     valueAt(state.root, path);
     if (Array.isArray(holder)) holder[Number(token)] = value;

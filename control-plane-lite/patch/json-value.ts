@@ -1,12 +1,8 @@
 /** Plain JSON values for patches and apply. Members named like inherited ones (`constructor`, `__proto__`)
  *  are ordinary members here: nothing is read from a prototype and none is ever set. Pure. */
+import { isObject } from '#api/kit/object.ts';
 
 export type JsonObject = Record<string, unknown>;
-
-/** An object, not a list and not null. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Returns the own member, never an inherited one. Inherited members are functions, which JSON doesn't have,
  *  and `__proto__`: checking for these is faster than `hasOwn`. */

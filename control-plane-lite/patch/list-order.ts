@@ -1,8 +1,10 @@
 /** Order of a list after a strategic merge patch: items in the patch follow the patch's order, items that
  *  only the server has keep theirs and their position relative to the others. Pure.
  *  Source: upstream's rules for `$setElementOrder`. */
+
+import { isObject } from '#api/kit/object.ts';
 import { malformed } from './faults.ts';
-import { isObject, own } from './json-value.ts';
+import { own } from './json-value.ts';
 
 export interface ListMerge {
   /** Absent: a list of scalars, which are their own keys. */

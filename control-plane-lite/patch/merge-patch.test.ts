@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { copyJson } from '#api/codec/copy-json.ts';
 import { setMember } from '#api/codec/set-member.ts';
-import { isObject, type JsonObject, sameJson } from './json-value.ts';
+import { isObject } from '#api/kit/object.ts';
+import { type JsonObject, sameJson } from './json-value.ts';
 import { applyMergePatch } from './merge-patch.ts';
 
 /** Returns the merge patch from `before` to `after`, for values without null. */

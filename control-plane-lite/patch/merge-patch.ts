@@ -2,8 +2,9 @@
 
 import { copyJson } from '#api/codec/copy-json.ts';
 import { setMember } from '#api/codec/set-member.ts';
+import { isObject } from '#api/kit/object.ts';
 import { malformed } from './faults.ts';
-import { isObject, type JsonObject, own } from './json-value.ts';
+import { type JsonObject, own } from './json-value.ts';
 
 /** Returns the document with the patch's members set and its null members removed. Shares unchanged parts
  *  with the document, nothing with the patch.

@@ -6,9 +6,10 @@
 
 import { copyJson } from '#api/codec/copy-json.ts';
 import { setMember } from '#api/codec/set-member.ts';
+import { isObject } from '#api/kit/object.ts';
 import type { MemberNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
 import { malformed, strategicMergeUnsupported, unprocessable } from './faults.ts';
-import { isObject, type JsonObject, own } from './json-value.ts';
+import { type JsonObject, own } from './json-value.ts';
 import { type ListMerge, orderList, placesOf, validateOrder } from './list-order.ts';
 
 const PATCH = '$patch';

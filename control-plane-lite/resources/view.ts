@@ -20,8 +20,6 @@ export function draftSpec<T>(draft: ApiObject): Draft<T> {
 /** Members of an object, to be set. */
 export type Members = Record<string, unknown>;
 
-export const isMembers: (value: unknown) => value is Members = isMutableObject;
-
 /** The object that a draft has as this member, made if there is none. */
 export function membersOf(draft: Members, name: string): Members {
   const found = draft[name];

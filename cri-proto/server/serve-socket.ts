@@ -11,7 +11,7 @@ import {
 import type { MessageTypes } from '#api/codec/protobuf/message.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { listenOnSocket } from '#api/kit/unix-socket.ts';
+import { listenOnSocket } from '#api/kit/sockets/unix-socket.ts';
 import { methodName, type RpcFact } from '../client/service.ts';
 import { defineService } from './define-service.ts';
 

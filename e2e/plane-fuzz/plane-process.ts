@@ -1,6 +1,6 @@
 /** The server as a child process that reports its health. Any uncaught failure terminates it. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { createProcessLogger } from '#api/kit/process-logger.ts';
+import { createProcessLogger } from '#api/kit/logging/process-logger.ts';
 import { parseConfig } from '#plane/config/parse.ts';
 import { startServer } from '#plane/main.ts';
 

@@ -6,7 +6,7 @@ import { open, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import type { HostPathVolumeSource } from '#api/gen/core-v1.ts';
 import { errorCode, unlessCode } from '#api/kit/errno.ts';
-import { makeOpenFolder } from '#api/kit/open-folder.ts';
+import { makeOpenFolder } from '#api/kit/files/open-folder.ts';
 import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from '../contract/source.ts';
 import { VolumeSetupError } from '../errors/setup-error.ts';
 import { CREATE_NEW } from '../files/ownership.ts';

@@ -1,6 +1,7 @@
 /** Responses of the agent as objects, validated against the schema. */
 
 import type { Event, Pod } from '#api/gen/core-v1.ts';
+import { isObject } from '#api/kit/object.ts';
 import type { LastingWait } from '#api/kit/waits.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { decode } from '#api/schema/decode.ts';
@@ -11,16 +12,13 @@ const LENIENT = { unknownFields: 'ignore', missingFields: 'ignore' } as const;
 
 export type PlainObject = Readonly<Record<string, unknown>>;
 
-export const isPlainObject = (value: unknown): value is PlainObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 export const textMember = (object: PlainObject, key: string): string => {
   const value = object[key];
   return typeof value === 'string' ? value : '';
 };
 
 export function listMember(response: unknown, key: string): readonly unknown[] {
-  const list = isPlainObject(response) ? response[key] : undefined;
+  const list = isObject(response) ? response[key] : undefined;
   if (Array.isArray(list)) return list;
   throw new ApiError(200, 'BadResponse', `the response of the agent has no list ${key}`);
 }
@@ -50,7 +48,7 @@ export async function fetchEvents(api: LocalApi, query: EventQuery): Promise<rea
 export async function fetchWaits(api: LocalApi): Promise<readonly LastingWait[]> {
   try {
     return listMember(await api.json({ path: ['waits'] }), 'items')
-      .filter(isPlainObject)
+      .filter(isObject)
       .map((wait) => ({
         what: textMember(wait, 'what'),
         sinceMs: typeof wait['sinceMs'] === 'number' ? wait['sinceMs'] : 0,
@@ -90,9 +88,9 @@ export interface ManifestProblems {
 export async function fetchProblems(api: LocalApi): Promise<ManifestProblems> {
   const response = await api.json({ path: ['manifests', 'problems'] });
   return {
-    rejected: listMember(response, 'rejected').filter(isPlainObject).map(readProblem),
+    rejected: listMember(response, 'rejected').filter(isObject).map(readProblem),
     conflicts: listMember(response, 'conflicts')
-      .filter(isPlainObject)
+      .filter(isObject)
       .map((conflict) => ({
         identity: textMember(conflict, 'identity'),
         winner: readOrigin(conflict['winner']),
@@ -110,7 +108,7 @@ function readProblem(problem: PlainObject): ManifestProblem {
 }
 
 function readOrigin(value: unknown): ShownOrigin {
-  const origin = isPlainObject(value) ? value : {};
+  const origin = isObject(value) ? value : {};
   return {
     source: textMember(origin, 'source'),
     location: textMember(origin, 'location'),
@@ -135,7 +133,7 @@ const isErrorKind = (text: string): text is FieldError['kind'] => ERROR_KINDS.ha
 /** Returns the field errors of a list; skips elements that are not field errors. */
 export function readFieldErrors(value: unknown): readonly FieldError[] {
   if (!Array.isArray(value)) return [];
-  return value.filter(isPlainObject).map((error) => {
+  return value.filter(isObject).map((error) => {
     const kind = textMember(error, 'kind');
     const { badValue } = error;
     return {

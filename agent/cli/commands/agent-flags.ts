@@ -1,8 +1,10 @@
 /** Configuration of the running agent, or of an agent that would be started with given flags. Shared by
  *  commands that accept agent flags after their own options. */
+
 import { readFile } from 'node:fs/promises';
+import { isObject } from '#api/kit/object.ts';
 import type { EffectiveSetting } from '../../config/effective.ts';
-import { isPlainObject, listMember } from '../client/responses.ts';
+import { listMember } from '../client/responses.ts';
 import type { CliContext } from '../context.ts';
 import { UsageError } from '../errors.ts';
 
@@ -41,7 +43,7 @@ export const isOfAgent = (flags: readonly string[]): boolean => {
 
 /** Settings in a response of the agent. */
 export const settingRows = (response: unknown): readonly Readonly<Record<string, unknown>>[] =>
-  listMember(response, 'settings').filter(isPlainObject);
+  listMember(response, 'settings').filter(isObject);
 
 export interface FlagsConfig {
   readonly settings: readonly EffectiveSetting[];

@@ -1,6 +1,7 @@
 /** `nodeagent apply` */
+import { isObject } from '#api/kit/object.ts';
 import { type FieldError, formatFieldError } from '#api/meta/field-error.ts';
-import { isPlainObject, listMember, readFieldErrors, textMember } from '../client/responses.ts';
+import { listMember, readFieldErrors, textMember } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { printable } from '../views/table.ts';
@@ -50,7 +51,7 @@ async function applyText(
 ): Promise<boolean> {
   const response = await api.json({ method: 'POST', path: ['apply'], body: text, signal });
   const results = listMember(response, 'results')
-    .filter(isPlainObject)
+    .filter(isObject)
     .map((result) => ({
       identity: textMember(result, 'identity'),
       document: textMember(result, 'document'),

@@ -1,8 +1,9 @@
 /** `nodeagent config`: the configuration of the running agent, or of an agent with given flags. */
 
+import { isObject } from '#api/kit/object.ts';
 import { type OptionTable, parseArguments, parseChoice } from '../args/arguments.ts';
 import type { LocalApi } from '../client/api-client.ts';
-import { isPlainObject, textMember } from '../client/responses.ts';
+import { textMember } from '../client/responses.ts';
 import { type Command, socketOf } from '../command.ts';
 import { renderHelp } from '../help.ts';
 import { columnWidths, formatRow } from '../views/table.ts';
@@ -79,7 +80,7 @@ async function configOfAgent(api: LocalApi): Promise<ShownConfig> {
       origin: textMember(row, 'origin'),
       note: textMember(row, 'note'),
     })),
-    document: isPlainObject(response) ? Object.values(response)[0] : undefined,
+    document: isObject(response) ? Object.values(response)[0] : undefined,
   };
 }
 

@@ -1,13 +1,15 @@
 /** `nodeagent doctor`: checks what this node supports. Uses the configuration of a running agent, but does
  *  not need one. */
+
 import { release } from 'node:os';
+import { isObject } from '#api/kit/object.ts';
 import { formatWait } from '#api/kit/waits.ts';
 import { createChecks, examine } from '../../doctor/checks.ts';
 import { type Finding, isSound } from '../../doctor/finding.ts';
 import { type AgentInfo, createMachine, type DoctorSettings } from '../../doctor/machine.ts';
 import { type OptionTable, parseArguments, parseChoice } from '../args/arguments.ts';
 import { AgentUnreachableError, type LocalApi } from '../client/api-client.ts';
-import { fetchWaits, isPlainObject, textMember } from '../client/responses.ts';
+import { fetchWaits, textMember } from '../client/responses.ts';
 import { type Command, socketOf } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { renderHelp } from '../help.ts';
@@ -102,7 +104,7 @@ async function askAgent(api: LocalApi, context: CliContext): Promise<Known> {
     return {
       agent: {
         running: true,
-        version: isPlainObject(version) ? textMember(version, 'version') : '',
+        version: isObject(version) ? textMember(version, 'version') : '',
         waits: waits.map((wait) => printable(formatWait(wait, context.clock.now()))),
       },
       settings: new Map(rows.map((row) => [textMember(row, 'key'), textMember(row, 'value')])),

@@ -1,7 +1,9 @@
 /** `nodeagent events` */
+
 import type { Event } from '#api/gen/core-v1.ts';
+import { isObject } from '#api/kit/object.ts';
 import { readJsonLines } from '../client/json-lines.ts';
-import { type EventQuery, fetchEvents, fetchPods, isPlainObject, readEvent } from '../client/responses.ts';
+import { type EventQuery, fetchEvents, fetchPods, readEvent } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { EVENT_HEADINGS, eventRow } from '../views/event-rows.ts';
@@ -65,7 +67,7 @@ async function watchEvents(query: EventQuery, { api, out, clock, signal }: Comma
   await out.write(formatRow(EVENT_HEADINGS, widths));
   const stream = await api.stream({ path: ['events'], query: { ...query, watch: 'true' }, signal });
   for await (const value of readJsonLines(stream)) {
-    const event: Event | undefined = isPlainObject(value) ? readEvent(value['object']) : undefined;
+    const event: Event | undefined = isObject(value) ? readEvent(value['object']) : undefined;
     if (event !== undefined) await out.write(formatRow(eventRow(event, clock.now()), widths));
   }
 }

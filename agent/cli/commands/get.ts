@@ -1,15 +1,10 @@
 /** `nodeagent get` */
+
 import type { Pod } from '#api/gen/core-v1.ts';
+import { isObject } from '#api/kit/object.ts';
 import { type Arguments, parseChoice } from '../args/arguments.ts';
 import { parseKind } from '../args/kinds.ts';
-import {
-  fetchEvents,
-  fetchPods,
-  isPlainObject,
-  listMember,
-  type PlainObject,
-  textMember,
-} from '../client/responses.ts';
+import { fetchEvents, fetchPods, listMember, type PlainObject, textMember } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
 import { CommandError, UsageError } from '../errors.ts';
 import { EVENT_HEADINGS, eventRow } from '../views/event-rows.ts';
@@ -137,7 +132,7 @@ async function getObjects(
   const namespace =
     namespaceOf(args) ?? (names.length > 0 && !args.has('all-namespaces') ? DEFAULT_NAMESPACE : undefined);
   const ofKind = listMember(await api.json({ path: ['objects'] }), 'items')
-    .filter(isPlainObject)
+    .filter(isObject)
     .filter((object) => textMember(object, 'kind') === kind)
     .filter(
       (object) => !namespaced || namespace === undefined || metaText(object, 'namespace') === namespace,
@@ -154,14 +149,14 @@ async function getObjects(
 
 function metaText(object: PlainObject, key: string): string {
   const { metadata } = object;
-  return isPlainObject(metadata) ? textMember(metadata, key) : '';
+  return isObject(metadata) ? textMember(metadata, key) : '';
 }
 
 const asShown = (object: PlainObject): ShownObject => ({
   ...object,
   kind: textMember(object, 'kind'),
   metadata: {
-    ...(isPlainObject(object['metadata']) ? object['metadata'] : {}),
+    ...(isObject(object['metadata']) ? object['metadata'] : {}),
     name: metaText(object, 'name'),
   },
 });

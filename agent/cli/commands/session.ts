@@ -1,11 +1,13 @@
 /** Streaming session between the streams of this process and a process in a container. */
+
 import { sleep } from '#api/kit/clock.ts';
+import { isObject } from '#api/kit/object.ts';
 import { RemoteCommandError, StreamingError } from '#cri/streaming/errors.ts';
 import { execStream } from '#cri/streaming/remote-command.ts';
 import type { RemoteCommandResult } from '#cri/streaming/session.ts';
 import { detachOnKey } from '../args/detach-key.ts';
 import { ApiError, type ApiRequest, type LocalApi } from '../client/api-client.ts';
-import { isPlainObject, textMember } from '../client/responses.ts';
+import { textMember } from '../client/responses.ts';
 import type { CliContext } from '../context.ts';
 import { CommandError } from '../errors.ts';
 
@@ -28,7 +30,7 @@ export async function chooseStreams(
 /** Requests the address of the streams of a session. @throws AgentUnreachableError, ApiError */
 export async function fetchSessionUrl(api: LocalApi, request: ApiRequest): Promise<string> {
   const response = await api.json({ ...request, method: 'POST' });
-  const url = isPlainObject(response) ? textMember(response, 'url') : '';
+  const url = isObject(response) ? textMember(response, 'url') : '';
   if (url === '')
     throw new ApiError(200, 'BadResponse', 'the response of the agent has no address for the streams');
   return url;

@@ -1,12 +1,13 @@
 /** `nodeagent top` */
+
 import { availableParallelism } from 'node:os';
 import type { Summary } from '#api/gen/stats-v1alpha1.ts';
 import { sleep } from '#api/kit/clock.ts';
+import { isObject } from '#api/kit/object.ts';
 import { decode } from '#api/schema/decode.ts';
 import { parseChoice } from '../args/arguments.ts';
 import { parseSeconds } from '../args/duration.ts';
 import { ApiError, type LocalApi } from '../client/api-client.ts';
-import { isPlainObject } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { SORT_KEYS, screenOf, type TopOptions, topLines } from '../views/top-view.ts';
@@ -101,7 +102,7 @@ async function fetchConditions(api: LocalApi, signal: AbortSignal): Promise<read
     if (thrown instanceof ApiError) return {};
     throw thrown;
   });
-  const conditions: unknown = isPlainObject(response) ? response['conditions'] : undefined;
+  const conditions: unknown = isObject(response) ? response['conditions'] : undefined;
   return Array.isArray(conditions) ? conditions.filter((one) => typeof one === 'string') : [];
 }
 
@@ -115,9 +116,9 @@ async function fetchSummary(api: LocalApi, signal: AbortSignal): Promise<Summary
 /** Hard eviction thresholds by signal. */
 async function fetchThresholds(api: LocalApi): Promise<Readonly<Record<string, string>>> {
   const response = await api.json({ path: ['configz'] });
-  const [config] = isPlainObject(response) ? Object.values(response) : [];
-  const hard = isPlainObject(config) ? config['evictionHard'] : undefined;
-  const pairs = isPlainObject(hard) ? Object.entries(hard) : [];
+  const [config] = isObject(response) ? Object.values(response) : [];
+  const hard = isObject(config) ? config['evictionHard'] : undefined;
+  const pairs = isObject(hard) ? Object.entries(hard) : [];
   return Object.fromEntries(
     pairs.flatMap(([signal, limit]): readonly [string, string][] =>
       typeof limit === 'string' ? [[signal, limit]] : [],

@@ -1,7 +1,8 @@
 /** `nodeagent version` */
+import { isObject } from '#api/kit/object.ts';
 import { AGENT_VERSION } from '../../version.ts';
 import { AgentUnreachableError } from '../client/api-client.ts';
-import { isPlainObject, textMember } from '../client/responses.ts';
+import { textMember } from '../client/responses.ts';
 import { type Command, type CommandContext, defineCommand } from '../command.ts';
 
 export const command: Command = defineCommand({
@@ -20,7 +21,7 @@ export const command: Command = defineCommand({
 async function printAgent({ api, out, signal }: CommandContext): Promise<void> {
   try {
     const response = await api.json({ path: ['version'], signal });
-    const facts = isPlainObject(response) ? response : {};
+    const facts = isObject(response) ? response : {};
     await out.write(`agent    ${textMember(facts, 'version')}\nruntime  ${textMember(facts, 'runtime')}\n`);
   } catch (thrown) {
     // The command must also work during installation, when no agent is running yet.

@@ -1,8 +1,10 @@
 /** `nodeagent ps -w`: the table, followed by a line for each change. */
+
 import type { Pod } from '#api/gen/core-v1.ts';
+import { isObject } from '#api/kit/object.ts';
 import type { LocalApi } from '../client/api-client.ts';
 import { readJsonLines } from '../client/json-lines.ts';
-import { isPlainObject, readPod, textMember } from '../client/responses.ts';
+import { readPod, textMember } from '../client/responses.ts';
 import type { CommandContext } from '../command.ts';
 import { type PodTableOptions, podHeadings, podRow } from '../views/pod-rows.ts';
 import { columnWidths, formatRow } from '../views/table.ts';
@@ -29,7 +31,7 @@ const USUAL_ROW = [
 export async function* followPods(api: LocalApi, signal: AbortSignal): AsyncGenerator<PodChange> {
   const stream = await api.stream({ path: ['pods'], query: { watch: 'true' }, signal });
   for await (const value of readJsonLines(stream)) {
-    if (!isPlainObject(value)) continue;
+    if (!isObject(value)) continue;
     const type = textMember(value, 'type');
     if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') {
       yield { type, pod: readPod(value['object']) };

@@ -1,6 +1,8 @@
 /** Formats the volumes of a pod. Pure. */
+
 import type { Volume } from '#api/gen/core-v1.ts';
-import { isPlainObject, textMember } from '../client/responses.ts';
+import { isObject } from '#api/kit/object.ts';
+import { textMember } from '../client/responses.ts';
 
 /** Fields that identify a source within its type. */
 const IDENTIFYING = [
@@ -21,10 +23,10 @@ export function describeVolume(volume: Volume): readonly string[] {
 }
 
 function sourceText(type: string, source: unknown): string {
-  if (!isPlainObject(source)) return '';
+  if (!isObject(source)) return '';
   if (type === 'projected') {
     const parts: readonly unknown[] = Array.isArray(source['sources']) ? source['sources'] : [];
-    return parts.filter(isPlainObject).map(projectionText).join(', ');
+    return parts.filter(isObject).map(projectionText).join(', ');
   }
   const parts = IDENTIFYING.map((key) => textMember(source, key)).filter((text) => text !== '');
   return parts.join(' ');
@@ -32,6 +34,6 @@ function sourceText(type: string, source: unknown): string {
 
 function projectionText(projection: Readonly<Record<string, unknown>>): string {
   const [type = '', source] = Object.entries(projection)[0] ?? [];
-  const name = isPlainObject(source) ? textMember(source, 'name') : '';
+  const name = isObject(source) ? textMember(source, 'name') : '';
   return name === '' ? type : `${type} ${name}`;
 }

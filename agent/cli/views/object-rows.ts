@@ -1,10 +1,11 @@
 /** Formats configuration objects as table rows. Pure. */
-import { isPlainObject, type PlainObject, textMember } from '../client/responses.ts';
+import { isObject } from '#api/kit/object.ts';
+import { type PlainObject, textMember } from '../client/responses.ts';
 
 export const OBJECT_HEADINGS: readonly string[] = ['NAMESPACE', 'NAME', 'CONTENT'];
 
 export function objectRow(object: PlainObject): readonly string[] {
-  const metadata = isPlainObject(object['metadata']) ? object['metadata'] : {};
+  const metadata = isObject(object['metadata']) ? object['metadata'] : {};
   return [textMember(metadata, 'namespace'), textMember(metadata, 'name'), contentText(object)];
 }
 
@@ -21,17 +22,17 @@ function contentText(object: PlainObject): string {
 }
 
 function keysText(maps: readonly unknown[]): string {
-  const keys = maps.flatMap((map) => (isPlainObject(map) ? Object.keys(map) : []));
+  const keys = maps.flatMap((map) => (isObject(map) ? Object.keys(map) : []));
   return keys.length === 0 ? 'empty' : keys.join(', ');
 }
 
 /** Formats `1Gi ReadWriteOnce` of a volume or claim. */
 function storageText(spec: unknown): string {
-  if (!isPlainObject(spec)) return '';
+  if (!isObject(spec)) return '';
   const { capacity, resources, accessModes } = spec;
-  const requests = isPlainObject(resources) ? resources['requests'] : undefined;
-  const sizes = isPlainObject(capacity) ? capacity : requests;
-  const size = isPlainObject(sizes) ? textMember(sizes, 'storage') : '';
+  const requests = isObject(resources) ? resources['requests'] : undefined;
+  const sizes = isObject(capacity) ? capacity : requests;
+  const size = isObject(sizes) ? textMember(sizes, 'storage') : '';
   const modes = Array.isArray(accessModes) ? accessModes.filter((mode) => typeof mode === 'string') : [];
   return [size, modes.join(',')].filter((text) => text !== '').join(' ');
 }

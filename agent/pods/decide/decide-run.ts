@@ -19,13 +19,13 @@ import {
   unstartedReason,
 } from './containers.ts';
 import { crashDelayMs } from './crash-backoff.ts';
-import { createDecisionBuilder, type DecisionBuilder } from './decision-builder.ts';
 import {
   type ContainerSpec,
   type DecideInput,
   type Decision,
   operationKey,
   type PodAction,
+  type WaitingReason,
 } from './decision-types.ts';
 
 export function decideRun(input: DecideInput): Decision {
@@ -248,4 +248,25 @@ const crashMessage = ({ input, spec }: ContainerPlan, delayMs: number): string =
 function formatDelay(delayMs: number): string {
   const seconds = Math.round(delayMs / 1000);
   return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+}
+
+interface DecisionBuilder {
+  act(action: PodAction): void;
+  wait(container: string, reason: string, message?: string): void;
+  wakeAt(atMs: number): void;
+  decision(): Decision;
+}
+
+function createDecisionBuilder(): DecisionBuilder {
+  const actions: PodAction[] = [];
+  const waiting = new Map<string, WaitingReason>();
+  let wakeAtMs: number | undefined;
+  return {
+    act: (action) => void actions.push(action),
+    wait: (container, reason, message = '') => void waiting.set(container, { reason, message }),
+    wakeAt(atMs) {
+      wakeAtMs = wakeAtMs === undefined ? atMs : Math.min(wakeAtMs, atMs);
+    },
+    decision: () => ({ actions, waiting, wakeAtMs }),
+  };
 }

@@ -18,9 +18,8 @@ import {
   type ContainerSettings,
   createContainerConfig,
 } from '../../runtime/config/container.ts';
-import { resolveEnv } from '../../runtime/config/env.ts';
+import { envReferences, resolveEnv } from '../../runtime/config/env.ts';
 import { decideSubPaths, mountsHostsFile } from '../../runtime/config/mounts.ts';
-import { envReferences } from '../../runtime/config/references.ts';
 import type { ImageUser } from '../../runtime/config/security.ts';
 import type { ActionOf, ContainerSpec } from '../decide/decision-types.ts';
 import type { PodEvent } from '../pod-event.ts';

@@ -8,8 +8,8 @@ import { containerLogName } from '../../logs/paths.ts';
 import type { ContainerKind } from '../../pod-identity/container-kind.ts';
 import { containerAnnotations, containerLabels, type Owner } from '../../pod-identity/labels.ts';
 import { type ContainerGrant, withGrant } from '../../resources/contract.ts';
-import { containerCommand } from './command.ts';
 import { containerDevices } from './devices.ts';
+import { expandVariables } from './expand.ts';
 import { containerHash } from './hash.ts';
 import { containerMounts } from './mounts.ts';
 import { containerResources, type ResourceSettings } from './resources.ts';
@@ -106,3 +106,21 @@ const failure = (message: string): ContainerResult => ({
   reason: 'CreateContainerConfigError',
   message,
 });
+
+interface ContainerCommand {
+  /** Empty for the image's own. */
+  readonly command: readonly string[];
+  readonly args: readonly string[];
+}
+
+/** Returns command and arguments with expanded `$(VAR)` references. */
+export function containerCommand(
+  container: { readonly command?: readonly string[]; readonly args?: readonly string[] },
+  env: ReadonlyMap<string, string>,
+): ContainerCommand {
+  const expand = (text: string): string => expandVariables(text, (name) => env.get(name));
+  return {
+    command: (container.command ?? []).map(expand),
+    args: (container.args ?? []).map(expand),
+  };
+}

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ConfigMap, Container, Secret } from '#api/gen/core-v1.ts';
-import { type EnvInput, resolveEnv } from './env.ts';
+import { type EnvInput, envReferences, resolveEnv } from './env.ts';
 import { testPod } from './pod.fixture.ts';
-import { envReferences } from './references.ts';
 
 const base64 = (text: string | Uint8Array): string => Buffer.from(text).toString('base64');
 

@@ -1,6 +1,6 @@
 import { assert, property, string } from 'fast-check';
 import { expect, test } from 'vitest';
-import { containerCommand } from './command.ts';
+import { containerCommand } from './container.ts';
 import { expandStrictly, expandVariables } from './expand.ts';
 
 const VARIABLES = new Map([

@@ -2,8 +2,14 @@ import { describe, expect, test } from 'vitest';
 import type { Pod, ResourceRequirements } from '#api/gen/core-v1.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
 import { RESOURCES, testPod } from './pod.fixture.ts';
-import { podAmounts } from './qos.ts';
-import { containerResources, oomScoreAdj, quotaOf, type ResourceSettings, sharesOf } from './resources.ts';
+import {
+  containerResources,
+  oomScoreAdj,
+  podAmounts,
+  quotaOf,
+  type ResourceSettings,
+  sharesOf,
+} from './resources.ts';
 
 test.each([
   [0, 2n],

@@ -1,13 +1,12 @@
-/** CRI resources of containers: CPU shares and quota, memory, huge pages, OOM score. Pure.
+/** CRI resources of containers and sums of pods: CPU shares and quota, memory, huge pages, OOM score. Pure.
  *  Source: Linux cgroup v1 cpu controller (shares 2 to 262144, quota at least 1 ms), proc(5) oom_score_adj. */
 
-import type { Pod, ResourceRequirements } from '#api/gen/core-v1.ts';
-import type { Int64 } from '#api/kit/int64.ts';
+import type { Container, Pod, ResourceRequirements } from '#api/gen/core-v1.ts';
+import { addInt64, type Int64, maxInt64 } from '#api/kit/int64.ts';
 import { exactMilliValue, exactValue, value } from '#api/meta/quantity.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
 import type { HugepageLimit, LinuxContainerResources } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
-import type { Amounts } from './qos.ts';
 
 export interface ResourceSettings {
   readonly cpuCFSQuota: boolean;
@@ -179,3 +178,46 @@ export function oomScoreAdj(
   const lowest = BEST_EFFORT_OOM_SCORE + GUARANTEED_OOM_SCORE;
   return Math.min(Math.max(BEST_EFFORT_OOM_SCORE - share, lowest), BEST_EFFORT_OOM_SCORE - 1);
 }
+
+/** Exact amounts, of which sums may exceed 64 bits. */
+export interface Amounts {
+  readonly millicores: Int64;
+  readonly memoryBytes: Int64;
+}
+
+/** Returns CPU and memory of the whole pod: app containers and sidecars together, or the init container that
+ *  requires more together with the sidecars started before it. Excludes the pod overhead. */
+export function podAmounts(pod: Pod, list: 'requests' | 'limits'): Amounts {
+  let sidecars: Amounts = NO_AMOUNTS;
+  let highestInit: Amounts = NO_AMOUNTS;
+  for (const container of pod.spec?.initContainers ?? []) {
+    const own = amountsOf(container, list);
+    if (container.restartPolicy === 'Always') sidecars = addAmounts(sidecars, own);
+    highestInit = highest(
+      highestInit,
+      container.restartPolicy === 'Always' ? sidecars : addAmounts(sidecars, own),
+    );
+  }
+  const apps = (pod.spec?.containers ?? []).map((container) => amountsOf(container, list));
+  return highest(apps.reduce(addAmounts, sidecars), highestInit);
+}
+
+export const NO_AMOUNTS: Amounts = { millicores: 0, memoryBytes: 0 };
+
+function amountsOf({ resources }: Container, list: 'requests' | 'limits'): Amounts {
+  const amounts = resources?.[list] ?? {};
+  return {
+    millicores: exactMilliValue(amounts['cpu'] ?? '0'),
+    memoryBytes: exactValue(amounts['memory'] ?? '0'),
+  };
+}
+
+export const addAmounts = (a: Amounts, b: Amounts): Amounts => ({
+  millicores: addInt64(a.millicores, b.millicores),
+  memoryBytes: addInt64(a.memoryBytes, b.memoryBytes),
+});
+
+const highest = (a: Amounts, b: Amounts): Amounts => ({
+  millicores: maxInt64(a.millicores, b.millicores),
+  memoryBytes: maxInt64(a.memoryBytes, b.memoryBytes),
+});

@@ -13,9 +13,8 @@ import type { MessageInput } from '#cri/message.ts';
 import { type Owner, sandboxAnnotations, sandboxLabels } from '../../pod-identity/labels.ts';
 import { type ConfigWarning, type DnsSettings, decidePodDns } from './dns.ts';
 import { podHostname } from './hostname.ts';
-import { namespaceOptions } from './namespaces.ts';
-import { podAmounts } from './qos.ts';
-import { type ResourceSettings, sumResources } from './resources.ts';
+import { podAmounts, type ResourceSettings, sumResources } from './resources.ts';
+import { namespaceOptions } from './security.ts';
 
 export interface SandboxInput {
   readonly pod: Pod;

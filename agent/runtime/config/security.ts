@@ -2,9 +2,8 @@
  *  Source: upstream's pod security context; CRI v1 LinuxContainerSecurityContext. */
 import type { Pod, SecurityContext } from '#api/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import type { LinuxContainerSecurityContext, SecurityProfile } from '#cri/gen/cri-v1.ts';
+import type { LinuxContainerSecurityContext, NamespaceMode, SecurityProfile } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
-import { namespaceOptions } from './namespaces.ts';
 import { decideSeccomp, type SeccompSettings, seccompPath } from './seccomp.ts';
 
 /** User of the image; no member means root. */
@@ -146,4 +145,25 @@ function appArmorProfile(text: string): SecurityProfile | undefined {
   if (text === 'unconfined') return { profileType: 'Unconfined', localhostRef: '' };
   if (!text.startsWith('localhost/')) return undefined;
   return { profileType: 'Localhost', localhostRef: text.slice('localhost/'.length) };
+}
+
+interface NamespaceOptionInput {
+  readonly network: NamespaceMode;
+  readonly ipc: NamespaceMode;
+  readonly pid: NamespaceMode;
+  readonly targetId: string;
+}
+
+/** Returns the Linux namespaces that sandbox and containers of a pod share with each other and with the node.
+ *  @param targetId container whose process namespace an ephemeral container joins, if any */
+export function namespaceOptions(pod: Pod, targetId = ''): NamespaceOptionInput {
+  const { hostNetwork, hostIPC, hostPID, shareProcessNamespace } = pod.spec ?? {};
+  const podPid: NamespaceMode = shareProcessNamespace === true ? 'POD' : 'CONTAINER';
+  const ownPid: NamespaceMode = hostPID === true ? 'NODE' : podPid;
+  return {
+    network: hostNetwork === true ? 'NODE' : 'POD',
+    ipc: hostIPC === true ? 'NODE' : 'POD',
+    pid: targetId === '' ? ownPid : 'TARGET',
+    targetId,
+  };
 }

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import type { SecureContextOptions } from 'node:tls';
 import { TLSSocket } from 'node:tls';
 import type { Logger } from '#api/kit/logger.ts';
-import { isFromForeignPage } from '#api/kit/origin.ts';
+import { isFromForeignPage } from '#api/kit/sockets/origin.ts';
 import { CIPHER_SUITES } from '#api/pki/cipher-suites.ts';
 import type { TlsSource } from '../../certs/tls-source.ts';
 import { listenAt } from '../../node/start-fault.ts';

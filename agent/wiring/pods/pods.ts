@@ -36,8 +36,9 @@ import { createProbeRunner } from '../../probes/runner.ts';
 import type { ResourceManagers } from '../../resources/contract.ts';
 import type { Devices } from '../../resources/devices/devices.ts';
 import { type AppliedStore, createAppliedStore } from '../../sources/applied/applied.ts';
-import { createReader, createSources } from '../../sources/create-sources.ts';
+import { createSources } from '../../sources/create-sources.ts';
 import { createSourceManager, type SourceManager } from '../../sources/manager.ts';
+import { createManifestReader } from '../../sources/manifest-set.ts';
 import { createSourceReporter, type SourceReporter } from '../../sources/report.ts';
 import { AGENT_VERSION } from '../../version.ts';
 import type { Base } from '../base.ts';
@@ -252,7 +253,7 @@ function createPodSources(
   const { config, vocabulary, clock, log, node } = base;
   const { rootDir } = config;
   const userAgent = `${vocabulary.agentComponent}/${AGENT_VERSION}`;
-  const deps = { clock, log, waits: base.waits, nodeName: node, userAgent };
+  const readManifests = createManifestReader({ clock, nodeName: node, vocabulary });
   const applied = createAppliedStore({
     clock,
     log,
@@ -262,7 +263,7 @@ function createPodSources(
   });
   const sources = createSourceManager({
     sources: [
-      ...createSources(deps, createReader(deps, config), config),
+      ...createSources({ clock, log, waits: base.waits, userAgent }, readManifests, config),
       applied,
       ...(server === undefined ? [] : [server.source]),
     ],

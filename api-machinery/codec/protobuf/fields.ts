@@ -1,4 +1,5 @@
 /** Field codec: reads and writes the fields of one message by its plan. */
+import { isObject } from '../../kit/object.ts';
 import { ProtobufError, withinField } from './error.ts';
 import type { Reader } from './reader.ts';
 import type { ValueCodec } from './scalar.ts';
@@ -232,5 +233,5 @@ function writeEntry(codec: ValueCodec, writer: Writer, key: string, value: unkno
 
 /** Reports whether a value has members: a message or a map. */
 function isMessage(value: unknown): value is Values {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject(value);
 }

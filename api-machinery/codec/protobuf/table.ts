@@ -1,4 +1,5 @@
 /** Description of a protobuf package as data, and name resolution in it. */
+import { isObject } from '../../kit/object.ts';
 import { ProtobufError } from './error.ts';
 
 /** A package as in its fact table. Members that start with `$` are comments.
@@ -62,7 +63,7 @@ export function resolveType(
 /** The fields of a message by ascending number.
  *  @throws ProtobufError (`UnknownType`) if the table's entry is not a message. */
 export function parseFields(message: string, entry: unknown): readonly FieldFact[] {
-  if (!isRecord(entry)) throw new ProtobufError('UnknownType', `no message ${message} in the table`);
+  if (!isObject(entry)) throw new ProtobufError('UnknownType', `no message ${message} in the table`);
   return Object.entries(entry)
     .filter(([name]) => !name.startsWith('$'))
     .map(([name, fact]) => parseField(`${message}.${name}`, name, fact))
@@ -70,7 +71,7 @@ export function parseFields(message: string, entry: unknown): readonly FieldFact
 }
 
 function parseField(where: string, protoName: string, fact: unknown): FieldFact {
-  if (!isRecord(fact) || typeof fact['number'] !== 'number' || typeof fact['type'] !== 'string') {
+  if (!isObject(fact) || typeof fact['number'] !== 'number' || typeof fact['type'] !== 'string') {
     throw new ProtobufError('UnknownType', `table entry ${where} has no number or type`);
   }
   return {
@@ -90,14 +91,10 @@ export function parseEnum(
   name: string,
   entry: unknown,
 ): readonly (readonly [name: string, number: number])[] {
-  if (!isRecord(entry)) throw new ProtobufError('UnknownType', `no enum ${name} in the table`);
+  if (!isObject(entry)) throw new ProtobufError('UnknownType', `no enum ${name} in the table`);
   const values: [string, number][] = [];
   for (const [key, value] of Object.entries(entry)) {
     if (!key.startsWith('$') && typeof value === 'number') values.push([key, value]);
   }
   return values;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 /** Claims of a service account token. Pure. Source: service account tokens, document 2 §5.2; upstream's bound
  *  tokens, release 1.24. */
-import { textOf } from '#api/kit/object.ts';
+import { isObject, textOf } from '#api/kit/object.ts';
 
 export interface NamedObject {
   readonly name: string;
@@ -61,9 +61,7 @@ export function claimsOf(terms: TokenTerms, domain: string): Readonly<Record<str
 
 type Members = Readonly<Record<string, unknown>>;
 const membersOf = (value: unknown): Members | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value))
-    : undefined;
+  isObject(value) ? Object.fromEntries(Object.entries(value)) : undefined;
 const secondsOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 

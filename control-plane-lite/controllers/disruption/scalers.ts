@@ -1,10 +1,10 @@
 /** Desired number of pods of a pod's controller. For a ReplicaSet of a Deployment, the Deployment decides. */
 import type { OwnerReference } from '#api/gen/meta-v1.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import type { Cache, CachedObject } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
 import { scaleOf } from '../../resources/scale.ts';
-import { isMembers } from '../../resources/view.ts';
 import type { PodFacts } from '../workloads-kit/pod-facts.ts';
 import type { Scaler } from './decide.ts';
 
@@ -46,7 +46,7 @@ function replicasOf({ resource, object }: Found): number {
     );
   }
   const { spec } = resource.scale === undefined ? scaleOf(object) : resource.scale.scaleOf(object);
-  const replicas = isMembers(spec) ? spec['replicas'] : undefined;
+  const replicas = isMutableObject(spec) ? spec['replicas'] : undefined;
   return typeof replicas === 'number' ? replicas : 0;
 }
 

@@ -2,6 +2,7 @@
  *  namespace deletion, document 1 §4.1; upstream's namespace controller and its conditions. */
 
 import type { Namespace } from '#api/gen/core-v1.ts';
+import { asError, type Clock } from '#api/kit/clock.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { ApiObject } from '../../resources/contract.ts';
@@ -60,7 +61,7 @@ async function empty(context: ControllerContext, namespace: string): Promise<Emp
       const finalizers = items.flatMap((item) => item.object().metadata.finalizers ?? []);
       if (items.length > 0) remains.push({ name: nameOf(resource), count: items.length, finalizers });
     } catch (thrown) {
-      failures.push(thrown instanceof Error ? thrown : new Error(String(thrown)));
+      failures.push(asError(thrown));
     }
   }
   return { failures, remains, unknown: [] };

@@ -3,10 +3,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { sortedMembers } from '#api/codec/embedded-text.ts';
 import type { PodTemplateSpec } from '#api/gen/core-v1.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import { completed } from '#api/schema/complete.ts';
 import { printedForm } from '#api/schema/printed.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { isMembers } from '../../resources/view.ts';
 
 const TYPE = 'core/v1.PodTemplateSpec';
 /** The members of templates have the same names in all vocabularies. */
@@ -24,16 +24,16 @@ export const sameTemplate = (left: PodTemplateSpec, right: PodTemplateSpec): boo
  *  themselves. */
 export function revisionData(template: PodTemplateSpec): object {
   const printed = printedForm(TYPE, canonicalTemplate(template), WORDS);
-  const members = isMembers(printed) ? printed : {};
+  const members = isMutableObject(printed) ? printed : {};
   const data = sortedMembers({ spec: { template: { ...members, $patch: 'replace' } } });
-  return isMembers(data) ? data : {};
+  return isMutableObject(data) ? data : {};
 }
 
 /** The template that such a patch restores; `undefined` for other data. */
 export function templateOfData(data: unknown): PodTemplateSpec | undefined {
-  const spec = isMembers(data) ? data['spec'] : undefined;
-  const held = isMembers(spec) ? spec['template'] : undefined;
-  if (!isMembers(held)) return undefined;
+  const spec = isMutableObject(data) ? data['spec'] : undefined;
+  const held = isMutableObject(spec) ? spec['template'] : undefined;
+  if (!isMutableObject(held)) return undefined;
   const { $patch: _, ...template } = held;
   return canonicalTemplate(template);
 }

@@ -1,6 +1,6 @@
 /** Hash names of template revisions: equal templates have equal names on every server. Pure. */
 import { embeddedText } from '#api/codec/embedded-text.ts';
-import { isMembers } from '../../resources/view.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 
 /** As in generated names: no vowels, nothing that is easily misread. */
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
@@ -10,7 +10,7 @@ const FNV_PRIME = 0x01000193;
 /** JSON with sorted members. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (!isMembers(value)) return JSON.stringify(value) ?? 'null';
+  if (!isMutableObject(value)) return JSON.stringify(value) ?? 'null';
   const members = Object.keys(value)
     .toSorted()
     .filter((name) => value[name] !== undefined)

@@ -1,7 +1,9 @@
 /** ConversionReview request, and validation of its response. Pure. Source: apiextensions/v1,
  *  ConversionReview; upstream's webhook converter. */
+
+import { isMutableObject } from '#api/kit/object.ts';
 import type { ApiObject } from '../../resources/contract.ts';
-import { isMembers, type Members } from '../../resources/view.ts';
+import { type Members } from '../../resources/view.ts';
 
 /** The review is malformed, or does not match the request. */
 export class ReviewError extends Error {
@@ -40,13 +42,13 @@ function fail(message: string): never {
 }
 
 function responseOf(review: unknown, { uid, group, reviewVersion }: ReviewRequest): Members {
-  if (!isMembers(review)) return fail('the response is not an object');
+  if (!isMutableObject(review)) return fail('the response is not an object');
   const { kind, apiVersion, response } = review;
   const wanted = `${group}/${reviewVersion}`;
   if (kind !== KIND || apiVersion !== wanted) {
     return fail(`expected ${wanted}, Kind=${KIND}, got ${String(apiVersion)}, Kind=${String(kind)}`);
   }
-  if (!isMembers(response)) return fail('the review has no response');
+  if (!isMutableObject(response)) return fail('the review has no response');
   if (response['uid'] !== uid)
     return fail(`the response has uid ${JSON.stringify(response['uid'])}, expected ${uid}`);
   return response;
@@ -57,8 +59,8 @@ function responseOf(review: unknown, { uid, group, reviewVersion }: ReviewReques
 export function readReview(review: unknown, request: ReviewRequest): readonly ApiObject[] {
   const response = responseOf(review, request);
   const { result, convertedObjects } = response;
-  if (!isMembers(result) || result['status'] !== 'Success') {
-    const message = isMembers(result) && typeof result['message'] === 'string' ? result['message'] : '';
+  if (!isMutableObject(result) || result['status'] !== 'Success') {
+    const message = isMutableObject(result) && typeof result['message'] === 'string' ? result['message'] : '';
     return fail(message === '' ? 'response.result.status was not "Success"' : message);
   }
   const converted: readonly unknown[] = Array.isArray(convertedObjects) ? convertedObjects : [];
@@ -78,14 +80,14 @@ function adopt(
   { desiredApiVersion }: ReviewRequest,
 ): ApiObject {
   const at = `convertedObjects[${index}]`;
-  if (!isMembers(converted)) return fail(`${at} is not an object`);
+  if (!isMutableObject(converted)) return fail(`${at} is not an object`);
   const { apiVersion, kind, metadata } = converted;
   if (apiVersion !== desiredApiVersion) {
     return fail(`${at} has apiVersion ${JSON.stringify(apiVersion)}, expected ${desiredApiVersion}`);
   }
   if (kind !== original.kind)
     return fail(`${at} has kind ${JSON.stringify(kind)}, expected ${original.kind}`);
-  if (!isMembers(metadata)) return fail(`${at} has no metadata`);
+  if (!isMutableObject(metadata)) return fail(`${at} has no metadata`);
   for (const member of IDENTITY) {
     if ((metadata[member] ?? '') !== (original.metadata[member] ?? '')) {
       return fail(`${at} has a different metadata.${member}`);
@@ -96,7 +98,7 @@ function adopt(
 
 function textsOf(value: unknown, at: string): Readonly<Record<string, string>> | undefined {
   if (value === undefined || value === null) return undefined;
-  if (!isMembers(value)) return fail(`${at} must be an object`);
+  if (!isMutableObject(value)) return fail(`${at} must be an object`);
   const texts: Record<string, string> = {};
   for (const [name, text] of Object.entries(value)) {
     if (typeof text !== 'string') return fail(`${at}[${name}] must be a string`);

@@ -1,12 +1,12 @@
 /** Decoder of custom objects in one version of a definition: metadata by the type tables, the rest by the
  *  schema. Everything expensive is built when the first object arrives. */
 
+import { isMutableObject } from '#api/kit/object.ts';
 import { finish, finishInTurns, type Steps, type Turns } from '#api/kit/steps.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import type { TypeModel } from '#api/schema/type-model.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, DecodedObject, ObjectSchema } from '../../resources/contract.ts';
-import { isMembers } from '../../resources/view.ts';
 import { customModel } from './custom-model.ts';
 import { type JsonSchema, readSchemaSteps } from './json-schema.ts';
 import { readRoot } from './read-value.ts';
@@ -64,7 +64,7 @@ export function createCustomSchema(options: CustomSchemaOptions): CustomSchema {
   };
 
   function decode(value: unknown): DecodedObject {
-    if (!isMembers(value)) {
+    if (!isMutableObject(value)) {
       const fault = { kind: 'FieldValueTypeInvalid', field: '', detail: 'must be an object' } as const;
       return { object: complete({}), errors: [fault], unknown: [] };
     }
@@ -91,7 +91,7 @@ export function createCustomSchema(options: CustomSchemaOptions): CustomSchema {
     },
     describe() {
       const given = options.schema();
-      return isMembers(given) ? given : undefined;
+      return isMutableObject(given) ? given : undefined;
     },
     get model() {
       model ??= customModel(options.schema() === undefined ? undefined : schemaOf(), vocabulary);

@@ -2,12 +2,12 @@
  *  apiextensions/v1, embedded resources. */
 
 import type { ObjectMeta } from '#api/gen/meta-v1.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { dns1035LabelFaults } from '#api/meta/names.ts';
 import { createFaults } from '#api/schema/validation/faults.ts';
 import { validateMetadata } from '#api/schema/validation/metadata.ts';
 import { pathSegmentFaults } from '../../resources/groups/names.ts';
-import { isMembers } from '../../resources/view.ts';
 
 /** Stands for the name of an object that has none, which is no fault here. */
 const ANY_NAME = 'name';
@@ -29,7 +29,7 @@ export function validateEmbedded(
   else if (typeof kind !== 'string') faults.invalid(`${path}.kind`, kind, 'must be a string');
   else faults.invalidAll(`${path}.kind`, kind, dns1035LabelFaults(kind.toLowerCase()));
   for (const fault of faults.errors) report(fault);
-  if (!isMembers(metadata)) return;
+  if (!isMutableObject(metadata)) return;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- read by the decoder of metadata before
   const meta = metadata as ObjectMeta;
   const named = (meta.name ?? '') === '' ? { ...meta, name: ANY_NAME } : meta;

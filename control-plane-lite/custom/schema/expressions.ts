@@ -2,8 +2,9 @@
  *  rules can still be used. Source: apiextensions/v1, feature gate CustomResourceValidationExpressions;
  *  upstream's release 1.24 does the same. */
 import type { CustomResourceDefinition } from '#api/gen/apiextensions-v1.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import type { StrategyContext } from '../../resources/contract.ts';
-import { isMembers, type Members } from '../../resources/view.ts';
+import { type Members } from '../../resources/view.ts';
 import { EXPRESSIONS_GATE } from './structural-schema.ts';
 
 /** Members of a schema that are schemas, lists of them, and maps of them. */
@@ -12,7 +13,7 @@ const LISTS = ['allOf', 'anyOf', 'oneOf', 'items'];
 const MAPS = ['properties', 'patternProperties', 'definitions'];
 
 function drop(schema: unknown, member: string): void {
-  if (!isMembers(schema)) return;
+  if (!isMutableObject(schema)) return;
   delete schema[member];
   for (const name of ONE) drop(schema[name], member);
   for (const name of LISTS) for (const child of listOf(schema[name])) drop(child, member);
@@ -20,7 +21,7 @@ function drop(schema: unknown, member: string): void {
 }
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-const membersOf = (value: unknown): Members => (isMembers(value) ? value : {});
+const membersOf = (value: unknown): Members => (isMutableObject(value) ? value : {});
 
 /** Leaves rules out of the schemas of a definition unless they are enabled. Changes the draft. */
 export function dropExpressions(

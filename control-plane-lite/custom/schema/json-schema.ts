@@ -2,8 +2,9 @@
  *  names here, whatever prefix they have on the wire. Pure. Source: apiextensions/v1, JSONSchemaProps. */
 
 import type { Int64 } from '#api/kit/int64.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import { finish, type Steps } from '#api/kit/steps.ts';
-import { isMembers, type Members } from '../../resources/view.ts';
+import { type Members } from '../../resources/view.ts';
 
 export interface JsonSchema {
   readonly id?: string;
@@ -89,7 +90,7 @@ export const readJsonSchema = (value: unknown, prefix: string): JsonSchema =>
 /** The same in steps, one for each schema in the schema. */
 export function* readSchemaSteps(value: unknown, prefix: string): Steps<JsonSchema> {
   yield;
-  const members = isMembers(value) ? value : {};
+  const members = isMutableObject(value) ? value : {};
   const { default: given } = members;
   const draft: Draft = {
     exclusiveMaximum: members['exclusiveMaximum'] === true,
@@ -146,7 +147,7 @@ function* readInner(draft: Draft, members: Members, prefix: string): Steps<void>
 }
 
 function* readOne(value: unknown, prefix: string): Steps<JsonSchema | undefined> {
-  return isMembers(value) ? yield* readSchemaSteps(value, prefix) : undefined;
+  return isMutableObject(value) ? yield* readSchemaSteps(value, prefix) : undefined;
 }
 
 function* readSchemas(value: unknown, prefix: string): Steps<readonly JsonSchema[]> {
@@ -161,7 +162,7 @@ function* readItems(value: unknown, prefix: string): Steps<JsonSchema['items']> 
 }
 
 function* readSchemaMap(value: unknown, prefix: string): Steps<ReadonlyMap<string, JsonSchema> | undefined> {
-  if (!isMembers(value)) return undefined;
+  if (!isMutableObject(value)) return undefined;
   const read = new Map<string, JsonSchema>();
   for (const [name, member] of Object.entries(value)) {
     const found = yield* readOne(member, prefix);
@@ -171,7 +172,7 @@ function* readSchemaMap(value: unknown, prefix: string): Steps<ReadonlyMap<strin
 }
 
 function* readDependencies(value: unknown, prefix: string): Steps<JsonSchema['dependencies'] | undefined> {
-  if (!isMembers(value)) return undefined;
+  if (!isMutableObject(value)) return undefined;
   const read = new Map<string, JsonSchema | readonly string[]>();
   for (const [name, member] of Object.entries(value)) {
     const found = Array.isArray(member) ? textsOf(member) : yield* readOne(member, prefix);

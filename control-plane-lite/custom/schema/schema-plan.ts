@@ -1,6 +1,8 @@
 /** Schema plan: a structural schema compiled for use on every request: fields to retain, defaults, checks.
  *  Pure; compiled once for each version of a definition. */
+
 import { copyJson } from '#api/codec/copy-json.ts';
+import { isObject } from '#api/kit/object.ts';
 import { finish, type Steps } from '#api/kit/steps.ts';
 import { itemSchema, type JsonSchema } from './json-schema.ts';
 import { compileChecks, type ValueChecks } from './value-checks.ts';
@@ -87,9 +89,6 @@ function* compileAdditional({ additionalProperties: additional }: JsonSchema): S
   if (additional === undefined || additional === false) return undefined;
   return yield* compilePlanSteps(additional === true ? NOTHING : additional);
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Null where null isn't allowed counts as absent if there is a default. */
 export const isReplaced = (plan: SchemaPlan, value: unknown): boolean =>

@@ -1,7 +1,9 @@
 /** Validates a value against a schema plan: every validation error has its path. Runs on every write of a
  *  custom object: no path string is built before the first error. Source: apiextensions/v1; JSON schema as
  *  upstream's servers read it. */
+
 import { formatPath, type PathElement } from '#api/codec/limits.ts';
+import { isObject } from '#api/kit/object.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { validateEmbedded } from './embedded.ts';
 import type { StepBudget } from './pattern/matcher.ts';
@@ -22,9 +24,6 @@ const MAX_FAULTS = 200;
 const MAX_STEPS = 100_000;
 /** Comparisons of values with alternatives (`anyOf` and the like): many values and many alternatives multiply. */
 const MAX_VISITS = 100_000;
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** How the field names the type of a value. */
 function typeNameOf(value: unknown): string {

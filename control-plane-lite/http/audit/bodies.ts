@@ -1,5 +1,7 @@
 /** Bodies of audit events. Pure. */
+
 import { parseJsonText } from '#api/codec/json-text.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import { RawJson } from './event.ts';
 
 export interface BodyInput {
@@ -19,15 +21,10 @@ export type BodyResult =
   | { readonly kind: 'unreadable' }
   | { readonly kind: 'none' };
 
-type Members = Record<string, unknown>;
-
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 function dropManagedFields(value: unknown): void {
-  if (!isMembers(value)) return;
+  if (!isMutableObject(value)) return;
   const { metadata, items } = value;
-  if (isMembers(metadata)) delete metadata['managedFields'];
+  if (isMutableObject(metadata)) delete metadata['managedFields'];
   if (Array.isArray(items)) for (const item of items) dropManagedFields(item);
 }
 

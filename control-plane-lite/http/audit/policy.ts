@@ -1,5 +1,6 @@
 /** Audit policy: parses policy files and returns the audit level of a request. Pure.
  *  Source: auditing, document 1 §9.4; policy format of upstream's release 1.24. */
+import { isObject } from '#api/kit/object.ts';
 import type { UserInfo } from '../../resources/contract.ts';
 import type { RequestInfo } from '../contract.ts';
 
@@ -53,9 +54,6 @@ export class AuditPolicyError extends Error {
 
 type Members = Readonly<Record<string, unknown>>;
 
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 interface Reader {
   readonly faults: string[];
   text(members: Members, name: string, path: string): string;
@@ -88,7 +86,7 @@ function createReader(): Reader {
     },
     objects(members, name, path) {
       const values = list(members, name, path);
-      const found = values.filter(isMembers);
+      const found = values.filter(isObject);
       if (found.length !== values.length) faults.push(`${path}${name} must be a list of objects`);
       return found;
     },
@@ -161,7 +159,7 @@ function readRule(reader: Reader, members: Members, path: string): PolicyRule {
  *  @throws AuditPolicyError with every error */
 export function parseAuditPolicy(value: unknown, domain: string): AuditPolicy {
   const reader = createReader();
-  if (!isMembers(value)) throw new AuditPolicyError(['it must be an object']);
+  if (!isObject(value)) throw new AuditPolicyError(['it must be an object']);
   const apiVersion = `audit.${domain}/v1`;
   if (value['apiVersion'] !== apiVersion) reader.faults.push(`apiVersion must be ${apiVersion}`);
   if (value['kind'] !== 'Policy') reader.faults.push('kind must be Policy');

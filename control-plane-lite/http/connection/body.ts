@@ -1,8 +1,10 @@
 /** Reads whole request bodies within a limit, which also applies to the decompressed size. */
+
 import { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { InputType } from 'node:zlib';
 import { asError, type Clock } from '#api/kit/clock.ts';
+import { hasCode } from '#api/kit/errno.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { ClientGoneError } from './exchange.ts';
 
@@ -65,7 +67,7 @@ async function inflate(body: Buffer, encoding: 'gzip' | 'deflate', limitBytes: n
   return new Promise((resolve, reject) => {
     run(body, { maxOutputLength: limitBytes }, (error, result) => {
       if (error === null) resolve(result);
-      else if ('code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') reject(tooLarge(limitBytes));
+      else if (hasCode(error, 'ERR_BUFFER_TOO_LARGE')) reject(tooLarge(limitBytes));
       else {
         const detail = `the request body is no ${encoding} data`;
         reject(new StatusError('BadRequest', detail, { cause: asError(error) }));

@@ -13,7 +13,7 @@ import {
 import { type AddressInfo, isIPv4, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
-import { limitConnections } from '#api/kit/connection-limits.ts';
+import { limitConnections } from '#api/kit/sockets/connection-limits.ts';
 import { CIPHER_SUITES } from '#api/pki/cipher-suites.ts';
 import { createFramer } from './chunk-frames.ts';
 import { type Connection, type ConnectionTable, createConnectionTable } from './connection.ts';

@@ -1,7 +1,7 @@
 /** Authentication step: collects the credentials of a request and authenticates them. */
 
 import type { IncomingHttpHeaders } from 'node:http';
-import { isFromForeignPage } from '#api/kit/origin.ts';
+import { isFromForeignPage } from '#api/kit/sockets/origin.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { AuthenticationRequest, AuthenticationResult } from '../../authn/contract.ts';
 import type { UserInfo } from '../../resources/contract.ts';

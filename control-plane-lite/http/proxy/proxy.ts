@@ -10,6 +10,7 @@ import { type Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ConnectionOptions } from 'node:tls';
 import { asError, type Clock, systemClock } from '#api/kit/clock.ts';
+import { errorCode } from '#api/kit/errno.ts';
 import { messageOf } from '#api/kit/error-chain.ts';
 import { NO_RESPONSE, type Waits } from '#api/kit/waits.ts';
 import { StatusError } from '#api/meta/status-error.ts';
@@ -56,7 +57,7 @@ export interface ProxyOptions {
 
 /** The target is unreachable, or does not speak HTTP. */
 function unreachable(error: Error): StatusError {
-  const isResponse = 'code' in error && typeof error.code === 'string' && error.code.startsWith('HPE_');
+  const isResponse = errorCode(error)?.startsWith('HPE_') === true;
   return new StatusError('ServiceUnavailable', `error trying to reach service: ${messageOf(error)}`, {
     code: isResponse ? 502 : 503,
     cause: error,

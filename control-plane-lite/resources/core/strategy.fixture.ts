@@ -1,4 +1,5 @@
 /** Shared support of strategy tests: objects as a client sends them, and the request around them. */
+import { isObject } from '#api/kit/object.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { decode } from '#api/schema/decode.ts';
 import { applyDefaults } from '#api/schema/defaults.ts';
@@ -63,11 +64,8 @@ export function changed(base: object, changes: object): Record<string, unknown> 
   const result: Record<string, unknown> = { ...base };
   for (const [name, value] of Object.entries(changes)) {
     const before = result[name];
-    const merges = isPlain(before) && isPlain(value);
+    const merges = isObject(before) && isObject(value);
     result[name] = merges ? { ...before, ...value } : value;
   }
   return result;
 }
-
-const isPlain = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,7 +1,9 @@
 /** Maps SQLite errors to store errors. Result codes: https://sqlite.org/rescode.html */
+
 import { Buffer } from 'node:buffer';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { hasCode } from '#api/kit/errno.ts';
 import { StoreError, type StoreErrorReason } from '../contract.ts';
 
 const SQLITE_BUSY = 5;
@@ -91,7 +93,6 @@ function tryRemove(path: string): void {
 }
 
 function systemReason(thrown: unknown): StoreErrorReason {
-  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return 'noSpace';
-  return code === 'EROFS' ? 'readOnly' : 'unavailable';
+  if (hasCode(thrown, 'ENOSPC', 'EDQUOT')) return 'noSpace';
+  return hasCode(thrown, 'EROFS') ? 'readOnly' : 'unavailable';
 }

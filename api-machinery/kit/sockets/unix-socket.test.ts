@@ -4,7 +4,7 @@ import { link, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createConnection, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createTempDir, type TempDir } from '../../testing/temp.ts';
+import { createTempDir, type TempDir } from '../../../testing/temp.ts';
 import { listenOnSocket } from './unix-socket.ts';
 
 let dir: TempDir;

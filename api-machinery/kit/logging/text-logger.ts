@@ -1,8 +1,8 @@
 /** Logger with lines in upstream's text format: `I1122 05:36:44.443000 30628 images] "Image removed"
  *  image="busybox"`. Names the component instead of a source file. */
-import './exact-json.ts';
-import { describeError } from './error-chain.ts';
-import type { Logger } from './logger.ts';
+import '../exact-json.ts';
+import { describeError } from '../error-chain.ts';
+import type { Logger } from '../logger.ts';
 
 export interface TextLoggerOptions {
   /** Ms since the epoch. */

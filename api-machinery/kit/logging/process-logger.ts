@@ -1,9 +1,9 @@
 /** The process's logger: JSON lines on standard error, or text in upstream's format, with the chain of
  *  causes of errors. */
 import { pino } from 'pino';
-import { errorChain, messageOf } from './error-chain.ts';
-import { type GlobPart, matchesGlob } from './glob.ts';
-import type { Logger } from './logger.ts';
+import { errorChain, messageOf } from '../error-chain.ts';
+import { type GlobPart, matchesGlob } from '../glob.ts';
+import type { Logger } from '../logger.ts';
 import { createTextLogger, type Severity } from './text-logger.ts';
 
 export interface ProcessLogger extends Logger {

@@ -3,7 +3,7 @@
 
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorCode, hasCode } from './errno.ts';
+import { errorCode, hasCode } from '../errno.ts';
 
 /** @throws the system's error; EEXIST if something else exists there */
 export async function makeFolder(path: string, mode: number): Promise<void> {

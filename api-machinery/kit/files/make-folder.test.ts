@@ -1,6 +1,6 @@
 import { stat, writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { createTempDir } from '../../testing/temp.ts';
+import { createTempDir } from '../../../testing/temp.ts';
 import { makeFolder } from './make-folder.ts';
 
 test('creates missing directories, and nothing twice', async () => {

@@ -6,7 +6,7 @@
 import { lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { createConnection, type Server } from 'node:net';
 import { basename, dirname, join } from 'node:path';
-import { hasCode } from './errno.ts';
+import { hasCode } from '../errno.ts';
 
 /** Another process serves the socket, or the path is not a socket. */
 export class SocketInUseError extends Error {
