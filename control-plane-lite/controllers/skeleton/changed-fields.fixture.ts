@@ -1,14 +1,15 @@
 /** Compares the writes of controllers with their declarations. For tests. Pure. */
 import { isDeepStrictEqual } from 'node:util';
-import { isMembers } from '../../resources/view.ts';
+import { isMutableObject } from '#api/kit/object.ts';
 import type { UpdateObserver } from './scope.ts';
 
 /** Returns the paths of the fields that differ, such as `metadata.labels.app`. Lists count as one field. */
 export function changedFields(before: unknown, after: unknown, path = ''): readonly string[] {
   if (isDeepStrictEqual(before, after)) return [];
-  if (!isMembers(before ?? {}) || !isMembers(after ?? {}) || (before ?? after) === undefined) return [path];
+  if (!isMutableObject(before ?? {}) || !isMutableObject(after ?? {}) || (before ?? after) === undefined)
+    return [path];
   const [left, right] = [before ?? {}, after ?? {}];
-  if (!isMembers(left) || !isMembers(right)) return [path];
+  if (!isMutableObject(left) || !isMutableObject(right)) return [path];
   const names = new Set([...Object.keys(left), ...Object.keys(right)]);
   return [...names].flatMap((name) =>
     changedFields(left[name], right[name], path === '' ? name : `${path}.${name}`),
