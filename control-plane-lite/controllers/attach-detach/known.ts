@@ -71,7 +71,7 @@ function volumeOfClaim(
   use: Use & { readonly kind: 'claim' },
 ): KnownVolume | undefined {
   const claim = claims.get(use.key);
-  if (claim === undefined || (use.madeFor !== undefined && claim.controller !== use.madeFor))
+  if (claim === undefined || (use.createdFor !== undefined && claim.controller !== use.createdFor))
     return undefined;
   const volume = volumes.get(claim.volumeName);
   return volume?.claimUid === claim.uid ? volume : undefined;
@@ -104,13 +104,13 @@ export function placesOf(known: Known, volume: Attachable): readonly SeenPlace[]
   const { attacher, unique } = volume;
   const pods = isAttached(known, volume) ? [...new Set(podsOf(known, unique))] : [];
   const byNode = Map.groupBy(pods, ({ nodeName }) => nodeName);
-  const names = new Set(byNode.keys());
-  for (const { name } of known.nodes.of(named(unique)).values()) names.add(name);
-  for (const { nodeName } of known.attachments.of(named(unique)).values()) names.add(nodeName);
+  const nodeNames = new Set(byNode.keys());
+  for (const { name } of known.nodes.of(named(unique)).values()) nodeNames.add(name);
+  for (const { nodeName } of known.attachments.of(named(unique)).values()) nodeNames.add(nodeName);
   for (const { name } of known.volumes.of(named(unique)).values()) {
-    for (const { nodeName } of known.attachments.of(ofVolume(name)).values()) names.add(nodeName);
+    for (const { nodeName } of known.attachments.of(ofVolume(name)).values()) nodeNames.add(nodeName);
   }
-  return [...names].map((nodeName): SeenPlace => {
+  return [...nodeNames].map((nodeName): SeenPlace => {
     const node = known.nodes.get(nodeName);
     const attachment =
       attacher && known.attachments.get(attachmentName(attacher.driver, attacher.handle, nodeName));
@@ -142,9 +142,9 @@ export function attachableNamed(
   return isOwn ? { unique, label: unique, exclusive: false } : undefined;
 }
 
-export function readVolume(object: ApiObject, words: AttachNames): KnownVolume | undefined {
+export function readVolume(object: ApiObject, names: AttachNames): KnownVolume | undefined {
   const volume = typed<PersistentVolume>(object);
-  const attachable = attachableOfVolume(volume, words);
+  const attachable = attachableOfVolume(volume, names);
   if (attachable === undefined) return undefined;
   return { name: object.metadata.name ?? '', claimUid: volume.spec?.claimRef?.uid ?? '', attachable };
 }

@@ -131,14 +131,14 @@ function followDrivers(
 function followNames(
   sources: AttachSources,
   { claims, volumes, attachments }: Known,
-  words: AttachNames,
+  names: AttachNames,
   { due, onVolume }: { readonly due: Due } & Pick<AttachListener, 'onVolume'>,
 ): readonly WatchHandle[] {
   return [
     keep(
       sources.volumes,
       volumes,
-      (object) => readVolume(object, words),
+      (object) => readVolume(object, names),
       (before, now) => {
         for (const each of [before, now]) if (each !== undefined) onVolume(each.attachable.unique);
         const { name = '' } = now ?? before ?? {};
@@ -160,14 +160,14 @@ function followNames(
 function followPlaces(
   sources: AttachSources,
   { nodes, pods, attachments, migrated }: Known,
-  words: AttachNames,
+  names: AttachNames,
   { due, onVolume }: { readonly due: Due } & Pick<AttachListener, 'onVolume'>,
 ): readonly WatchHandle[] {
   return [
     keep(
       sources.nodes,
       nodes,
-      (object) => attachNode(typed<Node>(object), words),
+      (object) => attachNode(typed<Node>(object), names),
       (before, now) => {
         for (const unique of new Set([...(before?.reported ?? []), ...(now?.reported ?? [])]))
           onVolume(unique);
@@ -177,19 +177,19 @@ function followPlaces(
     keep(
       sources.csiNodes,
       migrated,
-      (object) => migratedNode(typed<CSINode>(object), words),
+      (object) => migratedNode(typed<CSINode>(object), names),
       (before, now) => due.node((now ?? before)?.name ?? ''),
     ),
     keep(
       sources.attachments,
       attachments,
-      (object) => attachmentFacts(typed<VolumeAttachment>(object), words),
+      (object) => attachmentFacts(typed<VolumeAttachment>(object), names),
       (before, now) => due.attachment(now ?? before),
     ),
     keep(
       sources.pods,
       pods,
-      (object) => usingPod(typed<Pod>(object), words),
+      (object) => usingPod(typed<Pod>(object), names),
       (before, now) => {
         due.uses(before);
         due.uses(now);
@@ -200,18 +200,18 @@ function followPlaces(
 
 export function followAttachments(
   sources: AttachSources,
-  words: AttachNames,
+  names: AttachNames,
   listener: AttachListener,
 ): AttachState {
   const known = createKnown();
-  const tell = { due: createDue(known, listener), onVolume: listener.onVolume };
+  const notify = { due: createDue(known, listener), onVolume: listener.onVolume };
   const following = [
     followDrivers(sources, known, listener.onVolume),
-    ...followNames(sources, known, words, tell),
-    ...followPlaces(sources, known, words, tell),
+    ...followNames(sources, known, names, notify),
+    ...followPlaces(sources, known, names, notify),
   ];
   return {
-    attachable: (unique) => attachableNamed(known, words, unique),
+    attachable: (unique) => attachableNamed(known, names, unique),
     places: (volume) => placesOf(known, volume),
     node: (name) => known.nodes.get(name),
     lost(name) {

@@ -79,7 +79,7 @@ test('a node gets none for an address that a node on another machine has too', (
   );
 });
 
-test('a node that is not there yet waits', () => {
+test('a node that does not exist yet waits', () => {
   expect(decide(request({ ...A, ipAddresses: ['10.0.0.1'] }), [])).toBe('node a does not exist yet');
 });
 

@@ -147,7 +147,7 @@ describe('decideDaemons', () => {
     expect(plan.remove.map(({ name }) => name)).toEqual(remove);
   });
 
-  test('says what there is', () => {
+  test('the status counts the pods', () => {
     const { status } = decide([
       nodeOf('a', [newPod('p')]),
       nodeOf('b', [oldPod('q', unready)]),
@@ -166,7 +166,7 @@ describe('decideDaemons', () => {
     });
   });
 
-  test('looks again when a pod has been ready for long enough', () => {
+  test('rechecks when a pod has been ready for minReadySeconds', () => {
     const daemon = { ...DAEMON, minReadySeconds: 5 };
     expect(decide([nodeOf('a', [newPod('p', { readySinceMs: 9000 })])], { daemon }).recheckMs).toBe(4000);
   });
@@ -195,7 +195,7 @@ const podsOf = ({ old, fresh }: Place, name: string): readonly PodFacts[] => [
   ...(fresh === 'none' ? [] : [newPod(`new-${name}`, { ready: fresh === 'ready' })]),
 ];
 
-test('an update leaves no more nodes without an available pod than it may, and comes to its end', () => {
+test('an update respects maxUnavailable and completes', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 8 }),

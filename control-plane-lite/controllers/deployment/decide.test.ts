@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type DeploymentInput, type DeploymentPlan, decideDeployment } from './decide.ts';
-import { deploymentOf, setOf, templateOf, WORDS } from './deployment.fixture.ts';
+import { deploymentOf, NAMES, setOf, templateOf } from './deployment.fixture.ts';
 import { HASH_LABEL, type ReplicaSetFacts, resolveLimits } from './model.ts';
 import { allOf, byRevision } from './revisions.ts';
 
@@ -12,7 +12,7 @@ const decide = (
   sets: readonly ReplicaSetFacts[],
   more: Partial<DeploymentInput> = {},
 ): DeploymentPlan =>
-  decideDeployment({ deployment, sets, havePods: () => false, words: WORDS, nowMs: NOW_MS, ...more });
+  decideDeployment({ deployment, sets, havePods: () => false, names: NAMES, nowMs: NOW_MS, ...more });
 
 const sizes = ({ sets }: DeploymentPlan): Readonly<Record<string, number>> =>
   Object.fromEntries(
@@ -110,8 +110,8 @@ const rows: readonly Row[] = [
     name: 'scales in the midst of an update in proportion',
     deployment: { replicas: 10, maxSurge: 0 },
     sets: [
-      setOf('v1', 3, { desired: 5, annotations: { [WORDS.desired]: '5', [WORDS.max]: '5' } }),
-      setOf('v2', 2, { revision: 2, annotations: { [WORDS.desired]: '5', [WORDS.max]: '5' } }),
+      setOf('v1', 3, { desired: 5, annotations: { [NAMES.desired]: '5', [NAMES.max]: '5' } }),
+      setOf('v2', 2, { revision: 2, annotations: { [NAMES.desired]: '5', [NAMES.max]: '5' } }),
     ],
     expected: { v1: 6, v2: 4 },
   },
@@ -173,7 +173,7 @@ describe('decideDeployment', () => {
   });
 
   test('a new ReplicaSet has a label and a selector of its own, the annotations, and a revision', () => {
-    const annotations = { 'example.com/a': '1', [WORDS.revision]: '7' };
+    const annotations = { 'example.com/a': '1', [NAMES.revision]: '7' };
     const status = { replicas: 4, readyReplicas: 4, availableReplicas: 4 };
     const plan = decide(deploymentOf({ annotations, status }), [setOf('v1', 4, { revision: 7 })]);
     const hash = plan.sets.current?.template.metadata?.labels?.[HASH_LABEL] ?? '';
@@ -181,7 +181,7 @@ describe('decideDeployment', () => {
       name: `web-${hash}`,
       uid: '',
       selector: { matchLabels: { app: 'web', [HASH_LABEL]: hash } },
-      annotations: { 'example.com/a': '1', [WORDS.revision]: '8', [WORDS.desired]: '4', [WORDS.max]: '5' },
+      annotations: { 'example.com/a': '1', [NAMES.revision]: '8', [NAMES.desired]: '4', [NAMES.max]: '5' },
     });
     expect(plan.revision).toBe('8');
     expect(conditionOf(plan, 'Progressing')).toMatchObject({ reason: 'NewReplicaSetCreated' });
@@ -198,8 +198,8 @@ describe('decideDeployment', () => {
   test('an older template that comes back is the newest revision, and remembers what it was', () => {
     const plan = decide(deploymentOf(), [setOf('v2', 4, { revision: 1 }), setOf('v3', 0, { revision: 2 })]);
     expect(plan.sets.current?.annotations).toMatchObject({
-      [WORDS.revision]: '3',
-      [WORDS.revisionHistory]: '1',
+      [NAMES.revision]: '3',
+      [NAMES.revisionHistory]: '1',
     });
     expect(plan.revision).toBe('3');
   });
@@ -214,14 +214,14 @@ describe('decideDeployment', () => {
     ['-9223372036854775808', '1'],
     ['many', '1'],
   ])('after the revision %s comes %s', (revision, next) => {
-    const annotations = { [WORDS.revision]: revision };
+    const annotations = { [NAMES.revision]: revision };
     const plan = decide(deploymentOf(), [setOf('v1', 4, { annotations })]);
-    expect(plan.sets.current?.annotations[WORDS.revision]).toBe(next);
+    expect(plan.sets.current?.annotations[NAMES.revision]).toBe(next);
     const [left, right] = [
       setOf('v1', 0, { annotations }),
-      setOf('v3', 0, { annotations: { [WORDS.revision]: next } }),
+      setOf('v3', 0, { annotations: { [NAMES.revision]: next } }),
     ];
-    expect(Math.sign(byRevision(WORDS)(left, right))).toBe(-1);
+    expect(Math.sign(byRevision(NAMES)(left, right))).toBe(-1);
   });
 
   test('old ReplicaSets without pods go, beyond the limit and of the lowest revisions', () => {

@@ -4,7 +4,7 @@ import type { Resource } from '../../resources/contract.ts';
 import { decideCollection, type OwnerState } from './decide.ts';
 import type { Node } from './graph.ts';
 
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- decisions don't look at the resource
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- decisions do not read the resource
 const resource = {} as Resource;
 const owner = (uid: string, blockOwnerDeletion = false): OwnerReference => ({
   apiVersion: 'v1',
@@ -48,7 +48,7 @@ const rows: readonly Row[] = [
     expected: [{ kind: 'delete', propagation: 'Background' }],
   },
   {
-    name: 'leaves what has an owner of a kind that nobody knows',
+    name: 'leaves objects with an owner of an unknown kind',
     node: node({ owners: [owner('a'), owner('b')] }),
     owners: { b: 'unknown' },
     expected: [{ kind: 'dropOwners', uids: ['a'] }],
@@ -125,7 +125,7 @@ const rows: readonly Row[] = [
 
 describe('decideCollection', () => {
   test.each(rows)('$name', ({ node: subject, dependents = [], owners = {}, orphaning = [], expected }) => {
-    const surroundings = { dependents, dependentsOf: () => [], ownerState: states(owners) };
-    expect(decideCollection(subject, surroundings, orphaning)).toEqual(expected);
+    const view = { dependents, dependentsOf: () => [], ownerState: states(owners) };
+    expect(decideCollection(subject, view, orphaning)).toEqual(expected);
   });
 });

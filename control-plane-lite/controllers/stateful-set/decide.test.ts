@@ -188,7 +188,7 @@ describe('decideStateful', () => {
     });
   });
 
-  test('the new version is the current one when all pods have it and are ready', () => {
+  test('the update revision becomes current when all pods have it and are ready', () => {
     const pods = [0, 1, 2].map((ordinal) => pod(ordinal, {}, 'v2'));
     expect(decide(pods, {}, UPDATE).status).toMatchObject({
       currentRevision: 'v2',
@@ -211,7 +211,7 @@ test.each([
   expect(ordinalOf('db', name)).toBe(expected);
 });
 
-test('in order, an update has at most one pod missing, never makes one before those below it are well, and ends', () => {
+test('an ordered update has at most one pod missing, creates no pod before its predecessors are ready, and completes', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 6 }),
