@@ -73,7 +73,7 @@ const failed = { attached: false, error: { time: 't', message: 'no' } };
 
 describe('decideAttachments, of a volume that is wanted', () => {
   test.each<[string, readonly Place[], readonly string[]]>([
-    ['asks for it', [place('a', { pods: one })], ['attach a']],
+    ['requests attachment', [place('a', { pods: one })], ['attach a']],
     [
       'waits for the attacher',
       [place('a', { pods: one, attachment: attachment('a', { attached: false }) })],
@@ -106,13 +106,13 @@ describe('decideAttachments, of a volume that is wanted', () => {
       [place('a', { pods: one, attachment: attachment('a', stuck) })],
       ['recordNodeEvent a: detach error t busy'],
     ],
-    ['asks again when it is gone', [place('a', { pods: one, node: inUse })], ['attach a']],
+    ['requests attachment again after its deletion', [place('a', { pods: one, node: inUse })], ['attach a']],
     [
       'leaves nodes alone that attach by themselves',
       [place('a', { pods: one, node: { ...NODE, managed: false } })],
       [],
     ],
-    ['does not attach to a node that is not there', [{ ...GONE, pods: one }], []],
+    ['does not attach to a missing node', [{ ...GONE, pods: one }], []],
   ])('%s', (_, places, expected) => {
     expect(decide(places)).toEqual(expected);
   });
@@ -191,7 +191,7 @@ describe('decideAttachments, of a volume without users', () => {
       { trustOutOfService: true },
       ['detach a by force'],
     ],
-    ['waits for a node that is not there', { ...GONE, ...held }, {}, [`again in ${FORCE_DETACH_MS}`]],
+    ['waits for a missing node', { ...GONE, ...held }, {}, [`again in ${FORCE_DETACH_MS}`]],
     [
       'is taken away from it in the end',
       { ...GONE, ...held },
@@ -237,7 +237,11 @@ describe('what pods are recordedMark that wait for another node', () => {
   test.each<[string, readonly UsingPod[], string]>([
     ['no pod', [], `${START} exclusively attached to one node and can't be attached to another`],
     ['pods of their own namespace', [podOf('x'), podOf('y')], `${START} used by pod(s) x, y`],
-    ['pods of others, without their names', [far], `${START} used by 1 pod(s) in different namespaces`],
+    [
+      'pods in other namespaces, without their names',
+      [far],
+      `${START} used by 1 pod(s) in different namespaces`,
+    ],
     ['both', [podOf('x'), far], `${START} used by pod(s) x and 1 pod(s) in different namespaces`],
   ])('names %s', (_, others, expected) => {
     expect(messages(...others)).toEqual([expected]);

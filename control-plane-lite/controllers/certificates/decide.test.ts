@@ -195,7 +195,7 @@ describe('decideTerm', () => {
 
 describe('approvalRights', () => {
   test.each<[string, Traits, readonly string[]]>([
-    ['of somebody', {}, ['nodeclient']],
+    ['of a user', {}, ['nodeclient']],
     ['of the node itself', { username: 'system:node:a' }, ['selfnodeclient', 'nodeclient']],
     ['of another node', { username: 'system:node:b' }, ['nodeclient']],
     ['to serve', { signer: `${plat.domain}/${plat.nodeServingSigner}` }, []],

@@ -97,12 +97,12 @@ const rows: readonly Row[] = [
     start: '11:57:00',
   },
   {
-    name: 'keeps to the zone',
+    name: 'follows the time zone',
     cron: { schedule: '0 13 * * *', zone: 'Europe/Paris' },
     start: '12:00:00',
   },
   {
-    name: 'forgets a job that is gone',
+    name: 'removes a deleted job from the status',
     cron: { status: activeOf('a'), suspended: true },
     reasons: ['MissingJob'],
   },

@@ -29,7 +29,7 @@ describe('decideEligibility', () => {
     ['an affinity that it doesn’t meet', requires('disk', 'hdd'), [], false, false],
     ['a taint against new pods', SPEC, [taint('x', 'NoSchedule')], false, true],
     ['a taint against all pods', SPEC, [taint('x', 'NoExecute')], false, false],
-    ['a taint that only asks', SPEC, [taint('x', 'PreferNoSchedule')], true, true],
+    ['a taint with effect PreferNoSchedule', SPEC, [taint('x', 'PreferNoSchedule')], true, true],
     [
       'what every daemon puts up with',
       SPEC,

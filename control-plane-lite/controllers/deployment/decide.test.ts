@@ -52,12 +52,12 @@ const unready = { ready: 0, available: 0 };
 const rows: readonly Row[] = [
   { name: 'makes all pods of a new Deployment', sets: [], expected: { v2: 4 } },
   {
-    name: 'begins an update with the surge, and takes away what may be missing',
+    name: 'starts an update with the surge, and deletes as many pods as may be unavailable',
     sets: [setOf('v1', 4)],
     expected: { v1: 3, v2: 1 },
   },
   {
-    name: 'takes nothing more away while new pods are not available',
+    name: 'deletes no more pods while new ones are unavailable',
     sets: [setOf('v1', 3), setOf('v2', 2, { revision: 2, ...unready })],
     expected: { v1: 3, v2: 2 },
   },
@@ -72,7 +72,7 @@ const rows: readonly Row[] = [
     expected: { v1: 1, v2: 2 },
   },
   {
-    name: 'takes old pods away that are of no use, first of all',
+    name: 'deletes unavailable old pods first',
     sets: [
       setOf('v0', 1),
       setOf('v1', 3, { revision: 2, ...unready }),
@@ -90,13 +90,13 @@ const rows: readonly Row[] = [
     expected: { v1: 2, v2: 2 },
   },
   {
-    name: 'without a surge takes away first',
+    name: 'without a surge deletes first',
     deployment: { maxSurge: 0 },
     sets: [setOf('v1', 4)],
     expected: { v1: 3, v2: 0 },
   },
   {
-    name: 'goes back to an older template',
+    name: 'rolls back to an older template',
     sets: [setOf('v2', 0), setOf('v3', 4, { revision: 2 })],
     expected: { v2: 1, v3: 4 },
   },
@@ -122,7 +122,7 @@ const rows: readonly Row[] = [
     expected: { v1: 0, v2: 0 },
   },
   {
-    name: 'paused, makes nothing new',
+    name: 'paused, creates no ReplicaSet',
     deployment: { paused: true },
     sets: [setOf('v1', 4)],
     expected: { v1: 4 },
@@ -134,7 +134,7 @@ const rows: readonly Row[] = [
     expected: { v1: 6 },
   },
   {
-    name: 'recreating, first takes all away',
+    name: 'Recreate deletes all pods first',
     deployment: { recreate: true, maxSurge: 0 },
     sets: [setOf('v1', 4, { annotations: {} })],
     expected: { v1: 0 },
@@ -153,7 +153,7 @@ const rows: readonly Row[] = [
     expected: { v1: 0 },
   },
   {
-    name: 'recreating, then makes all',
+    name: 'Recreate creates all pods afterwards',
     deployment: { recreate: true, maxSurge: 0 },
     sets: [setOf('v1', 0)],
     more: { havePods: (uids) => uids.includes('uid-v2') },

@@ -33,13 +33,13 @@ const rows: readonly Row[] = [
   { name: 'replaces what failed a while ago', pods: [failed('a'), jobPodOf('b')], create: 1 },
   { name: 'waits after a failure', pods: [failed('a', { finishedMs: NOW_MS - 1000 }), jobPodOf('b')] },
   {
-    name: 'takes away what may no longer run at a time',
+    name: 'deletes pods beyond the parallelism',
     pods: [jobPodOf('a'), jobPodOf('b', { phase: 'Pending', ready: false })],
     job: { parallelism: 1 },
     remove: ['b'],
   },
   {
-    name: 'suspended, takes all away',
+    name: 'suspended, deletes all pods',
     pods: [jobPodOf('a'), jobPodOf('b')],
     job: { suspended: true },
     remove: ['a', 'b'],
@@ -47,7 +47,7 @@ const rows: readonly Row[] = [
   { name: 'suspended, makes none', pods: [], job: { suspended: true } },
   { name: 'on its way out, makes none', pods: [], job: { deleting: true } },
   {
-    name: 'takes away what shares an index, or has none that counts',
+    name: 'deletes pods with a duplicate or invalid index',
     pods: [
       jobPodOf('a', { index: 0 }),
       jobPodOf('b', { index: 0, ready: false }),

@@ -144,7 +144,7 @@ describe('when a pod leaves', () => {
 
   test.each<[string, readonly Taint[], readonly Toleration[], number | undefined]>([
     ['no taint', [], [], undefined],
-    ['only one that keeps new pods away', [{ key: 'a', effect: 'NoSchedule' }], [], undefined],
+    ['only a taint with effect NoSchedule', [{ key: 'a', effect: 'NoSchedule' }], [], undefined],
     ['not tolerated', [taint], [], 60],
     ['tolerated for ever', [taint], [tolerate()], undefined],
     ['tolerated for a time, since the taint was added', [taint], [tolerate(90)], 90],

@@ -33,8 +33,8 @@ describe('decideClaim', () => {
   test.each<[string, PersistentVolumeClaim, World, string]>([
     ['finds a volume', claimOf(), { volumes: [volumeOf('v')] }, 'bind v'],
     ['has no class', claimOf({ storageClassName: '' }), {}, 'wait FailedBinding'],
-    ['has a class that is not there', claimOf(), {}, 'wait ProvisioningFailed'],
-    ['has a class that makes none', claimOf(), { storageClass: internal }, 'wait ProvisioningFailed'],
+    ['has a missing class', claimOf(), {}, 'wait ProvisioningFailed'],
+    ['has a class without a provisioner', claimOf(), { storageClass: internal }, 'wait ProvisioningFailed'],
     [
       'has a class that makes volumes',
       claimOf(),
@@ -59,7 +59,7 @@ describe('decideClaim', () => {
       { storageClass: late },
       'provision ExternalProvisioning',
     ],
-    ['names a volume that is not there', claimOf({ volumeName: 'v' }), {}, 'wait'],
+    ['names a missing volume', claimOf({ volumeName: 'v' }), {}, 'wait'],
     ['names a volume', claimOf({ volumeName: 'v' }), { volumes: [volumeOf('v')] }, 'bind v'],
     [
       'names a volume of another class',
@@ -80,7 +80,7 @@ describe('decideClaim', () => {
       'wait FailedBinding',
     ],
     ['was bound to a name that it lost', claimOf({}, completed), {}, 'lose ClaimLost'],
-    ['was bound to a volume that is gone', claimOf({ volumeName: 'v' }, completed), {}, 'lose ClaimLost'],
+    ['was bound to a deleted volume', claimOf({ volumeName: 'v' }, completed), {}, 'lose ClaimLost'],
     [
       'was bound to a volume that others have',
       claimOf({ volumeName: 'v' }, completed),
@@ -122,7 +122,7 @@ describe('decideVolume', () => {
     ['a claim is about to have', bound, claimOf(), { kind: 'queueClaim' }],
     ['a claim can not have', bound, claimOf({ volumeMode: 'Block' }), { kind: 'reject' }],
     ['its claim left for another', bound, claimOf({ volumeName: 'w' }), { kind: 'unbind' }],
-    ['its claim is gone from', bound, undefined, { kind: 'phase', phase: 'Released' }],
+    ['has lost its claim', bound, undefined, { kind: 'phase', phase: 'Released' }],
     [
       'another claim of the name wants',
       bound,

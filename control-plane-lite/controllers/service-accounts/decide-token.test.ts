@@ -18,7 +18,7 @@ describe('decideTokenSecret', () => {
     ['without a token', { ...full, data: { ...full.data, token: '' } }, account, 'fill'],
     ['with another authority', { ...full, data: { ...full.data, 'ca.crt': encode('old') } }, account, 'fill'],
     ['without an account', full, undefined, 'delete'],
-    ['of an account that was there before', full, { metadata: { name: 'robot', uid: 'u2' } }, 'delete'],
+    ['of a former account with the same name', full, { metadata: { name: 'robot', uid: 'u2' } }, 'delete'],
   ])('a secret %s', (_, secret, known, kind) => {
     expect(decideTokenSecret(secret, known, content, names).kind).toBe(kind);
   });
