@@ -49,7 +49,7 @@ interface Seen {
 
 interface Claim {
   /** Acquires or renews the Lease. @throws HeldError, or errors of the store */
-  take(signal: AbortSignal): Promise<void>;
+  acquire(signal: AbortSignal): Promise<void>;
   /** Releases it, so that other servers need not wait for its expiry. */
   release(): Promise<void>;
 }
@@ -101,7 +101,7 @@ function createClaim(deps: LeadershipDeps, { namespace, name, identity }: Leader
   }
 
   return {
-    take: (signal) => change(acquired, signal),
+    acquire: (signal) => change(acquired, signal),
     release: () =>
       change((live) => {
         if (live === undefined || typed<Lease>(live).spec?.holderIdentity !== identity) {
@@ -149,7 +149,7 @@ async function renewUntilLost(
     if (signal.aborted) return;
     const startedMs = clock.monotonic();
     try {
-      await inTime(clock, renewedMs + RENEW_MS - startedMs, (until) => claim.take(until), signal);
+      await inTime(clock, renewedMs + RENEW_MS - startedMs, (until) => claim.acquire(until), signal);
       renewedMs = startedMs;
     } catch (err) {
       if (err instanceof HeldError || clock.monotonic() - renewedMs >= RENEW_MS) {
@@ -175,7 +175,7 @@ export async function runAsLeader(
   while (!signal.aborted) {
     wait ??= deps.waits?.begin(what, NO_RESPONSE);
     const acquiredMs = clock.monotonic();
-    const leads = await claim.take(signal).then(
+    const leads = await claim.acquire(signal).then(
       () => true,
       (err: unknown) => {
         wait?.because(messageOf(err));

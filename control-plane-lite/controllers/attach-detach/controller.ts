@@ -12,10 +12,10 @@ import {
   executeReport,
   executeUnreport,
 } from './execute.ts';
-import type { SeenPlace } from './known.ts';
 import type { PodMessage } from './messages.ts';
 import { type Attachable, attachNames, type UsingPod } from './model.ts';
 import { type AttachState, followAttachments } from './state.ts';
+import type { SeenPlace } from './volume-index.ts';
 
 interface Parts extends AttachClient {
   readonly deps: WorkloadDeps;
