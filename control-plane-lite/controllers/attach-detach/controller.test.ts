@@ -169,7 +169,7 @@ async function beginAttached(): Promise<World> {
 
 const isThere = (world: World): boolean => world.get('volumeattachments', NAME) !== undefined;
 
-describe('runAttachDetach', () => {
+describe('attachDetachController', () => {
   test('says every two minutes that an attacher does not answer', async () => {
     await using world = await beginWithPod();
     expect(isThere(world)).toBe(true);
