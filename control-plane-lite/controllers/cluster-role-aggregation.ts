@@ -9,7 +9,7 @@ import { typed } from '../resources/view.ts';
 import { unlessGone } from '../verbs/unless-gone.ts';
 import { type Controller, type ControllerContext, defineController } from './skeleton/declaration.ts';
 
-async function visit(context: ControllerContext, name: string): Promise<undefined> {
+async function reconcile(context: ControllerContext, name: string): Promise<undefined> {
   const { client } = context;
   const roles = context.cacheOf('clusterroles');
   const role = roles.get(name)?.object();
@@ -51,7 +51,7 @@ export const clusterRoleAggregation: Controller = defineController({
       for (const name of aggregating) queue.add(name);
     });
     return {
-      reconcile: (name) => visit(context, name),
+      reconcile: (name) => reconcile(context, name),
       follows: [following],
       onError: (name, err) =>
         log.warn({ err, clusterRole: name }, 'Failed to aggregate cluster role; retrying'),

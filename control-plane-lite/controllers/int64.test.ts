@@ -27,7 +27,7 @@ const context: StrategyContext = {
   gates: new Set(),
 };
 const graceful: Strategy = { planDeletion: planPodDeletion };
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- decisions look at the strategy only
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- decisions read the strategy only
 const pods = { strategy: graceful } as unknown as Resource;
 const pod = (spec: object, metadata: object = {}): ApiObject => ({
   apiVersion: 'v1',

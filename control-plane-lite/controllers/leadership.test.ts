@@ -84,7 +84,7 @@ async function pass(clock: FakeClock, ms: number): Promise<void> {
 }
 
 describe('runAsLeader', () => {
-  test('has one lead, and the next as soon as that ends', async () => {
+  test('one server leads, and the next as soon as the leader stops', async () => {
     const { begin, clock, spec } = share();
     const first = begin('a');
     await pass(clock, 1000);
@@ -100,7 +100,7 @@ describe('runAsLeader', () => {
     await second.end();
   });
 
-  test('one that does not lead shows who does, until it leads', async () => {
+  test('a waiting server reports the holder until it leads', async () => {
     const { begin, clock, waits } = share();
     const first = begin('a');
     await pass(clock, 1000);
@@ -113,7 +113,7 @@ describe('runAsLeader', () => {
     await second.end();
   });
 
-  test('whoever is cut off stops before another begins', async () => {
+  test('a leader without connection to the store stops before another starts', async () => {
     const { begin, clock, cut } = share();
     const first = begin('a');
     await pass(clock, 1000);
@@ -132,7 +132,7 @@ describe('runAsLeader', () => {
     await Promise.all([first.end(), second.end()]);
   });
 
-  test('whoever gets no answer stops before another begins', async () => {
+  test('a leader without responses stops before another starts', async () => {
     const { begin, clock, hung } = share();
     const first = begin('a');
     await pass(clock, 1000);
@@ -148,7 +148,7 @@ describe('runAsLeader', () => {
     await second.end();
   });
 
-  test('short trouble is no reason to stop', async () => {
+  test('a leader survives a short failure of the store', async () => {
     const { begin, clock, cut } = share();
     const first = begin('a');
     await pass(clock, 1000);

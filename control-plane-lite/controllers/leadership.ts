@@ -49,9 +49,9 @@ interface Seen {
 
 interface Claim {
   /** Acquires or renews the Lease. @throws HeldError, or errors of the store */
-  take(signal: AbortSignal): Promise<void>;
+  acquire(signal: AbortSignal): Promise<void>;
   /** Releases it, so that other servers need not wait for its expiry. */
-  giveUp(): Promise<void>;
+  release(): Promise<void>;
 }
 
 function createClaim(deps: LeadershipDeps, { namespace, name, identity }: LeadershipOptions): Claim {
@@ -68,7 +68,7 @@ function createClaim(deps: LeadershipDeps, { namespace, name, identity }: Leader
     return nowMs - seen.atMs >= LEASE_MS;
   }
 
-  function taken(live: ApiObject | undefined): ApiObject {
+  function acquired(live: ApiObject | undefined): ApiObject {
     const lease: ApiObject = live ?? {
       apiVersion: `${leases.info.group}/${leases.info.version}`,
       kind: 'Lease',
@@ -101,8 +101,8 @@ function createClaim(deps: LeadershipDeps, { namespace, name, identity }: Leader
   }
 
   return {
-    take: (signal) => change(taken, signal),
-    giveUp: () =>
+    acquire: (signal) => change(acquired, signal),
+    release: () =>
       change((live) => {
         if (live === undefined || typed<Lease>(live).spec?.holderIdentity !== identity) {
           throw new HeldError('the lease is held by another server');
@@ -135,21 +135,21 @@ async function inTime(
   }
 }
 
-/** Renews until the signal is aborted or the deadline has passed. `takenMs`: time just before the
+/** Renews until the signal is aborted or the deadline has passed. `acquiredMs`: time just before the
  *  acquisition. */
-async function keep(
+async function renewUntilLost(
   claim: Claim,
   { clock, log }: LeadershipDeps,
-  takenMs: number,
+  acquiredMs: number,
   signal: AbortSignal,
 ): Promise<void> {
-  let renewedMs = takenMs;
+  let renewedMs = acquiredMs;
   while (!signal.aborted) {
     await sleep(clock, RETRY_MS, signal).catch(() => undefined);
     if (signal.aborted) return;
     const startedMs = clock.monotonic();
     try {
-      await inTime(clock, renewedMs + RENEW_MS - startedMs, (until) => claim.take(until), signal);
+      await inTime(clock, renewedMs + RENEW_MS - startedMs, (until) => claim.acquire(until), signal);
       renewedMs = startedMs;
     } catch (err) {
       if (err instanceof HeldError || clock.monotonic() - renewedMs >= RENEW_MS) {
@@ -174,8 +174,8 @@ export async function runAsLeader(
   let wait: Wait | undefined;
   while (!signal.aborted) {
     wait ??= deps.waits?.begin(what, NO_RESPONSE);
-    const takenMs = clock.monotonic();
-    const leads = await claim.take(signal).then(
+    const acquiredMs = clock.monotonic();
+    const leads = await claim.acquire(signal).then(
       () => true,
       (err: unknown) => {
         wait?.because(messageOf(err));
@@ -188,10 +188,10 @@ export async function runAsLeader(
       wait = undefined;
       const leading = new AbortController();
       const working = work(AbortSignal.any([signal, leading.signal]));
-      await Promise.race([keep(claim, deps, takenMs, signal), working]);
+      await Promise.race([renewUntilLost(claim, deps, acquiredMs, signal), working]);
       leading.abort(new Error('this server is no longer the leader'));
       await working;
-      await claim.giveUp().catch(() => undefined);
+      await claim.release().catch(() => undefined);
     }
     await sleep(clock, RETRY_MS, signal).catch(() => undefined);
   }

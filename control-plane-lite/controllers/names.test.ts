@@ -22,7 +22,7 @@ describe('chooseControllers', () => {
   });
 });
 
-test('unknownControllers tells what is no name', () => {
+test('unknownControllers returns the elements that name no controller', () => {
   expect(unknownControllers(['*', 'job', '-job', 'jobs', '-nothing', '-*'])).toEqual([
     'jobs',
     '-nothing',

@@ -169,7 +169,7 @@ async function beginAttached(): Promise<World> {
 
 const isThere = (world: World): boolean => world.get('volumeattachments', NAME) !== undefined;
 
-describe('runAttachDetach', () => {
+describe('attachDetachController', () => {
   test('says every two minutes that an attacher does not answer', async () => {
     await using world = await beginWithPod();
     expect(isThere(world)).toBe(true);
@@ -215,7 +215,7 @@ describe('runAttachDetach', () => {
     expect(isThere(world)).toBe(false);
   });
 
-  test('tells node and volume once of each time that the attacher could not detach it', async () => {
+  test('each failed detachment is reported once, on the node and on the volume', async () => {
     await using world = await beginAttached();
     await world.put('volumeattachments', NAME, { metadata: { finalizers: ['x.io/attacher'] } });
     await world.put(
@@ -237,10 +237,10 @@ describe('runAttachDetach', () => {
     await world.put('nodes', 'n', { metadata: { labels: { some: 'change' } } });
     await world.pass(60_000);
     const message = `DetachVolume.Detach failed for volume "pv" on node "n" : busy`;
-    const told = (): readonly string[] => world.messages().filter((each) => each.includes('Detach'));
-    expect(told()).toEqual([`n: ${message} (1)`, `pv: ${message} (1)`]);
+    const recordedMark = (): readonly string[] => world.messages().filter((each) => each.includes('Detach'));
+    expect(recordedMark()).toEqual([`n: ${message} (1)`, `pv: ${message} (1)`]);
     await fail('still busy');
-    expect(told()).toHaveLength(4);
+    expect(recordedMark()).toHaveLength(4);
   });
 
   test('waits as long where the volume itself is gone', async () => {

@@ -12,10 +12,10 @@ import {
   executeReport,
   executeUnreport,
 } from './execute.ts';
-import type { SeenPlace } from './known.ts';
-import type { Telling } from './messages.ts';
+import type { PodMessage } from './messages.ts';
 import { type Attachable, attachNames, type UsingPod } from './model.ts';
 import { type AttachState, followAttachments } from './state.ts';
+import type { SeenPlace } from './volume-index.ts';
 
 interface Parts extends AttachClient {
   readonly deps: WorkloadDeps;
@@ -38,7 +38,7 @@ interface Memory {
   /** Since when no pod has wanted it there, in monotonic ms; absent: a pod does. */
   readonly unwantedSinceMs?: number;
   /** The last reported mark. */
-  readonly told?: string;
+  readonly recordedMark?: string;
 }
 
 /** By node. */
@@ -74,37 +74,37 @@ function remember(places: readonly SeenPlace[], before: Memories, nowMs: number)
   );
 }
 
-function tell(
+function recordPodEvents(
   { deps, client, pods }: Parts,
   type: 'Normal' | 'Warning',
   reason: string,
-  tellings: readonly Telling[],
+  messages: readonly PodMessage[],
 ): void {
-  for (const { pod, message } of tellings) {
+  for (const { pod, message } of messages) {
     const object = deps.cache.resource(pods.storage).get(pod.key)?.object();
     if (object?.metadata.uid === pod.uid) client.events.record(object, type, reason, message);
   }
 }
 
-const attachedTellings = ({ label }: Attachable, pods: readonly UsingPod[]): readonly Telling[] =>
+const attachedMessages = ({ label }: Attachable, pods: readonly UsingPod[]): readonly PodMessage[] =>
   pods.map((pod) => ({ pod, message: `AttachVolume.Attach succeeded for volume "${label}"` }));
 
 /** Reports whether this was the last reported mark, and records it. */
-function isTold(
+function isRecorded(
   memories: Memories,
   { nodeName, mark }: { readonly nodeName: string; readonly mark: string },
 ): boolean {
   const before = memories.get(nodeName);
-  if (before?.told === mark) return true;
-  memories.set(nodeName, { ...before, told: mark });
+  if (before?.recordedMark === mark) return true;
+  memories.set(nodeName, { ...before, recordedMark: mark });
   return false;
 }
 
 /** Events about the node and the volume: there may be no pod left to report on. */
-function tellOfNode(
+function recordNodeEvent(
   { deps, client, nodes, volumes }: Parts,
   { attacher }: Attachable,
-  { nodeName, message }: AttachAction & { readonly kind: 'tellNode' },
+  { nodeName, message }: AttachAction & { readonly kind: 'recordNodeEvent' },
 ): void {
   const { persistentVolumeName = '' } = attacher?.source ?? {};
   const about = [
@@ -133,7 +133,7 @@ async function execute(
     case 'report':
       if (!(await executeReport(parts, unique, nodeName))) return;
       memories.delete(nodeName);
-      tell(parts, 'Normal', 'SuccessfulAttachVolume', attachedTellings(volume, action.pods));
+      recordPodEvents(parts, 'Normal', 'SuccessfulAttachVolume', attachedMessages(volume, action.pods));
       return;
     case 'unreport':
       await executeUnreport(parts, unique, nodeName, action.forced);
@@ -146,19 +146,19 @@ async function execute(
         'Volume detachment requested',
       );
       return;
-    case 'tell':
-      if (isTold(memories, action)) return;
-      tell(parts, 'Warning', 'FailedAttachVolume', action.tellings);
+    case 'recordPodEvents':
+      if (isRecorded(memories, action)) return;
+      recordPodEvents(parts, 'Warning', 'FailedAttachVolume', action.messages);
       return;
-    case 'tellNode':
-      if (!isTold(memories, action)) tellOfNode(parts, volume, action);
+    case 'recordNodeEvent':
+      if (!isRecorded(memories, action)) recordNodeEvent(parts, volume, action);
       return;
     default:
       action satisfies never;
   }
 }
 
-async function visitVolume(parts: Parts, unique: string): Promise<number | undefined> {
+async function reconcileVolume(parts: Parts, unique: string): Promise<number | undefined> {
   const { state, deps, memories } = parts;
   const volume = state.attachable(unique);
   if (volume === undefined) return undefined;
@@ -176,7 +176,7 @@ async function visitVolume(parts: Parts, unique: string): Promise<number | undef
     nowMs: deps.clock.now(),
     trustOutOfService: deps.gates.has('NodeOutOfServiceVolumeDetach'),
   });
-  if (actions.some(({ kind }) => kind !== 'tell' && kind !== 'tellNode'))
+  if (actions.some(({ kind }) => kind !== 'recordPodEvents' && kind !== 'recordNodeEvent'))
     parts.queue.expect(`${VOLUME}${unique}`);
   for (const action of actions) await execute(parts, volume, action, remembered);
   return recheckMs;
@@ -187,7 +187,7 @@ const OWN_NAME = /^csi-[0-9a-f]{64}$/;
 
 /** The volume of an attachment no longer exists: no pod can want it, and its use can no longer be
  *  determined. */
-async function visitLost(parts: Parts, name: string): Promise<number | undefined> {
+async function reconcileLost(parts: Parts, name: string): Promise<number | undefined> {
   const { state, deps, lostSince } = parts;
   const attachment = state.lost(name);
   const isOurs =
@@ -258,8 +258,8 @@ export const attachDetachController: Controller = defineController({
     return {
       reconcile: (key) =>
         key.startsWith(LOST)
-          ? visitLost(parts, key.slice(LOST.length))
-          : visitVolume(parts, key.slice(VOLUME.length)),
+          ? reconcileLost(parts, key.slice(LOST.length))
+          : reconcileVolume(parts, key.slice(VOLUME.length)),
       follows: [state],
     };
   },

@@ -57,12 +57,12 @@ const decide = (places: readonly Place[], more: Partial<AttachInput> = {}): read
     trustOutOfService: false,
     ...more,
   });
-  const told = actions.map((action) => {
+  const recordedMark = actions.map((action) => {
     const forced = 'forced' in action && action.forced ? ' by force' : '';
     const mark = 'mark' in action ? `: ${action.mark}` : '';
     return `${action.kind} ${action.nodeName}${forced}${mark}`;
   });
-  return [...told, ...(recheckMs === undefined ? [] : [`again in ${recheckMs}`])];
+  return [...recordedMark, ...(recheckMs === undefined ? [] : [`again in ${recheckMs}`])];
 };
 
 const one = [podOf('p')];
@@ -73,7 +73,7 @@ const failed = { attached: false, error: { time: 't', message: 'no' } };
 
 describe('decideAttachments, of a volume that is wanted', () => {
   test.each<[string, readonly Place[], readonly string[]]>([
-    ['asks for it', [place('a', { pods: one })], ['attach a']],
+    ['requests attachment', [place('a', { pods: one })], ['attach a']],
     [
       'waits for the attacher',
       [place('a', { pods: one, attachment: attachment('a', { attached: false }) })],
@@ -87,14 +87,14 @@ describe('decideAttachments, of a volume that is wanted', () => {
           attachment: attachment('a', { attached: false, createdMs: NOW_MS - 2 * ATTACH_MS - 5 }),
         }),
       ],
-      ['tell a: late 2', `again in ${ATTACH_MS - 5}`],
+      ['recordPodEvents a: late 2', `again in ${ATTACH_MS - 5}`],
     ],
     [
       'says that the attacher has failed',
       [place('a', { pods: one, attachment: attachment('a', failed) })],
-      ['tell a: error t no'],
+      ['recordPodEvents a: error t no'],
     ],
-    ['tells the node', [place('a', { pods: one, attachment: attachment('a') })], ['report a']],
+    ['reports to the node', [place('a', { pods: one, attachment: attachment('a') })], ['report a']],
     ['is done then', [place('a', { pods: one, node: reported, attachment: attachment('a') })], []],
     [
       'takes it back from a node when somebody detaches it',
@@ -104,15 +104,15 @@ describe('decideAttachments, of a volume that is wanted', () => {
     [
       'says why somebody does not get it detached',
       [place('a', { pods: one, attachment: attachment('a', stuck) })],
-      ['tellNode a: detach error t busy'],
+      ['recordNodeEvent a: detach error t busy'],
     ],
-    ['asks again when it is gone', [place('a', { pods: one, node: inUse })], ['attach a']],
+    ['requests attachment again after its deletion', [place('a', { pods: one, node: inUse })], ['attach a']],
     [
       'leaves nodes alone that attach by themselves',
       [place('a', { pods: one, node: { ...NODE, managed: false } })],
       [],
     ],
-    ['does not attach to a node that is not there', [{ ...GONE, pods: one }], []],
+    ['does not attach to a missing node', [{ ...GONE, pods: one }], []],
   ])('%s', (_, places, expected) => {
     expect(decide(places)).toEqual(expected);
   });
@@ -124,17 +124,17 @@ describe('decideAttachments, of a volume that is wanted', () => {
         place('a', { pods: [podOf('p', { createdMs: 5 })] }),
         place('b', { pods: [podOf('q', { createdMs: 4 })] }),
       ],
-      ['attach b', 'tell a: multi-attach'],
+      ['attach b', 'recordPodEvents a: multi-attach'],
     ],
     [
       'leaves it where it is',
       [place('a', { pods: one, attachment: attachment('a') }), place('b', { pods: one })],
-      ['report a', 'tell b: multi-attach'],
+      ['report a', 'recordPodEvents b: multi-attach'],
     ],
     [
       'waits until it is detached elsewhere',
       [place('a', { attachment: attachment('a', { deleting: true }) }), place('b', { pods: one })],
-      ['tell b: multi-attach'],
+      ['recordPodEvents b: multi-attach'],
     ],
     [
       'counts what another node has attached by itself',
@@ -142,7 +142,7 @@ describe('decideAttachments, of a volume that is wanted', () => {
         place('a', { node: { ...NODE, managed: false }, attachment: attachment('a') }),
         place('b', { pods: one }),
       ],
-      ['tell b: multi-attach'],
+      ['recordPodEvents b: multi-attach'],
     ],
   ])('for one node: %s', (_, places, expected) => {
     expect(decide(places)).toEqual(expected);
@@ -153,17 +153,17 @@ describe('decideAttachments, of a volume that is wanted', () => {
     expect(decide(places, { volume: { ...CSI, exclusive: false } })).toEqual(['attach a', 'attach b']);
   });
 
-  test('without an attacher: tells the node, and one only', () => {
+  test('without an attacher: reports to one node only', () => {
     const places = [place('a', { pods: one }), place('b', { pods: one })];
-    expect(decide(places, { volume: ISCSI })).toEqual(['report a', 'tell b: multi-attach']);
+    expect(decide(places, { volume: ISCSI })).toEqual(['report a', 'recordPodEvents b: multi-attach']);
     expect(decide([place('a', { node: reported }), place('b', { pods: one })], { volume: ISCSI })).toEqual([
-      'tell b: multi-attach',
+      'recordPodEvents b: multi-attach',
       'unreport a',
     ]);
   });
 });
 
-describe('decideAttachments, of a volume that nobody wants', () => {
+describe('decideAttachments, of a volume without users', () => {
   const held = { attachment: attachment('a') };
   test.each<[string, Place, Partial<AttachInput>, readonly string[]]>([
     ['is detached', place('a', { node: reported, ...held }), {}, ['detach a']],
@@ -180,7 +180,7 @@ describe('decideAttachments, of a volume that nobody wants', () => {
       ['detach a by force'],
     ],
     [
-      'waits for a node that is out of service, unless told not to',
+      'waits for a node that is out of service, unless recordedMark not to',
       place('a', { node: { ...inUse, outOfService: true }, ...held }),
       {},
       [`again in ${FORCE_DETACH_MS}`],
@@ -191,7 +191,7 @@ describe('decideAttachments, of a volume that nobody wants', () => {
       { trustOutOfService: true },
       ['detach a by force'],
     ],
-    ['waits for a node that is not there', { ...GONE, ...held }, {}, [`again in ${FORCE_DETACH_MS}`]],
+    ['waits for a missing node', { ...GONE, ...held }, {}, [`again in ${FORCE_DETACH_MS}`]],
     [
       'is taken away from it in the end',
       { ...GONE, ...held },
@@ -200,12 +200,12 @@ describe('decideAttachments, of a volume that nobody wants', () => {
     ],
     ['is left to the attacher', place('a', { attachment: attachment('a', { deleting: true }) }), {}, []],
     [
-      'and what keeps the attacher from it is told',
+      'and what keeps the attacher from it is recordedMark',
       place('a', { node: reported, attachment: attachment('a', stuck) }),
       {},
-      ['unreport a by force', 'tellNode a: detach error t busy'],
+      ['unreport a by force', 'recordNodeEvent a: detach error t busy'],
     ],
-    ['is not told of any more', place('a', { node: reported }), {}, ['unreport a']],
+    ['is not recordedMark of any more', place('a', { node: reported }), {}, ['unreport a']],
     [
       'stays on a node that detaches by itself',
       place('a', { node: { ...reported, managed: false }, ...held }),
@@ -217,8 +217,8 @@ describe('decideAttachments, of a volume that nobody wants', () => {
   });
 });
 
-describe('what pods are told that wait for another node', () => {
-  const tellings = (...others: readonly UsingPod[]): readonly string[] => {
+describe('what pods are recordedMark that wait for another node', () => {
+  const messages = (...others: readonly UsingPod[]): readonly string[] => {
     const places = [place('a', { pods: others, attachment: attachment('a') }), place('b', { pods: one })];
     const { actions } = decideAttachments({
       volume: CSI,
@@ -228,18 +228,22 @@ describe('what pods are told that wait for another node', () => {
       trustOutOfService: false,
     });
     return actions.flatMap((action) =>
-      action.kind === 'tell' ? action.tellings.map(({ message }) => message) : [],
+      action.kind === 'recordPodEvents' ? action.messages.map(({ message }) => message) : [],
     );
   };
   const START = 'Multi-Attach error for volume "pv-1" Volume is already';
   const far = podOf('secret', { namespace: 'other' });
 
   test.each<[string, readonly UsingPod[], string]>([
-    ['nobody', [], `${START} exclusively attached to one node and can't be attached to another`],
+    ['no pod', [], `${START} exclusively attached to one node and can't be attached to another`],
     ['pods of their own namespace', [podOf('x'), podOf('y')], `${START} used by pod(s) x, y`],
-    ['pods of others, without their names', [far], `${START} used by 1 pod(s) in different namespaces`],
+    [
+      'pods in other namespaces, without their names',
+      [far],
+      `${START} used by 1 pod(s) in different namespaces`,
+    ],
     ['both', [podOf('x'), far], `${START} used by pod(s) x and 1 pod(s) in different namespaces`],
   ])('names %s', (_, others, expected) => {
-    expect(tellings(...others)).toEqual([expected]);
+    expect(messages(...others)).toEqual([expected]);
   });
 });

@@ -4,7 +4,7 @@
  *    unwanted ─▶ (the node unmounts) ─▶ unreport ─▶ detach ─▶ (the attacher detaches)
  *
  *  Source: upstream's attach/detach controller and CSI attacher, release 1.24. */
-import { attachFailed, detachFailed, multiAttach, type Telling } from './messages.ts';
+import { attachFailed, detachFailed, multiAttach, type PodMessage } from './messages.ts';
 import type { Attachable, Attachment, AttachNode, UsingPod } from './model.ts';
 
 /** How long a node may keep reporting a volume in use that no pod wants there. */
@@ -53,14 +53,14 @@ export type AttachAction =
     }
   /** `mark`: reported once per mark. */
   | {
-      readonly kind: 'tell';
+      readonly kind: 'recordPodEvents';
       readonly nodeName: string;
       readonly mark: string;
-      readonly tellings: readonly Telling[];
+      readonly messages: readonly PodMessage[];
     }
   /** Report on the node and the volume that it is not detached; once per `mark`. */
   | {
-      readonly kind: 'tellNode';
+      readonly kind: 'recordNodeEvent';
       readonly nodeName: string;
       readonly mark: string;
       readonly message: string;
@@ -87,7 +87,12 @@ function decideWaiting(input: AttachInput, { nodeName, pods }: Place, attachment
   const { error, createdMs } = attachment;
   if (error !== undefined) {
     const mark = `error ${error.time} ${error.message}`;
-    return plan({ kind: 'tell', nodeName, mark, tellings: attachFailed(label, pods, error.message) });
+    return plan({
+      kind: 'recordPodEvents',
+      nodeName,
+      mark,
+      messages: attachFailed(label, pods, error.message),
+    });
   }
   const ageMs = Math.max(0, input.nowMs - createdMs);
   const recheckMs = ATTACH_MS - (ageMs % ATTACH_MS);
@@ -96,7 +101,7 @@ function decideWaiting(input: AttachInput, { nodeName, pods }: Place, attachment
   const reason = `timed out waiting for external-attacher of ${driver} CSI driver to attach volume ${input.volume.attacher?.handle ?? ''}`;
   const mark = `late ${Math.floor(ageMs / ATTACH_MS)}`;
   return {
-    actions: [{ kind: 'tell', nodeName, mark, tellings: attachFailed(label, pods, reason) }],
+    actions: [{ kind: 'recordPodEvents', nodeName, mark, messages: attachFailed(label, pods, reason) }],
     recheckMs,
   };
 }
@@ -107,7 +112,7 @@ function decideDetaching({ label }: Attachable, { nodeName, attachment }: Place)
   if (!deleting || detachError === undefined) return NOTHING;
   const { time, message } = detachError;
   const mark = `detach error ${time} ${message}`;
-  return plan({ kind: 'tellNode', nodeName, mark, message: detachFailed(label, nodeName, message) });
+  return plan({ kind: 'recordNodeEvent', nodeName, mark, message: detachFailed(label, nodeName, message) });
 }
 
 /** `holders`: the other nodes where it is, or is about to be, attached. */
@@ -126,8 +131,8 @@ function decideWanted(input: AttachInput, place: Place, holders: readonly Place[
   if (isThere) return reported ? NOTHING : plan({ kind: 'report', nodeName, pods });
   if (volume.exclusive && holders.length > 0) {
     const others = holders.flatMap((each) => each.pods);
-    const tellings = multiAttach(volume.label, pods, others);
-    return plan({ kind: 'tell', nodeName, mark: 'multi-attach', tellings });
+    const messages = multiAttach(volume.label, pods, others);
+    return plan({ kind: 'recordPodEvents', nodeName, mark: 'multi-attach', messages });
   }
   return volume.attacher === undefined
     ? plan({ kind: 'report', nodeName, pods })

@@ -3,7 +3,7 @@
 import type { UsingPod } from './model.ts';
 
 /** Event message for one pod. */
-export interface Telling {
+export interface PodMessage {
   readonly pod: UsingPod;
   readonly message: string;
 }
@@ -22,7 +22,7 @@ export const multiAttach = (
   label: string,
   pods: readonly UsingPod[],
   others: readonly UsingPod[],
-): readonly Telling[] =>
+): readonly PodMessage[] =>
   pods.map((pod) => {
     const why =
       others.length === 0
@@ -35,5 +35,9 @@ export const multiAttach = (
 export const detachFailed = (label: string, nodeName: string, reason: string): string =>
   `DetachVolume.Detach failed for volume "${label}" on node "${nodeName}" : ${reason}`;
 
-export const attachFailed = (label: string, pods: readonly UsingPod[], reason: string): readonly Telling[] =>
+export const attachFailed = (
+  label: string,
+  pods: readonly UsingPod[],
+  reason: string,
+): readonly PodMessage[] =>
   pods.map((pod) => ({ pod, message: `AttachVolume.Attach failed for volume "${label}" : ${reason}` }));

@@ -3,10 +3,10 @@ import type { PersistentVolumeSpec, Pod, Volume } from '#api/gen/core-v1.ts';
 import { gatesOn } from '#api/schema/feature-gates.ts';
 import { attachableOfVolume, attachNames, usingPod } from './model.ts';
 
-const WORDS = attachNames({ domain: 'x.io' }, gatesOn({}));
+const NAMES = attachNames({ domain: 'x.io' }, gatesOn({}));
 
 const attachable = (spec: PersistentVolumeSpec): ReturnType<typeof attachableOfVolume> =>
-  attachableOfVolume({ metadata: { name: 'pv' }, spec }, WORDS);
+  attachableOfVolume({ metadata: { name: 'pv' }, spec }, NAMES);
 
 const CSI = { csi: { driver: 'd', volumeHandle: 'h' } } as const;
 
@@ -62,9 +62,9 @@ describe('usingPod', () => {
   });
 
   test('has the volumes that may have to be attached', () => {
-    expect(usingPod(pod(), WORDS)?.uses).toMatchObject([
+    expect(usingPod(pod(), NAMES)?.uses).toMatchObject([
       { kind: 'claim', key: 'ns/c' },
-      { kind: 'claim', key: 'ns/p-made', madeFor: 'u' },
+      { kind: 'claim', key: 'ns/p-made', createdFor: 'u' },
       {
         kind: 'inline',
         volume: {
@@ -86,8 +86,8 @@ describe('usingPod', () => {
   });
 
   test('is nothing without a node or such a volume', () => {
-    expect(usingPod({ ...pod(), spec: { containers: [], volumes: VOLUMES } }, WORDS)).toBeUndefined();
-    expect(usingPod(pod([{ name: 'none', emptyDir: {} }]), WORDS)).toBeUndefined();
+    expect(usingPod({ ...pod(), spec: { containers: [], volumes: VOLUMES } }, NAMES)).toBeUndefined();
+    expect(usingPod(pod([{ name: 'none', emptyDir: {} }]), NAMES)).toBeUndefined();
   });
 
   const metadata = { deletionTimestamp: '2026-01-01T00:00:00Z' };
@@ -106,6 +106,6 @@ describe('usingPod', () => {
     ],
     ['on its way out, and never ran', { metadata }, true],
   ])('that is %s', (_, more, ended) => {
-    expect(usingPod(pod(VOLUMES, more), WORDS)?.ended).toBe(ended);
+    expect(usingPod(pod(VOLUMES, more), NAMES)?.ended).toBe(ended);
   });
 });

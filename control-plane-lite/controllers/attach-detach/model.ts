@@ -113,7 +113,7 @@ export type Use =
       readonly kind: 'claim';
       readonly key: string;
       /** It counts only if the claim was created for this pod. */
-      readonly madeFor?: string;
+      readonly createdFor?: string;
     }
   | { readonly kind: 'inline'; readonly volume: Attachable };
 
@@ -137,7 +137,7 @@ function hasEnded({ metadata, status = {} }: Pod): boolean {
   return metadata?.deletionTimestamp !== undefined && !(status.containerStatuses ?? []).some(runs);
 }
 
-function usesOf({ metadata = {}, spec }: Pod, words: AttachNames): readonly Use[] {
+function usesOf({ metadata = {}, spec }: Pod, names: AttachNames): readonly Use[] {
   const { namespace = '', name = '', uid = '' } = metadata;
   return (spec?.volumes ?? []).flatMap((volume): readonly Use[] => {
     const { persistentVolumeClaim, ephemeral } = volume;
@@ -145,18 +145,18 @@ function usesOf({ metadata = {}, spec }: Pod, words: AttachNames): readonly Use[
       return [{ kind: 'claim', key: `${namespace}/${persistentVolumeClaim.claimName}` }];
     }
     if (ephemeral !== undefined) {
-      return [{ kind: 'claim', key: `${namespace}/${name}-${volume.name}`, madeFor: uid }];
+      return [{ kind: 'claim', key: `${namespace}/${name}-${volume.name}`, createdFor: uid }];
     }
-    const attachable = attachableInline(volume, words);
+    const attachable = attachableInline(volume, names);
     return attachable === undefined ? [] : [{ kind: 'inline', volume: attachable }];
   });
 }
 
 /** `undefined`: the pod has no node, or no volume that may require attaching. */
-export function usingPod(pod: Pod, words: AttachNames): UsingPod | undefined {
+export function usingPod(pod: Pod, names: AttachNames): UsingPod | undefined {
   const nodeName = pod.spec?.nodeName ?? '';
   if (nodeName === '') return undefined;
-  const uses = usesOf(pod, words);
+  const uses = usesOf(pod, names);
   if (uses.length === 0) return undefined;
   const { namespace = '', name = '', uid = '', creationTimestamp } = pod.metadata ?? {};
   return {
@@ -203,13 +203,13 @@ export interface AttachNode {
   readonly reported: readonly string[];
 }
 
-export function attachNode({ metadata = {}, spec = {}, status = {} }: Node, words: AttachNames): AttachNode {
+export function attachNode({ metadata = {}, spec = {}, status = {} }: Node, names: AttachNames): AttachNode {
   const { annotations = {} } = metadata;
   return {
     name: metadata.name ?? '',
-    managed: annotations[words.managed] === 'true',
-    keepsVolumes: annotations[words.keepsVolumes] === 'true',
-    outOfService: (spec.taints ?? []).some(({ key }) => key === words.outOfService),
+    managed: annotations[names.managed] === 'true',
+    keepsVolumes: annotations[names.keepsVolumes] === 'true',
+    outOfService: (spec.taints ?? []).some(({ key }) => key === names.outOfService),
     inUse: status.volumesInUse ?? [],
     reported: (status.volumesAttached ?? []).map(({ name }) => name),
   };

@@ -93,8 +93,8 @@ function write({ nodes, pending }: Sim, action: Write): void {
     case 'delete':
       if (node.attachment !== 'none') node.attachment = 'deleting';
       return;
-    case 'tell':
-    case 'tellNode':
+    case 'recordPodEvents':
+    case 'recordNodeEvent':
       return;
     default:
       action satisfies never;
@@ -114,7 +114,7 @@ function control(sim: Sim, volume: Attachable): void {
     nowMs: 0,
     trustOutOfService: false,
   });
-  sim.pending.push(...actions.filter(({ kind }) => kind !== 'tell'));
+  sim.pending.push(...actions.filter(({ kind }) => kind !== 'recordPodEvents'));
 }
 
 /** The attacher executes the pending requests. */

@@ -7,17 +7,6 @@ import type { ApiObject } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import type { Indexed } from '../workloads-kit/indexed.ts';
 import {
-  attachableNamed,
-  createKnown,
-  type Known,
-  ofVolume,
-  onNode,
-  placesOf,
-  readVolume,
-  type SeenPlace,
-  uniqueOfUse,
-} from './known.ts';
-import {
   type Attachable,
   type Attachment,
   type AttachNames,
@@ -29,6 +18,17 @@ import {
   type UsingPod,
   usingPod,
 } from './model.ts';
+import {
+  attachableNamed,
+  createVolumeIndex,
+  ofVolume,
+  onNode,
+  placesOf,
+  readVolume,
+  type SeenPlace,
+  uniqueOfUse,
+  type VolumeIndex,
+} from './volume-index.ts';
 
 export interface AttachSources {
   readonly pods: Pick<ResourceCache, 'follow'>;
@@ -81,27 +81,27 @@ interface Due {
   node(name: string): void;
 }
 
-function createDue(known: Known, { onVolume, onLost }: AttachListener): Due {
+function createDue(index: VolumeIndex, { onVolume, onLost }: AttachListener): Due {
   const due: Due = {
     uses(pod) {
       for (const use of pod?.uses ?? []) {
-        const unique = uniqueOfUse(known, use);
+        const unique = uniqueOfUse(index, use);
         if (unique !== undefined) onVolume(unique);
       }
     },
     volume(name) {
-      const volume = name === undefined ? undefined : known.volumes.get(name);
+      const volume = name === undefined ? undefined : index.volumes.get(name);
       if (volume !== undefined) onVolume(volume.attachable.unique);
     },
     attachment(attachment) {
       if (attachment === undefined) return;
       if (attachment.inline !== '') onVolume(attachment.inline);
-      else if (known.volumes.get(attachment.volumeName) === undefined) onLost(attachment.name);
+      else if (index.volumes.get(attachment.volumeName) === undefined) onLost(attachment.name);
       else due.volume(attachment.volumeName);
     },
     node(name) {
-      for (const pod of known.pods.of(onNode(name)).values()) due.uses(pod);
-      for (const attachment of known.attachments.of(onNode(name)).values()) due.attachment(attachment);
+      for (const pod of index.pods.of(onNode(name)).values()) due.uses(pod);
+      for (const attachment of index.attachments.of(onNode(name)).values()) due.attachment(attachment);
     },
   };
   return due;
@@ -109,7 +109,7 @@ function createDue(known: Known, { onVolume, onLost }: AttachListener): Due {
 
 function followDrivers(
   { drivers }: AttachSources,
-  { unattached, volumes, pods }: Known,
+  { unattached, volumes, pods }: VolumeIndex,
   onVolume: AttachListener['onVolume'],
 ): WatchHandle {
   return drivers.follow(({ type, current }) => {
@@ -130,15 +130,15 @@ function followDrivers(
 /** Claims and volumes: maps names to volumes. */
 function followNames(
   sources: AttachSources,
-  { claims, volumes, attachments }: Known,
-  words: AttachNames,
+  { claims, volumes, attachments }: VolumeIndex,
+  names: AttachNames,
   { due, onVolume }: { readonly due: Due } & Pick<AttachListener, 'onVolume'>,
 ): readonly WatchHandle[] {
   return [
     keep(
       sources.volumes,
       volumes,
-      (object) => readVolume(object, words),
+      (object) => readVolume(object, names),
       (before, now) => {
         for (const each of [before, now]) if (each !== undefined) onVolume(each.attachable.unique);
         const { name = '' } = now ?? before ?? {};
@@ -159,15 +159,15 @@ function followNames(
 /** Nodes, attachments and pods: the nodes where volumes are, and where they are wanted. */
 function followPlaces(
   sources: AttachSources,
-  { nodes, pods, attachments, migrated }: Known,
-  words: AttachNames,
+  { nodes, pods, attachments, migrated }: VolumeIndex,
+  names: AttachNames,
   { due, onVolume }: { readonly due: Due } & Pick<AttachListener, 'onVolume'>,
 ): readonly WatchHandle[] {
   return [
     keep(
       sources.nodes,
       nodes,
-      (object) => attachNode(typed<Node>(object), words),
+      (object) => attachNode(typed<Node>(object), names),
       (before, now) => {
         for (const unique of new Set([...(before?.reported ?? []), ...(now?.reported ?? [])]))
           onVolume(unique);
@@ -177,19 +177,19 @@ function followPlaces(
     keep(
       sources.csiNodes,
       migrated,
-      (object) => migratedNode(typed<CSINode>(object), words),
+      (object) => migratedNode(typed<CSINode>(object), names),
       (before, now) => due.node((now ?? before)?.name ?? ''),
     ),
     keep(
       sources.attachments,
       attachments,
-      (object) => attachmentFacts(typed<VolumeAttachment>(object), words),
+      (object) => attachmentFacts(typed<VolumeAttachment>(object), names),
       (before, now) => due.attachment(now ?? before),
     ),
     keep(
       sources.pods,
       pods,
-      (object) => usingPod(typed<Pod>(object), words),
+      (object) => usingPod(typed<Pod>(object), names),
       (before, now) => {
         due.uses(before);
         due.uses(now);
@@ -200,24 +200,24 @@ function followPlaces(
 
 export function followAttachments(
   sources: AttachSources,
-  words: AttachNames,
+  names: AttachNames,
   listener: AttachListener,
 ): AttachState {
-  const known = createKnown();
-  const tell = { due: createDue(known, listener), onVolume: listener.onVolume };
+  const index = createVolumeIndex();
+  const notify = { due: createDue(index, listener), onVolume: listener.onVolume };
   const following = [
-    followDrivers(sources, known, listener.onVolume),
-    ...followNames(sources, known, words, tell),
-    ...followPlaces(sources, known, words, tell),
+    followDrivers(sources, index, listener.onVolume),
+    ...followNames(sources, index, names, notify),
+    ...followPlaces(sources, index, names, notify),
   ];
   return {
-    attachable: (unique) => attachableNamed(known, words, unique),
-    places: (volume) => placesOf(known, volume),
-    node: (name) => known.nodes.get(name),
+    attachable: (unique) => attachableNamed(index, names, unique),
+    places: (volume) => placesOf(index, volume),
+    node: (name) => index.nodes.get(name),
     lost(name) {
-      const found = known.attachments.get(name);
+      const found = index.attachments.get(name);
       if (found === undefined || found.volumeName === '') return undefined;
-      return known.volumes.get(found.volumeName) === undefined ? found : undefined;
+      return index.volumes.get(found.volumeName) === undefined ? found : undefined;
     },
     close() {
       for (const each of following) each.close();

@@ -14,7 +14,7 @@ const token = (id: string): BootstrapToken => ({
   extraGroups: [],
 });
 
-test('cluster-info names the server and its authority, and nobody', () => {
+test('cluster-info names the server and its authority, and no user', () => {
   const info = JSON.parse(formatClusterInfo({ url: 'https://a:1', authority: 'pem' })) as object;
   expect(info).toMatchObject({
     kind: 'Config',
@@ -37,7 +37,7 @@ describe('withSignatures', () => {
     expect(signature).toBe(createHmac('sha256', key).update(whole).digest('base64url'));
   });
 
-  test('takes away what is signed by nobody any more, and leaves the rest', () => {
+  test('removes signatures of former tokens, and leaves the rest', () => {
     const before = { kubeconfig: 'x', note: 'y', 'jws-kubeconfig-gone00': 'z' };
     const data = withSignatures(before, [token('abcdef')], { name: 'plat' });
     expect(Object.keys(data ?? {})).toEqual(['kubeconfig', 'note', 'jws-kubeconfig-abcdef']);

@@ -13,7 +13,7 @@ import { CLUSTER_INFO, CLUSTER_KEY, withSignatures } from './cluster-info.ts';
 import { isNamedAsToken } from './deps.ts';
 
 /** Value of the label of a ConfigMap that a server created. */
-const MADE = 'cluster-info';
+const CREATED_BY_SERVER = 'cluster-info';
 
 async function signingTokens(context: ControllerContext): Promise<readonly BootstrapToken[]> {
   const { clock, vocabulary } = context;
@@ -35,11 +35,11 @@ function desiredData(
 ): Readonly<Record<string, string>> | undefined {
   if (map === undefined) return withSignatures({ [CLUSTER_KEY]: content }, tokens, vocabulary);
   const { data = {}, metadata } = typed<ConfigMap>(map);
-  const own = keep && metadata?.labels?.[vocabulary.labelBootstrapping] === MADE;
+  const own = keep && metadata?.labels?.[vocabulary.labelBootstrapping] === CREATED_BY_SERVER;
   return withSignatures(own ? { ...data, [CLUSTER_KEY]: content } : data, tokens, vocabulary);
 }
 
-async function visit(
+async function reconcile(
   context: ControllerContext,
   clusterInfo: ClusterInfoSettings,
 ): Promise<number | undefined> {
@@ -66,7 +66,11 @@ async function visit(
 const newMap = ({ publicNamespace, labelBootstrapping }: Vocabulary): ApiObject => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
-  metadata: { name: CLUSTER_INFO, namespace: publicNamespace, labels: { [labelBootstrapping]: MADE } },
+  metadata: {
+    name: CLUSTER_INFO,
+    namespace: publicNamespace,
+    labels: { [labelBootstrapping]: CREATED_BY_SERVER },
+  },
 });
 
 export const bootstrapSigner: Controller = defineController({
@@ -83,7 +87,7 @@ export const bootstrapSigner: Controller = defineController({
     const key = `${vocabulary.publicNamespace}/${CLUSTER_INFO}`;
     queue.add(CLUSTER_INFO);
     return {
-      reconcile: () => visit(context, clusterInfo),
+      reconcile: () => reconcile(context, clusterInfo),
       follows: [
         context.cacheOf('secrets').follow(({ current }) => {
           if (isNamedAsToken(current, vocabulary)) queue.add(CLUSTER_INFO);

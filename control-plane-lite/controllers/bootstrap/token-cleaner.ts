@@ -6,7 +6,7 @@ import { type Controller, type ControllerContext, defineController } from '../sk
 import { refOf } from '../workloads-kit/controller-base.ts';
 import { isNamedAsToken } from './deps.ts';
 
-async function visit(context: ControllerContext, key: string): Promise<number | undefined> {
+async function reconcile(context: ControllerContext, key: string): Promise<number | undefined> {
   const { clock, client, log, vocabulary } = context;
   const entry = context.cacheOf('secrets').get(key);
   const object = entry?.object();
@@ -39,7 +39,7 @@ export const tokenCleaner: Controller = defineController({
       if (type !== 'DELETED' && isNamedAsToken(current, vocabulary)) queue.add(current.key);
     });
     return {
-      reconcile: (key) => visit(context, key),
+      reconcile: (key) => reconcile(context, key),
       follows: [following],
       onError: (secret, err) =>
         log.warn({ err, secret }, 'Failed to delete expired bootstrap token; retrying'),

@@ -47,7 +47,7 @@ const decide = (object: CertificateSigningRequest, nodes: readonly Node[] = NODE
 test.each<[string, RequestTraits]>([
   ['an address', { ipAddresses: ['10.0.0.1'] }],
   ['an address in another form', { ipAddresses: ['fd00:0:0::1'] }],
-  ['a name in other letters', { dnsNames: ['host-a'] }],
+  ['a name in another case', { dnsNames: ['host-a'] }],
   ['all of them', { dnsNames: ['host-a'], ipAddresses: ['10.0.0.1', 'fd00::1'] }],
 ])('a node gets a certificate for %s of its own', (_, names) => {
   expect(decide(request({ ...A, ...names }))).toBe('approve');
@@ -79,7 +79,7 @@ test('a node gets none for an address that a node on another machine has too', (
   );
 });
 
-test('a node that is not there yet waits', () => {
+test('a node that does not exist yet waits', () => {
   expect(decide(request({ ...A, ipAddresses: ['10.0.0.1'] }), [])).toBe('node a does not exist yet');
 });
 
@@ -88,7 +88,7 @@ const OWN = { ...A, ipAddresses: ['10.0.0.1'] };
 test.each<[string, CertificateSigningRequest]>([
   ['of another node', request({ ...OWN, commonName: 'system:node:b' })],
   ['of a user in the name of a node', request(OWN, { username: 'jane' })],
-  ['of a user who is named like a node', request(OWN, { groups: ['system:authenticated'] })],
+  ['of a user with the name of a node', request(OWN, { groups: ['system:authenticated'] })],
   ['for another signer', request(OWN, { signerName: `${plat.domain}/${plat.nodeClientSigner}` })],
   ['with another organization', request({ ...OWN, organizations: ['system:masters'] })],
   ['that is denied', request(OWN, { condition: 'Denied' })],

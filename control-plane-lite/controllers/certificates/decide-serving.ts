@@ -16,7 +16,7 @@ import { hasCondition, isIssued, readRequest } from './decide.ts';
 
 export type ServingDecision =
   | { readonly kind: 'approve' }
-  /** Another approver is responsible, or the decision has been made. */
+  /** Another approver is responsible, or the request has been decided. */
   | { readonly kind: 'leave' }
   /** Not yet: the node may still register its addresses. */
   | { readonly kind: 'wait'; readonly why: string };

@@ -170,8 +170,8 @@ describe('decideSigning', () => {
     ['failed', { conditions: [...approved, { type: 'Failed' }] }, 'leave'],
     ['signed', { conditions: approved, certificate: 'Zm9v' }, 'leave'],
     ['for another signer', { conditions: approved, signer: 'example.com/a' }, 'leave'],
-    ['against the rules', { conditions: approved, usages: ['client auth'] }, 'refuse'],
-    ['of a bad name', { conditions: approved, subject: { commonName: '\u0000' } }, 'refuse'],
+    ['against the rules', { conditions: approved, usages: ['client auth'] }, 'reject'],
+    ['of a bad name', { conditions: approved, subject: { commonName: '\u0000' } }, 'reject'],
   ])('%s', (_, traits, kind) => {
     expect(decideSigning(object(traits), plat).kind).toBe(kind);
   });
@@ -195,7 +195,7 @@ describe('decideTerm', () => {
 
 describe('approvalRights', () => {
   test.each<[string, Traits, readonly string[]]>([
-    ['of somebody', {}, ['nodeclient']],
+    ['of a user', {}, ['nodeclient']],
     ['of the node itself', { username: 'system:node:a' }, ['selfnodeclient', 'nodeclient']],
     ['of another node', { username: 'system:node:b' }, ['nodeclient']],
     ['to serve', { signer: `${plat.domain}/${plat.nodeServingSigner}` }, []],
@@ -263,7 +263,7 @@ describe('signRequest', () => {
     expect(certificate.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
   });
 
-  test('keeps names of every kind, and a subject that is empty', async () => {
+  test('retains names of every kind, and an empty subject', async () => {
     const certificate = await signed({ emailAddresses: ['a@b'], uris: ['a:b'] }, [
       'signing',
       'decipher only',
@@ -275,7 +275,7 @@ describe('signRequest', () => {
     expect(certificate.keyUsage).toEqual(['2.5.29.37.0']);
   });
 
-  test('signs nothing when the authority has run out', async () => {
+  test('signs nothing after the expiry of the CA', async () => {
     const request = parseCertificateRequest(makeRequest(NODE));
     const order = { request, content: readRequestContent(request), usages: [], expirationSeconds: undefined };
     await expect(signRequest(options, order, NOW + 1000 * HOUR)).rejects.toThrow('has expired');

@@ -49,7 +49,7 @@ export function readRequest({ spec }: CertificateSigningRequest): ReadRequest {
 
 export type SigningDecision =
   | ({ readonly kind: 'sign' } & ReadRequest)
-  | { readonly kind: 'refuse'; readonly message: string }
+  | { readonly kind: 'reject'; readonly message: string }
   /** Not approved, already signed, or for another signer. */
   | { readonly kind: 'leave' };
 
@@ -63,10 +63,10 @@ export function decideSigning(object: CertificateSigningRequest, vocabulary: Voc
   try {
     const read = readRequest(object);
     const fault = signerFault(signer, read.content, usages);
-    return fault === undefined ? { kind: 'sign', ...read } : { kind: 'refuse', message: fault };
+    return fault === undefined ? { kind: 'sign', ...read } : { kind: 'reject', message: fault };
   } catch (error) {
     if (!(error instanceof CertificateRequestError)) throw error;
-    return { kind: 'refuse', message: error.message };
+    return { kind: 'reject', message: error.message };
   }
 }
 

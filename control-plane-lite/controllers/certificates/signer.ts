@@ -51,13 +51,13 @@ export const certificateSigner: Controller = defineController({
       async work(name, object, { change }) {
         const decision = decideSigning(object, vocabulary);
         if (decision.kind === 'leave') return undefined;
-        if (decision.kind === 'refuse') {
+        if (decision.kind === 'reject') {
           log.info(
             { request: name, why: decision.message },
             'Certificate signing request rejected by its signer',
           );
           await change(name, 'status', (draft) => {
-            if (decideSigning(draft, vocabulary).kind !== 'refuse') return;
+            if (decideSigning(draft, vocabulary).kind !== 'reject') return;
             addCondition(draft, { type: 'Failed', reason: REJECTED, message: decision.message });
           });
           return undefined;

@@ -119,7 +119,7 @@ async function execute(parts: Parts, owner: Owner, plan: CronPlan): Promise<void
   });
 }
 
-async function visit(parts: Parts, key: string): Promise<number | undefined> {
+async function reconcile(parts: Parts, key: string): Promise<number | undefined> {
   const { owners, jobs, deps } = parts;
   const owner = owners.get(key);
   if (owner === undefined) return undefined;
@@ -146,6 +146,6 @@ export const cronJobController: Controller = defineController({
     const base = createControllerBase(context, { resource: context.resourceOf('cronjobs') });
     const jobs = createChildren(context.cacheOf('jobs'), childFacts);
     const parts: Parts = { ...base, jobResource: context.resourceOf('jobs'), jobs };
-    return { reconcile: (key) => visit(parts, key), follows: [...followOwned(base, jobs), jobs] };
+    return { reconcile: (key) => reconcile(parts, key), follows: [...followOwned(base, jobs), jobs] };
   },
 });

@@ -55,7 +55,7 @@ const rows: readonly Row[] = [
   { name: 'starts nothing before it is due', cron: { createdMs: at('12:00:05'), status: {} } },
   { name: 'starts the last of many that were missed', cron: { status: {} }, start: '12:00:00' },
   {
-    name: 'tells when too many were missed',
+    name: 'reports too many missed start times',
     cron: { createdMs: at('00:00:00') - 86_400_000, status: {} },
     start: '12:00:00',
     reasons: ['TooManyMissedTimes'],
@@ -68,7 +68,7 @@ const rows: readonly Row[] = [
   { name: 'suspended, starts nothing', cron: { suspended: true } },
   { name: 'on its way out, starts nothing', cron: { deleting: true } },
   {
-    name: 'tells of a schedule that is none',
+    name: 'reports an invalid schedule',
     cron: { schedule: 'x' },
     reasons: ['UnparseableSchedule'],
   },
@@ -97,17 +97,17 @@ const rows: readonly Row[] = [
     start: '11:57:00',
   },
   {
-    name: 'keeps to the zone',
+    name: 'follows the time zone',
     cron: { schedule: '0 13 * * *', zone: 'Europe/Paris' },
     start: '12:00:00',
   },
   {
-    name: 'forgets a job that is gone',
+    name: 'removes a deleted job from the status',
     cron: { status: activeOf('a'), suspended: true },
     reasons: ['MissingJob'],
   },
   {
-    name: 'tells of a job that it does not know',
+    name: 'reports an unknown job',
     cron: { suspended: true },
     jobs: [jobOf('a')],
     reasons: ['UnexpectedJob'],
@@ -128,11 +128,11 @@ describe('decideCronJob', () => {
     expect(plan.status.active).toBeUndefined();
   });
 
-  test('looks again when the next is due', () => {
+  test('rechecks when the next run is due', () => {
     expect(decide({}).recheckMs).toBe(at('12:10:00') - NOW_MS);
   });
 
-  test('tells when one has succeeded last', () => {
+  test('records the last successful time', () => {
     const jobs = [
       jobOf('a', { ended: 'Complete', completedMs: at('11:51:00') }),
       jobOf('b', { ended: 'Complete', completedMs: at('11:41:00') }),
@@ -159,8 +159,8 @@ test('outdatedJobs are the oldest that have ended, of each kind beyond its limit
   ];
   const names = (limits: Parameters<typeof outdatedJobs>[0]): readonly string[] =>
     outdatedJobs(limits, jobs).map(({ name }) => name);
-  expect(names({ keepSucceeded: 1, keepFailed: 1 })).toEqual(['s1', 's2', 'f1']);
-  expect(names({ keepSucceeded: 0 })).toEqual(['s1', 's2', 's3']);
+  expect(names({ succeededLimit: 1, failedLimit: 1 })).toEqual(['s1', 's2', 'f1']);
+  expect(names({ succeededLimit: 0 })).toEqual(['s1', 's2', 's3']);
   expect(names({})).toEqual([]);
 });
 

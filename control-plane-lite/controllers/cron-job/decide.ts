@@ -19,8 +19,8 @@ export interface CronFacts {
   readonly policy: 'Allow' | 'Forbid' | 'Replace';
   readonly startingDeadlineMs?: number;
   /** Absent: all are retained. */
-  readonly keepSucceeded?: number;
-  readonly keepFailed?: number;
+  readonly succeededLimit?: number;
+  readonly failedLimit?: number;
   readonly status: CronJobStatus;
 }
 
@@ -63,8 +63,8 @@ export function cronFacts({ metadata = {}, spec, status = {} }: CronJob, zones: 
     ...(startingDeadlineSeconds === undefined
       ? {}
       : { startingDeadlineMs: secondsInMs(startingDeadlineSeconds) }),
-    ...(successfulJobsHistoryLimit === undefined ? {} : { keepSucceeded: successfulJobsHistoryLimit }),
-    ...(failedJobsHistoryLimit === undefined ? {} : { keepFailed: failedJobsHistoryLimit }),
+    ...(successfulJobsHistoryLimit === undefined ? {} : { succeededLimit: successfulJobsHistoryLimit }),
+    ...(failedJobsHistoryLimit === undefined ? {} : { failedLimit: failedJobsHistoryLimit }),
     status,
   };
 }
@@ -120,7 +120,7 @@ function lookAtJobs({ status }: CronFacts, jobs: readonly StartedJob[]): Running
 
 /** The oldest finished jobs beyond the limits. */
 export function outdatedJobs(
-  { keepSucceeded, keepFailed }: Pick<CronFacts, 'keepSucceeded' | 'keepFailed'>,
+  { succeededLimit, failedLimit }: Pick<CronFacts, 'succeededLimit' | 'failedLimit'>,
   jobs: readonly StartedJob[],
 ): readonly StartedJob[] {
   const beyond = (ended: StartedJob['ended'], keep: number | undefined): readonly StartedJob[] => {
@@ -132,7 +132,7 @@ export function outdatedJobs(
       );
     return done.slice(0, Math.max(0, done.length - keep));
   };
-  return [...beyond('Complete', keepSucceeded), ...beyond('Failed', keepFailed)];
+  return [...beyond('Complete', succeededLimit), ...beyond('Failed', failedLimit)];
 }
 
 interface Start {

@@ -149,7 +149,7 @@ async function syncRevisions(
   }
 }
 
-async function visit(parts: Parts, key: string): Promise<number | undefined> {
+async function reconcile(parts: Parts, key: string): Promise<number | undefined> {
   const { owners, deps, resource, podResource, pods: children, client, queue, failures } = parts;
   const owner = owners.get(key);
   const object = owner?.cached.object();
@@ -217,7 +217,7 @@ export const daemonSetController: Controller = defineController({
       failures: createBackoff(FAILURES),
     };
     return {
-      reconcile: (key) => visit(parts, key),
+      reconcile: (key) => reconcile(parts, key),
       follows: [...followOwned(base, pods, revisions), nodes, revisions],
     };
   },

@@ -57,13 +57,13 @@ interface Row {
 
 const rows: readonly Row[] = [
   {
-    name: 'makes a pod where there is none',
+    name: 'creates a missing pod',
     nodes: [nodeOf('a', []), nodeOf('b', [newPod('p')])],
     create: ['a'],
   },
   { name: 'makes none where it does not belong', nodes: [nodeOf('a', [], { starts: false })] },
   {
-    name: 'lets a pod be where none would be made',
+    name: 'leaves a pod where none would be created',
     nodes: [nodeOf('a', [newPod('p')], { starts: false })],
   },
   {
@@ -72,7 +72,7 @@ const rows: readonly Row[] = [
     remove: ['p'],
   },
   {
-    name: 'makes none before the last is gone',
+    name: 'creates no pod before the previous one is removed',
     nodes: [nodeOf('a', [oldPod('p', { deleting: true })])],
   },
   {
@@ -81,17 +81,17 @@ const rows: readonly Row[] = [
     remove: ['p'],
   },
   {
-    name: 'deletes what failed',
+    name: 'deletes failed pods',
     nodes: [nodeOf('a', [newPod('p', { phase: 'Failed', ready: false })])],
     remove: ['p'],
   },
   {
-    name: 'waits before it deletes what failed again',
+    name: 'waits before it deletes a pod that failed again',
     nodes: [nodeOf('a', [newPod('p', { phase: 'Failed', ready: false })])],
     changes: { failureDelayMs: () => 2000 },
   },
   {
-    name: 'deletes pods for nodes that are not there',
+    name: 'deletes pods of missing nodes',
     nodes: [],
     changes: { lost: [newPod('p')] },
     remove: ['p'],
@@ -102,11 +102,11 @@ const rows: readonly Row[] = [
     remove: ['p'],
   },
   {
-    name: 'replaces no other while one is missing',
+    name: 'replaces no other pod while one is missing',
     nodes: [nodeOf('a', [oldPod('p')]), nodeOf('b', [newPod('q', unready)])],
   },
   {
-    name: 'replaces what is of no use at once',
+    name: 'replaces unavailable pods at once',
     nodes: [nodeOf('a', [oldPod('p')]), nodeOf('b', [oldPod('q', unready)])],
     remove: ['q'],
   },
@@ -116,13 +116,13 @@ const rows: readonly Row[] = [
     changes: { daemon: { ...DAEMON, onDelete: true } },
   },
   {
-    name: 'with a surge makes the new pod first',
+    name: 'with a surge creates the new pod first',
     nodes: [nodeOf('a', [oldPod('p')]), nodeOf('b', [oldPod('q')])],
     changes: SURGE,
     create: ['a'],
   },
   {
-    name: 'with a surge makes no other while one is not available',
+    name: 'with a surge creates no other pod while one is unavailable',
     nodes: [nodeOf('a', [oldPod('p'), newPod('n', unready)]), nodeOf('b', [oldPod('q')])],
     changes: SURGE,
   },
@@ -133,7 +133,7 @@ const rows: readonly Row[] = [
     remove: ['p'],
   },
   {
-    name: 'with a surge replaces what is of no use at once',
+    name: 'with a surge replaces unavailable pods at once',
     nodes: [nodeOf('a', [oldPod('p', unready)]), nodeOf('b', [oldPod('q', unready)])],
     changes: SURGE,
     create: ['a', 'b'],
@@ -147,7 +147,7 @@ describe('decideDaemons', () => {
     expect(plan.remove.map(({ name }) => name)).toEqual(remove);
   });
 
-  test('says what there is', () => {
+  test('the status counts the pods', () => {
     const { status } = decide([
       nodeOf('a', [newPod('p')]),
       nodeOf('b', [oldPod('q', unready)]),
@@ -166,7 +166,7 @@ describe('decideDaemons', () => {
     });
   });
 
-  test('looks again when a pod has been ready for long enough', () => {
+  test('rechecks when a pod has been ready for minReadySeconds', () => {
     const daemon = { ...DAEMON, minReadySeconds: 5 };
     expect(decide([nodeOf('a', [newPod('p', { readySinceMs: 9000 })])], { daemon }).recheckMs).toBe(4000);
   });
@@ -195,7 +195,7 @@ const podsOf = ({ old, fresh }: Place, name: string): readonly PodFacts[] => [
   ...(fresh === 'none' ? [] : [newPod(`new-${name}`, { ready: fresh === 'ready' })]),
 ];
 
-test('an update leaves no more nodes without an available pod than it may, and comes to its end', () => {
+test('an update respects maxUnavailable and completes', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 8 }),

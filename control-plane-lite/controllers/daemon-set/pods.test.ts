@@ -29,7 +29,7 @@ describe('decideEligibility', () => {
     ['an affinity that it doesn’t meet', requires('disk', 'hdd'), [], false, false],
     ['a taint against new pods', SPEC, [taint('x', 'NoSchedule')], false, true],
     ['a taint against all pods', SPEC, [taint('x', 'NoExecute')], false, false],
-    ['a taint that only asks', SPEC, [taint('x', 'PreferNoSchedule')], true, true],
+    ['a taint with effect PreferNoSchedule', SPEC, [taint('x', 'PreferNoSchedule')], true, true],
     [
       'what every daemon puts up with',
       SPEC,
@@ -51,13 +51,13 @@ describe('decideEligibility', () => {
   });
 });
 
-test('pods on the host’s network put up with a network that isn’t there', () => {
+test('pods on the host network tolerate an unavailable network', () => {
   const keys = (hostNetwork: boolean): readonly unknown[] =>
     daemonTolerations({ hostNetwork }, VOCABULARIES.plat).map(({ key }) => key);
   expect(keys(true)).toEqual([...keys(false), `node.${domain}/network-unavailable`]);
 });
 
-test('a toleration that is there already is not added twice', () => {
+test('an existing toleration is not added twice', () => {
   const own = { key: `node.${domain}/not-ready`, operator: 'Exists', effect: 'NoExecute' } as const;
   expect(daemonTolerations({ tolerations: [own] }, VOCABULARIES.plat)).toHaveLength(6);
 });
@@ -73,7 +73,7 @@ describe('affinityFor', () => {
     });
   });
 
-  test('keeps what else is asked for', () => {
+  test('other requirements stay', () => {
     const { affinity } = requires('disk', 'ssd');
     expect(affinityFor({ ...affinity, podAffinity: {} }, 'n')).toEqual({
       podAffinity: {},
@@ -87,7 +87,7 @@ describe('affinityFor', () => {
     });
   });
 
-  test('is read back', () => {
+  test('the node name can be read back', () => {
     const affinity = affinityFor(undefined, 'n');
     const metadata = { name: 'p' };
     const cached = cachedOf({ apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [], affinity } });

@@ -23,10 +23,10 @@ import { type DeploymentPlan, decideDeployment } from './decide.ts';
 import { createSetWriter, type SetWriter } from './execute.ts';
 import {
   type DeploymentFacts,
+  type DeploymentNames,
   deploymentFacts,
   deploymentNames,
   replicaSetFacts,
-  type Words,
 } from './model.ts';
 import { failedConditions } from './progress.ts';
 import { allOf } from './revisions.ts';
@@ -36,11 +36,11 @@ interface Parts extends ControllerBase {
   readonly sets: Children<Child>;
   readonly pods: Children<PodFacts>;
   readonly writer: SetWriter;
-  readonly words: Words;
+  readonly names: DeploymentNames;
 }
 
 async function writeStatus(
-  { client, resource, words, queue }: Parts,
+  { client, resource, names, queue }: Parts,
   { cached, uid, key }: Owner,
   status: DeploymentStatus,
   revision?: string,
@@ -49,13 +49,13 @@ async function writeStatus(
   const change = (draft: ApiObject): void => {
     draft['status'] = status;
     if (revision === undefined) return;
-    draft.metadata.annotations = { ...draft.metadata.annotations, [words.revision]: revision };
+    draft.metadata.annotations = { ...draft.metadata.annotations, [names.revision]: revision };
   };
   await changeObject(client, refOf(resource, cached), uid, change, 'status');
 }
 
 /** Event message for a ReplicaSet that could not be created. */
-async function tellFailure(
+async function reportCreateFailure(
   parts: Parts,
   owner: Owner,
   deployment: DeploymentFacts,
@@ -91,7 +91,7 @@ async function executePlan(
       await writer.create(object, current);
     } catch (thrown) {
       if (isNamespaceEnding(thrown)) return false;
-      await tellFailure(parts, owner, deployment, current.name, asError(thrown));
+      await reportCreateFailure(parts, owner, deployment, current.name, asError(thrown));
       throw thrown;
     }
   }
@@ -108,8 +108,8 @@ async function executePlan(
   return true;
 }
 
-async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { owners, deps, resource, setResource, sets: children, client, queue, words, pods } = parts;
+async function reconcile(parts: Parts, key: string): Promise<number | undefined> {
+  const { owners, deps, resource, setResource, sets: children, client, queue, names, pods } = parts;
   const owner = owners.get(key);
   if (owner === undefined) return undefined;
   const object = owner.cached.object();
@@ -121,7 +121,7 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
     deployment,
     sets: claimed.map(({ cached }) => replicaSetFacts(typed<ReplicaSet>(cached.object()))),
     havePods: (uids) => uids.some((uid) => pods.ofOwner(uid).some((pod) => !isFinished(pod))),
-    words,
+    names,
     nowMs: deps.clock.now(),
   });
   if (!(await executePlan(parts, owner, deployment, plan))) return undefined;
@@ -172,10 +172,10 @@ export const deploymentController: Controller = defineController({
       sets: createChildren(context.cacheOf('replicasets'), childFacts),
       pods: context.pods(),
       writer: createSetWriter({ ...base.client, owners: resource, resource: setResource }),
-      words: deploymentNames(context.vocabulary),
+      names: deploymentNames(context.vocabulary),
     };
     return {
-      reconcile: (key) => visit(parts, key),
+      reconcile: (key) => reconcile(parts, key),
       follows: [...followOwned(base, parts.sets), parts.sets, followPods(parts)],
     };
   },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type DeploymentInput, type DeploymentPlan, decideDeployment } from './decide.ts';
-import { deploymentOf, setOf, templateOf, WORDS } from './deployment.fixture.ts';
+import { deploymentOf, NAMES, setOf, templateOf } from './deployment.fixture.ts';
 import { HASH_LABEL, type ReplicaSetFacts, resolveLimits } from './model.ts';
 import { allOf, byRevision } from './revisions.ts';
 
@@ -12,7 +12,7 @@ const decide = (
   sets: readonly ReplicaSetFacts[],
   more: Partial<DeploymentInput> = {},
 ): DeploymentPlan =>
-  decideDeployment({ deployment, sets, havePods: () => false, words: WORDS, nowMs: NOW_MS, ...more });
+  decideDeployment({ deployment, sets, havePods: () => false, names: NAMES, nowMs: NOW_MS, ...more });
 
 const sizes = ({ sets }: DeploymentPlan): Readonly<Record<string, number>> =>
   Object.fromEntries(
@@ -52,12 +52,12 @@ const unready = { ready: 0, available: 0 };
 const rows: readonly Row[] = [
   { name: 'makes all pods of a new Deployment', sets: [], expected: { v2: 4 } },
   {
-    name: 'begins an update with the surge, and takes away what may be missing',
+    name: 'starts an update with the surge, and deletes as many pods as may be unavailable',
     sets: [setOf('v1', 4)],
     expected: { v1: 3, v2: 1 },
   },
   {
-    name: 'takes nothing more away while new pods are not available',
+    name: 'deletes no more pods while new ones are unavailable',
     sets: [setOf('v1', 3), setOf('v2', 2, { revision: 2, ...unready })],
     expected: { v1: 3, v2: 2 },
   },
@@ -72,7 +72,7 @@ const rows: readonly Row[] = [
     expected: { v1: 1, v2: 2 },
   },
   {
-    name: 'takes old pods away that are of no use, first of all',
+    name: 'deletes unavailable old pods first',
     sets: [
       setOf('v0', 1),
       setOf('v1', 3, { revision: 2, ...unready }),
@@ -90,13 +90,13 @@ const rows: readonly Row[] = [
     expected: { v1: 2, v2: 2 },
   },
   {
-    name: 'without a surge takes away first',
+    name: 'without a surge deletes first',
     deployment: { maxSurge: 0 },
     sets: [setOf('v1', 4)],
     expected: { v1: 3, v2: 0 },
   },
   {
-    name: 'goes back to an older template',
+    name: 'rolls back to an older template',
     sets: [setOf('v2', 0), setOf('v3', 4, { revision: 2 })],
     expected: { v2: 1, v3: 4 },
   },
@@ -110,8 +110,8 @@ const rows: readonly Row[] = [
     name: 'scales in the midst of an update in proportion',
     deployment: { replicas: 10, maxSurge: 0 },
     sets: [
-      setOf('v1', 3, { desired: 5, annotations: { [WORDS.desired]: '5', [WORDS.max]: '5' } }),
-      setOf('v2', 2, { revision: 2, annotations: { [WORDS.desired]: '5', [WORDS.max]: '5' } }),
+      setOf('v1', 3, { desired: 5, annotations: { [NAMES.desired]: '5', [NAMES.max]: '5' } }),
+      setOf('v2', 2, { revision: 2, annotations: { [NAMES.desired]: '5', [NAMES.max]: '5' } }),
     ],
     expected: { v1: 6, v2: 4 },
   },
@@ -122,7 +122,7 @@ const rows: readonly Row[] = [
     expected: { v1: 0, v2: 0 },
   },
   {
-    name: 'paused, makes nothing new',
+    name: 'paused, creates no ReplicaSet',
     deployment: { paused: true },
     sets: [setOf('v1', 4)],
     expected: { v1: 4 },
@@ -134,7 +134,7 @@ const rows: readonly Row[] = [
     expected: { v1: 6 },
   },
   {
-    name: 'recreating, first takes all away',
+    name: 'Recreate deletes all pods first',
     deployment: { recreate: true, maxSurge: 0 },
     sets: [setOf('v1', 4, { annotations: {} })],
     expected: { v1: 0 },
@@ -153,7 +153,7 @@ const rows: readonly Row[] = [
     expected: { v1: 0 },
   },
   {
-    name: 'recreating, then makes all',
+    name: 'Recreate creates all pods afterwards',
     deployment: { recreate: true, maxSurge: 0 },
     sets: [setOf('v1', 0)],
     more: { havePods: (uids) => uids.includes('uid-v2') },
@@ -173,7 +173,7 @@ describe('decideDeployment', () => {
   });
 
   test('a new ReplicaSet has a label and a selector of its own, the annotations, and a revision', () => {
-    const annotations = { 'example.com/a': '1', [WORDS.revision]: '7' };
+    const annotations = { 'example.com/a': '1', [NAMES.revision]: '7' };
     const status = { replicas: 4, readyReplicas: 4, availableReplicas: 4 };
     const plan = decide(deploymentOf({ annotations, status }), [setOf('v1', 4, { revision: 7 })]);
     const hash = plan.sets.current?.template.metadata?.labels?.[HASH_LABEL] ?? '';
@@ -181,7 +181,7 @@ describe('decideDeployment', () => {
       name: `web-${hash}`,
       uid: '',
       selector: { matchLabels: { app: 'web', [HASH_LABEL]: hash } },
-      annotations: { 'example.com/a': '1', [WORDS.revision]: '8', [WORDS.desired]: '4', [WORDS.max]: '5' },
+      annotations: { 'example.com/a': '1', [NAMES.revision]: '8', [NAMES.desired]: '4', [NAMES.max]: '5' },
     });
     expect(plan.revision).toBe('8');
     expect(conditionOf(plan, 'Progressing')).toMatchObject({ reason: 'NewReplicaSetCreated' });
@@ -198,8 +198,8 @@ describe('decideDeployment', () => {
   test('an older template that comes back is the newest revision, and remembers what it was', () => {
     const plan = decide(deploymentOf(), [setOf('v2', 4, { revision: 1 }), setOf('v3', 0, { revision: 2 })]);
     expect(plan.sets.current?.annotations).toMatchObject({
-      [WORDS.revision]: '3',
-      [WORDS.revisionHistory]: '1',
+      [NAMES.revision]: '3',
+      [NAMES.revisionHistory]: '1',
     });
     expect(plan.revision).toBe('3');
   });
@@ -214,14 +214,14 @@ describe('decideDeployment', () => {
     ['-9223372036854775808', '1'],
     ['many', '1'],
   ])('after the revision %s comes %s', (revision, next) => {
-    const annotations = { [WORDS.revision]: revision };
+    const annotations = { [NAMES.revision]: revision };
     const plan = decide(deploymentOf(), [setOf('v1', 4, { annotations })]);
-    expect(plan.sets.current?.annotations[WORDS.revision]).toBe(next);
+    expect(plan.sets.current?.annotations[NAMES.revision]).toBe(next);
     const [left, right] = [
       setOf('v1', 0, { annotations }),
-      setOf('v3', 0, { annotations: { [WORDS.revision]: next } }),
+      setOf('v3', 0, { annotations: { [NAMES.revision]: next } }),
     ];
-    expect(Math.sign(byRevision(WORDS)(left, right))).toBe(-1);
+    expect(Math.sign(byRevision(NAMES)(left, right))).toBe(-1);
   });
 
   test('old ReplicaSets without pods go, beyond the limit and of the lowest revisions', () => {

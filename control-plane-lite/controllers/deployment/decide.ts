@@ -5,7 +5,7 @@
  *    Recreate ── decideRecreate ───────────────────────────────┼── status, and old ReplicaSets that may go
  *    RollingUpdate ── decideRolling ───────────────────────────┘ */
 import type { DeploymentStatus } from '#api/gen/apps-v1.ts';
-import type { DeploymentFacts, ReplicaSetFacts, Words } from './model.ts';
+import type { DeploymentFacts, DeploymentNames, ReplicaSetFacts } from './model.ts';
 import {
   currentConditions,
   decideProgress,
@@ -34,46 +34,46 @@ export interface DeploymentInput {
   readonly sets: readonly ReplicaSetFacts[];
   /** Whether the ReplicaSets of these uids have pods that have not finished. */
   readonly havePods: (uids: readonly string[]) => boolean;
-  readonly words: Words;
+  readonly names: DeploymentNames;
   readonly nowMs: number;
 }
 
 /** Whether this reconciliation only scales the ReplicaSets. */
-function followsNumber({ deployment, words }: DeploymentInput, sets: Sets): boolean {
-  return deployment.paused || isScaling(deployment, sets, words);
+function followsNumber({ deployment, names }: DeploymentInput, sets: Sets): boolean {
+  return deployment.paused || isScaling(deployment, sets, names);
 }
 
 function step(input: DeploymentInput, sets: Sets): Sets {
-  const { deployment, words } = input;
-  const create = (): ReplicaSetFacts => newCurrent(deployment, sets, words);
+  const { deployment, names } = input;
+  const create = (): ReplicaSetFacts => newCurrent(deployment, sets, names);
   if (deployment.recreate) {
     const oldPods = input.havePods(sets.old.map(({ uid }) => uid));
-    return decideRecreate(deployment, sets, oldPods, { words, create });
+    return decideRecreate(deployment, sets, oldPods, { names, create });
   }
-  return decideRolling(deployment, { ...sets, current: sets.current ?? create() }, words);
+  return decideRolling(deployment, { ...sets, current: sets.current ?? create() }, names);
 }
 
 export function decideDeployment(input: DeploymentInput): DeploymentPlan {
-  const { deployment, words, nowMs } = input;
-  const found = refreshCurrent(deployment, sortSets(deployment, input.sets), words);
+  const { deployment, names, nowMs } = input;
+  const found = refreshCurrent(deployment, sortSets(deployment, input.sets), names);
   const before = pausedConditions(deployment, deployment.status.conditions ?? [], nowMs);
   if (deployment.deleting) {
     const sets = sortSets(deployment, input.sets);
     return { sets, remove: [], status: deploymentStatus(deployment, sets, before, nowMs) };
   }
   const scaling = followsNumber(input, found);
-  const sets = scaling ? decideScale(deployment, found, words) : step(input, found);
+  const sets = scaling ? decideScale(deployment, found, names) : step(input, found);
   const { current } = sets;
   const conditions = current === undefined ? before : currentConditions(deployment, before, current, nowMs);
   const progress = scaling
     ? { status: deploymentStatus(deployment, sets, conditions, nowMs) }
     : decideProgress(deployment, sets, conditions, nowMs);
   const tidy = deployment.paused || (!scaling && isComplete(deployment, deployment.status));
-  const revision = current?.annotations[words.revision];
+  const revision = current?.annotations[names.revision];
   return {
     sets,
-    remove: tidy ? outdatedSets(deployment, sets, words) : [],
-    ...(revision === undefined || revision === deployment.annotations[words.revision] ? {} : { revision }),
+    remove: tidy ? outdatedSets(deployment, sets, names) : [],
+    ...(revision === undefined || revision === deployment.annotations[names.revision] ? {} : { revision }),
     ...progress,
   };
 }

@@ -2,13 +2,13 @@
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import {
   type DeploymentFacts,
+  type DeploymentNames,
   deploymentNames,
   HASH_LABEL,
   type ReplicaSetFacts,
-  type Words,
 } from './model.ts';
 
-export const WORDS: Words = deploymentNames(VOCABULARIES.plat);
+export const NAMES: DeploymentNames = deploymentNames(VOCABULARIES.plat);
 
 type Template = DeploymentFacts['template'];
 
@@ -51,9 +51,9 @@ export function setOf(
     createdMs: revision * 1000,
     deleting: false,
     annotations: {
-      [WORDS.revision]: String(revision),
-      [WORDS.desired]: String(desired),
-      [WORDS.max]: String(desired + 1),
+      [NAMES.revision]: String(revision),
+      [NAMES.desired]: String(desired),
+      [NAMES.max]: String(desired + 1),
     },
     replicas,
     minReadySeconds: 0,

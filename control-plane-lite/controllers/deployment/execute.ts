@@ -55,7 +55,7 @@ function newSet({ owners, resource }: SetWriterDeps, deployment: ApiObject, set:
   return object;
 }
 
-const tellScaled = (
+const recordScaled = (
   { events }: ControllerClient,
   deployment: ApiObject,
   from: number,
@@ -112,14 +112,14 @@ export function createSetWriter(deps: SetWriterDeps): SetWriter {
           throw new NameTakenError(`ReplicaSet ${set.name}`, thrown);
         return;
       }
-      if (set.replicas > 0) tellScaled(deps, deployment, 0, set);
+      if (set.replicas > 0) recordScaled(deps, deployment, 0, set);
     },
     async change(deployment, before, after, expect) {
       if (isSame(before, after)) return;
       expect();
       const ref = refTo(deployment.metadata.namespace ?? '', after.name);
       await changeObject(deps, ref, after.uid, (draft) => applyChange(draft, before, after));
-      if (before.replicas !== after.replicas) tellScaled(deps, deployment, before.replicas, after);
+      if (before.replicas !== after.replicas) recordScaled(deps, deployment, before.replicas, after);
     },
     remove: (namespace, { name, uid }) =>
       unlessGone(() =>

@@ -60,7 +60,7 @@ export interface ReplicaSetFacts {
 }
 
 /** Annotations that the controller maintains. */
-export interface Words {
+export interface DeploymentNames {
   readonly revision: string;
   readonly revisionHistory: string;
   /** On a ReplicaSet: desired pods of the Deployment when the ReplicaSet was last scaled. */
@@ -71,7 +71,7 @@ export interface Words {
   readonly notCopied: ReadonlySet<string>;
 }
 
-export function deploymentNames({ domain }: Pick<Vocabulary, 'domain'>): Words {
+export function deploymentNames({ domain }: Pick<Vocabulary, 'domain'>): DeploymentNames {
   const [revision, revisionHistory, desired, max] = [
     `deployment.${domain}/revision`,
     `deployment.${domain}/revision-history`,
@@ -177,12 +177,12 @@ export function scaledTo(
   set: ReplicaSetFacts,
   replicas: number,
   { replicas: desired, maxSurge }: DeploymentFacts,
-  words: Words,
+  names: DeploymentNames,
 ): ReplicaSetFacts {
   const annotations = {
     ...set.annotations,
-    [words.desired]: String(desired),
-    [words.max]: String(desired + maxSurge),
+    [names.desired]: String(desired),
+    [names.max]: String(desired + maxSurge),
   };
   return { ...set, replicas, annotations };
 }
@@ -192,5 +192,5 @@ export const resized = (
   set: ReplicaSetFacts,
   replicas: number,
   deployment: DeploymentFacts,
-  words: Words,
-): ReplicaSetFacts => (set.replicas === replicas ? set : scaledTo(set, replicas, deployment, words));
+  names: DeploymentNames,
+): ReplicaSetFacts => (set.replicas === replicas ? set : scaledTo(set, replicas, deployment, names));

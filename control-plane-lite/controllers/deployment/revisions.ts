@@ -7,12 +7,12 @@ import { hashWord } from '../workloads-kit/template-hash.ts';
 import {
   byAge,
   type DeploymentFacts,
+  type DeploymentNames,
   HASH_LABEL,
   type ReplicaSetFacts,
   sameTemplate,
   scaledTo,
   sum,
-  type Words,
 } from './model.ts';
 
 export interface Sets {
@@ -28,14 +28,14 @@ export const allOf = ({ current, old }: Sets): readonly ReplicaSetFacts[] =>
 const HISTORY_CHARS = 2000;
 
 /** Text that is not a 64-bit number counts as 0. */
-const revisionOf = ({ annotations }: ReplicaSetFacts, { revision }: Words): bigint =>
+const revisionOf = ({ annotations }: ReplicaSetFacts, { revision }: DeploymentNames): bigint =>
   parseInt64(annotations[revision] ?? '') ?? 0n;
 
 /** Lowest revision first. */
 export const byRevision =
-  (words: Words) =>
+  (names: DeploymentNames) =>
   (left: ReplicaSetFacts, right: ReplicaSetFacts): number => {
-    const [a, b] = [revisionOf(left, words), revisionOf(right, words)];
+    const [a, b] = [revisionOf(left, names), revisionOf(right, names)];
     return a === b ? byAge(left, right) : a < b ? -1 : 1;
   };
 
@@ -55,9 +55,9 @@ function withRevision(history: string, revision: string): string {
 }
 
 /** One more than the highest of the others, saturating at the maximum. */
-function nextRevision({ old }: Sets, words: Words): bigint {
+function nextRevision({ old }: Sets, names: DeploymentNames): bigint {
   const highest = old.reduce((max, set) => {
-    const revision = revisionOf(set, words);
+    const revision = revisionOf(set, names);
     return revision > max ? revision : max;
   }, 0n);
   return highest === MAX_INT64 ? highest : highest + 1n;
@@ -68,24 +68,24 @@ function currentAnnotations(
   { annotations }: DeploymentFacts,
   set: ReplicaSetFacts,
   revision: bigint,
-  words: Words,
+  names: DeploymentNames,
 ): Readonly<Record<string, string>> {
-  const copied = Object.entries(annotations).filter(([name]) => !words.notCopied.has(name));
+  const copied = Object.entries(annotations).filter(([name]) => !names.notCopied.has(name));
   const next: Record<string, string> = { ...set.annotations, ...Object.fromEntries(copied) };
-  const before = set.annotations[words.revision];
-  if (revisionOf(set, words) >= revision) return next;
-  next[words.revision] = String(revision);
+  const before = set.annotations[names.revision];
+  if (revisionOf(set, names) >= revision) return next;
+  next[names.revision] = String(revision);
   if (before !== undefined) {
-    next[words.revisionHistory] = withRevision(set.annotations[words.revisionHistory] ?? '', before);
+    next[names.revisionHistory] = withRevision(set.annotations[names.revisionHistory] ?? '', before);
   }
   return next;
 }
 
 /** The sets with the annotations of the current one updated. */
-export function refreshCurrent(deployment: DeploymentFacts, sets: Sets, words: Words): Sets {
+export function refreshCurrent(deployment: DeploymentFacts, sets: Sets, names: DeploymentNames): Sets {
   const { current, old } = sets;
   if (current === undefined) return sets;
-  const annotations = currentAnnotations(deployment, current, nextRevision(sets, words), words);
+  const annotations = currentAnnotations(deployment, current, nextRevision(sets, names), names);
   return { old, current: { ...current, annotations, minReadySeconds: deployment.minReadySeconds } };
 }
 
@@ -99,7 +99,7 @@ export function currentReplicas(deployment: DeploymentFacts, sets: Sets): number
 }
 
 /** A new ReplicaSet for the current template, not yet created. */
-export function newCurrent(deployment: DeploymentFacts, sets: Sets, words: Words): ReplicaSetFacts {
+export function newCurrent(deployment: DeploymentFacts, sets: Sets, names: DeploymentNames): ReplicaSetFacts {
   const { name, template, selector, minReadySeconds, status } = deployment;
   const hash = hashWord(canonicalTemplate(template), status.collisionCount);
   const metadata = {
@@ -121,18 +121,18 @@ export function newCurrent(deployment: DeploymentFacts, sets: Sets, words: Words
     ready: 0,
     available: 0,
   };
-  const annotations = currentAnnotations(deployment, bare, nextRevision(sets, words), words);
-  return scaledTo({ ...bare, annotations }, currentReplicas(deployment, sets), deployment, words);
+  const annotations = currentAnnotations(deployment, bare, nextRevision(sets, names), names);
+  return scaledTo({ ...bare, annotations }, currentReplicas(deployment, sets), deployment, names);
 }
 
 /** Old ReplicaSets to delete: beyond the history limit, without pods, lowest revisions first. */
 export function outdatedSets(
   { revisionHistoryLimit }: DeploymentFacts,
   { old }: Sets,
-  words: Words,
+  names: DeploymentNames,
 ): readonly ReplicaSetFacts[] {
   if (revisionHistoryLimit === undefined) return [];
-  const alive = old.filter(({ deleting }) => !deleting).toSorted(byRevision(words));
+  const alive = old.filter(({ deleting }) => !deleting).toSorted(byRevision(names));
   return alive
     .slice(0, Math.max(0, alive.length - revisionHistoryLimit))
     .filter(({ actual, replicas, observed }) => actual === 0 && replicas === 0 && observed);

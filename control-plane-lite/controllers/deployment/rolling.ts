@@ -1,6 +1,13 @@
 /** One step of a rolling update: scales up the current ReplicaSet within maxSurge; otherwise scales down old
  *  ones within maxUnavailable. Pure. Source: upstream's Deployment controller, release 1.24. */
-import { byAge, type DeploymentFacts, type ReplicaSetFacts, resized, sum, type Words } from './model.ts';
+import {
+  byAge,
+  type DeploymentFacts,
+  type DeploymentNames,
+  type ReplicaSetFacts,
+  resized,
+  sum,
+} from './model.ts';
 import { allOf, currentReplicas, type Sets } from './revisions.ts';
 
 /** Removes up to `most` pods; `removable` returns how many a ReplicaSet can lose. */
@@ -21,14 +28,14 @@ function shrink(
 
 function resizeOld(sets: Sets, sizes: ReadonlyMap<string, number>, step: Step): Sets {
   const old = sets.old.map((set) =>
-    resized(set, sizes.get(set.name) ?? set.replicas, step.deployment, step.words),
+    resized(set, sizes.get(set.name) ?? set.replicas, step.deployment, step.names),
   );
   return { ...sets, old };
 }
 
 interface Step {
   readonly deployment: DeploymentFacts;
-  readonly words: Words;
+  readonly names: DeploymentNames;
 }
 
 /** Available pods that stay. A ReplicaSet that was scaled down a moment ago may still count pods that are
@@ -57,13 +64,13 @@ function shrinkOld(sets: Sets, step: Step): Sets {
 }
 
 /** The sets after one step. */
-export function decideRolling(deployment: DeploymentFacts, sets: Sets, words: Words): Sets {
-  const step = { deployment, words };
+export function decideRolling(deployment: DeploymentFacts, sets: Sets, names: DeploymentNames): Sets {
+  const step = { deployment, names };
   const { current } = sets;
   if (current !== undefined && current.replicas !== deployment.replicas) {
     const wanted =
       current.replicas > deployment.replicas ? deployment.replicas : currentReplicas(deployment, sets);
-    if (wanted !== current.replicas) return { ...sets, current: resized(current, wanted, deployment, words) };
+    if (wanted !== current.replicas) return { ...sets, current: resized(current, wanted, deployment, names) };
   }
   return sum(sets.old, 'replicas') === 0 ? sets : shrinkOld(sets, step);
 }
@@ -74,12 +81,12 @@ export function decideRecreate(
   deployment: DeploymentFacts,
   sets: Sets,
   oldPods: boolean,
-  { words, create }: { readonly words: Words; readonly create: () => ReplicaSetFacts },
+  { names, create }: { readonly names: DeploymentNames; readonly create: () => ReplicaSetFacts },
 ): Sets {
   if (sets.old.some(({ replicas }) => replicas > 0)) {
-    return { ...sets, old: sets.old.map((set) => resized(set, 0, deployment, words)) };
+    return { ...sets, old: sets.old.map((set) => resized(set, 0, deployment, names)) };
   }
   if (oldPods || sum(sets.old, 'actual') > 0) return sets;
   const current = sets.current ?? create();
-  return { ...sets, current: resized(current, deployment.replicas, deployment, words) };
+  return { ...sets, current: resized(current, deployment.replicas, deployment, names) };
 }

@@ -3,7 +3,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decideDeployment } from './decide.ts';
-import { deploymentOf, setOf, WORDS } from './deployment.fixture.ts';
+import { deploymentOf, NAMES, setOf } from './deployment.fixture.ts';
 import type { DeploymentFacts, ReplicaSetFacts } from './model.ts';
 import { allOf } from './revisions.ts';
 
@@ -44,7 +44,7 @@ function control(world: World): void {
     deployment: world.deployment,
     sets: world.sets,
     havePods: () => false,
-    words: WORDS,
+    names: NAMES,
     nowMs: 0,
   });
   world.sets = allOf(sets).map((set) => {

@@ -4,12 +4,12 @@
 import {
   byAge,
   type DeploymentFacts,
+  type DeploymentNames,
   isActiveSet,
   type ReplicaSetFacts,
   resized,
   scaledTo,
   sum,
-  type Words,
 } from './model.ts';
 import { allOf, type Sets } from './revisions.ts';
 
@@ -17,11 +17,11 @@ const numberOf = (text: string | undefined): number | undefined =>
   text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : undefined;
 
 /** Whether the number of pods was changed since the ReplicaSets were last scaled. */
-export const isScaling = (deployment: DeploymentFacts, sets: Sets, words: Words): boolean =>
+export const isScaling = (deployment: DeploymentFacts, sets: Sets, names: DeploymentNames): boolean =>
   allOf(sets)
     .filter(isActiveSet)
     .some(({ annotations }) => {
-      const desired = numberOf(annotations[words.desired]);
+      const desired = numberOf(annotations[names.desired]);
       return desired !== undefined && desired !== deployment.replicas;
     });
 
@@ -32,19 +32,23 @@ function onlyActive(sets: Sets): ReplicaSetFacts | undefined {
   return active[0] ?? sets.current ?? sets.old.at(-1);
 }
 
-function isSaturated(deployment: DeploymentFacts, set: ReplicaSetFacts | undefined, words: Words): boolean {
+function isSaturated(
+  deployment: DeploymentFacts,
+  set: ReplicaSetFacts | undefined,
+  names: DeploymentNames,
+): boolean {
   const { replicas } = deployment;
   return (
     set?.replicas === replicas &&
-    numberOf(set.annotations[words.desired]) === replicas &&
+    numberOf(set.annotations[names.desired]) === replicas &&
     set.available === replicas
   );
 }
 
-/** How many pods a ReplicaSet gains or loses so that it keeps its share. */
-function shareChange(set: ReplicaSetFacts, deployment: DeploymentFacts, words: Words): number {
+/** Number of pods that a ReplicaSet gains or loses to retain its share. */
+function shareChange(set: ReplicaSetFacts, deployment: DeploymentFacts, names: DeploymentNames): number {
   if (deployment.replicas === 0) return -set.replicas;
-  const before = numberOf(set.annotations[words.max]) ?? deployment.status.replicas ?? 0;
+  const before = numberOf(set.annotations[names.max]) ?? deployment.status.replicas ?? 0;
   if (before === 0) return 0;
   return Math.round((set.replicas * (deployment.replicas + deployment.maxSurge)) / before) - set.replicas;
 }
@@ -55,7 +59,11 @@ const bySize =
   (left: ReplicaSetFacts, right: ReplicaSetFacts): number =>
     right.replicas - left.replicas || (growing ? byAge(right, left) : byAge(left, right));
 
-function proportional(deployment: DeploymentFacts, sets: Sets, words: Words): ReadonlyMap<string, number> {
+function proportional(
+  deployment: DeploymentFacts,
+  sets: Sets,
+  names: DeploymentNames,
+): ReadonlyMap<string, number> {
   const active = allOf(sets).filter(isActiveSet);
   const allowed = deployment.replicas > 0 ? deployment.replicas + deployment.maxSurge : 0;
   const change = allowed - sum(active, 'replicas');
@@ -63,7 +71,7 @@ function proportional(deployment: DeploymentFacts, sets: Sets, words: Words): Re
   const sizes = new Map<string, number>();
   let left = change;
   for (const set of sorted) {
-    const share = left === 0 ? 0 : shareChange(set, deployment, words);
+    const share = left === 0 ? 0 : shareChange(set, deployment, names);
     const taken = change > 0 ? Math.min(share, left) : Math.max(share, left);
     sizes.set(set.name, set.replicas + taken);
     left -= taken;
@@ -85,20 +93,20 @@ const mapSets = (
 });
 
 /** The sets with their proportional sizes when only the number of pods has changed. */
-export function decideScale(deployment: DeploymentFacts, sets: Sets, words: Words): Sets {
+export function decideScale(deployment: DeploymentFacts, sets: Sets, names: DeploymentNames): Sets {
   const { replicas } = deployment;
   const only = onlyActive(sets);
   if (only !== undefined) {
     if (only.replicas === 0 && replicas === 0) return sets;
-    return mapSets(sets, (set) => (set === only ? scaledTo(set, replicas, deployment, words) : set));
+    return mapSets(sets, (set) => (set === only ? scaledTo(set, replicas, deployment, names) : set));
   }
-  if (isSaturated(deployment, sets.current, words)) {
-    return mapSets(sets, (set, isCurrent) => (isCurrent ? set : resized(set, 0, deployment, words)));
+  if (isSaturated(deployment, sets.current, names)) {
+    return mapSets(sets, (set, isCurrent) => (isCurrent ? set : resized(set, 0, deployment, names)));
   }
   if (deployment.recreate) return sets;
-  const sizes = proportional(deployment, sets, words);
+  const sizes = proportional(deployment, sets, names);
   return mapSets(sets, (set) => {
     const size = sizes.get(set.name);
-    return size === undefined ? set : scaledTo(set, size, deployment, words);
+    return size === undefined ? set : scaledTo(set, size, deployment, names);
   });
 }

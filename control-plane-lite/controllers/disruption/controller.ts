@@ -69,7 +69,7 @@ function computeOrFail(parts: Parts, budget: Budget, observed: Observed): Comput
   }
 }
 
-async function visit(parts: Parts, key: string): Promise<number | undefined> {
+async function reconcile(parts: Parts, key: string): Promise<number | undefined> {
   const { budgets, deps, client, resource, queue } = parts;
   const budget = budgets.get(key);
   if (budget === undefined) return undefined;
@@ -120,6 +120,6 @@ export const disruptionController: Controller = defineController({
       budgets,
       queue,
     };
-    return { reconcile: (key) => visit(parts, key), follows: [budgets] };
+    return { reconcile: (key) => reconcile(parts, key), follows: [budgets] };
   },
 });

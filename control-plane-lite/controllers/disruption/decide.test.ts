@@ -42,7 +42,7 @@ describe('expectPods', () => {
     expect(expectPods(spec, pods, scalerOf)).toEqual({ expectedPods, desiredHealthy, unmanaged });
   });
 
-  test('asks nobody where the number is given', () => {
+  test('does not read scales if minAvailable is a number', () => {
     expect(expectPods({ minAvailable: 1 }, [owned('x', 'unknown')], scalerOf).expectedPods).toBe(1);
     expect(() => expectPods({ maxUnavailable: 1 }, [owned('x', 'unknown')], scalerOf)).toThrow('no scale');
   });
@@ -51,7 +51,7 @@ describe('expectPods', () => {
 describe('decideDisruptions', () => {
   const since = (agoMs: number): string => new Date(NOW_MS - agoMs).toISOString();
 
-  test('keeps those that may still go, tells of those that did not, forgets the rest', () => {
+  test('pending disruptions stay, undeleted pods are reported, the rest is removed', () => {
     const remembered = {
       fresh: since(1000),
       late: since(DISRUPTION_MS + 1000),
@@ -65,12 +65,12 @@ describe('decideDisruptions', () => {
     expect(found.recheckMs).toBe(DISRUPTION_MS - 1000 + 1);
   });
 
-  test('has nothing to look for where nothing was evicted', () => {
+  test('without evictions there is nothing to recheck', () => {
     expect(decideDisruptions(undefined, [podOf('a')], NOW_MS)).toEqual({ disrupted: {}, undeleted: [] });
   });
 });
 
-test('countHealthy leaves out what is not ready, on its way out or evicted', () => {
+test('countHealthy omits unready, terminating and evicted pods', () => {
   const pods = [podOf('a'), podOf('b', { ready: false }), podOf('c', { deleting: true }), podOf('d')];
   expect(countHealthy(pods, { disrupted: { d: NOW }, undeleted: [] })).toBe(1);
 });
@@ -100,7 +100,7 @@ describe('budgetStatus', () => {
     ]);
   });
 
-  test('keeps the time of a condition that stays, and other conditions', () => {
+  test('the transition time of an unchanged condition stays, and so do other conditions', () => {
     const condition = (type: string): NonNullable<PodDisruptionBudgetStatus['conditions']>[number] => ({
       type,
       status: 'True',

@@ -105,7 +105,7 @@ async function mirror(parts: Parts, cached: CachedObject, own: readonly Child[])
   for (const child of own) if (changes.remove.includes(child.name)) await remove(parts, child);
 }
 
-async function visit(parts: Parts, key: string): Promise<void> {
+async function reconcile(parts: Parts, key: string): Promise<void> {
   const { deps, services, endpoints, known, names } = parts;
   const cached = deps.cache.resource(endpoints.storage).get(key);
   // The garbage collector deletes slices of deleted Endpoints.
@@ -154,6 +154,6 @@ export const endpointSliceMirroringController: Controller = defineController({
     const follows = (['endpoints', 'services'] as const).map((kind) =>
       context.cacheOf(kind).follow(({ current }) => queue.addSoon(current.key)),
     );
-    return { reconcile: (key) => visit(parts, key).then(() => undefined), follows: [slices, ...follows] };
+    return { reconcile: (key) => reconcile(parts, key).then(() => undefined), follows: [slices, ...follows] };
   },
 });

@@ -50,11 +50,11 @@ async function createClaim(parts: Parts, pod: ApiObject, volume: EphemeralVolume
   await client.verbs.create({ resource: claims, namespace, name }, claim, options, client.caller);
 }
 
-function tell({ client }: Parts, pod: ApiObject, { name }: EphemeralVolume, message: string): void {
+function recordFailure({ client }: Parts, pod: ApiObject, { name }: EphemeralVolume, message: string): void {
   client.events.record(pod, 'Warning', 'FailedBinding', `ephemeral volume ${name}: ${message}`);
 }
 
-async function visit(parts: Parts, key: string): Promise<number | undefined> {
+async function reconcile(parts: Parts, key: string): Promise<number | undefined> {
   const { deps, pods, claims, queue } = parts;
   const pod = deps.cache.resource(pods.storage).get(key)?.object();
   if (pod === undefined) return undefined;
@@ -66,7 +66,7 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   );
   for (const action of actions) {
     if (action.kind === 'blocked') {
-      tell(parts, pod, action.volume, action.message);
+      recordFailure(parts, pod, action.volume, action.message);
       continue;
     }
     queue.expect(key);
@@ -76,7 +76,12 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
       if (isNamespaceEnding(thrown)) return undefined;
       // Another client was faster: the next reconciliation checks the owner.
       if (thrown instanceof StatusError && thrown.reason === 'AlreadyExists') return 0;
-      tell(parts, pod, action.volume, `create PVC ${action.volume.claimName}: ${asError(thrown).message}`);
+      recordFailure(
+        parts,
+        pod,
+        action.volume,
+        `create PVC ${action.volume.claimName}: ${asError(thrown).message}`,
+      );
       throw thrown;
     }
   }
@@ -123,7 +128,7 @@ export const ephemeralVolumeController: Controller = defineController({
       queue,
     };
     return {
-      reconcile: (key) => visit(parts, key),
+      reconcile: (key) => reconcile(parts, key),
       follows: follow(context.cacheOf('pods'), context.cacheOf('persistentvolumeclaims'), (key) =>
         queue.add(key),
       ),

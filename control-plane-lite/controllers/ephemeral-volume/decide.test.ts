@@ -21,11 +21,11 @@ const owner = (uid: string, controller = true): ObjectMeta => ({
 
 describe('decideEphemeral', () => {
   test.each<[string, Pod, ObjectMeta | undefined, readonly string[]]>([
-    ['makes a claim that is missing', POD, undefined, ['create p-scratch']],
+    ['creates a missing claim', POD, undefined, ['create p-scratch']],
     ['leaves its claim as it is', POD, owner('u'), []],
     ['stops at the claim of an earlier pod of this name', POD, owner('before'), ['blocked p-scratch']],
     ['stops at a claim that it only belongs to', POD, owner('u', false), ['blocked p-scratch']],
-    ['stops at a claim of nobody', POD, {}, ['blocked p-scratch']],
+    ['stops at a claim without an owner', POD, {}, ['blocked p-scratch']],
     [
       'makes none for a pod that is going',
       { ...POD, metadata: { ...POD.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } },

@@ -7,7 +7,7 @@ import { type CollectorAction, decideCollection, type OwnerState } from './decid
 import type { Node } from './graph.ts';
 
 const FOREGROUND = 'foregroundDeletion';
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- decisions don't look at the resource
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- decisions do not read the resource
 const resource = {} as Resource;
 
 /** Objects 0 to n-1, each with the objects that own it. */
@@ -81,7 +81,7 @@ function execute(nodes: Map<string, Node>, node: Node, action: CollectorAction):
 }
 
 /** Visits the object once; reports whether anything was done. */
-function visit(nodes: Map<string, Node>, uid: string): boolean {
+function reconcile(nodes: Map<string, Node>, uid: string): boolean {
   const node = nodes.get(uid);
   if (node === undefined) return false;
   const dependentsOf = (of: string): readonly Node[] =>
@@ -101,9 +101,9 @@ function visit(nodes: Map<string, Node>, uid: string): boolean {
 /** Visits in the world's order, then round after round until nothing more happens. */
 function settle(world: World): Map<string, Node> {
   const nodes = nodesOf(world);
-  for (const index of world.order) visit(nodes, uidOf(index));
+  for (const index of world.order) reconcile(nodes, uidOf(index));
   for (let rounds = 0; rounds < 100; rounds += 1) {
-    const acted = [...nodes.keys()].map((uid) => visit(nodes, uid));
+    const acted = [...nodes.keys()].map((uid) => reconcile(nodes, uid));
     if (!acted.includes(true)) return nodes;
   }
   throw new Error('the collector never settles');
@@ -121,7 +121,7 @@ describe('foreground deletion', () => {
     expect([...settle(ring(count)).keys()]).toEqual([]);
   });
 
-  test('leaves nothing in deletion, whatever owns what', () => {
+  test('completes for any graph of owners', () => {
     fc.assert(
       fc.property(worlds, (world) => {
         const left = settle(world);
@@ -142,7 +142,7 @@ describe('foreground deletion', () => {
     const gone: string[] = [];
     for (let rounds = 0; rounds < 10; rounds += 1) {
       for (const uid of Array.from(nodes.keys())) {
-        visit(nodes, uid);
+        reconcile(nodes, uid);
         if (!nodes.has(uid)) gone.push(uid);
       }
     }

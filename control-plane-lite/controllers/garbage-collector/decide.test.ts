@@ -4,7 +4,7 @@ import type { Resource } from '../../resources/contract.ts';
 import { decideCollection, type OwnerState } from './decide.ts';
 import type { Node } from './graph.ts';
 
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- decisions don't look at the resource
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- decisions do not read the resource
 const resource = {} as Resource;
 const owner = (uid: string, blockOwnerDeletion = false): OwnerReference => ({
   apiVersion: 'v1',
@@ -37,18 +37,18 @@ interface Row {
 const rows: readonly Row[] = [
   { name: 'leaves what has no owner', node: node(), expected: [] },
   {
-    name: 'leaves what has an owner',
+    name: 'leaves objects with an owner',
     node: node({ owners: [owner('a')] }),
     owners: { a: 'there' },
     expected: [],
   },
   {
-    name: 'deletes what lost its only owner',
+    name: 'deletes objects whose only owner is gone',
     node: node({ owners: [owner('a')] }),
     expected: [{ kind: 'delete', propagation: 'Background' }],
   },
   {
-    name: 'leaves what has an owner of a kind that nobody knows',
+    name: 'leaves objects with an owner of an unknown kind',
     node: node({ owners: [owner('a'), owner('b')] }),
     owners: { b: 'unknown' },
     expected: [{ kind: 'dropOwners', uids: ['a'] }],
@@ -60,7 +60,7 @@ const rows: readonly Row[] = [
     expected: [{ kind: 'dropOwners', uids: ['a'] }],
   },
   {
-    name: 'deletes what is in the way of its owner',
+    name: 'deletes dependents that block their owner',
     node: node({ owners: [owner('a', true)] }),
     owners: { a: 'waiting' },
     expected: [{ kind: 'delete', propagation: 'Background' }],
@@ -73,36 +73,36 @@ const rows: readonly Row[] = [
     expected: [{ kind: 'delete', propagation: 'Foreground' }],
   },
   {
-    name: 'lets an owner go that waits, where another one stays',
+    name: 'drops a waiting owner if another one stays',
     node: node({ owners: [owner('a', true), owner('b')] }),
     owners: { a: 'waiting', b: 'there' },
     expected: [{ kind: 'dropOwners', uids: ['a'] }],
   },
   {
-    name: 'does as its own finalizer says',
+    name: 'follows the finalizer of the object itself',
     node: node({ owners: [owner('a')], finalizers: ['orphan'] }),
     expected: [{ kind: 'delete', propagation: 'Orphan' }],
   },
   {
-    name: 'takes an orphan from its owner',
+    name: 'drops an orphaning owner',
     node: node({ owners: [owner('a')] }),
     owners: { a: 'there' },
     orphaning: ['a'],
     expected: [{ kind: 'dropOwners', uids: ['a'] }],
   },
   {
-    name: 'asks the dependents of what orphans them',
+    name: 'queues the dependents of an orphaning owner',
     node: node({ deleting: true, finalizers: ['orphan'] }),
     dependents: [node({ uid: 'd', owners: [owner('me')] })],
     expected: [{ kind: 'revisit', uids: ['d'] }],
   },
   {
-    name: 'lets go what has orphaned all',
+    name: 'removes the finalizer after the last dependent was orphaned',
     node: node({ deleting: true, finalizers: ['orphan'] }),
     expected: [{ kind: 'removeFinalizer', finalizer: 'orphan' }],
   },
   {
-    name: 'asks the dependents that block foreground deletion',
+    name: 'queues the dependents that block foreground deletion',
     node: node({ deleting: true, finalizers: ['foregroundDeletion'] }),
     dependents: [
       node({ uid: 'd', owners: [owner('me', true)] }),
@@ -117,7 +117,7 @@ const rows: readonly Row[] = [
     expected: [{ kind: 'removeFinalizer', finalizer: 'foregroundDeletion' }],
   },
   {
-    name: 'leaves what others hold',
+    name: 'leaves objects with other finalizers',
     node: node({ deleting: true, finalizers: ['example.org/mine'], owners: [owner('a')] }),
     expected: [],
   },
@@ -125,7 +125,7 @@ const rows: readonly Row[] = [
 
 describe('decideCollection', () => {
   test.each(rows)('$name', ({ node: subject, dependents = [], owners = {}, orphaning = [], expected }) => {
-    const surroundings = { dependents, dependentsOf: () => [], ownerState: states(owners) };
-    expect(decideCollection(subject, surroundings, orphaning)).toEqual(expected);
+    const view = { dependents, dependentsOf: () => [], ownerState: states(owners) };
+    expect(decideCollection(subject, view, orphaning)).toEqual(expected);
   });
 });

@@ -12,7 +12,7 @@ export type CollectorAction =
   /** Queue these again: what they wait for has changed. */
   | { readonly kind: 'revisit'; readonly uids: readonly string[] };
 
-/** What is known of an owner that an object names. */
+/** State of an owner that an object names. */
 export type OwnerState =
   | 'there'
   /** Being deleted in the foreground: it waits for the object. */
@@ -21,7 +21,7 @@ export type OwnerState =
   /** Of a kind that is not served: existence is unknown. */
   | 'unknown';
 
-export interface Surroundings {
+export interface OwnershipView {
   readonly dependents: readonly Node[];
   /** Dependents of any object, for finding cycles of ownership. */
   readonly dependentsOf: (uid: string) => readonly Node[];
@@ -36,7 +36,7 @@ const isDeletingDependents = ({ deleting, finalizers }: Node): boolean =>
 
 /** Reports whether `dependent` itself waits for `node`, through objects that all wait in foreground deletion. Such
  *  a cycle of ownership has no first one to go: if its members waited for each other, none would ever go. */
-function waitsFor(dependent: Node, node: Node, dependentsOf: Surroundings['dependentsOf']): boolean {
+function waitsFor(dependent: Node, node: Node, dependentsOf: OwnershipView['dependentsOf']): boolean {
   const seen = new Set<string>();
   const pending = [dependent];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
@@ -49,9 +49,9 @@ function waitsFor(dependent: Node, node: Node, dependentsOf: Surroundings['depen
   return false;
 }
 
-function decideDeleting(node: Node, { dependents, dependentsOf }: Surroundings): readonly CollectorAction[] {
+function decideDeleting(node: Node, { dependents, dependentsOf }: OwnershipView): readonly CollectorAction[] {
   if (node.finalizers.includes(ORPHAN_FINALIZER)) {
-    // Each dependent lets go of its owner in its own turn; the owner goes when none is left.
+    // Each dependent drops its owner when it is reconciled; the owner is deleted after the last one.
     if (dependents.length > 0) return [{ kind: 'revisit', uids: dependents.map(({ uid }) => uid) }];
     return [{ kind: 'removeFinalizer', finalizer: ORPHAN_FINALIZER }];
   }
@@ -76,13 +76,13 @@ function ownPropagation(
 /** `orphaning`: owners that want the object to outlive them. */
 export function decideCollection(
   node: Node,
-  surroundings: Surroundings,
+  view: OwnershipView,
   orphaning: readonly string[],
 ): readonly CollectorAction[] {
-  const own = node.deleting ? decideDeleting(node, surroundings) : [];
+  const own = node.deleting ? decideDeleting(node, view) : [];
   if (orphaning.length > 0) return [{ kind: 'dropOwners', uids: orphaning }, ...own];
   if (node.deleting || node.owners.length === 0) return own;
-  const states = node.owners.map((owner) => ({ owner, state: surroundings.ownerState(owner) }));
+  const states = node.owners.map((owner) => ({ owner, state: view.ownerState(owner) }));
   const uids = (wanted: OwnerState): readonly string[] =>
     states.filter(({ state }) => state === wanted).map(({ owner }) => owner.uid);
   const kept = states.some(({ state }) => state === 'there' || state === 'unknown');
@@ -92,6 +92,6 @@ export function decideCollection(
     const leaving = [...gone, ...waiting];
     return leaving.length === 0 ? [] : [{ kind: 'dropOwners', uids: leaving }];
   }
-  const propagation = ownPropagation(node, waiting.length > 0, surroundings.dependents.length > 0);
+  const propagation = ownPropagation(node, waiting.length > 0, view.dependents.length > 0);
   return [{ kind: 'delete', propagation }];
 }

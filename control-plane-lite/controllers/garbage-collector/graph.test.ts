@@ -24,18 +24,18 @@ function change(type: CacheChange['type'], uid: string, facts: Facts = {}): Cach
   return { type, current: current as CachedObject };
 }
 
-describe('what is to be looked at again', () => {
-  test('is an object that is new', () => {
+describe('objects to process again', () => {
+  test('a new object', () => {
     const graph = createOwnerGraph();
     expect(graph.apply(PODS, change('ADDED', 'child', { owners: ['gone'] }))).toEqual(['child']);
   });
 
-  test('is nothing for an object that nobody owns', () => {
+  test('none for an object without owners', () => {
     const graph = createOwnerGraph();
     expect(graph.apply(PODS, change('ADDED', 'free'))).toEqual([]);
   });
 
-  test('is nothing when only what others care for has changed', () => {
+  test('none if no relevant field has changed', () => {
     const graph = createOwnerGraph();
     graph.apply(PODS, change('ADDED', 'owner'));
     graph.apply(PODS, change('ADDED', 'child', { owners: ['owner'] }));
@@ -43,20 +43,20 @@ describe('what is to be looked at again', () => {
     expect(graph.apply(PODS, change('MODIFIED', 'owner'))).toEqual([]);
   });
 
-  test('is an object whose owner is not there, whatever changed', () => {
+  test('an object whose owner is missing, after any change', () => {
     const graph = createOwnerGraph();
     graph.apply(PODS, change('ADDED', 'child', { owners: ['gone'] }));
     expect(graph.apply(PODS, change('MODIFIED', 'child', { owners: ['gone'] }))).toEqual(['child']);
   });
 
-  test('is the owner that an object left', () => {
+  test('the owner that an object no longer names', () => {
     const graph = createOwnerGraph();
     graph.apply(PODS, change('ADDED', 'owner'));
     graph.apply(PODS, change('ADDED', 'child', { owners: ['owner'] }));
     expect(graph.apply(PODS, change('MODIFIED', 'child'))).toEqual(['owner']);
   });
 
-  test('is everything around an object that goes', () => {
+  test('owners and dependents of a deleted object', () => {
     const graph = createOwnerGraph();
     graph.apply(PODS, change('ADDED', 'owner'));
     graph.apply(PODS, change('ADDED', 'child', { owners: ['owner'] }));

@@ -30,18 +30,18 @@ interface Parts extends ControllerBase {
   readonly podResource: Resource;
   readonly pods: Children<PodFacts>;
   readonly writer: PodWriter;
-  readonly words: JobNames;
+  readonly names: JobNames;
   /** Facts of a pod, cached per revision. */
   readonly read: (pod: PodFacts) => JobPod;
 }
 
 /** Removes the finalizer of a counted pod. */
 async function releasePod(
-  { client, podResource, words }: Pick<Parts, 'client' | 'podResource' | 'words'>,
+  { client, podResource, names }: Pick<Parts, 'client' | 'podResource' | 'names'>,
   pod: PodFacts,
 ): Promise<void> {
   await changeObject(client, refOf(podResource, pod), pod.uid, ({ metadata }) => {
-    const left = (metadata.finalizers ?? []).filter((finalizer) => finalizer !== words.tracking);
+    const left = (metadata.finalizers ?? []).filter((finalizer) => finalizer !== names.tracking);
     if (left.length > 0) metadata.finalizers = left;
     else delete metadata.finalizers;
   });
@@ -57,7 +57,7 @@ async function removePods({ writer, queue }: Parts, owner: Owner, remove: readon
 }
 
 async function createPods(
-  { writer, resource, words, queue }: Parts,
+  { writer, resource, names, queue }: Parts,
   owner: Owner,
   { tracked }: JobFacts,
   create: JobPlan['create'],
@@ -68,7 +68,7 @@ async function createPods(
   const reference = controllerReference(resource, job);
   const template = typed<Job>(job).spec?.template ?? {};
   const { error } = await slowStart(create.length, (at) =>
-    writer.create(job, podOfJob({ job, template, reference, words, index: create[at], tracked })),
+    writer.create(job, podOfJob({ job, template, reference, names, index: create[at], tracked })),
   );
   if (error !== undefined && !isNamespaceEnding(error)) throw error;
 }
@@ -96,12 +96,12 @@ async function execute(parts: Parts, owner: Owner, job: JobFacts, plan: JobPlan)
   await createPods(parts, owner, job, plan.create);
 }
 
-async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { owners, deps, resource, podResource, pods: children, client, queue, words } = parts;
+async function reconcile(parts: Parts, key: string): Promise<number | undefined> {
+  const { owners, deps, resource, podResource, pods: children, client, queue, names } = parts;
   const owner = owners.get(key);
   if (owner === undefined) return undefined;
   const object: ApiObject = owner.cached.object();
-  const job = jobFacts(typed<Job>(object), words);
+  const job = jobFacts(typed<Job>(object), names);
   const expect = (): void => queue.expect(key);
   const claimed = await claimChildren(
     { client, owners: resource, resource: podResource, children, expect },
@@ -117,17 +117,17 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
     job,
     pods,
     nowMs: deps.clock.now(),
-    tellReady: deps.gates.has('JobReadyPods'),
+    reportReady: deps.gates.has('JobReadyPods'),
   });
   await execute(parts, owner, job, plan);
   return plan.recheckMs;
 }
 
 /** Facts of pods, parsed once per revision. */
-function createReader(words: JobNames): (pod: PodFacts) => JobPod {
+function createReader(names: JobNames): (pod: PodFacts) => JobPod {
   const known = new WeakMap<PodFacts, JobPod>();
   return (pod) => {
-    const found = known.get(pod) ?? jobPod(pod, words);
+    const found = known.get(pod) ?? jobPod(pod, names);
     known.set(pod, found);
     return found;
   };
@@ -148,11 +148,11 @@ export const jobController: Controller = defineController({
       resource: context.resourceOf('jobs'),
       selectorOf: (object) => typed<Job>(object).spec?.selector,
     });
-    const words = jobNames(context.vocabulary);
+    const names = jobNames(context.vocabulary);
     const pods = context.pods();
     const writer = createPodWriter({ ...base.client, pods: podResource });
-    const read = createReader(words);
-    const parts: Parts = { ...base, podResource, pods, writer, words, read };
+    const read = createReader(names);
+    const parts: Parts = { ...base, podResource, pods, writer, names, read };
     const orphans = createOrphanRelease({
       ...base.deps,
       pods,
@@ -161,7 +161,7 @@ export const jobController: Controller = defineController({
       release: (pod) => releasePod(parts, pod),
     });
     return {
-      reconcile: (key) => visit(parts, key),
+      reconcile: (key) => reconcile(parts, key),
       follows: followOwned(base, pods),
       background: [(signal) => orphans.run(signal)],
     };

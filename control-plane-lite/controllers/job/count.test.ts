@@ -15,7 +15,7 @@ describe('indexes', () => {
     expect(formatIndexes(new Set(indexes))).toBe(text);
   });
 
-  test('are read as they were written', () => {
+  test('parsing inverts formatting', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.nat(200)), (indexes) => {
         const text = formatIndexes(new Set(indexes));
@@ -24,7 +24,7 @@ describe('indexes', () => {
     );
   });
 
-  test('beyond the number are left out, and so is what can’t be read', () => {
+  test('indexes beyond completions and unparsable parts are ignored', () => {
     expect([...parseIndexes('1,x,3-900000000', 5)]).toEqual([1, 3, 4]);
   });
 });
@@ -34,7 +34,7 @@ type Step =
   | { readonly kind: 'end' | 'delete'; readonly pod: number }
   | { readonly kind: 'count'; readonly until: number };
 
-test('with tracking every pod is counted once, wherever the controller is interrupted', () => {
+test('with tracking every pod is counted once, at any interruption of the controller', () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constantFrom('end' as const, 'delete' as const), pod: fc.nat(5) }),
     fc.record({ kind: fc.constant('count' as const), until: fc.nat(4) }),
@@ -84,7 +84,7 @@ test('with tracking every pod is counted once, wherever the controller is interr
   );
 });
 
-test('without tracking what counts is what is there', () => {
+test('without tracking the existing pods are counted', () => {
   const pods = [
     jobPodOf('a', { phase: 'Succeeded' }),
     jobPodOf('b', { phase: 'Failed' }),

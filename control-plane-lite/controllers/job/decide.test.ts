@@ -7,12 +7,12 @@ const decide = (
   pods: readonly JobPod[],
   changes: Partial<JobFacts> = {},
   more: Partial<JobInput> = {},
-): JobPlan => decideJob({ job: jobOf(changes), pods, nowMs: NOW_MS, tellReady: false, ...more });
+): JobPlan => decideJob({ job: jobOf(changes), pods, nowMs: NOW_MS, reportReady: false, ...more });
 
 /** Any pod that succeeds will do. */
 function decideOpen(pods: readonly JobPod[]): JobPlan {
   const { completions: _, ...job } = jobOf();
-  return decideJob({ job, pods, nowMs: NOW_MS, tellReady: false });
+  return decideJob({ job, pods, nowMs: NOW_MS, reportReady: false });
 }
 
 interface Row {
@@ -33,13 +33,13 @@ const rows: readonly Row[] = [
   { name: 'replaces what failed a while ago', pods: [failed('a'), jobPodOf('b')], create: 1 },
   { name: 'waits after a failure', pods: [failed('a', { finishedMs: NOW_MS - 1000 }), jobPodOf('b')] },
   {
-    name: 'takes away what may no longer run at a time',
+    name: 'deletes pods beyond the parallelism',
     pods: [jobPodOf('a'), jobPodOf('b', { phase: 'Pending', ready: false })],
     job: { parallelism: 1 },
     remove: ['b'],
   },
   {
-    name: 'suspended, takes all away',
+    name: 'suspended, deletes all pods',
     pods: [jobPodOf('a'), jobPodOf('b')],
     job: { suspended: true },
     remove: ['a', 'b'],
@@ -47,7 +47,7 @@ const rows: readonly Row[] = [
   { name: 'suspended, makes none', pods: [], job: { suspended: true } },
   { name: 'on its way out, makes none', pods: [], job: { deleting: true } },
   {
-    name: 'takes away what shares an index, or has none that counts',
+    name: 'deletes pods with a duplicate or invalid index',
     pods: [
       jobPodOf('a', { index: 0 }),
       jobPodOf('b', { index: 0, ready: false }),
@@ -67,7 +67,7 @@ describe('decideJob', () => {
     expect(plan.status.conditions?.filter(({ type }) => type !== 'Suspended') ?? []).toEqual([]);
   });
 
-  test('makes pods of the first indexes that are not done', () => {
+  test('creates pods of the first incomplete indexes', () => {
     const pods = [succeeded('a', { index: 1 }), jobPodOf('b', { index: 0 })];
     const plan = decide(pods, { ...INDEXED, completions: 5, parallelism: 3 });
     expect(plan.create).toEqual([2, 3]);
@@ -79,7 +79,7 @@ describe('decideJob', () => {
     expect(decide(pods, INDEXED).status).toMatchObject({ succeeded: 1, completedIndexes: '1' });
   });
 
-  test('is done when all have succeeded and none runs', () => {
+  test('is complete when all pods have succeeded and none is active', () => {
     const done = [succeeded('a'), succeeded('b'), succeeded('c')];
     expect(decide([...done, jobPodOf('d')]).status.conditions).toBeUndefined();
     const { status, events } = decide(done);
@@ -93,7 +93,7 @@ describe('decideJob', () => {
     expect(reasons).toEqual(['TooManySucceededPods', 'Completed']);
   });
 
-  test('without a number is done when any has succeeded and none runs', () => {
+  test('without completions is complete when any pod has succeeded and none is active', () => {
     expect(decideOpen([]).create).toHaveLength(2);
     expect(decideOpen([succeeded('a'), jobPodOf('b')])).toMatchObject({ create: [], remove: [] });
     expect(decideOpen([succeeded('a')]).status.conditions).toMatchObject([{ type: 'Complete' }]);
@@ -137,7 +137,7 @@ describe('decideJob', () => {
     expect(plan.events).toMatchObject([{ type: 'Warning', reason }]);
   });
 
-  test('restarts are no failures where pods are not restarted', () => {
+  test('restarts do not count as failures with restartPolicy Never', () => {
     expect(decide([jobPodOf('r', { restartSum: 9 })]).status.conditions).toBeUndefined();
   });
 
@@ -154,7 +154,7 @@ describe('decideJob', () => {
     expect(third.status).toMatchObject({ failed: 2, conditions: [{ type: 'Failed' }] });
   });
 
-  test('begins its time when it may run, and anew when it goes on', () => {
+  test('the start time is set on start and again on resume', () => {
     expect(decide([], { status: {} }).status.startTime).toBe(NOW);
     expect(decide([], { status: {}, suspended: true }).status.startTime).toBeUndefined();
     const conditions = [{ type: 'Suspended', status: 'True' }];
@@ -166,7 +166,7 @@ describe('decideJob', () => {
     expect(plan.events).toMatchObject([{ reason: 'Resumed' }]);
   });
 
-  test('says that it is suspended, once', () => {
+  test('the Suspended condition is added once', () => {
     const plan = decide([], { suspended: true });
     expect(plan.status.conditions).toMatchObject([{ type: 'Suspended', status: 'True' }]);
     expect(decide([], { suspended: true, status: plan.status })).toMatchObject({
@@ -175,15 +175,15 @@ describe('decideJob', () => {
     });
   });
 
-  test('looks again when its time is up, or when it may try again', () => {
+  test('rechecks at the deadline or after the backoff', () => {
     const job = { activeDeadlineMs: 60_000 };
     expect(decide([jobPodOf('a'), jobPodOf('b')], job).recheckMs).toBe(60_000);
     expect(decide([failed('a', { finishedMs: NOW_MS - 4000 }), jobPodOf('b')], job).recheckMs).toBe(6000);
   });
 
-  test('tells how many are ready, where asked to', () => {
-    expect(decide([jobPodOf('a')], {}, { tellReady: true }).status.ready).toBe(1);
-    expect(decide([], {}, { tellReady: true }).status.ready).toBe(0);
+  test('counts ready pods if the gate is on', () => {
+    expect(decide([jobPodOf('a')], {}, { reportReady: true }).status.ready).toBe(1);
+    expect(decide([], {}, { reportReady: true }).status.ready).toBe(0);
   });
 });
 

@@ -20,7 +20,7 @@ export interface JobInput {
   readonly pods: readonly JobPod[];
   readonly nowMs: number;
   /** Report the number of ready pods in the status. */
-  readonly tellReady: boolean;
+  readonly reportReady: boolean;
 }
 
 export interface JobEvent {
@@ -164,7 +164,7 @@ function suspension({ job, nowMs }: JobInput): { condition: JobCondition; event:
 
 /** The job with its pods counted. */
 function statusOf(input: JobInput, active: readonly JobPod[], counts: Counts): JobStatus {
-  const { job, tellReady } = input;
+  const { job, reportReady } = input;
   const { conditions } = job.status;
   const startTime = startOf(input);
   return {
@@ -173,7 +173,7 @@ function statusOf(input: JobInput, active: readonly JobPod[], counts: Counts): J
     ...(active.length === 0 ? {} : { active: active.length }),
     ...counts.status,
     ...(counts.indexes.size === 0 ? {} : { completedIndexes: formatIndexes(counts.indexes) }),
-    ...(tellReady ? { ready: active.filter(({ ready }) => ready).length } : {}),
+    ...(reportReady ? { ready: active.filter(({ ready }) => ready).length } : {}),
   };
 }
 

@@ -46,7 +46,7 @@ export const jobNames = ({ domain }: Pick<Vocabulary, 'domain'>): JobNames => ({
   index: `batch.${domain}/job-completion-index`,
 });
 
-export function jobFacts({ metadata = {}, spec, status = {} }: Job, words: JobNames): JobFacts {
+export function jobFacts({ metadata = {}, spec, status = {} }: Job, names: JobNames): JobFacts {
   const { completions, activeDeadlineSeconds } = spec ?? {};
   return {
     parallelism: spec?.parallelism ?? 1,
@@ -57,7 +57,7 @@ export function jobFacts({ metadata = {}, spec, status = {} }: Job, words: JobNa
     suspended: spec?.suspend === true,
     restarting: spec?.template.spec?.restartPolicy === 'OnFailure',
     deleting: metadata.deletionTimestamp !== undefined,
-    tracked: metadata.annotations?.[words.tracking] !== undefined,
+    tracked: metadata.annotations?.[names.tracking] !== undefined,
     status,
   };
 }
@@ -66,15 +66,15 @@ const endMs = ({ state }: ContainerStatus): number =>
   state?.terminated?.finishedAt === undefined ? 0 : parseTime(state.terminated.finishedAt);
 
 /** Facts about a pod that only jobs read. */
-export function jobPod(pod: PodFacts, words: JobNames): JobPod {
+export function jobPod(pod: PodFacts, names: JobNames): JobPod {
   const { metadata = {}, status = {} } = typed<Pod>(pod.cached.object());
   const containers = status.containerStatuses ?? [];
   const all = [...(status.initContainerStatuses ?? []), ...containers];
-  const index = metadata.annotations?.[words.index] ?? '';
+  const index = metadata.annotations?.[names.index] ?? '';
   return {
     ...pod,
     ...(/^\d{1,9}$/.test(index) ? { index: Number(index) } : {}),
-    held: metadata.finalizers?.includes(words.tracking) === true,
+    held: metadata.finalizers?.includes(names.tracking) === true,
     finishedMs: Math.max(0, ...containers.map(endMs)),
     restartSum: all.reduce((sum, { restartCount }) => sum + restartCount, 0),
   };

@@ -23,17 +23,17 @@ export interface JobPodRequest {
   readonly job: ApiObject;
   readonly template: PodTemplateSpec;
   readonly reference: OwnerReference;
-  readonly words: JobNames;
+  readonly names: JobNames;
   /** Absent: the job has no indexes. */
   readonly index: number | undefined;
   readonly tracked: boolean;
 }
 
-export function podOfJob({ job, template, reference, words, index, tracked }: JobPodRequest): ApiObject {
-  const finalizers = tracked ? { finalizers: [words.tracking] } : {};
+export function podOfJob({ job, template, reference, names, index, tracked }: JobPodRequest): ApiObject {
+  const finalizers = tracked ? { finalizers: [names.tracking] } : {};
   if (index === undefined) return podFromTemplate(template, job, reference, finalizers);
   const name = `${job.metadata.name ?? ''}-${index}`;
-  const annotations = { [words.index]: String(index) };
+  const annotations = { [names.index]: String(index) };
   const pod = podFromTemplate(template, job, reference, {
     generateName: `${name}-`,
     annotations,
@@ -41,8 +41,8 @@ export function podOfJob({ job, template, reference, words, index, tracked }: Jo
   });
   const spec = membersOf(pod, 'spec');
   const { containers = [], initContainers } = template.spec ?? {};
-  spec['containers'] = copyJson(withIndex(containers, words));
-  if (initContainers !== undefined) spec['initContainers'] = copyJson(withIndex(initContainers, words));
+  spec['containers'] = copyJson(withIndex(containers, names));
+  if (initContainers !== undefined) spec['initContainers'] = copyJson(withIndex(initContainers, names));
   spec['hostname'] = name;
   return pod;
 }

@@ -93,7 +93,7 @@ async function createFixture(): Promise<Fixture> {
 }
 
 describe('the endpoints of the API server', () => {
-  test('are made, and follow its address and port', async () => {
+  test('are created, and follow its address and port', async () => {
     await using fixture = await createFixture();
     await fixture.start().begin(fixture.signal);
     expect(fixture.endpoints()).toMatchObject({
@@ -117,13 +117,13 @@ describe('the endpoints of the API server', () => {
     });
   });
 
-  test('are none where nobody else can reach it', async () => {
+  test('are empty if the address is not reachable from other machines', async () => {
     await using fixture = await createFixture();
     await fixture.start({ address: '127.0.0.1' }).begin(fixture.signal);
     expect(fixture.endpoints()).toBeUndefined();
   });
 
-  test('come back, and its own goes from among those of others when it ends', async () => {
+  test('are restored, and the server withdraws only its own address on shutdown', async () => {
     await using fixture = await createFixture();
     await fixture.start({ address: '192.0.2.2', shared: true }).begin(fixture.signal);
     const own = fixture.start({ shared: true });
@@ -140,7 +140,7 @@ describe('the endpoints of the API server', () => {
     expect(addressesOf(fixture.endpoints())).toEqual([]);
   });
 
-  test('are not fought over without end by servers on different ports', async () => {
+  test('are not rewritten without limit by servers on different ports', async () => {
     await using fixture = await createFixture();
     fixture.mostWrites(400);
     const ending = new AbortController();

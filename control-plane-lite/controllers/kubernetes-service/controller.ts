@@ -57,8 +57,8 @@ const MANAGER = 'apiserver';
 const WITHDRAW_MS = 2000;
 /** Servers with different ports would correct each other's writes forever: they may do so often for a moment,
  *  then only at intervals. */
-const LOOKS = { ratePerSecond: 0.5, burst: 10 };
-const NEXT_LOOK_MS = 2000;
+const ATTEMPTS = { ratePerSecond: 0.5, burst: 10 };
+const NEXT_ATTEMPT_MS = 2000;
 
 export function createKubernetesService(deps: ServiceDeps, options: ServiceOptions): KubernetesService {
   const { registry, cache, vocabulary } = deps;
@@ -72,7 +72,7 @@ export function createKubernetesService(deps: ServiceDeps, options: ServiceOptio
   const slices = registry.find(`discovery.${vocabulary.apiGroupDomain}`, 'v1', 'endpointslices');
 
   /** Creates the object, or updates these members of it. */
-  async function keep(resource: Resource, wanted: ApiObject, signal: AbortSignal): Promise<void> {
+  async function reconcileObject(resource: Resource, wanted: ApiObject, signal: AbortSignal): Promise<void> {
     const live = cache.resource(resource.storage).get(key)?.object();
     if (live !== undefined && hasMembers(live, wanted)) return;
     const { metadata, apiVersion, kind, ...members } = resource.schema.decode(wanted).object;
@@ -90,50 +90,50 @@ export function createKubernetesService(deps: ServiceDeps, options: ServiceOptio
     return items.some((item) => typed<Service>(item.object()).spec?.clusterIP === clusterIP);
   }
 
-  async function keepService(signal: AbortSignal): Promise<void> {
+  async function reconcileService(signal: AbortSignal): Promise<void> {
     if (services === undefined) return;
     const wanted = (clusterIP: string | undefined): ApiObject => serviceObject(name, port, clusterIP);
     try {
-      await keep(services, wanted(options.clusterIP), signal);
+      await reconcileObject(services, wanted(options.clusterIP), signal);
     } catch (thrown) {
       if (!(thrown instanceof StatusError && thrown.reason === 'Invalid')) throw thrown;
       // An address that was released a moment ago may not be available yet.
       if (options.clusterIP === undefined || !(await isTaken(services, options.clusterIP))) throw thrown;
-      await keep(services, wanted(undefined), signal);
+      await reconcileObject(services, wanted(undefined), signal);
     }
   }
 
-  async function keepEndpoints(by: 1 | -1, signal: AbortSignal): Promise<void> {
+  async function reconcileEndpoints(by: 1 | -1, signal: AbortSignal): Promise<void> {
     if (!reachable) return;
     const known = endpoints === undefined ? undefined : cache.resource(endpoints.storage).get(key)?.object();
     const addresses = addressesWith(addressesOf(known), options, by);
     if (endpoints !== undefined) {
-      await keep(endpoints, endpointsObject(vocabulary, addresses, port), signal);
+      await reconcileObject(endpoints, endpointsObject(vocabulary, addresses, port), signal);
     }
-    if (slices !== undefined) await keep(slices, sliceObject(vocabulary, addresses, port), signal);
+    if (slices !== undefined) await reconcileObject(slices, sliceObject(vocabulary, addresses, port), signal);
   }
 
   async function reconcile(signal: AbortSignal): Promise<void> {
     await cache.waitForNewest();
-    await keepService(signal);
-    await keepEndpoints(1, signal);
+    await reconcileService(signal);
+    await reconcileEndpoints(1, signal);
   }
 
-  const notKept = (err: Error): void =>
+  const logFailure = (err: Error): void =>
     deps.log.warn({ err }, 'Failed to reconcile kubernetes Service; retrying');
 
   return {
-    begin: (signal) => reconcile(signal).catch((thrown: unknown) => notKept(asError(thrown))),
+    begin: (signal) => reconcile(signal).catch((thrown: unknown) => logFailure(asError(thrown))),
     async run(signal) {
-      const looks = createTokenBucket(deps.clock, LOOKS);
+      const attempts = createTokenBucket(deps.clock, ATTEMPTS);
       const queue = createWorkQueue({
         clock: deps.clock,
         async work() {
-          if (!looks.tryTake()) return NEXT_LOOK_MS;
+          if (!attempts.tryTake()) return NEXT_ATTEMPT_MS;
           await reconcile(signal);
           return undefined;
         },
-        onError: (_, err) => notKept(err),
+        onError: (_, err) => logFailure(err),
       });
       queue.add(key);
       const followed = [services, endpoints, slices].flatMap((resource) =>
@@ -144,7 +144,7 @@ export function createKubernetesService(deps: ServiceDeps, options: ServiceOptio
       await queue.run(signal);
       for (const handle of followed) handle.close();
       if (!options.shared) return;
-      await keepEndpoints(-1, AbortSignal.timeout(WITHDRAW_MS)).catch((thrown: unknown) =>
+      await reconcileEndpoints(-1, AbortSignal.timeout(WITHDRAW_MS)).catch((thrown: unknown) =>
         deps.log.warn({ err: asError(thrown) }, 'Failed to withdraw server address from kubernetes Service'),
       );
     },

@@ -16,7 +16,7 @@ import { deletionConditions, mergeConditions, nameOf } from './conditions.ts';
 /** Interval for a namespace with remaining content; usually a deletion in it triggers earlier. */
 const RECHECK_MS = 5000;
 
-async function visit(context: ControllerContext, name: string): Promise<number | undefined> {
+async function reconcile(context: ControllerContext, name: string): Promise<number | undefined> {
   const { cache, vocabulary } = context;
   await cache.waitForNewest();
   const found = context.cacheOf('namespaces').get(name)?.object();
@@ -135,7 +135,7 @@ export const namespaceController: Controller = defineController({
       },
     });
     return {
-      reconcile: (name) => visit(context, name),
+      reconcile: (name) => reconcile(context, name),
       follows: [following],
       onError: (name, err) =>
         log.warn({ err, namespace: name }, 'Failed to delete namespace content; retrying'),

@@ -31,20 +31,23 @@ interface Parts {
   readonly fleet: Fleet;
   readonly pods: NodePods;
   /** Whether the next node of the zone may be evicted now. */
-  readonly mayEmpty: (zone: string) => boolean;
+  readonly mayEvictNode: (zone: string) => boolean;
 }
 
 /** Interval for a node whose pods could not be evicted yet, in ms. */
-const EMPTY_AGAIN_MS = 5000;
+const EVICTION_RECHECK_MS = 5000;
 /** Pods and nodes processed at a time. */
 const CONCURRENCY = 8;
 /** A key that cannot be a node's name. */
 const EVERY_UNREADY = '';
 
-const isEmptied = ({ node }: FleetNode): boolean =>
+const isEvicted = ({ node }: FleetNode): boolean =>
   node.spec?.taints?.some(({ effect }) => effect === 'NoExecute') === true;
 
-async function sayLost({ deps, client, nodeResource }: Parts, { cached, node }: FleetNode): Promise<boolean> {
+async function writeLostConditions(
+  { deps, client, nodeResource }: Parts,
+  { cached, node }: FleetNode,
+): Promise<boolean> {
   const now = formatTime(deps.clock.now());
   if (lostConditions(node, now) === undefined) return false;
   const ref = refOf(nodeResource, cached);
@@ -64,7 +67,7 @@ async function sayLost({ deps, client, nodeResource }: Parts, { cached, node }: 
 }
 
 /** Services must not route to pods of unknown state. */
-async function sayUnready({ deps, client, podResource }: Parts, pod: NodePod): Promise<void> {
+async function markPodUnready({ deps, client, podResource }: Parts, pod: NodePod): Promise<void> {
   const now = formatTime(deps.clock.now());
   await changeObject(
     client,
@@ -85,11 +88,12 @@ async function sayUnready({ deps, client, podResource }: Parts, pod: NodePod): P
 }
 
 /** Returns whether the node's pods should be evicted but may not be yet. */
-async function keepTaints(parts: Parts, found: FleetNode): Promise<boolean> {
+async function reconcileTaints(parts: Parts, found: FleetNode): Promise<boolean> {
   const { deps, client, nodeResource, fleet } = parts;
   const rates = evictionRates(fleet.zones());
   const anyZone = [...rates.values()].some((rate) => rate > 0);
-  const mayEvict = !isInTrouble(found.node) || (anyZone && (isEmptied(found) || parts.mayEmpty(found.zone)));
+  const mayEvict =
+    !isInTrouble(found.node) || (anyZone && (isEvicted(found) || parts.mayEvictNode(found.zone)));
   const prefix = `node.${deps.vocabulary.domain}`;
   const rules = { prefix, mayEvict, now: formatTime(deps.clock.now()) };
   if (decideTaints(found.node, rules) !== undefined) {
@@ -101,28 +105,28 @@ async function keepTaints(parts: Parts, found: FleetNode): Promise<boolean> {
   return !mayEvict;
 }
 
-async function visitNode(parts: Parts, name: string): Promise<number | undefined> {
+async function reconcileNode(parts: Parts, name: string): Promise<number | undefined> {
   const { fleet, deps, limits, pods } = parts;
   const found = fleet.get(name);
   const last = fleet.lastSign(name);
   if (found === undefined || last === undefined) return undefined;
   const leftMs = silenceLeftMs(found.node, last, deps.clock.monotonic(), limits);
   // The write arrives as a change, which is processed again.
-  if (leftMs <= 0 && (await sayLost(parts, found))) return undefined;
-  const held = await keepTaints(parts, found);
+  if (leftMs <= 0 && (await writeLostConditions(parts, found))) return undefined;
+  const held = await reconcileTaints(parts, found);
   if (!found.ready) {
     await Promise.all(
       pods
         .on(name)
         .filter(({ ready }) => ready)
-        .map((pod) => sayUnready(parts, pod)),
+        .map((pod) => markPodUnready(parts, pod)),
     );
   }
-  const dueMs = [...(leftMs > 0 ? [leftMs] : []), ...(held ? [EMPTY_AGAIN_MS] : [])];
+  const dueMs = [...(leftMs > 0 ? [leftMs] : []), ...(held ? [EVICTION_RECHECK_MS] : [])];
   return dueMs.length === 0 ? undefined : Math.min(...dueMs);
 }
 
-async function visitPod(
+async function reconcilePod(
   { fleet, deps, client, podResource, pods }: Parts,
   key: string,
 ): Promise<number | undefined> {
@@ -141,7 +145,7 @@ async function visitPod(
 }
 
 /** One token bucket per zone with the zone's current rate. */
-function createZoneLimits(deps: WorkloadDeps, fleet: () => Fleet): Parts['mayEmpty'] {
+function createZoneLimits(deps: WorkloadDeps, fleet: () => Fleet): Parts['mayEvictNode'] {
   const buckets = new Map<string, { readonly rate: number; readonly bucket: TokenBucket }>();
   return (zone) => {
     const rate = evictionRates(fleet().zones()).get(zone) ?? 0;
@@ -178,7 +182,7 @@ export const nodeLifecycleController: Controller = defineController({
   workers: CONCURRENCY,
   start(context) {
     const { clock, vocabulary, client, queue: nodeQueue } = context;
-    const podQueue = createKeyQueue(context, (key) => visitPod(parts, key), { workers: CONCURRENCY });
+    const podQueue = createKeyQueue(context, (key) => reconcilePod(parts, key), { workers: CONCURRENCY });
     // Followers are called for existing nodes before the fleet itself exists.
     const ratesChanged = createRateMemory();
     const pods = followNodePods(context.cacheOf('pods'), ({ key }) => podQueue.add(key));
@@ -206,11 +210,11 @@ export const nodeLifecycleController: Controller = defineController({
       client,
       fleet,
       pods,
-      mayEmpty: createZoneLimits(context, () => fleet),
+      mayEvictNode: createZoneLimits(context, () => fleet),
     };
     return {
       async reconcile(name) {
-        if (name !== EVERY_UNREADY) return visitNode(parts, name);
+        if (name !== EVERY_UNREADY) return reconcileNode(parts, name);
         for (const unready of fleet.unready()) nodeQueue.add(unready);
         return undefined;
       },

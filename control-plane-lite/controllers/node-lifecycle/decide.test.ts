@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Node, Taint, Toleration } from '#api/gen/core-v1.ts';
 import { leavesAtMs } from './eviction.ts';
-import { hear, lostConditions, signOf, silenceLeftMs } from './health.ts';
+import { lostConditions, observeSign, signOf, silenceLeftMs } from './health.ts';
 import { decideTaints } from './taints.ts';
 import { evictionRates, zoneState } from './zones.ts';
 
@@ -16,12 +16,12 @@ describe('signs of life', () => {
     ['the heartbeat is a new one', 'h2', 't1', 500],
     ['nothing is new', 'h', 't1', 100],
   ])('%s', (_, heartbeat, lease, seenMs) => {
-    const before = hear(undefined, signOf(node({ conditions: [ready('True')] }), 't1'), 100);
+    const before = observeSign(undefined, signOf(node({ conditions: [ready('True')] }), 't1'), 100);
     const now = node({ conditions: [{ ...ready('True'), lastHeartbeatTime: heartbeat }] });
-    expect(hear(before, signOf(now, lease), 500).seenMs).toBe(seenMs);
+    expect(observeSign(before, signOf(now, lease), 500).seenMs).toBe(seenMs);
   });
 
-  test('a node that never said anything has longer', () => {
+  test('a node that never reported has the startup grace period', () => {
     const last = { sign: '', seenMs: 1000 };
     expect(silenceLeftMs(node({}), last, 41_000, LIMITS)).toBe(20_000);
     expect(silenceLeftMs(node({ conditions: [ready('False')] }), last, 41_000, LIMITS)).toBe(0);
@@ -29,7 +29,7 @@ describe('signs of life', () => {
 });
 
 describe('conditions of a node that was lost', () => {
-  test('are unknown, those of others stay, and what was never told has its own reason', () => {
+  test('become unknown, conditions of other components stay, and one that was never reported has its own reason', () => {
     const other = { type: 'NetworkUnavailable', status: 'False' };
     const conditions = lostConditions(node({ conditions: [other, ready('True')] }), NOW);
     expect(conditions?.map(({ type, status, reason }) => [type, status, reason])).toEqual([
@@ -56,7 +56,7 @@ describe('taints', () => {
     ['a ready node has none', node({ conditions: [ready('True')] }), true, undefined],
     ['a lost node', node(lost), true, ['unreachable:NoSchedule', `unreachable:NoExecute${NOW}`]],
     ['a node that never said anything', node({}), true, ['not-ready:NoSchedule']],
-    ['nobody is to leave', node(lost), false, ['unreachable:NoSchedule']],
+    ['eviction is not allowed', node(lost), false, ['unreachable:NoSchedule']],
     [
       'a node that says it is not ready',
       node({ conditions: [ready('False')] }),
@@ -79,12 +79,17 @@ describe('taints', () => {
       ['gpu:NoExecute'],
     ],
     [
-      'the time of a taint that stays is kept',
+      'the time of an unchanged taint stays',
       node(lost, { taints: [unreachable] }),
       true,
       ['unreachable:NoExecutebefore', 'unreachable:NoSchedule'],
     ],
-    ['nobody is to leave any more', node(lost, { taints: [unreachable] }), false, ['unreachable:NoSchedule']],
+    [
+      'eviction is no longer allowed',
+      node(lost, { taints: [unreachable] }),
+      false,
+      ['unreachable:NoSchedule'],
+    ],
   ])('%s', (_, of, mayEvict, wanted) => {
     expect(shown(of, mayEvict)).toEqual(wanted);
   });
@@ -139,14 +144,14 @@ describe('when a pod leaves', () => {
 
   test.each<[string, readonly Taint[], readonly Toleration[], number | undefined]>([
     ['no taint', [], [], undefined],
-    ['only one that keeps new pods away', [{ key: 'a', effect: 'NoSchedule' }], [], undefined],
+    ['only a taint with effect NoSchedule', [{ key: 'a', effect: 'NoSchedule' }], [], undefined],
     ['not tolerated', [taint], [], 60],
     ['tolerated for ever', [taint], [tolerate()], undefined],
     ['tolerated for a time, since the taint was added', [taint], [tolerate(90)], 90],
     ['the shortest of several', [taint], [tolerate(90), tolerate(70)], 70],
     ['a time below zero is none', [taint], [tolerate(-1)], 0],
     ['one of two is not tolerated', [taint, { key: 'b', effect: 'NoExecute' }], [tolerate()], 60],
-    ['nobody knows since when', [{ key: 'a', effect: 'NoExecute' }], [tolerate(30)], 90],
+    ['without a time', [{ key: 'a', effect: 'NoExecute' }], [tolerate(30)], 90],
   ])('%s', (_, taints, tolerations, afterSeconds) => {
     const atMs = leavesAtMs(taints, tolerations, nowMs);
     expect(atMs).toBe(afterSeconds === undefined ? undefined : Date.parse(NOW) + afterSeconds * 1000);

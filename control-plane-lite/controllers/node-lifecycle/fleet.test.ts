@@ -16,7 +16,7 @@ const holding = (...objects: readonly CachedObject[]): Pick<ResourceCache, 'foll
   },
 });
 
-test('a fleet that has nodes from the beginning tells its zones before it is returned', () => {
+test('a fleet with initial nodes reports its zones before it is returned', () => {
   const heard: string[] = [];
   followFleet(
     {

@@ -4,7 +4,7 @@ import type { Lease } from '#api/gen/coordination-v1.ts';
 import type { Node } from '#api/gen/core-v1.ts';
 import type { CachedObject, ResourceCache, WatchHandle } from '../../cache/contract.ts';
 import { typed } from '../../resources/view.ts';
-import { hear, type LastSign, readyCondition, signOf } from './health.ts';
+import { type LastSign, observeSign, readyCondition, signOf } from './health.ts';
 import type { ZoneCount } from './zones.ts';
 
 export interface FleetNode {
@@ -64,7 +64,7 @@ export function followFleet(deps: FleetDeps, listener: FleetListener): Fleet {
   function listen(name: string): void {
     const found = nodes.get(name);
     if (found === undefined) return;
-    signs.set(name, hear(signs.get(name), signOf(found.node, leaseTimes.get(name)), deps.nowMs()));
+    signs.set(name, observeSign(signs.get(name), signOf(found.node, leaseTimes.get(name)), deps.nowMs()));
   }
 
   const following = [

@@ -13,7 +13,7 @@ export interface LastSign {
 }
 
 /** Conditions that only the node itself can report. */
-const TOLD_BY_NODE = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;
+const NODE_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;
 
 export const readyCondition = ({ status }: Node): NodeCondition | undefined =>
   status?.conditions?.find(({ type }) => type === 'Ready');
@@ -26,7 +26,7 @@ export function signOf(node: Node, leaseTime: string | undefined): string {
 }
 
 /** A node with an unchanged heartbeat has been silent since the last observation. */
-export const hear = (before: LastSign | undefined, sign: string, nowMs: number): LastSign =>
+export const observeSign = (before: LastSign | undefined, sign: string, nowMs: number): LastSign =>
   before?.sign === sign ? before : { sign, seenMs: nowMs };
 
 /** Remaining grace period in ms; 0 or less: the node is unreachable. */
@@ -38,10 +38,10 @@ export function silenceLeftMs(node: Node, last: LastSign, nowMs: number, limits:
 /** The conditions of an unreachable node; conditions of other components stay. `undefined`: unchanged. */
 export function lostConditions(node: Node, now: string): readonly NodeCondition[] | undefined {
   const conditions = node.status?.conditions ?? [];
-  const known = TOLD_BY_NODE.map((type) => conditions.find((condition) => condition.type === type));
+  const known = NODE_CONDITIONS.map((type) => conditions.find((condition) => condition.type === type));
   if (known.every((condition) => condition?.status === 'Unknown')) return undefined;
-  const lost = TOLD_BY_NODE.map((type, index) => lostCondition(type, known[index], node, now));
-  return [...conditions.filter(({ type }) => !TOLD_BY_NODE.some((told) => told === type)), ...lost];
+  const lost = NODE_CONDITIONS.map((type, index) => lostCondition(type, known[index], node, now));
+  return [...conditions.filter(({ type }) => !NODE_CONDITIONS.some((own) => own === type)), ...lost];
 }
 
 function lostCondition(

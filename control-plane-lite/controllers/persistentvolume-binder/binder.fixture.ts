@@ -3,7 +3,7 @@ import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.t
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { type BinderNames, binderNames } from './model.ts';
 
-export const WORDS: BinderNames = binderNames(VOCABULARIES.plat);
+export const NAMES: BinderNames = binderNames(VOCABULARIES.plat);
 
 type Metadata = NonNullable<PersistentVolume['metadata']>;
 

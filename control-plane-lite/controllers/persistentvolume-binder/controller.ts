@@ -5,7 +5,7 @@ import type { ApiObject } from '../../resources/contract.ts';
 import { type Controller, defineController } from '../skeleton/declaration.ts';
 import type { WorkloadDeps } from '../workloads-kit/deps.ts';
 import type { KeyQueue } from '../workloads-kit/run-keys.ts';
-import { type ClaimAction, decideClaim, type Told } from './decide-claim.ts';
+import { type ClaimAction, decideClaim, type EventText } from './decide-claim.ts';
 import { decideVolume, type VolumeAction } from './decide-volume.ts';
 import {
   type BinderClient,
@@ -30,25 +30,25 @@ const claimWork = (key: string): string => `claim ${key}`;
 const volumeWork = (name: string): string => `${VOLUME}${name}`;
 
 /** The cached object of an event. */
-function tell(
+function recordEvent(
   { deps, client, claims, volumes }: Parts,
   kind: 'claim' | 'volume',
   key: string,
-  told: Told | undefined,
+  event: EventText | undefined,
 ): void {
   const { storage } = kind === 'claim' ? claims : volumes;
   const object: ApiObject | undefined = deps.cache.resource(storage).get(key)?.object();
-  if (object !== undefined && told !== undefined) {
-    client.events.record(object, told.type, told.reason, told.message);
+  if (object !== undefined && event !== undefined) {
+    client.events.record(object, event.type, event.reason, event.message);
   }
 }
 
-async function visitClaim(parts: Parts, key: string): Promise<void> {
-  const { state, words } = parts;
+async function reconcileClaim(parts: Parts, key: string): Promise<void> {
+  const { state, names } = parts;
   const claim = state.claim(key);
   if (claim === undefined) return;
   const action: ClaimAction = decideClaim(claim, {
-    words,
+    names,
     volume: (name) => state.volume(name),
     candidates: (each) => state.candidates(each),
     storageClass: (name) => state.storageClass(name),
@@ -59,14 +59,14 @@ async function visitClaim(parts: Parts, key: string): Promise<void> {
       return;
     case 'provision':
       await executeProvisioning(parts, claim, action.provisioner);
-      tell(parts, 'claim', key, action.told);
+      recordEvent(parts, 'claim', key, action.event);
       return;
     case 'lose':
-      if (claim.status?.phase !== 'Lost') tell(parts, 'claim', key, action.told);
+      if (claim.status?.phase !== 'Lost') recordEvent(parts, 'claim', key, action.event);
       await executeClaimPhase(parts, claim, 'Lost');
       return;
     case 'wait':
-      tell(parts, 'claim', key, action.told);
+      recordEvent(parts, 'claim', key, action.event);
       await executeClaimPhase(parts, claim, 'Pending');
       return;
     default:
@@ -74,8 +74,8 @@ async function visitClaim(parts: Parts, key: string): Promise<void> {
   }
 }
 
-async function visitVolume(parts: Parts, name: string): Promise<void> {
-  const { state, words, deps, queue } = parts;
+async function reconcileVolume(parts: Parts, name: string): Promise<void> {
+  const { state, names, deps, queue } = parts;
   const seen = state.volume(name);
   if (seen === undefined) return;
   const claimOf = (key: string | undefined): ReturnType<BinderState['claim']> =>
@@ -88,18 +88,18 @@ async function visitVolume(parts: Parts, name: string): Promise<void> {
   const volume = state.volume(name);
   if (volume === undefined) return;
   const claimKey = volume.spec?.claimRef && claimKeyOf(volume.spec.claimRef);
-  const action: VolumeAction = decideVolume(volume, claimOf(claimKey), words);
+  const action: VolumeAction = decideVolume(volume, claimOf(claimKey), names);
   switch (action.kind) {
     case 'phase': {
-      const changed = await executeVolumePhase(parts, volume, action.phase, action.told?.message);
-      if (changed) tell(parts, 'volume', name, action.told);
+      const changed = await executeVolumePhase(parts, volume, action.phase, action.event?.message);
+      if (changed) recordEvent(parts, 'volume', name, action.event);
       return;
     }
-    case 'askClaim':
+    case 'queueClaim':
       if (claimKey !== undefined) queue.add(claimWork(claimKey));
       return;
-    case 'refuse':
-      tell(parts, 'volume', name, action.told);
+    case 'reject':
+      recordEvent(parts, 'volume', name, action.event);
       return;
     case 'unbind':
       await executeUnbinding(parts, volume);
@@ -111,12 +111,12 @@ async function visitVolume(parts: Parts, name: string): Promise<void> {
   }
 }
 
-async function visit(parts: Parts, key: string): Promise<number | undefined> {
+async function reconcile(parts: Parts, key: string): Promise<number | undefined> {
   // Decisions depend on claims and volumes alike, whichever worker wrote them.
   parts.queue.expect(key);
   try {
-    if (key.startsWith(VOLUME)) await visitVolume(parts, key.slice(VOLUME.length));
-    else await visitClaim(parts, key.slice(claimWork('').length));
+    if (key.startsWith(VOLUME)) await reconcileVolume(parts, key.slice(VOLUME.length));
+    else await reconcileClaim(parts, key.slice(claimWork('').length));
   } catch (thrown) {
     const changed = thrown instanceof StatusError && ['Conflict', 'NotFound'].includes(thrown.reason);
     if (changed) return 0;
@@ -143,14 +143,14 @@ export const volumeBinderController: Controller = defineController({
   recordsEvents: true,
   start(context) {
     const { client, queue } = context;
-    const words = binderNames(context.vocabulary);
+    const names = binderNames(context.vocabulary);
     const state = followVolumes(
       {
         claims: context.cacheOf('persistentvolumeclaims'),
         volumes: context.cacheOf('persistentvolumes'),
         ...(context.isServed('storageclasses') ? { classes: context.cacheOf('storageclasses') } : {}),
       },
-      words,
+      names,
       { onClaim: (key) => queue.add(claimWork(key)), onVolume: (name) => queue.add(volumeWork(name)) },
     );
     const parts: Parts = {
@@ -158,10 +158,10 @@ export const volumeBinderController: Controller = defineController({
       client,
       claims: context.resourceOf('persistentvolumeclaims'),
       volumes: context.resourceOf('persistentvolumes'),
-      words,
+      names,
       state,
       queue,
     };
-    return { reconcile: (key) => visit(parts, key), follows: [state] };
+    return { reconcile: (key) => reconcile(parts, key), follows: [state] };
   },
 });

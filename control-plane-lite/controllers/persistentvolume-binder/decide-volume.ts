@@ -1,7 +1,7 @@
 /** Decisions about a volume. Pure. Source: upstream's persistent volume controller (`syncVolume`,
  *  `reclaimVolume`), release 1.24. */
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
-import type { Told } from './decide-claim.ts';
+import type { EventText } from './decide-claim.ts';
 import { isOtherMode } from './match.ts';
 import { type BinderNames, hasAnnotation, nameOf } from './model.ts';
 
@@ -9,11 +9,11 @@ export type VolumeAction =
   | {
       readonly kind: 'phase';
       readonly phase: 'Available' | 'Bound' | 'Released' | 'Failed';
-      readonly told?: Told;
+      readonly event?: EventText;
     }
   /** Reconcile the claim: it is not yet bound to the volume that is pre-bound to it. */
-  | { readonly kind: 'askClaim' }
-  | { readonly kind: 'refuse'; readonly told: Told }
+  | { readonly kind: 'queueClaim' }
+  | { readonly kind: 'reject'; readonly event: EventText }
   /** The claim has another volume: this one becomes available again. */
   | { readonly kind: 'unbind' }
   | { readonly kind: 'none' };
@@ -22,32 +22,32 @@ export type VolumeAction =
 export function decideVolume(
   volume: PersistentVolume,
   claim: PersistentVolumeClaim | undefined,
-  words: BinderNames,
+  names: BinderNames,
 ): VolumeAction {
   const reference = volume.spec?.claimRef;
   if (reference === undefined || (reference.uid ?? '') === '') return { kind: 'phase', phase: 'Available' };
-  if (claim === undefined || claim.metadata?.uid !== reference.uid) return release(volume, words);
+  if (claim === undefined || claim.metadata?.uid !== reference.uid) return release(volume, names);
   const bound = claim.spec?.volumeName ?? '';
   if (bound === nameOf(volume)) return { kind: 'phase', phase: 'Bound' };
-  if (bound !== '') return leave(volume, words);
-  if (!isOtherMode(volume, claim)) return { kind: 'askClaim' };
+  if (bound !== '') return leave(volume, names);
+  if (!isOtherMode(volume, claim)) return { kind: 'queueClaim' };
   const message = 'Cannot bind to the claim that the volume names: incompatible volumeMode';
-  return { kind: 'refuse', told: { type: 'Warning', reason: 'VolumeMismatch', message } };
+  return { kind: 'reject', event: { type: 'Warning', reason: 'VolumeMismatch', message } };
 }
 
 /** Its claim is bound to another volume. */
-function leave(volume: PersistentVolume, words: BinderNames): VolumeAction {
-  const wasMade = hasAnnotation(volume, words.provisionedBy);
-  return wasMade && policyOf(volume) === 'Delete' ? release(volume, words) : { kind: 'unbind' };
+function leave(volume: PersistentVolume, names: BinderNames): VolumeAction {
+  const wasMade = hasAnnotation(volume, names.provisionedBy);
+  return wasMade && policyOf(volume) === 'Delete' ? release(volume, names) : { kind: 'unbind' };
 }
 
 const policyOf = ({ spec }: PersistentVolume): string => spec?.persistentVolumeReclaimPolicy ?? 'Retain';
 
 /** Its claim was deleted: the volume is released first, then reclaimed by its policy. */
-function release(volume: PersistentVolume, words: BinderNames): VolumeAction {
+function release(volume: PersistentVolume, names: BinderNames): VolumeAction {
   const phase = volume.status?.phase;
   if (phase !== 'Released' && phase !== 'Failed') return { kind: 'phase', phase: 'Released' };
-  return phase === 'Failed' ? { kind: 'none' } : reclaim(volume, words);
+  return phase === 'Failed' ? { kind: 'none' } : reclaim(volume, names);
 }
 
 /** This controller neither deletes nor recycles volumes: only the external provisioner that created a volume
@@ -56,7 +56,7 @@ function reclaim(volume: PersistentVolume, { provisionedBy, internalPrefix }: Bi
   const fail = (reason: string, message: string): VolumeAction => ({
     kind: 'phase',
     phase: 'Failed',
-    told: { type: 'Warning', reason, message },
+    event: { type: 'Warning', reason, message },
   });
   switch (policyOf(volume)) {
     case 'Recycle':

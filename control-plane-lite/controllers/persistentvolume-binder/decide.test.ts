@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
 import type { StorageClass } from '#api/gen/storage-v1.ts';
-import { claimOf, refTo, volumeOf, WORDS } from './binder.fixture.ts';
+import { claimOf, NAMES, refTo, volumeOf } from './binder.fixture.ts';
 import { decideClaim } from './decide-claim.ts';
 import { decideVolume } from './decide-volume.ts';
 
-const completed = { annotations: { [WORDS.bindCompleted]: 'yes' } };
+const completed = { annotations: { [NAMES.bindCompleted]: 'yes' } };
 const classNamed = (changes: Partial<StorageClass>): StorageClass => ({ provisioner: 'ex/made', ...changes });
 const late = classNamed({ volumeBindingMode: 'WaitForFirstConsumer' });
 
@@ -15,26 +15,26 @@ interface World {
 }
 
 /** Short form of a decision: its kind and its event. */
-function words(claim: PersistentVolumeClaim, { volumes = [], storageClass }: World): string {
+function names(claim: PersistentVolumeClaim, { volumes = [], storageClass }: World): string {
   const action = decideClaim(claim, {
-    words: WORDS,
+    names: NAMES,
     volume: (name) => volumes.find(({ metadata }) => metadata?.name === name),
     candidates: () => volumes,
     storageClass: () => storageClass,
   });
   if (action.kind === 'bind') return `bind ${action.volume.metadata?.name}`;
-  return `${action.kind} ${action.told?.reason ?? ''}`.trim();
+  return `${action.kind} ${action.event?.reason ?? ''}`.trim();
 }
 
 describe('decideClaim', () => {
-  const selected = { annotations: { [WORDS.selectedNode]: 'n1' } };
-  const internal = classNamed({ provisioner: `${WORDS.internalPrefix}no-provisioner` });
+  const selected = { annotations: { [NAMES.selectedNode]: 'n1' } };
+  const internal = classNamed({ provisioner: `${NAMES.internalPrefix}no-provisioner` });
 
   test.each<[string, PersistentVolumeClaim, World, string]>([
     ['finds a volume', claimOf(), { volumes: [volumeOf('v')] }, 'bind v'],
     ['has no class', claimOf({ storageClassName: '' }), {}, 'wait FailedBinding'],
-    ['has a class that is not there', claimOf(), {}, 'wait ProvisioningFailed'],
-    ['has a class that makes none', claimOf(), { storageClass: internal }, 'wait ProvisioningFailed'],
+    ['has a missing class', claimOf(), {}, 'wait ProvisioningFailed'],
+    ['has a class without a provisioner', claimOf(), { storageClass: internal }, 'wait ProvisioningFailed'],
     [
       'has a class that makes volumes',
       claimOf(),
@@ -48,18 +48,18 @@ describe('decideClaim', () => {
       'wait WaitForFirstConsumer',
     ],
     [
-      'was given a volume by the scheduler',
+      'has a volume selected by the scheduler',
       claimOf(),
       { storageClass: late, volumes: [volumeOf('v', { claimRef: refTo() })] },
       'bind v',
     ],
     [
-      'was given a node by the scheduler',
+      'has a node selected by the scheduler',
       claimOf({}, selected),
       { storageClass: late },
       'provision ExternalProvisioning',
     ],
-    ['names a volume that is not there', claimOf({ volumeName: 'v' }), {}, 'wait'],
+    ['names a missing volume', claimOf({ volumeName: 'v' }), {}, 'wait'],
     ['names a volume', claimOf({ volumeName: 'v' }), { volumes: [volumeOf('v')] }, 'bind v'],
     [
       'names a volume of another class',
@@ -68,7 +68,7 @@ describe('decideClaim', () => {
       'wait VolumeMismatch',
     ],
     [
-      'names a volume that is kept for it',
+      'names a volume that is pre-bound to it',
       claimOf({ volumeName: 'v' }),
       { volumes: [volumeOf('v', { claimRef: refTo('') })] },
       'bind v',
@@ -80,7 +80,7 @@ describe('decideClaim', () => {
       'wait FailedBinding',
     ],
     ['was bound to a name that it lost', claimOf({}, completed), {}, 'lose ClaimLost'],
-    ['was bound to a volume that is gone', claimOf({ volumeName: 'v' }, completed), {}, 'lose ClaimLost'],
+    ['was bound to a deleted volume', claimOf({ volumeName: 'v' }, completed), {}, 'lose ClaimLost'],
     [
       'was bound to a volume that others have',
       claimOf({ volumeName: 'v' }, completed),
@@ -100,47 +100,47 @@ describe('decideClaim', () => {
       'bind v',
     ],
   ])('a claim that %s', (_, claim, world, expected) => {
-    expect(words(claim, world)).toBe(expected);
+    expect(names(claim, world)).toBe(expected);
   });
 });
 
 describe('decideVolume', () => {
-  const made = { annotations: { [WORDS.provisionedBy]: 'ex/made' } };
+  const made = { annotations: { [NAMES.provisionedBy]: 'ex/made' } };
   const dropped = (spec: PersistentVolume['spec'], metadata = {}): PersistentVolume =>
     volumeOf('v', { claimRef: refTo(), ...spec }, metadata, 'Released');
   const bound = volumeOf('v', { claimRef: refTo() }, {}, 'Bound');
 
   test.each<[string, PersistentVolume, PersistentVolumeClaim | undefined, object]>([
-    ['nobody has', volumeOf('v', {}, {}, 'Pending'), undefined, { kind: 'phase', phase: 'Available' }],
+    ['is free', volumeOf('v', {}, {}, 'Pending'), undefined, { kind: 'phase', phase: 'Available' }],
     [
-      'is kept for a claim to come',
+      'is pre-bound to a claim that does not exist yet',
       volumeOf('v', { claimRef: refTo('') }),
       undefined,
       { kind: 'phase', phase: 'Available' },
     ],
     ['a claim has', bound, claimOf({ volumeName: 'v' }), { kind: 'phase', phase: 'Bound' }],
-    ['a claim is about to have', bound, claimOf(), { kind: 'askClaim' }],
-    ['a claim can not have', bound, claimOf({ volumeMode: 'Block' }), { kind: 'refuse' }],
+    ['a claim is about to have', bound, claimOf(), { kind: 'queueClaim' }],
+    ['a claim can not have', bound, claimOf({ volumeMode: 'Block' }), { kind: 'reject' }],
     ['its claim left for another', bound, claimOf({ volumeName: 'w' }), { kind: 'unbind' }],
-    ['its claim is gone from', bound, undefined, { kind: 'phase', phase: 'Released' }],
+    ['has lost its claim', bound, undefined, { kind: 'phase', phase: 'Released' }],
     [
       'another claim of the name wants',
       bound,
       claimOf({ volumeName: 'v' }, { uid: 'new' }),
       { kind: 'phase', phase: 'Released' },
     ],
-    ['is to be kept', dropped({}), undefined, { kind: 'none' }],
+    ['is retained', dropped({}), undefined, { kind: 'none' }],
     [
-      'nobody can wipe',
+      'cannot be recycled',
       dropped({ persistentVolumeReclaimPolicy: 'Recycle' }),
       undefined,
-      { kind: 'phase', phase: 'Failed', told: { reason: 'VolumeFailedRecycle' } },
+      { kind: 'phase', phase: 'Failed', event: { reason: 'VolumeFailedRecycle' } },
     ],
     [
-      'nobody can delete',
+      'cannot be deleted',
       dropped({ persistentVolumeReclaimPolicy: 'Delete' }),
       undefined,
-      { kind: 'phase', phase: 'Failed', told: { reason: 'VolumeFailedDelete' } },
+      { kind: 'phase', phase: 'Failed', event: { reason: 'VolumeFailedDelete' } },
     ],
     [
       'its maker deletes',
@@ -155,6 +155,6 @@ describe('decideVolume', () => {
       { kind: 'phase', phase: 'Released' },
     ],
   ])('a volume that %s', (_, volume, claim, expected) => {
-    expect(decideVolume(volume, claim, WORDS)).toMatchObject(expected);
+    expect(decideVolume(volume, claim, NAMES)).toMatchObject(expected);
   });
 });

@@ -10,11 +10,11 @@ export function setAnnotation(draft: ApiObject, name: string, value: string): vo
 }
 
 /** Pre-binds the volume to the claim. Reports whether it changed. */
-export function keepVolume(draft: ApiObject, claim: PersistentVolumeClaim, words: BinderNames): boolean {
+export function preBindVolume(draft: ApiObject, claim: PersistentVolumeClaim, names: BinderNames): boolean {
   const volume = typed<PersistentVolume>(draft);
-  const isKept = isForClaim(volume, claim);
+  const isPreBound = isForClaim(volume, claim);
   const { name, namespace, uid, resourceVersion } = claim.metadata ?? {};
-  if (isKept && volume.spec?.claimRef?.uid === uid) return false;
+  if (isPreBound && volume.spec?.claimRef?.uid === uid) return false;
   membersOf(draft, 'spec')['claimRef'] = {
     kind: 'PersistentVolumeClaim',
     namespace,
@@ -24,34 +24,34 @@ export function keepVolume(draft: ApiObject, claim: PersistentVolumeClaim, words
     resourceVersion,
   };
   // A volume that a user pre-bound to the claim stays pre-bound when the claim gets another one.
-  if (!isKept) setAnnotation(draft, words.boundByController, 'yes');
+  if (!isPreBound) setAnnotation(draft, names.boundByController, 'yes');
   return true;
 }
 
 /** Reverts the controller's changes; a user's choice stays. */
-export function freeVolume(draft: ApiObject, words: BinderNames): void {
+export function freeVolume(draft: ApiObject, names: BinderNames): void {
   const spec = membersOf(draft, 'spec');
   const { annotations } = draft.metadata;
-  if (annotations?.[words.boundByController] === undefined) {
+  if (annotations?.[names.boundByController] === undefined) {
     delete membersOf(spec, 'claimRef')['uid'];
     return;
   }
   delete spec['claimRef'];
-  const { [words.boundByController]: _, ...rest } = annotations;
+  const { [names.boundByController]: _, ...rest } = annotations;
   if (Object.keys(rest).length > 0) draft.metadata.annotations = rest;
   else delete draft.metadata.annotations;
 }
 
 /** Sets the claim's volume. Reports whether it changed. */
-export function bindClaim(draft: ApiObject, volume: PersistentVolume, words: BinderNames): boolean {
+export function bindClaim(draft: ApiObject, volume: PersistentVolume, names: BinderNames): boolean {
   const { spec, metadata } = typed<PersistentVolumeClaim>(draft);
   const isNamed = spec?.volumeName === nameOf(volume);
-  const isCompleted = metadata?.annotations?.[words.bindCompleted] !== undefined;
+  const isCompleted = metadata?.annotations?.[names.bindCompleted] !== undefined;
   if (!isNamed) {
     membersOf(draft, 'spec')['volumeName'] = nameOf(volume);
-    setAnnotation(draft, words.boundByController, 'yes');
+    setAnnotation(draft, names.boundByController, 'yes');
   }
-  if (!isCompleted) setAnnotation(draft, words.bindCompleted, 'yes');
+  if (!isCompleted) setAnnotation(draft, names.bindCompleted, 'yes');
   return !isNamed || !isCompleted;
 }
 

@@ -5,14 +5,21 @@ import { StatusError } from '#api/meta/status-error.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import type { ControllerClient } from '../workloads-kit/controller-base.ts';
-import { bindClaim, freeVolume, keepVolume, setAnnotation, setClaimPhase, setVolumePhase } from './drafts.ts';
+import {
+  bindClaim,
+  freeVolume,
+  preBindVolume,
+  setAnnotation,
+  setClaimPhase,
+  setVolumePhase,
+} from './drafts.ts';
 import type { BinderNames } from './model.ts';
 
 export interface BinderClient {
   readonly client: ControllerClient;
   readonly claims: Resource;
   readonly volumes: Resource;
-  readonly words: BinderNames;
+  readonly names: BinderNames;
 }
 
 type Edit = (draft: ApiObject) => boolean;
@@ -56,15 +63,23 @@ const asObject = (object: PersistentVolume | PersistentVolumeClaim): ApiObject =
 /** Writes both sides in an order that is safe if interrupted: the volume is pre-bound before the claim is
  *  bound. */
 export async function executeBinding(
-  { client, claims, volumes, words }: BinderClient,
+  { client, claims, volumes, names }: BinderClient,
   claim: PersistentVolumeClaim,
   volume: PersistentVolume,
 ): Promise<void> {
-  const kept = await write(client, volumes, asObject(volume), (draft) => keepVolume(draft, claim, words));
-  const bound = await write(client, volumes, kept, (draft) => setVolumePhase(draft, 'Bound', ''), 'status');
-  const taken = typed<PersistentVolume>(bound);
-  const given = await write(client, claims, asObject(claim), (draft) => bindClaim(draft, taken, words));
-  await write(client, claims, given, (draft) => setClaimPhase(draft, 'Bound', taken), 'status');
+  const preBound = await write(client, volumes, asObject(volume), (draft) =>
+    preBindVolume(draft, claim, names),
+  );
+  const bound = await write(
+    client,
+    volumes,
+    preBound,
+    (draft) => setVolumePhase(draft, 'Bound', ''),
+    'status',
+  );
+  const boundVolume = typed<PersistentVolume>(bound);
+  const named = await write(client, claims, asObject(claim), (draft) => bindClaim(draft, boundVolume, names));
+  await write(client, claims, named, (draft) => setClaimPhase(draft, 'Bound', boundVolume), 'status');
 }
 
 export async function executeClaimPhase(
@@ -77,14 +92,14 @@ export async function executeClaimPhase(
 
 /** Annotates the claim with the responsible external provisioner. */
 export async function executeProvisioning(
-  { client, claims, words }: BinderClient,
+  { client, claims, names }: BinderClient,
   claim: PersistentVolumeClaim,
   provisioner: string,
 ): Promise<void> {
   await write(client, claims, asObject(claim), (draft) => {
-    if (draft.metadata.annotations?.[words.provisioner] === provisioner) return false;
-    setAnnotation(draft, words.betaProvisioner, provisioner);
-    setAnnotation(draft, words.provisioner, provisioner);
+    if (draft.metadata.annotations?.[names.provisioner] === provisioner) return false;
+    setAnnotation(draft, names.betaProvisioner, provisioner);
+    setAnnotation(draft, names.provisioner, provisioner);
     return true;
   });
 }
@@ -103,11 +118,11 @@ export async function executeVolumePhase(
 }
 
 export async function executeUnbinding(
-  { client, volumes, words }: BinderClient,
+  { client, volumes, names }: BinderClient,
   volume: PersistentVolume,
 ): Promise<void> {
   const free = await write(client, volumes, asObject(volume), (draft) => {
-    freeVolume(draft, words);
+    freeVolume(draft, names);
     return true;
   });
   await write(client, volumes, free, (draft) => setVolumePhase(draft, 'Available', ''), 'status');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
-import { claimOf, refTo, volumeOf, WORDS } from './binder.fixture.ts';
+import { claimOf, NAMES, refTo, volumeOf } from './binder.fixture.ts';
 import { findVolume, mismatchOf } from './match.ts';
 
 const big = { capacity: { storage: '20Gi' } };
@@ -31,26 +31,26 @@ describe('findVolume', () => {
     ['none of another', claimOf(), [volumeOf('a', { claimRef: refTo('', 'other') })], undefined],
     ['none of a claim before it', claimOf(), [volumeOf('a', { claimRef: refTo('uid-old') })], undefined],
     [
-      'one that is kept for it',
+      'one that is pre-bound to it',
       claimOf(),
       [volumeOf('a'), volumeOf('b', { ...big, claimRef: refTo('') })],
       'b',
     ],
     [
-      'none that is kept but too small',
+      'none that is pre-bound but too small',
       claimOf(),
       [volumeOf('a', { ...small, claimRef: refTo('') })],
       undefined,
     ],
   ])('gives the claim %s', (_, claim, volumes, expected) => {
-    expect(findVolume(claim, volumes, { words: WORDS, onlyKept: false })?.metadata?.name).toBe(expected);
+    expect(findVolume(claim, volumes, { names: NAMES, onlyKept: false })?.metadata?.name).toBe(expected);
   });
 
-  test('gives a claim that waits nothing but what was kept for it', () => {
-    const options = { words: WORDS, onlyKept: true };
+  test('a claim that waits for its first consumer gets only a volume that is pre-bound to it', () => {
+    const options = { names: NAMES, onlyKept: true };
     expect(findVolume(claimOf(), [volumeOf('a')], options)).toBeUndefined();
-    const kept = volumeOf('b', { claimRef: refTo() });
-    expect(findVolume(claimOf(), [volumeOf('a'), kept], options)).toBe(kept);
+    const preBound = volumeOf('b', { claimRef: refTo() });
+    expect(findVolume(claimOf(), [volumeOf('a'), preBound], options)).toBe(preBound);
   });
 });
 
@@ -62,5 +62,5 @@ test.each<[PersistentVolume, string | undefined]>([
   [volumeOf('a', { volumeMode: 'Block' }), 'incompatible volumeMode'],
   [volumeOf('a', { accessModes: [] }), 'incompatible accessMode'],
 ])('mismatchOf %j', (volume, expected) => {
-  expect(mismatchOf(volume, claimOf(), WORDS)).toBe(expected);
+  expect(mismatchOf(volume, claimOf(), NAMES)).toBe(expected);
 });

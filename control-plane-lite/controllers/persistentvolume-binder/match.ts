@@ -23,13 +23,13 @@ const lacksAccess = (volume: PersistentVolume, { spec }: PersistentVolumeClaim):
 export function mismatchOf(
   volume: PersistentVolume,
   claim: PersistentVolumeClaim,
-  words: BinderNames,
+  names: BinderNames,
 ): string | undefined {
   if (volume.metadata?.deletionTimestamp !== undefined) {
     return `the volume is marked for deletion "${nameOf(volume)}"`;
   }
   if (isTooSmall(volume, claim)) return 'requested PV is too small';
-  if (classOf(volume, words) !== classOf(claim, words)) return 'storageClassName does not match';
+  if (classOf(volume, names) !== classOf(claim, names)) return 'storageClassName does not match';
   if (isOtherMode(volume, claim)) return 'incompatible volumeMode';
   if (lacksAccess(volume, claim)) return 'incompatible accessMode';
   return undefined;
@@ -53,9 +53,9 @@ function isBetter(volume: PersistentVolume, best: PersistentVolume): boolean {
 export function findVolume(
   claim: PersistentVolumeClaim,
   volumes: Iterable<PersistentVolume>,
-  { words, onlyKept }: { readonly words: BinderNames; readonly onlyKept: boolean },
+  { names, onlyKept }: { readonly names: BinderNames; readonly onlyKept: boolean },
 ): PersistentVolume | undefined {
-  const storageClass = classOf(claim, words);
+  const storageClass = classOf(claim, names);
   const selector = claim.spec?.selector;
   const requirements = selector === undefined ? [] : selectorRequirements(selector);
   let best: PersistentVolume | undefined;
@@ -64,7 +64,7 @@ export function findVolume(
     if (!canServe(volume, claim)) continue;
     if (volume.spec?.claimRef !== undefined) return volume;
     if (onlyKept || volume.status?.phase !== 'Available') continue;
-    if (classOf(volume, words) !== storageClass) continue;
+    if (classOf(volume, names) !== storageClass) continue;
     if (!matchesLabels(requirements, volume.metadata?.labels ?? {})) continue;
     if (best === undefined || isBetter(volume, best)) best = volume;
   }

@@ -36,8 +36,8 @@ export const hasAnnotation = ({ metadata }: Annotated, name: string): boolean =>
 /** The class of a claim or a volume; empty: none. */
 export const classOf = (
   { metadata, spec }: Annotated & { readonly spec?: { readonly storageClassName?: string } },
-  words: Pick<BinderNames, 'storageClass'>,
-): string => metadata?.annotations?.[words.storageClass] ?? spec?.storageClassName ?? '';
+  names: Pick<BinderNames, 'storageClass'>,
+): string => metadata?.annotations?.[names.storageClass] ?? spec?.storageClassName ?? '';
 
 export const keyOf = ({ metadata }: PersistentVolumeClaim): string =>
   `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;

@@ -32,17 +32,17 @@ const ofClaim = (key: string): string => `claim ${key}`;
 
 export function followVolumes(
   { claims, volumes, classes }: BinderSources,
-  words: BinderNames,
+  names: BinderNames,
   { onClaim, onVolume }: BinderListener,
 ): BinderState {
   const knownClaims = createIndex<PersistentVolumeClaim>((claim) => [
     // Claims that are still unbound.
-    ...(hasAnnotation(claim, words.bindCompleted) ? [] : [ofClass(classOf(claim, words))]),
+    ...(hasAnnotation(claim, names.bindCompleted) ? [] : [ofClass(classOf(claim, names))]),
     ...(claim.spec?.volumeName === undefined ? [] : [ofVolume(claim.spec.volumeName)]),
   ]);
   const knownVolumes = createIndex<PersistentVolume>((volume) => {
     const reference = volume.spec?.claimRef;
-    return [reference === undefined ? ofClass(classOf(volume, words)) : ofClaim(claimKeyOf(reference))];
+    return [reference === undefined ? ofClass(classOf(volume, names)) : ofClaim(claimKeyOf(reference))];
   });
   const knownClasses = new Map<string, StorageClass>();
 
@@ -55,7 +55,7 @@ export function followVolumes(
     const reference = volume.spec?.claimRef;
     if (reference !== undefined) onClaim(claimKeyOf(reference));
     else if (type !== 'DELETED') {
-      for (const key of knownClaims.of(ofClass(classOf(volume, words))).keys()) onClaim(key);
+      for (const key of knownClaims.of(ofClass(classOf(volume, names))).keys()) onClaim(key);
     }
   }
 
@@ -85,7 +85,7 @@ export function followVolumes(
     storageClass: (name) => knownClasses.get(name),
     *candidates(claim) {
       yield* knownVolumes.of(ofClaim(keyOf(claim))).values();
-      yield* knownVolumes.of(ofClass(classOf(claim, words))).values();
+      yield* knownVolumes.of(ofClass(classOf(claim, names))).values();
     },
     close() {
       for (const each of following) each.close();

@@ -29,7 +29,7 @@ interface Parts {
   readonly view: ExpandView;
   readonly queue: KeyQueue;
   /** Sizes already reported as waiting for an external resizer, by claim. */
-  readonly told: Map<string, string>;
+  readonly reportedSizes: Map<string, string>;
 }
 
 const RESIZE_CONDITIONS = ['Resizing', 'FileSystemResizePending'];
@@ -69,8 +69,8 @@ async function execute(
   claim: ApiObject,
   volume: ApiObject,
 ): Promise<void> {
-  const { client, claims, deps, told } = parts;
-  const { words } = parts.view;
+  const { client, claims, deps, reportedSizes } = parts;
+  const { names } = parts.view;
   const { namespace = '', name = '', uid = '' } = claim.metadata;
   const key = `${namespace}/${name}`;
   const changeClaim = (change: (draft: ApiObject) => void, part?: 'status'): Promise<void> =>
@@ -79,20 +79,20 @@ async function execute(
     case 'none':
       return;
     case 'external':
-      if (told.get(key) === `${uid} ${action.size}`) return;
+      if (reportedSizes.get(key) === `${uid} ${action.size}`) return;
       if (action.resizer !== undefined) {
-        await changeClaim((draft) => setAnnotation(draft, words.resizer, action.resizer));
+        await changeClaim((draft) => setAnnotation(draft, names.resizer, action.resizer));
       }
-      told.set(key, `${uid} ${action.size}`);
+      reportedSizes.set(key, `${uid} ${action.size}`);
       client.events.record(claim, 'Normal', 'ExternalExpanding', action.message);
       return;
     case 'begin':
-      await changeClaim((draft) => setAnnotation(draft, words.resizer, action.resizer));
+      await changeClaim((draft) => setAnnotation(draft, names.resizer, action.resizer));
       await changeClaim((draft) => setCondition(draft, 'Resizing', deps.clock.now()), 'status');
       return;
     case 'grow':
       await changeVolume(parts, volume, (draft) => {
-        setAnnotation(draft, words.sizeBefore, action.sizeBefore);
+        setAnnotation(draft, names.sizeBefore, action.sizeBefore);
         membersOf(membersOf(draft, 'spec'), 'capacity')['storage'] = action.size;
       });
       return;
@@ -103,18 +103,18 @@ async function execute(
       );
       return;
     case 'finish':
-      await changeVolume(parts, volume, (draft) => setAnnotation(draft, words.sizeBefore, undefined));
+      await changeVolume(parts, volume, (draft) => setAnnotation(draft, names.sizeBefore, undefined));
       return;
     default:
       action satisfies never;
   }
 }
 
-async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { cachedClaims, cachedVolumes, view, queue, told } = parts;
+async function reconcile(parts: Parts, key: string): Promise<number | undefined> {
+  const { cachedClaims, cachedVolumes, view, queue, reportedSizes } = parts;
   const claim = cachedClaims.get(key)?.object();
   if (claim === undefined) {
-    told.delete(key);
+    reportedSizes.delete(key);
     return undefined;
   }
   const name = typed<PersistentVolumeClaim>(claim).spec?.volumeName ?? '';
@@ -139,7 +139,7 @@ export const volumeExpanderController: Controller = defineController({
   start(context) {
     const { client, queue, vocabulary, gates } = context;
     const view: ExpandView = {
-      words: expanderNames(vocabulary),
+      names: expanderNames(vocabulary),
       migrated: ({ metadata, spec = {} }) =>
         migrateSource(spec, { domain: vocabulary.domain, gates, labels: metadata?.labels ?? {} }),
     };
@@ -152,11 +152,11 @@ export const volumeExpanderController: Controller = defineController({
       cachedVolumes: context.cacheOf('persistentvolumes'),
       view,
       queue,
-      told: new Map(),
+      reportedSizes: new Map(),
     };
     const follows = [
       context.cacheOf('persistentvolumeclaims').follow(({ current }) => queue.add(current.key)),
     ];
-    return { reconcile: (key) => visit(parts, key), follows };
+    return { reconcile: (key) => reconcile(parts, key), follows };
   },
 });

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/gen/core-v1.ts';
 import { decideExpansion, type ExpandAction, type ExpandView, expanderNames } from './decide.ts';
 
-const WORDS = expanderNames({ domain: 'x.io' });
+const NAMES = expanderNames({ domain: 'x.io' });
 const VIEW: ExpandView = {
-  words: WORDS,
+  names: NAMES,
   migrated: ({ spec }) =>
     spec?.cinder === undefined ? undefined : { plugin: 'x.io/cinder', driver: 'cinder.example' },
 };
@@ -35,7 +35,7 @@ const claim = ({
 const volume = (size: string, source: PersistentVolume['spec'], sizeBefore?: string): PersistentVolume => ({
   metadata: {
     name: 'pv',
-    ...(sizeBefore === undefined ? {} : { annotations: { [WORDS.sizeBefore]: sizeBefore } }),
+    ...(sizeBefore === undefined ? {} : { annotations: { [NAMES.sizeBefore]: sizeBefore } }),
   },
   spec: { capacity: { storage: size }, claimRef: { namespace: 'ns', name: 'c', uid: 'u' }, ...source },
 });
@@ -55,7 +55,7 @@ describe('decideExpansion', () => {
       { kind: 'none' },
     ],
     ['by a CSI driver', {}, volume('1Gi', CSI), external],
-    ['of what nobody can make larger', {}, volume('1Gi', { nfs: { server: 's', path: '/' } }), external],
+    ['of a volume without an expander', {}, volume('1Gi', { nfs: { server: 's', path: '/' } }), external],
     [
       'by the driver that took the place of a plugin',
       {},

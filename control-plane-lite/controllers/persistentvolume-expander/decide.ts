@@ -33,7 +33,7 @@ export type ExpandAction =
   | { readonly kind: 'finish' };
 
 export interface ExpandView {
-  readonly words: ExpanderNames;
+  readonly names: ExpanderNames;
   /** CSI form of an in-tree volume whose plugin is migrated. */
   readonly migrated: (volume: PersistentVolume) => Pick<MigratedSource, 'plugin' | 'driver'> | undefined;
 }
@@ -57,7 +57,7 @@ const storageOf = (quantities: Readonly<Record<string, string>> | undefined): st
 const holds = ({ status }: PersistentVolumeClaim, type: string): boolean =>
   findCondition(status?.conditions, type)?.status === 'True';
 
-/** One step; each leads to the next look.
+/** One step; each leads to the next reconciliation.
  *
  *    begin (Resizing) ─▶ grow (the volume) ─▶ leaveToNode (FileSystemResizePending) ─▶ (the node) ─▶ finish */
 export function decideExpansion(
@@ -68,7 +68,7 @@ export function decideExpansion(
   const isBound = claim.status?.phase === 'Bound' && volume?.metadata?.name === claim.spec?.volumeName;
   if (!isBound || volume === undefined || !isForClaim(volume, claim)) return NONE;
   const size = storageOf(claim.spec?.resources?.requests);
-  const sizeBefore = volume.metadata?.annotations?.[view.words.sizeBefore];
+  const sizeBefore = volume.metadata?.annotations?.[view.names.sizeBefore];
   if (compareQuantities(size, storageOf(claim.status?.capacity)) <= 0) {
     return sizeBefore === undefined ? NONE : { kind: 'finish' };
   }

@@ -60,7 +60,7 @@ async function remove({ context }: Parts, { uid, cached, key }: Known, reason: s
   );
 }
 
-async function visit(parts: Parts, key: string): Promise<undefined> {
+async function reconcile(parts: Parts, key: string): Promise<undefined> {
   const { pods, nodes, context } = parts;
   if (key === FINISHED) {
     for (const pod of tooManyFinished(pods.values(), context.settings.terminatedPods))
@@ -124,7 +124,7 @@ export const podGcController: Controller = defineController({
     const nodes = new Map<string, PodNode>();
     const parts: Parts = { context, pods, nodes };
     return {
-      reconcile: (key) => visit(parts, key),
+      reconcile: (key) => reconcile(parts, key),
       follows: follow(context, pods, nodes),
       onError: (key, err) => context.log.warn({ err, key }, 'Failed to garbage-collect pod; retrying'),
     };

@@ -11,7 +11,7 @@ test.each([
   ['', true, true],
   ['here', false, false],
   ['here', true, false],
-  ['gone', false, true],
+  ['missing', false, true],
   ['off', false, false],
   ['off', true, true],
 ])('of node %j, being deleted %j: abandoned %j', (nodeName, deleting, abandoned) => {

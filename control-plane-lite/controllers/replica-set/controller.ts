@@ -135,7 +135,7 @@ class ReplicaError extends Error {
   }
 }
 
-async function visit(parts: Parts, key: string): Promise<number | undefined> {
+async function reconcile(parts: Parts, key: string): Promise<number | undefined> {
   const { owners, deps, resource, podResource, pods: children, client, queue } = parts;
   const owner = owners.get(key);
   if (owner === undefined) return undefined;
@@ -171,7 +171,7 @@ function startReplicas(
   const pods = context.pods();
   const writer = createPodWriter({ ...base.client, pods: podResource });
   const parts: Parts = { ...base, podResource, pods, writer };
-  return { reconcile: (key) => visit(parts, key), follows: followOwned(base, pods) };
+  return { reconcile: (key) => reconcile(parts, key), follows: followOwned(base, pods) };
 }
 
 const POD_WRITES = { create: true, delete: true, update: ['metadata.ownerReferences'] } as const;

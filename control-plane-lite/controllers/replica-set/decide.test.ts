@@ -20,7 +20,7 @@ describe('decideReplicas', () => {
     expect(decideReplicas(wanted, actual)).toBe(expected);
   });
 
-  test('gets there, and never goes too far', () => {
+  test('reaches the desired number and never exceeds it', () => {
     fc.assert(
       fc.property(fc.nat(5000), fc.nat(5000), (wanted, start) => {
         let actual = start;
@@ -42,12 +42,12 @@ describe('choosePodsToRemove', () => {
     neighbours: (node: string) => (node === 'full' ? 3 : 1),
   };
 
-  test('takes from the fullest node', () => {
+  test('removes from the node with the most replicas', () => {
     const pods = [podOf('a', { nodeName: 'empty' }), podOf('b', { nodeName: 'full' })];
     expect(choosePodsToRemove(pods, 1, facts).map(({ name }) => name)).toEqual(['b']);
   });
 
-  test('takes what costs least', () => {
+  test('removes the pod with the lowest deletion cost', () => {
     const pods = [podOf('a'), podOf('b')];
     const deletionCost = ({ name }: { name: string }): number => (name === 'a' ? 5 : -5);
     expect(choosePodsToRemove(pods, 1, { ...facts, deletionCost })).toEqual([pods[1]]);
@@ -75,7 +75,7 @@ describe('replicaStatus', () => {
     expect(untilChangeMs(spec, pods, 10_000)).toBe(5000);
   });
 
-  test('has no zeros, and a condition while something fails', () => {
+  test('omits zeros, and has a condition while creation fails', () => {
     const failure = { reason: 'FailedCreate', message: 'no' } as const;
     const failing = replicaStatus(spec, [], { ...before, failure }, time);
     expect(failing).toEqual({

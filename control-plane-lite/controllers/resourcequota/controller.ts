@@ -90,7 +90,7 @@ function notCounted(pending: readonly PendingCharge[], counted: readonly SeenKin
     .map(({ delta }) => delta);
 }
 
-async function visit(parts: Parts, key: string): Promise<number | undefined> {
+async function reconcile(parts: Parts, key: string): Promise<number | undefined> {
   const { deps, quotas, queue, client } = parts;
   const cached = deps.cache.resource(quotas.storage).get(key);
   if (cached === undefined) return undefined;
@@ -169,6 +169,6 @@ export const resourceQuotaController: Controller = defineController({
         for (const key of keys) queue.addSoon(key);
       },
     });
-    return { reconcile: (key) => visit(parts, key), follows: [following, all] };
+    return { reconcile: (key) => reconcile(parts, key), follows: [following, all] };
   },
 });

@@ -17,7 +17,7 @@ export interface Counted {
 export function quotaStatus(
   { spec = {}, status }: ResourceQuota,
   counted: Iterable<Counted>,
-  words: Words,
+  vocabulary: Words,
   nowMs: number,
   promised: readonly Amounts[] = [],
 ): ResourceQuotaStatus {
@@ -26,13 +26,13 @@ export function quotaStatus(
   let sum: Amounts = new Map();
   const known = new Set<string>();
   for (const { kind, objects } of counted) {
-    const concerned = names.filter((name) => concernsKind(kind, name, words));
+    const concerned = names.filter((name) => concernsKind(kind, name, vocabulary));
     if (concerned.length === 0) continue;
     for (const name of concerned) known.add(name);
     const isPod = kind.group === '' && kind.plural === 'pods';
     for (const object of objects) {
       const pod = isPod ? typed<Pod>(object) : undefined;
-      if (isInScopes(spec, pod)) sum = addAmounts(sum, usageOf(kind, object, words, nowMs));
+      if (isInScopes(spec, pod)) sum = addAmounts(sum, usageOf(kind, object, vocabulary, nowMs));
     }
   }
   for (const delta of promised) sum = addAmounts(sum, delta);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Secret } from '#api/gen/core-v1.ts';
 import { decideTokenSecret, filledData } from './decide-token.ts';
 
-const words = { accountName: 'name', accountUid: 'uid' };
+const names = { accountName: 'name', accountUid: 'uid' };
 const content = { authority: 'PEM', namespace: 'n' };
 const encode = (text: string): string => Buffer.from(text).toString('base64');
 const account = { metadata: { name: 'robot', uid: 'u1' } };
@@ -18,9 +18,9 @@ describe('decideTokenSecret', () => {
     ['without a token', { ...full, data: { ...full.data, token: '' } }, account, 'fill'],
     ['with another authority', { ...full, data: { ...full.data, 'ca.crt': encode('old') } }, account, 'fill'],
     ['without an account', full, undefined, 'delete'],
-    ['of an account that was there before', full, { metadata: { name: 'robot', uid: 'u2' } }, 'delete'],
+    ['of a former account with the same name', full, { metadata: { name: 'robot', uid: 'u2' } }, 'delete'],
   ])('a secret %s', (_, secret, known, kind) => {
-    expect(decideTokenSecret(secret, known, content, words).kind).toBe(kind);
+    expect(decideTokenSecret(secret, known, content, names).kind).toBe(kind);
   });
 });
 

@@ -45,9 +45,9 @@ export function decideTokenSecret(
   { metadata, data = {} }: Secret,
   account: ServiceAccount | undefined,
   content: TokenContent,
-  words: TokenSecretNames,
+  names: TokenSecretNames,
 ): TokenSecretAction {
-  const uid = metadata?.annotations?.[words.accountUid] ?? '';
+  const uid = metadata?.annotations?.[names.accountUid] ?? '';
   const accountUid = account?.metadata?.uid ?? '';
   if (account === undefined || (uid !== '' && uid !== accountUid)) return { kind: 'delete' };
   const needsToken = (data['token'] ?? '') === '';

@@ -50,7 +50,7 @@ export async function runTokenGeneration(context: ControllerContext, signal: Abo
     async (key) => {
       // The reference to a Secret that was created a moment ago must be visible, or another one would be created.
       await cache.waitForNewest();
-      await visit(parts, key);
+      await reconcile(parts, key);
       return undefined;
     },
     {
@@ -75,7 +75,7 @@ export async function runTokenGeneration(context: ControllerContext, signal: Abo
   for (const handle of following) handle.close();
 }
 
-async function visit(parts: Parts, key: string): Promise<void> {
+async function reconcile(parts: Parts, key: string): Promise<void> {
   const { context, type, uidAnnotation, deleted } = parts;
   const gone = [...deleted.of(key)];
   const known = context.cacheOf('serviceaccounts').get(key);
@@ -123,7 +123,7 @@ async function createSecret(
   }
 }
 
-/** Refers from the account to the new Secret, and no longer to those that are gone. A new Secret that no account
+/** Adds a reference to the new Secret and removes those to deleted ones. A new Secret that no account
  *  refers to afterwards is deleted. */
 async function writeReferences(
   { context }: Parts,

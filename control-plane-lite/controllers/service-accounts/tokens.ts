@@ -15,14 +15,14 @@ import { createReferences } from './references.ts';
 
 interface Parts {
   readonly context: ControllerContext;
-  readonly words: TokenSecretNames;
+  readonly names: TokenSecretNames;
 }
 
 /** Index key of the account that a Secret refers to. */
-const accountOf = ({ words }: Parts, secret: CachedObject): string =>
-  `${secret.namespace}/${secret.object().metadata.annotations?.[words.accountName] ?? ''}`;
+const accountOf = ({ names }: Parts, secret: CachedObject): string =>
+  `${secret.namespace}/${secret.object().metadata.annotations?.[names.accountName] ?? ''}`;
 
-async function visit(parts: Parts, key: string): Promise<undefined> {
+async function reconcile(parts: Parts, key: string): Promise<undefined> {
   const { context } = parts;
   const accounts = context.cacheOf('serviceaccounts');
   const entry = context.cacheOf('secrets').get(key);
@@ -46,7 +46,7 @@ async function reconcileSecret(
   const { rootAuthority: authority } = parts.context.settings;
   const content = { authority, namespace: entry.namespace };
   const known = account === undefined ? undefined : typed<ServiceAccount>(account);
-  const action = decideTokenSecret(typed<Secret>(secret), known, content, parts.words);
+  const action = decideTokenSecret(typed<Secret>(secret), known, content, parts.names);
   switch (action.kind) {
     case 'none':
       return;
@@ -72,7 +72,7 @@ async function remove(
 }
 
 async function fill(
-  { context, words }: Parts,
+  { context, names }: Parts,
   { namespace, name }: CachedObject,
   { metadata: { name: account = '', uid = '' } }: ApiObject,
   needsToken: boolean,
@@ -87,7 +87,7 @@ async function fill(
       (live) => {
         if (live === undefined) throw notFound({ group: '', name: 'secrets' }, name);
         live['data'] = filledData(typed<Secret>(live), { authority, namespace }, token);
-        live.metadata.annotations = { ...live.metadata.annotations, [words.accountUid]: uid };
+        live.metadata.annotations = { ...live.metadata.annotations, [names.accountUid]: uid };
         return live;
       },
       { dryRun: false, fieldManager, allowCreate: false },
@@ -126,13 +126,13 @@ export const tokensController: Controller = defineController({
   workers: 4,
   start(context) {
     const { domain } = context.vocabulary;
-    const words: TokenSecretNames = {
+    const names: TokenSecretNames = {
       accountName: `${domain}/service-account.name`,
       accountUid: `${domain}/service-account.uid`,
     };
-    const parts: Parts = { context, words };
+    const parts: Parts = { context, names };
     return {
-      reconcile: (key) => visit(parts, key),
+      reconcile: (key) => reconcile(parts, key),
       follows: follow(parts),
       background: context.gates.has(NO_GENERATION_GATE)
         ? []

@@ -76,21 +76,21 @@ describe('Endpoints', () => {
       ports: subset.ports?.map(({ port }) => port),
     }));
 
-  test('ready and not yet ready pods are told apart, in order; those that leave are left out', () => {
+  test('ready and unready pods are separate and sorted; terminating pods are omitted', () => {
     const pods = [pod('c', '10.0.0.3'), pod('a', '10.0.0.1', false), pod('b', '10.0.0.2')];
     expect(shown(service(), ...pods, pod('d', '10.0.0.4', true, DELETED))).toEqual([
       { ready: ['10.0.0.2', '10.0.0.3'], unready: ['10.0.0.1'], ports: [8080] },
     ]);
   });
 
-  test('a service that wants all has all', () => {
+  test('publishNotReadyAddresses includes unready pods', () => {
     const of = service({ publishNotReadyAddresses: true });
     expect(shown(of, pod('a', '10.0.0.1', false), pod('d', '10.0.0.4', true, DELETED))).toEqual([
       { ready: ['10.0.0.1', '10.0.0.4'], unready: undefined, ports: [8080] },
     ]);
   });
 
-  test('pods with other ports are apart', () => {
+  test('pods with different ports have separate subsets', () => {
     const of = service({ ports: [{ name: 'http', port: 80, targetPort: 'web' }] });
     const other = { spec: { containers: [{ name: 'c', ports: [{ name: 'web', containerPort: 9 }] }] } };
     expect(
@@ -98,7 +98,7 @@ describe('Endpoints', () => {
     ).toEqual([[8081], [9]]);
   });
 
-  test('nobody is told of more than fit in, and those who are ready come first', () => {
+  test('addresses beyond the capacity are omitted, unready ones first', () => {
     const pods = Array.from({ length: MOST_ADDRESSES + 5 }, (_, index) =>
       pod(`p${index}`, `10.0.${index >> 8}.${index & 255}`, index > 2),
     );
@@ -110,7 +110,7 @@ describe('Endpoints', () => {
     ]);
   });
 
-  test('a service without an address of its own says so', () => {
+  test('a headless service is labelled as such', () => {
     const { labels } = wantedEndpoints(service({ clusterIP: 'None' }, { a: 'b' }), [], 'example.com');
     expect(labels).toEqual({ a: 'b', 'service.example.com/headless': '' });
   });
@@ -121,7 +121,7 @@ describe('slices', () => {
   const decide = (of: Service, pods: readonly Pod[], known: readonly KnownSlice[] = []) =>
     decideSlices(of, backends(of, ...pods), known, { zoneOf });
 
-  test('an endpoint tells how it is and where', () => {
+  test('an endpoint has its conditions, node and zone', () => {
     const { create } = decide(service({ ipFamilies: ['IPv4'] }), [pod('a', '10.0.0.1', true, DELETED)]);
     expect(create).toEqual([
       {
@@ -156,7 +156,7 @@ describe('slices', () => {
     expect(decide(of, [], known)).toEqual({ create: [], update: [], remove: [] });
   });
 
-  test('the empty slice gives way to endpoints and comes back after the last of them', () => {
+  test('the empty slice is replaced by endpoints and returns after the last one', () => {
     const of = service({ ipFamilies: ['IPv4'] });
     const empty = carryOut([], decide(of, []));
     const withPod = carryOut(empty, decide(of, [pod('a', '10.0.0.1')], empty));
@@ -193,7 +193,7 @@ describe('slices', () => {
     return [...updated, ...names];
   }
 
-  test('after any changes every pod is in exactly one slice, none is too full, and a second look changes nothing', () => {
+  test('after any changes every pod is in exactly one slice, no slice is too large, and a second run changes nothing', () => {
     const ids = fc.uniqueArray(fc.integer({ min: 0, max: 400 }), { maxLength: 350 });
     fc.assert(
       fc.property(fc.array(ids, { minLength: 1, maxLength: 4 }), (states) => {
@@ -215,7 +215,7 @@ describe('slices', () => {
     );
   });
 
-  test('one pod that changed touches one slice', () => {
+  test('a changed pod changes one slice', () => {
     const of = service({ ipFamilies: ['IPv4'] });
     const pods = Array.from({ length: 250 }, (_, id) => pod(`p${id}`, `10.0.0.${id}`));
     const known = carryOut([], decide(of, pods));

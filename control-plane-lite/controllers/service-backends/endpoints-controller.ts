@@ -67,7 +67,7 @@ async function remove({ deps, endpoints, client }: Parts, key: string): Promise<
   await unlessGone(() => deps.verbs.delete(refOfKey(endpoints, key), { dryRun: false }, client.caller));
 }
 
-async function visit(parts: Parts, key: string): Promise<void> {
+async function reconcile(parts: Parts, key: string): Promise<void> {
   const { services, deps, endpoints, cached, client, queue } = parts;
   const owner = services.get(key);
   if (owner === undefined) return remove(parts, key);
@@ -123,6 +123,6 @@ export const endpointsController: Controller = defineController({
     const endpoints = context.resourceOf('endpoints');
     const cached = context.cacheOf('endpoints');
     const parts: Parts = { deps: context, endpoints, cached, services, client, queue };
-    return { reconcile: (key) => visit(parts, key).then(() => undefined), follows: [services] };
+    return { reconcile: (key) => reconcile(parts, key).then(() => undefined), follows: [services] };
   },
 });

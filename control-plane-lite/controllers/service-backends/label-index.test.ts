@@ -27,7 +27,7 @@ function watched(thing: Thing, looks: string[]): Thing {
 }
 
 describe('an index of labels', () => {
-  test('finds what a look at everything finds', () => {
+  test('finds the same objects as a full scan', () => {
     fc.assert(
       fc.property(things, labels, fc.constantFrom('a', 'b'), (all, matchLabels, namespace) => {
         const index = createLabelIndex<Thing>();
@@ -47,7 +47,7 @@ describe('an index of labels', () => {
     );
   });
 
-  test('looks at none that has not the label', () => {
+  test('inspects only objects with the label', () => {
     const index = createLabelIndex<Thing>();
     const looks: string[] = [];
     for (let number = 0; number < 1000; number += 1) {
@@ -64,7 +64,7 @@ describe('an index of labels', () => {
     expect(looks).toHaveLength(10);
   });
 
-  test('finds nothing where nothing is asked for', () => {
+  test('an empty selector matches nothing', () => {
     const index = createLabelIndex<Thing>();
     index.add({ key: '1', namespace: 'a', labels: {} });
     expect(index.matching('a', [])).toEqual([]);

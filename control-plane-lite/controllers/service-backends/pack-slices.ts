@@ -82,7 +82,7 @@ function withPlaceholders(
   };
 }
 
-/** Each endpoint stays in its slice as long as it can, so that few watchers hear of a change; new ones fill up the
+/** Each endpoint stays in its slice as long as it can, so that few watchers receive a change; new ones fill up the
  *  fullest slice with space left. Takes the endpoints out of `groups`. */
 export function packSlices(
   groups: ReadonlyMap<string, SliceGroup>,

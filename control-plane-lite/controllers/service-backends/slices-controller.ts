@@ -79,7 +79,7 @@ function sliceObject(parts: Parts, owner: Owner, content: SliceContent): ApiObje
   };
 }
 
-async function visit(parts: Parts, key: string): Promise<void> {
+async function reconcile(parts: Parts, key: string): Promise<void> {
   const { services, deps, slices, known, client, queue } = parts;
   const owner = services.get(key);
   // The garbage collector deletes slices of deleted services.
@@ -156,6 +156,6 @@ export const endpointSliceController: Controller = defineController({
       client,
       queue,
     };
-    return { reconcile: (key) => visit(parts, key).then(() => undefined), follows: [services, known] };
+    return { reconcile: (key) => reconcile(parts, key).then(() => undefined), follows: [services, known] };
   },
 });

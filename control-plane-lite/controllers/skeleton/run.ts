@@ -65,14 +65,12 @@ function servedKinds(controller: Controller, host: ControllerHost): ReadonlyMap<
 }
 
 /** Events are optional: without them nothing is recorded. */
-function hasInputs(
+function hasRequiredKinds(
   { watches, optional = [], writes }: Controller,
-  served: ReadonlyMap<KindName, Resource>,
+  served: ReadonlyMap<string, Resource>,
 ): boolean {
   const required = watches.filter((kind) => !optional.includes(kind));
-  return [...required, ...Object.keys(writes)].every((kind) =>
-    [...served.keys()].some((each) => each === kind),
-  );
+  return [...required, ...Object.keys(writes)].every((kind) => served.has(kind));
 }
 
 function accessOf(controller: Controller, served: ReadonlyMap<KindName, Resource>): Access {
@@ -100,8 +98,8 @@ function createContext(
 ): ControllerContext {
   const { clock, vocabulary, gates, settings } = host;
   const access = accessOf(controller, served);
-  const undeclared = (access_: string): never => {
-    throw new UndeclaredError(`controller ${controller.name} does not declare that it uses ${access_}`);
+  const undeclared = (kinds: string): never => {
+    throw new UndeclaredError(`controller ${controller.name} does not declare that it uses ${kinds}`);
   };
   const log = host.log.child({ controller: controller.name });
   const deps = {
@@ -143,7 +141,7 @@ export async function runController(
   signal: AbortSignal,
 ): Promise<void> {
   const served = servedKinds(controller, host);
-  if (!hasInputs(controller, served)) return;
+  if (!hasRequiredKinds(controller, served)) return;
   const log = host.log.child({ controller: controller.name });
   const queue = createKeyQueue(
     { cache: host.cache, clock: host.clock, log },

@@ -84,7 +84,8 @@ function observed(
   };
 }
 
-/** Verbs that reject undeclared kinds, operations and subresources. */
+/** Verbs without undeclared kinds, operations and subresources: such a call throws at once, before it returns a
+ *  promise. */
 export function scopeVerbs(
   verbs: Verbs,
   { controller, reads, writes, writesEvery }: Access,
@@ -117,17 +118,17 @@ export function scopeVerbs(
   }
 
   return {
-    async get(ref) {
+    get(ref) {
       const { prefix } = ref.resource.storage;
       const mayRead = reads === 'every' || reads.has(prefix) || writes.has(prefix);
       if (!mayRead) reject(controller, 'reads', ref.resource.info.plural);
       return verbs.get(ref);
     },
-    async create(ref, object, options, caller) {
+    create(ref, object, options, caller) {
       if (declared(ref.resource).create !== true) reject(controller, 'creates', ref.resource.info.plural);
       return verbs.create(ref, object, options, caller);
     },
-    async update(ref, change, options, caller) {
+    update(ref, change, options, caller) {
       const { resource } = ref;
       const { subresource } = options;
       const fields = checkUpdate(resource, subresource, options.allowCreate);
@@ -135,14 +136,14 @@ export function scopeVerbs(
       const update = { controller: controller.name, resource, subresource, fields };
       return verbs.update(ref, observed(change, observe, update), options, caller);
     },
-    async delete(ref, request, caller) {
+    delete(ref, request, caller) {
       checkDelete(ref.resource);
       return verbs.delete(ref, request, caller);
     },
-    async admit(ref, _draft, { subresource }) {
+    admit(ref, _draft, { subresource }) {
       return reject(controller, 'admits', `${ref.resource.info.plural}/${subresource}`);
     },
-    async deleteCollection(resource, selection, request, caller) {
+    deleteCollection(resource, selection, request, caller) {
       checkDelete(resource);
       return verbs.deleteCollection(resource, selection, request, caller);
     },

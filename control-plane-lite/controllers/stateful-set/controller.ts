@@ -140,7 +140,7 @@ async function createPod(
 }
 
 /** A pod that stays has the pod-name label. */
-async function keepPod(parts: Parts, owner: Owner, pod: PodFacts): Promise<void> {
+async function labelPod(parts: Parts, owner: Owner, pod: PodFacts): Promise<void> {
   const label = podNameLabel(parts.deps.vocabulary);
   if (pod.labels[label] === pod.name || pod.deleting) return;
   parts.queue.expect(owner.key);
@@ -156,7 +156,7 @@ async function execute(parts: Parts, owner: Owner, history: History, action: Sta
     case 'create':
       return createPod(parts, owner, history, action);
     case 'keep':
-      return keepPod(parts, owner, action.pod);
+      return labelPod(parts, owner, action.pod);
     case 'delete': {
       const { pod, failed } = action;
       if (failed) {
@@ -200,7 +200,7 @@ async function forgetRevisions(
   }
 }
 
-async function visit(parts: Parts, key: string): Promise<number | undefined> {
+async function reconcile(parts: Parts, key: string): Promise<number | undefined> {
   const { owners, deps, resource, podResource, pods: children, client, queue } = parts;
   const owner = owners.get(key);
   if (owner === undefined) return undefined;
@@ -269,7 +269,7 @@ export const statefulSetController: Controller = defineController({
       }),
     };
     return {
-      reconcile: (key) => visit(parts, key),
+      reconcile: (key) => reconcile(parts, key),
       follows: [...followOwned(base, pods, revisions), revisions],
     };
   },

@@ -61,12 +61,12 @@ const rows: readonly Row[] = [
   { name: 'fills a gap first', pods: [pod(0), pod(2)], expected: ['create 1 v1'] },
   { name: 'waits for one that is going', pods: [pod(0, going), pod(1)], expected: [] },
   {
-    name: 'replaces what failed',
+    name: 'replaces failed pods',
     pods: [pod(0, { phase: 'Failed', ready: false })],
     expected: ['delete failed db-0'],
   },
   {
-    name: 'at once, makes all',
+    name: 'in parallel, creates all pods',
     pods: [pod(1, unready)],
     set: PARALLEL,
     expected: ['create 0 v1', 'create 2 v1'],
@@ -78,31 +78,31 @@ const rows: readonly Row[] = [
     expected: [],
   },
   {
-    name: 'takes the last away',
+    name: 'deletes the last pod',
     pods: [pod(0), pod(1), pod(2)],
     set: { replicas: 1 },
     expected: ['delete db-2'],
   },
   {
-    name: 'takes one away at a time',
+    name: 'deletes one pod at a time',
     pods: [pod(0), pod(1), pod(2, going)],
     set: { replicas: 1 },
     expected: [],
   },
   {
-    name: 'takes nothing away while one that stays is unwell',
+    name: 'deletes no pod while one that stays is unavailable',
     pods: [pod(0, unready), pod(1)],
     set: { replicas: 1 },
     expected: [],
   },
   {
-    name: 'takes the first away that is unwell',
+    name: 'deletes the first unavailable pod',
     pods: [pod(0), pod(1, unready)],
     set: { replicas: 1 },
     expected: ['delete db-1'],
   },
   {
-    name: 'at once, takes all away',
+    name: 'in parallel, deletes all pods',
     pods: [pod(0), pod(1), pod(2, unready)],
     set: { replicas: 1, parallel: true },
     expected: ['delete db-2', 'delete db-1'],
@@ -120,26 +120,26 @@ const rows: readonly Row[] = [
     expected: ['delete db-1'],
   },
   {
-    name: 'makes the updated one anew',
+    name: 'creates the updated pod again',
     pods: [pod(0), pod(1)],
     versions: UPDATE,
     expected: ['create 2 v2'],
   },
   {
-    name: 'updates no other while one is unwell',
+    name: 'updates no other pod while one is unavailable',
     pods: [pod(0), pod(1), pod(2, unready, 'v2')],
     versions: UPDATE,
     expected: [],
   },
   {
-    name: 'leaves what is below the partition',
+    name: 'leaves pods below the partition',
     pods: [pod(0), pod(1), pod(2, {}, 'v2')],
     set: { partition: 2 },
     versions: UPDATE,
     expected: [],
   },
   {
-    name: 'makes what is below the partition as it was',
+    name: 'creates pods below the partition from the current revision',
     pods: [pod(0)],
     set: { partition: 2 },
     versions: UPDATE,
@@ -153,7 +153,7 @@ const rows: readonly Row[] = [
     expected: [],
   },
   {
-    name: 'makes of the new version what was deleted by hand',
+    name: 'creates manually deleted pods from the update revision',
     pods: [pod(0), pod(1)],
     set: { onDelete: true },
     versions: UPDATE,
@@ -188,7 +188,7 @@ describe('decideStateful', () => {
     });
   });
 
-  test('the new version is the current one when all pods have it and are ready', () => {
+  test('the update revision becomes current when all pods have it and are ready', () => {
     const pods = [0, 1, 2].map((ordinal) => pod(ordinal, {}, 'v2'));
     expect(decide(pods, {}, UPDATE).status).toMatchObject({
       currentRevision: 'v2',
@@ -211,7 +211,7 @@ test.each([
   expect(ordinalOf('db', name)).toBe(expected);
 });
 
-test('in order, an update has at most one pod missing, never makes one before those below it are well, and ends', () => {
+test('an ordered update has at most one pod missing, creates no pod before its predecessors are ready, and completes', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 6 }),

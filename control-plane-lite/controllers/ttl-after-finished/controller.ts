@@ -10,7 +10,7 @@ import { expiryOf } from './decide.ts';
 
 /** Remaining TTL of the Job, in ms; on expiry the latest state is read, because the TTL may have been
  *  raised. */
-async function visit(context: ControllerContext, key: string): Promise<number | undefined> {
+async function reconcile(context: ControllerContext, key: string): Promise<number | undefined> {
   const { clock, client, log } = context;
   const seen = context.cacheOf('jobs').get(key);
   const seenExpiry = seen && expiryOf(typed<Job>(seen.object()));
@@ -44,7 +44,7 @@ export const ttlAfterFinishedController: Controller = defineController({
       async reconcile(key) {
         let again: number | undefined;
         await unlessGone(async () => {
-          again = await visit(context, key);
+          again = await reconcile(context, key);
         });
         return again;
       },

@@ -27,7 +27,7 @@ test.each<[string, Job, number | undefined]>([
   ['without a time to live', job({ at: END }), undefined],
   ['suspended', job({ ttl: 0, type: 'Suspended', at: END }), undefined],
   ['no longer complete', job({ ttl: 0, status: 'False', at: END }), undefined],
-  ['ended nobody knows when', job({ ttl: 0 }), undefined],
+  ['ended at an unknown time', job({ ttl: 0 }), undefined],
   ['on its way out', job({ ttl: 0, at: END, deleting: true }), undefined],
   ['without a status', { spec: { template: {}, ttlSecondsAfterFinished: 0 } }, undefined],
 ])('a job that is %s', (_, given, expected) => {

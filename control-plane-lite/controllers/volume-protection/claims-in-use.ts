@@ -10,7 +10,7 @@ export interface ClaimsInUse extends WatchHandle {
   isUsed(key: string, claim: ApiObject): boolean;
 }
 
-const isMadeFor = ({ metadata }: ApiObject, podUid: string): boolean =>
+const isCreatedFor = ({ metadata }: ApiObject, podUid: string): boolean =>
   metadata.ownerReferences?.some(({ controller, uid }) => controller === true && uid === podUid) === true;
 
 /** `onFreed`: a pod no longer uses the claim. */
@@ -21,10 +21,10 @@ export function followClaimUse(
   const usersOf = new Map<string, Map<string, string | undefined>>();
   const usedBy = new Map<string, readonly string[]>();
 
-  function use(claimKey: string, podKey: string, madeFor: string | undefined): void {
+  function use(claimKey: string, podKey: string, createdFor: string | undefined): void {
     const users = usersOf.get(claimKey);
-    if (users === undefined) usersOf.set(claimKey, new Map([[podKey, madeFor]]));
-    else users.set(podKey, madeFor);
+    if (users === undefined) usersOf.set(claimKey, new Map([[podKey, createdFor]]));
+    else users.set(podKey, createdFor);
   }
 
   function free(claimKey: string, podKey: string): void {
@@ -38,7 +38,7 @@ export function followClaimUse(
     const before = usedBy.get(key) ?? [];
     const uses = type === 'DELETED' ? [] : claimUses(typed<Pod>(current.object()));
     const now = uses.map(({ name }) => `${namespace}/${name}`);
-    for (const [index, { madeFor }] of uses.entries()) use(now[index] ?? '', key, madeFor);
+    for (const [index, { createdFor }] of uses.entries()) use(now[index] ?? '', key, createdFor);
     if (now.length > 0) usedBy.set(key, now);
     else usedBy.delete(key);
     for (const claimKey of before.filter((each) => !now.includes(each))) {
@@ -50,7 +50,7 @@ export function followClaimUse(
   return {
     isUsed: (key, claim) =>
       [...(usersOf.get(key)?.values() ?? [])].some(
-        (madeFor) => madeFor === undefined || isMadeFor(claim, madeFor),
+        (createdFor) => createdFor === undefined || isCreatedFor(claim, createdFor),
       ),
     close: () => following.close(),
   };

@@ -24,7 +24,11 @@ function setHold({ metadata }: ApiObject, finalizer: string, held: boolean): voi
   else delete metadata.finalizers;
 }
 
-async function visit(context: ControllerContext, protection: Protection, key: string): Promise<undefined> {
+async function reconcile(
+  context: ControllerContext,
+  protection: Protection,
+  key: string,
+): Promise<undefined> {
   const { kind, finalizer, isUsed } = protection;
   const cache = context.cacheOf(kind);
   const decide = (): ReturnType<typeof decideHold> => {
@@ -38,7 +42,7 @@ async function visit(context: ControllerContext, protection: Protection, key: st
     });
   };
   if (decide() === undefined) return;
-  // An object that appears unused may have been taken into use a moment ago.
+  // The cache may not contain the latest user of the object yet.
   await context.cache.waitForNewest();
   const action = decide();
   const cached = cache.get(key);
@@ -68,7 +72,7 @@ export const claimProtectionController: Controller = defineController({
       isUsed: (key, claim) => inUse.isUsed(key, claim),
     };
     const claims = follow(context, 'persistentvolumeclaims');
-    return { reconcile: (key) => visit(context, protection, key), follows: [inUse, claims] };
+    return { reconcile: (key) => reconcile(context, protection, key), follows: [inUse, claims] };
   },
 });
 
@@ -84,6 +88,6 @@ export const volumeProtectionController: Controller = defineController({
       isUsed: (_, volume) => typed<PersistentVolume>(volume).status?.phase === 'Bound',
     };
     const follows = [follow(context, 'persistentvolumes')];
-    return { reconcile: (key) => visit(context, protection, key), follows };
+    return { reconcile: (key) => reconcile(context, protection, key), follows };
   },
 });

@@ -32,11 +32,11 @@ describe('claimUses', () => {
 
   test.each<[string, Pod, readonly object[]]>([
     ['without a node', pod(''), []],
-    ['on a node', pod('n'), [{ name: 'c' }, { name: 'p-tmp', madeFor: 'u' }]],
+    ['on a node', pod('n'), [{ name: 'c' }, { name: 'p-tmp', createdFor: 'u' }]],
     [
       'that is ending',
       pod('n', { deletionTimestamp, deletionGracePeriodSeconds: 30 }),
-      [{ name: 'c' }, { name: 'p-tmp', madeFor: 'u' }],
+      [{ name: 'c' }, { name: 'p-tmp', createdFor: 'u' }],
     ],
     ['that has ended', pod('n', { deletionTimestamp, deletionGracePeriodSeconds: 0 }), [{ name: 'c' }]],
   ])('of a pod %s', (_, given, expected) => {

@@ -19,7 +19,7 @@ export function decideHold({ deleting, held, inUse }: Guarded): 'add' | 'remove'
 export interface ClaimUse {
   readonly name: string;
   /** It counts only if the pod with this uid is the claim's controller: it was created for the pod. */
-  readonly madeFor?: string;
+  readonly createdFor?: string;
 }
 
 /** A pod that the agent has terminated for good. */
@@ -36,6 +36,6 @@ export function claimUses({ metadata = {}, spec }: Pod): readonly ClaimUse[] {
     const claimName = volume.persistentVolumeClaim?.claimName;
     if (claimName !== undefined) return [{ name: claimName }];
     if (volume.ephemeral === undefined || isShutDown(metadata)) return [];
-    return [{ name: `${metadata.name ?? ''}-${volume.name}`, madeFor: metadata.uid ?? '' }];
+    return [{ name: `${metadata.name ?? ''}-${volume.name}`, createdFor: metadata.uid ?? '' }];
   });
 }

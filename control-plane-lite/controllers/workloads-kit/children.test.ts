@@ -65,7 +65,7 @@ const set = (name: string, app: string): ApiObject => ({
   spec: { selector: { matchLabels: { app } } },
 });
 
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- no more than its names is asked for
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only its names are read
 const RESOURCE = { info: { group: 'apps', version: 'v1', kind: 'ReplicaSet' } } as unknown as Resource;
 
 interface World {
@@ -144,7 +144,7 @@ describe('children', () => {
     expect(due()).toEqual([]);
   });
 
-  test('of a kind that only has the name in common concern nobody', () => {
+  test('of a kind in another group have no effect', () => {
     const { pods, sets, due } = createWorld();
     sets.set(set('one', 'a'));
     due();

@@ -31,7 +31,7 @@ describe('decideClaims', () => {
   });
 });
 
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nobody looks into it
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the test does not read it
 const resource = {} as Resource;
 const reference = (uid: string): OwnerReference => ({
   apiVersion: 'apps/v1',

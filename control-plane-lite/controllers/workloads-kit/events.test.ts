@@ -46,7 +46,7 @@ function createWorld(): World {
         },
       },
     },
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nobody looks into it
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the test does not read it
     { resource: {} as Resource, component: 'test', fieldManager: 'test' },
   );
   return { recorder, stored, clock };
@@ -56,7 +56,7 @@ const counts = (stored: Map<string, ApiObject>): readonly unknown[] =>
   [...stored.values()].map((event) => [event['message'], event['count']]);
 
 describe('record', () => {
-  test('tells once what happens again, and counts', async () => {
+  test('a repeated event is counted', async () => {
     const { recorder, stored, clock } = createWorld();
     recorder.record(about, 'Normal', 'Made', 'a');
     recorder.record(about, 'Normal', 'Made', 'a');
@@ -73,7 +73,7 @@ describe('record', () => {
     });
   });
 
-  test('tells anew what was removed meanwhile', async () => {
+  test('a deleted event is created again', async () => {
     const { recorder, stored, clock } = createWorld();
     recorder.record(about, 'Normal', 'Made', 'a');
     await clock.advance(0);
@@ -83,7 +83,7 @@ describe('record', () => {
     expect(counts(stored)).toEqual([['a', 1]]);
   });
 
-  test('lets one object tell so much only, and more with time', async () => {
+  test('events of one object are rate-limited', async () => {
     const { recorder, stored, clock } = createWorld();
     for (let index = 0; index < 100; index += 1) recorder.record(about, 'Normal', 'Made', `${index}`);
     await clock.advance(1000);

@@ -53,12 +53,12 @@ function createRecent<V>(): { get(key: string): V | undefined; set(key: string, 
   };
 }
 
-interface Told {
+interface RecordedEvent {
   readonly ref: ObjectRef;
   readonly count: number;
 }
 
-interface Telling {
+interface EventContent {
   readonly about: ApiObject;
   readonly type: string;
   readonly reason: string;
@@ -71,18 +71,18 @@ export function createEventRecorder(deps: EventDeps, options: EventOptions): Eve
   const { verbs, clock, log, caller } = deps;
   const { resource, component, fieldManager } = options;
   const buckets = createRecent<TokenBucket>();
-  const told = createRecent<Told>();
-  let waiting = 0;
+  const recorded = createRecent<RecordedEvent>();
+  let pending = 0;
   let last: Promise<void> = Promise.resolve();
 
-  function mayTell(uid: string): boolean {
+  function isAllowed(uid: string): boolean {
     const bucket =
       buckets.get(uid) ?? createTokenBucket(clock, { ratePerSecond: RATE_PER_SECOND, burst: BURST });
     buckets.set(uid, bucket);
     return bucket.tryTake();
   }
 
-  async function tellAgain({ ref, count }: Told): Promise<Told> {
+  async function countAgain({ ref, count }: RecordedEvent): Promise<RecordedEvent> {
     const now = formatTime(clock.now());
     const change = (live: ApiObject | undefined): ApiObject => {
       if (live === undefined) throw new StatusError('NotFound', `${ref.name} no longer exists`);
@@ -92,7 +92,10 @@ export function createEventRecorder(deps: EventDeps, options: EventOptions): Eve
     return { ref, count: count + 1 };
   }
 
-  async function tellFirst(events: Resource, { about, type, reason, message }: Telling): Promise<Told> {
+  async function createEvent(
+    events: Resource,
+    { about, type, reason, message }: EventContent,
+  ): Promise<RecordedEvent> {
     const { name = '', namespace: own, uid = '', resourceVersion = '' } = about.metadata;
     const namespace = own ?? DEFAULT_NAMESPACE;
     const now = formatTime(clock.now());
@@ -122,23 +125,23 @@ export function createEventRecorder(deps: EventDeps, options: EventOptions): Eve
     return { ref: { ...target, name: object.metadata.name ?? '' }, count: 1 };
   }
 
-  async function tell(events: Resource, telling: Telling): Promise<void> {
-    const { about, type, reason, message } = telling;
+  async function write(events: Resource, content: EventContent): Promise<void> {
+    const { about, type, reason, message } = content;
     const key = JSON.stringify([about.metadata.uid, about.metadata.name, type, reason, message]);
-    const known = told.get(key);
-    const again = known === undefined ? undefined : await tellAgain(known).catch(() => undefined);
-    told.set(key, again ?? (await tellFirst(events, telling)));
+    const earlier = recorded.get(key);
+    const again = earlier === undefined ? undefined : await countAgain(earlier).catch(() => undefined);
+    recorded.set(key, again ?? (await createEvent(events, content)));
   }
 
   return {
     record(about, type, reason, message) {
-      if (resource === undefined || waiting >= LONGEST_QUEUE || !mayTell(about.metadata.uid ?? '')) return;
-      waiting += 1;
+      if (resource === undefined || pending >= LONGEST_QUEUE || !isAllowed(about.metadata.uid ?? '')) return;
+      pending += 1;
       last = last
-        .then(() => tell(resource, { about, type, reason, message }))
+        .then(() => write(resource, { about, type, reason, message }))
         .catch((thrown: unknown) => log.debug({ err: asError(thrown), reason }, 'Failed to record event'))
         .finally(() => {
-          waiting -= 1;
+          pending -= 1;
         });
     },
   };

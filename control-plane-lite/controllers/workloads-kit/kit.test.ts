@@ -44,7 +44,7 @@ describe('slowStart', () => {
 });
 
 describe('hashWord', () => {
-  test('does not depend on the order of members, and tells values apart', () => {
+  test('does not depend on the order of members, and differs between values', () => {
     expect(hashWord({ a: 1, b: { c: [1, 2] } })).toBe(hashWord({ b: { c: [1, 2] }, a: 1 }));
     expect(hashWord({ a: [1, 2] })).not.toBe(hashWord({ a: [2, 1] }));
     expect(hashWord({ a: 1 }, 1)).not.toBe(hashWord({ a: 1 }));

@@ -1,5 +1,5 @@
 import { StatusError } from '#api/meta/status-error.ts';
 
-/** Whether nothing can be made because the namespace is on its way out. */
+/** Reports whether creation was rejected because the namespace is terminating. */
 export const isNamespaceEnding = (error: unknown): boolean =>
   error instanceof StatusError && error.causes.some(({ reason }) => reason === 'NamespaceTerminating');

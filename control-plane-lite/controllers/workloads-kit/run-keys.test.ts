@@ -4,7 +4,7 @@ import { silentLogger } from '#api/kit/logger.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { createKeyQueue } from './run-keys.ts';
 
-test('many changes are one look, and a look comes after what was written for it', async () => {
+test('many changes are coalesced into one run, which waits for the announced write', async () => {
   const clock = createFakeClock();
   const stop = new AbortController();
   const seen: string[] = [];
@@ -32,7 +32,7 @@ test('many changes are one look, and a look comes after what was written for it'
   await running;
 });
 
-test('what fails is tried again and logged, but not what an ending namespace takes no more', async () => {
+test('failures are retried and logged, except rejections by a terminating namespace', async () => {
   const clock = createFakeClock();
   const stop = new AbortController();
   const seen: string[] = [];

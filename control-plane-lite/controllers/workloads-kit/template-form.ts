@@ -10,11 +10,11 @@ import { VOCABULARIES } from '#api/vocabulary.ts';
 
 const TYPE = 'core/v1.PodTemplateSpec';
 /** The members of templates have the same names in all vocabularies. */
-const WORDS = VOCABULARIES.plat;
+const NAMES = VOCABULARIES.plat;
 
 /** The stored form; the same reference if it has this form. */
 export const canonicalTemplate = (template: PodTemplateSpec): PodTemplateSpec =>
-  completed(TYPE, template, WORDS);
+  completed(TYPE, template, NAMES);
 
 export const sameTemplate = (left: PodTemplateSpec, right: PodTemplateSpec): boolean =>
   isDeepStrictEqual(left, right) || isDeepStrictEqual(canonicalTemplate(left), canonicalTemplate(right));
@@ -23,7 +23,7 @@ export const sameTemplate = (left: PodTemplateSpec, right: PodTemplateSpec): boo
  *  values that upstream's types print. Clients compare its text, `embeddedText`, with one that they build
  *  themselves. */
 export function revisionData(template: PodTemplateSpec): object {
-  const printed = printedForm(TYPE, canonicalTemplate(template), WORDS);
+  const printed = printedForm(TYPE, canonicalTemplate(template), NAMES);
   const members = isMutableObject(printed) ? printed : {};
   const data = sortedMembers({ spec: { template: { ...members, $patch: 'replace' } } });
   return isMutableObject(data) ? data : {};

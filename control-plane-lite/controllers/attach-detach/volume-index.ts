@@ -27,16 +27,16 @@ export interface SeenPlace {
   readonly pods: readonly UsingPod[];
 }
 
-export interface KnownVolume {
+export interface IndexedVolume {
   readonly name: string;
   readonly claimUid: string;
   readonly attachable: Attachable;
 }
 
-export interface Known {
+export interface VolumeIndex {
   readonly pods: Indexed<UsingPod>;
   readonly claims: Indexed<BoundClaim>;
-  readonly volumes: Indexed<KnownVolume>;
+  readonly volumes: Indexed<IndexedVolume>;
   readonly nodes: Indexed<AttachNode>;
   readonly attachments: Indexed<Attachment>;
   readonly migrated: Indexed<MigratedNode>;
@@ -49,7 +49,7 @@ const ofClaim = (key: string): string => `claim ${key}`;
 export const ofVolume = (name: string): string => `volume ${name}`;
 const named = (unique: string): string => `named ${unique}`;
 
-export const createKnown = (): Known => ({
+export const createVolumeIndex = (): VolumeIndex => ({
   pods: createIndex(({ nodeName, uses }) => [
     onNode(nodeName),
     ...uses.map((use) => (use.kind === 'claim' ? ofClaim(use.key) : named(use.volume.unique))),
@@ -67,54 +67,54 @@ export const createKnown = (): Known => ({
 
 /** The volume that a pod's claim is bound to. */
 function volumeOfClaim(
-  { claims, volumes }: Known,
+  { claims, volumes }: VolumeIndex,
   use: Use & { readonly kind: 'claim' },
-): KnownVolume | undefined {
+): IndexedVolume | undefined {
   const claim = claims.get(use.key);
-  if (claim === undefined || (use.madeFor !== undefined && claim.controller !== use.madeFor))
+  if (claim === undefined || (use.createdFor !== undefined && claim.controller !== use.createdFor))
     return undefined;
   const volume = volumes.get(claim.volumeName);
   return volume?.claimUid === claim.uid ? volume : undefined;
 }
 
-export const uniqueOfUse = (known: Known, use: Use): string | undefined =>
-  use.kind === 'inline' ? use.volume.unique : volumeOfClaim(known, use)?.attachable.unique;
+export const uniqueOfUse = (index: VolumeIndex, use: Use): string | undefined =>
+  use.kind === 'inline' ? use.volume.unique : volumeOfClaim(index, use)?.attachable.unique;
 
-function isAttached({ unattached }: Known, { attacher }: Attachable): boolean {
+function isAttached({ unattached }: VolumeIndex, { attacher }: Attachable): boolean {
   return attacher === undefined || !unattached.has(attacher.driver);
 }
 
 /** Whether the node has migrated the volume's in-tree plugin to its CSI driver. */
-const isServed = ({ migrated }: Known, { migratedFrom }: Attachable, nodeName: string): boolean =>
+const isServed = ({ migrated }: VolumeIndex, { migratedFrom }: Attachable, nodeName: string): boolean =>
   migratedFrom === undefined || migrated.get(nodeName)?.plugins.includes(migratedFrom) === true;
 
 /** Pods whose spec contains the volume, whether or not they still want it. */
-function* podsOf(known: Known, unique: string): Generator<UsingPod> {
-  yield* known.pods.of(named(unique)).values();
-  for (const volume of known.volumes.of(named(unique)).values()) {
-    for (const claim of known.claims.of(ofVolume(volume.name)).values()) {
-      for (const pod of known.pods.of(ofClaim(claim.key)).values()) {
-        if (pod.uses.some((use) => uniqueOfUse(known, use) === unique)) yield pod;
+function* podsOf(index: VolumeIndex, unique: string): Generator<UsingPod> {
+  yield* index.pods.of(named(unique)).values();
+  for (const volume of index.volumes.of(named(unique)).values()) {
+    for (const claim of index.claims.of(ofVolume(volume.name)).values()) {
+      for (const pod of index.pods.of(ofClaim(claim.key)).values()) {
+        if (pod.uses.some((use) => uniqueOfUse(index, use) === unique)) yield pod;
       }
     }
   }
 }
 
-export function placesOf(known: Known, volume: Attachable): readonly SeenPlace[] {
+export function placesOf(index: VolumeIndex, volume: Attachable): readonly SeenPlace[] {
   const { attacher, unique } = volume;
-  const pods = isAttached(known, volume) ? [...new Set(podsOf(known, unique))] : [];
+  const pods = isAttached(index, volume) ? [...new Set(podsOf(index, unique))] : [];
   const byNode = Map.groupBy(pods, ({ nodeName }) => nodeName);
-  const names = new Set(byNode.keys());
-  for (const { name } of known.nodes.of(named(unique)).values()) names.add(name);
-  for (const { nodeName } of known.attachments.of(named(unique)).values()) names.add(nodeName);
-  for (const { name } of known.volumes.of(named(unique)).values()) {
-    for (const { nodeName } of known.attachments.of(ofVolume(name)).values()) names.add(nodeName);
+  const nodeNames = new Set(byNode.keys());
+  for (const { name } of index.nodes.of(named(unique)).values()) nodeNames.add(name);
+  for (const { nodeName } of index.attachments.of(named(unique)).values()) nodeNames.add(nodeName);
+  for (const { name } of index.volumes.of(named(unique)).values()) {
+    for (const { nodeName } of index.attachments.of(ofVolume(name)).values()) nodeNames.add(nodeName);
   }
-  return [...names].map((nodeName): SeenPlace => {
-    const node = known.nodes.get(nodeName);
+  return [...nodeNames].map((nodeName): SeenPlace => {
+    const node = index.nodes.get(nodeName);
     const attachment =
-      attacher && known.attachments.get(attachmentName(attacher.driver, attacher.handle, nodeName));
-    const users = isServed(known, volume, nodeName) ? (byNode.get(nodeName) ?? []) : [];
+      attacher && index.attachments.get(attachmentName(attacher.driver, attacher.handle, nodeName));
+    const users = isServed(index, volume, nodeName) ? (byNode.get(nodeName) ?? []) : [];
     const wanting = users.filter(({ ended }) => !ended || node?.keepsVolumes === true);
     return {
       nodeName,
@@ -126,13 +126,13 @@ export function placesOf(known: Known, volume: Attachable): readonly SeenPlace[]
 }
 
 export function attachableNamed(
-  known: Known,
+  index: VolumeIndex,
   { domain }: AttachNames,
   unique: string,
 ): Attachable | undefined {
-  const [volume] = known.volumes.of(named(unique)).values();
+  const [volume] = index.volumes.of(named(unique)).values();
   if (volume !== undefined) return volume.attachable;
-  for (const pod of known.pods.of(named(unique)).values()) {
+  for (const pod of index.pods.of(named(unique)).values()) {
     const use = pod.uses.find((each) => each.kind === 'inline' && each.volume.unique === unique);
     if (use?.kind === 'inline') return use.volume;
   }
@@ -142,9 +142,9 @@ export function attachableNamed(
   return isOwn ? { unique, label: unique, exclusive: false } : undefined;
 }
 
-export function readVolume(object: ApiObject, words: AttachNames): KnownVolume | undefined {
+export function readVolume(object: ApiObject, names: AttachNames): IndexedVolume | undefined {
   const volume = typed<PersistentVolume>(object);
-  const attachable = attachableOfVolume(volume, words);
+  const attachable = attachableOfVolume(volume, names);
   if (attachable === undefined) return undefined;
   return { name: object.metadata.name ?? '', claimUid: volume.spec?.claimRef?.uid ?? '', attachable };
 }
