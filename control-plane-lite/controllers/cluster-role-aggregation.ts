@@ -5,7 +5,6 @@ import type { ClusterRole } from '#api/gen/rbac-authorization-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
-import { StatusError } from '#api/meta/status-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { aggregatedRules } from '../authz/aggregated-rules.ts';
 import type { Cache } from '../cache/contract.ts';
@@ -43,17 +42,17 @@ export async function runRoleAggregation(deps: RoleAggregationDeps, signal: Abor
     const rules = aggregatedRules(typed<ClusterRole>(role), all);
     if (rules === undefined || isDeepStrictEqual(rules, typed<ClusterRole>(role).rules ?? [])) return;
     await unlessGone(() =>
-      deps.verbs.update(
-        { resource, namespace: '', name },
-        (live) => {
-          if (live === undefined) throw new StatusError('NotFound', `${name} no longer exists`);
+      deps.verbs.update({
+        ref: { resource, namespace: '', name },
+        change: (live) => {
           const current = aggregatedRules(typed<ClusterRole>(live), all);
           if (current !== undefined) live['rules'] = structuredClone(current);
           return live;
         },
-        { dryRun: false, fieldManager: MANAGER, allowCreate: false },
+        dryRun: false,
+        fieldManager: MANAGER,
         caller,
-      ),
+      }),
     );
   };
 

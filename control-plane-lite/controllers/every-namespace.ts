@@ -83,9 +83,9 @@ async function put(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await verbs.update(
-      { resource, namespace, name },
-      (live) => {
+    await verbs.update({
+      ref: { resource, namespace, name },
+      change: (live) => {
         if (live === undefined) {
           const made = make();
           made.metadata = { ...made.metadata, name, namespace };
@@ -94,9 +94,11 @@ async function put(
         repair?.(live);
         return live;
       },
-      { dryRun: false, fieldManager: manager, allowCreate: true },
-      controllerCaller(manager, signal),
-    );
+      dryRun: false,
+      fieldManager: manager,
+      allowCreate: true,
+      caller: controllerCaller(manager, signal),
+    });
   } catch (thrown) {
     // The namespace is terminating and accepts no new objects.
     if (!(thrown instanceof StatusError && ['NotFound', 'Forbidden'].includes(thrown.reason))) throw thrown;

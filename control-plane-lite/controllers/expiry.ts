@@ -58,7 +58,7 @@ export async function runExpiry(deps: ExpiryDeps, signal: AbortSignal): Promise<
     for (const { sinceMs, ...ref } of kept.values()) {
       if (nowMs - sinceMs < (ttlOf(ref.resource) ?? 0) * 1000) continue;
       if (signal.aborted) break;
-      await unlessGone(() => deps.verbs.delete(ref, { dryRun: false }, caller));
+      await unlessGone(() => deps.verbs.delete({ ref, dryRun: false, caller }));
     }
     return LOOK_MS;
   }

@@ -62,15 +62,17 @@ export async function runBootstrapSigner(
     const live = maps.get(`${namespace}/${CLUSTER_INFO}`)?.object();
     const data = wanted(live, tokens);
     if (data !== undefined && !isDeepStrictEqual(data, live?.['data'])) {
-      await deps.verbs.update(
-        { resource, namespace, name: CLUSTER_INFO },
-        (found) => {
+      await deps.verbs.update({
+        ref: { resource, namespace, name: CLUSTER_INFO },
+        change: (found) => {
           const next = wanted(found, tokens);
           return { ...(found ?? newMap()), ...(next === undefined ? {} : { data: { ...next } }) };
         },
-        { dryRun: false, fieldManager: MANAGER, allowCreate: true },
+        dryRun: false,
+        fieldManager: MANAGER,
+        allowCreate: true,
         caller,
-      );
+      });
     }
     const leftMs = Math.min(...tokens.map(({ expiresMs }) => expiresMs)) - clock.now();
     return Number.isFinite(leftMs) ? Math.max(leftMs, 0) : undefined;

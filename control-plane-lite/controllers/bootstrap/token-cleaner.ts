@@ -28,7 +28,7 @@ export async function runTokenCleaner(deps: BootstrapControllerDeps, signal: Abo
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
     };
     await unlessGone(() =>
-      deps.verbs.delete({ resource, namespace, name }, { dryRun: false, preconditions }, caller),
+      deps.verbs.delete({ ref: { resource, namespace, name }, dryRun: false, preconditions, caller }),
     );
     log.info({ token: token.id }, 'Expired bootstrap token deleted');
     return undefined;

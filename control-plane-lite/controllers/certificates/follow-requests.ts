@@ -7,7 +7,6 @@ import type {
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
-import { notFound } from '#api/meta/status-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cache } from '../../cache/contract.ts';
 import type { Mutable } from '../../resources/groups/kind.ts';
@@ -65,19 +64,20 @@ export async function followRequests(
   const tools: RequestTools = {
     change: (name, part, change) =>
       unlessGone(() =>
-        deps.verbs.update(
-          { resource, namespace: '', name },
-          (live) => {
-            if (live === undefined) throw notFound({ group, name: resource.info.plural }, name);
+        deps.verbs.update({
+          ref: { resource, namespace: '', name },
+          change: (live) => {
             change(typed<Mutable<CertificateSigningRequest>>(live));
             return live;
           },
-          { dryRun: false, fieldManager: manager, allowCreate: false, subresource: part },
+          dryRun: false,
+          fieldManager: manager,
+          subresource: part,
           caller,
-        ),
+        }),
       ),
     remove: (name) =>
-      unlessGone(() => deps.verbs.delete({ resource, namespace: '', name }, { dryRun: false }, caller)),
+      unlessGone(() => deps.verbs.delete({ ref: { resource, namespace: '', name }, dryRun: false, caller })),
   };
   const queue = createWorkQueue({
     clock: deps.clock,

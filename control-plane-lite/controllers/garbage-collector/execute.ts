@@ -26,7 +26,7 @@ export async function executeAction(deps: ExecuteDeps, node: Node, action: Colle
     case 'delete': {
       const { propagation: propagationPolicy } = action;
       const request = { dryRun: false, preconditions: { uid: node.uid }, propagationPolicy };
-      return unlessGone(() => deps.verbs.delete(refOf(node), request, deps.caller));
+      return unlessGone(() => deps.verbs.delete({ ...request, ref: refOf(node), caller: deps.caller }));
     }
     case 'dropOwners':
       return edit(deps, node, ({ metadata }) => {
@@ -46,12 +46,13 @@ export async function executeAction(deps: ExecuteDeps, node: Node, action: Colle
 }
 
 async function edit(deps: ExecuteDeps, node: Node, change: (draft: ApiObject) => void): Promise<void> {
-  const changeLive = (live: ApiObject | undefined): ApiObject => {
-    if (live === undefined || live.metadata.uid !== node.uid)
-      throw new StatusError('NotFound', 'object no longer exists');
+  const changeLive = (live: ApiObject): ApiObject => {
+    if (live.metadata.uid !== node.uid) throw new StatusError('NotFound', 'object no longer exists');
     change(live);
     return live;
   };
-  const options = { dryRun: false, fieldManager: MANAGER, allowCreate: false };
-  await unlessGone(() => deps.verbs.update(refOf(node), changeLive, options, deps.caller));
+  const options = { dryRun: false, fieldManager: MANAGER };
+  await unlessGone(() =>
+    deps.verbs.update({ ...options, ref: refOf(node), change: changeLive, caller: deps.caller }),
+  );
 }

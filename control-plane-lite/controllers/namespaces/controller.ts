@@ -5,7 +5,6 @@ import type { Namespace } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
-import { StatusError } from '#api/meta/status-error.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { Cache } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
@@ -114,7 +113,7 @@ async function empty(deps: NamespaceControllerDeps, namespace: string, caller: C
       const request = { dryRun: false, propagationPolicy: 'Background' } as const;
       const before = await deps.cache.resource(resource.storage).list(selection);
       if (before.items.length === 0) continue;
-      await deps.verbs.deleteCollection(resource, selection, request, caller);
+      await deps.verbs.deleteCollection({ ...request, resource, selection, caller });
       await deps.cache.waitForNewest();
       const { items } = await deps.cache.resource(resource.storage).list(selection);
       const finalizers = items.flatMap((item) => item.object().metadata.finalizers ?? []);
@@ -135,17 +134,18 @@ async function showConditions(
 ): Promise<void> {
   const conditions = deletionConditions(emptied, formatTime(deps.clock.now()));
   await unlessGone(() =>
-    deps.verbs.update(
-      { resource, namespace: '', name: metadata.name ?? '' },
-      (live) => {
-        if (live === undefined) throw new StatusError('NotFound', 'namespace no longer exists');
+    deps.verbs.update({
+      ref: { resource, namespace: '', name: metadata.name ?? '' },
+      change: (live) => {
         const { status } = typed<Namespace>(live);
         live['status'] = { ...status, conditions: mergeConditions(status?.conditions ?? [], conditions) };
         return live;
       },
-      { dryRun: false, fieldManager: MANAGER, allowCreate: false, subresource: 'status' },
+      dryRun: false,
+      fieldManager: MANAGER,
+      subresource: 'status',
       caller,
-    ),
+    }),
   );
 }
 
@@ -156,16 +156,17 @@ async function finalize(
   caller: Caller,
 ): Promise<void> {
   await unlessGone(() =>
-    deps.verbs.update(
-      { resource, namespace: '', name },
-      (live) => {
-        if (live === undefined) throw new StatusError('NotFound', 'namespace no longer exists');
+    deps.verbs.update({
+      ref: { resource, namespace: '', name },
+      change: (live) => {
         const { finalizers = [] } = typed<Namespace>(live).spec ?? {};
         live['spec'] = { finalizers: finalizers.filter((finalizer) => finalizer !== deps.finalizer) };
         return live;
       },
-      { dryRun: false, fieldManager: MANAGER, allowCreate: false, subresource: 'finalize' },
+      dryRun: false,
+      fieldManager: MANAGER,
+      subresource: 'finalize',
       caller,
-    ),
+    }),
   );
 }

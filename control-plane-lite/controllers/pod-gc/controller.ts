@@ -70,7 +70,7 @@ export async function runPodGc(
   const remove = async ({ uid, cached, key }: Known, reason: string): Promise<void> => {
     log.info({ pod: key, reason }, 'Garbage-collecting pod');
     const request = { dryRun: false, gracePeriodSeconds: 0, preconditions: { uid } };
-    await unlessGone(() => verbs.delete(refOf(podResource, cached), request, caller));
+    await unlessGone(() => verbs.delete({ ...request, ref: refOf(podResource, cached), caller }));
   };
 
   const queue = createWorkQueue({

@@ -129,7 +129,13 @@ async function createSecret(
   };
   try {
     const ref = { resource: secrets, namespace, name: '' };
-    const { object } = await deps.verbs.create(ref, secret, { dryRun: false, fieldManager: MANAGER }, caller);
+    const { object } = await deps.verbs.create({
+      ref,
+      object: secret,
+      dryRun: false,
+      fieldManager: MANAGER,
+      caller,
+    });
     return object.metadata.name;
   } catch (thrown) {
     if (thrown instanceof StatusError && ['NotFound', 'Forbidden'].includes(thrown.reason)) return undefined;
@@ -145,8 +151,8 @@ async function writeReferences(
   gone: readonly string[],
   created: string | undefined,
 ): Promise<void> {
-  const change = (live: ApiObject | undefined): ApiObject => {
-    if (live === undefined || live.metadata.uid !== uid) {
+  const change = (live: ApiObject): ApiObject => {
+    if (live.metadata.uid !== uid) {
       throw new StatusError('NotFound', `service account ${name} no longer exists`);
     }
     const listed = typed<ServiceAccount>(live).secrets ?? [];
@@ -154,13 +160,13 @@ async function writeReferences(
     live['secrets'] = created === undefined ? left : [...left, { name: created }];
     return live;
   };
-  const options = { dryRun: false, fieldManager: MANAGER, allowCreate: false };
+  const ref = { resource: accounts, namespace, name };
   try {
-    await deps.verbs.update({ resource: accounts, namespace, name }, change, options, caller);
+    await deps.verbs.update({ ref, change, dryRun: false, fieldManager: MANAGER, caller });
   } catch (thrown) {
     if (created !== undefined) {
-      const ref = { resource: secrets, namespace, name: created };
-      await unlessGone(() => deps.verbs.delete(ref, { dryRun: false }, caller));
+      const unused = { resource: secrets, namespace, name: created };
+      await unlessGone(() => deps.verbs.delete({ ref: unused, dryRun: false, caller }));
     }
     if (!(thrown instanceof StatusError && thrown.reason === 'NotFound')) throw thrown;
   }

@@ -4,7 +4,6 @@
 
 import type { Secret, ServiceAccount } from '#api/gen/core-v1.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
-import { notFound } from '#api/meta/status-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { TokenIssuer } from '../../authn/service-account/issuer.ts';
 import type { CachedObject } from '../../cache/contract.ts';
@@ -114,7 +113,7 @@ async function remove(
 ): Promise<void> {
   const preconditions = uid === undefined ? {} : { uid };
   const ref = { resource: secrets, namespace, name };
-  await unlessGone(() => verbs.delete(ref, { dryRun: false, preconditions }, caller));
+  await unlessGone(() => verbs.delete({ ref, dryRun: false, preconditions, caller }));
 }
 
 async function fill(
@@ -127,16 +126,16 @@ async function fill(
   const subject = { namespace, account: { name: account, uid }, secret: name };
   const made = needsToken ? Buffer.from(issuer.issueKept(subject)).toString('base64') : '';
   await unlessGone(() =>
-    verbs.update(
-      { resource, namespace, name },
-      (live) => {
-        if (live === undefined) throw notFound({ group: '', name: 'secrets' }, name);
+    verbs.update({
+      ref: { resource, namespace, name },
+      change: (live) => {
         live['data'] = filledData(typed<Secret>(live), { authority, namespace }, made);
         live.metadata.annotations = { ...live.metadata.annotations, [words.accountUid]: uid };
         return live;
       },
-      { dryRun: false, fieldManager: MANAGER, allowCreate: false },
+      dryRun: false,
+      fieldManager: MANAGER,
       caller,
-    ),
+    }),
   );
 }

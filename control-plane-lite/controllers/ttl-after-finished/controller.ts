@@ -32,7 +32,7 @@ export async function runTtlAfterFinished(deps: WorkloadDeps, signal: AbortSigna
     const { uid = '', resourceVersion = '' } = live.metadata;
     log.info({ job: key }, 'Deleting finished job: TTL expired');
     const preconditions = { uid, resourceVersion };
-    await verbs.delete(ref, { dryRun: false, propagationPolicy: 'Foreground', preconditions }, caller);
+    await verbs.delete({ ref, dryRun: false, propagationPolicy: 'Foreground', preconditions, caller });
     return undefined;
   };
 
