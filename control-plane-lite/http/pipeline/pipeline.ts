@@ -6,7 +6,6 @@ import { createTransientSet } from '#api/kit/transient.ts';
 import { ClientGoneError, type Exchange } from '../connection/exchange.ts';
 import type { ApiResponse } from '../contract.ts';
 import { isLongRunning, requestTimeoutMs } from '../limits/timeouts.ts';
-import { auditId } from '../request/request-id.ts';
 import { parseRequestInfo, splitTarget } from '../request/request-info.ts';
 import { ServerRequest } from '../request/server-request.ts';
 import { shuttingDown, timedOut } from '../response/status-response.ts';
@@ -103,7 +102,7 @@ export interface PipelineOptions {
 }
 
 export interface Pipeline {
-  serve(exchange: Exchange): void;
+  readonly serve: (exchange: Exchange) => void;
   /** Number of requests whose response is incomplete. */
   readonly active: number;
   /** Resolves once no request is left. */
@@ -129,7 +128,6 @@ export function createPipeline(deps: PipelineDeps, options: PipelineOptions): Pi
 
   function serve(exchange: Exchange): void {
     const request = new ServerRequest({
-      id: auditId(exchange.headers['audit-id']),
       exchange,
       receivedMs: clock.now(),
       startedMs: clock.monotonic(),

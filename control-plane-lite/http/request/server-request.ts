@@ -2,6 +2,7 @@
  *  handlers get, and the resources that it holds. Parts that few requests need (the parsed query, the abort
  *  signal) are created on first use. */
 
+import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { callListener } from '#api/kit/listeners.ts';
 import type { UserInfo } from '../../resources/contract.ts';
@@ -10,8 +11,15 @@ import { ClientGoneError, type Exchange } from '../connection/exchange.ts';
 import type { ApiRequest, AuditRecord, RequestInfo } from '../contract.ts';
 import type { RequestKind } from '../limits/in-flight.ts';
 
+/** IDs that a client may choose: visible characters, short enough for every log line. */
+const SOUND = /^[\u0021-\u007e]{1,128}$/;
+
+/** Returns the ID of logs, audit events and the `Audit-Id` header: the client's own ID if it is valid, otherwise a new one. */
+function auditId(header: string | readonly string[] | undefined): string {
+  return typeof header === 'string' && SOUND.test(header) ? header : randomUUID();
+}
+
 export interface ServerRequestOptions {
-  readonly id: string;
   readonly exchange: Exchange;
   readonly receivedMs: number;
   readonly startedMs: number;
@@ -78,7 +86,7 @@ export class ServerRequest implements ApiRequest {
   #onAbort: ((error: Error) => void)[] | undefined;
 
   constructor(options: ServerRequestOptions) {
-    this.id = options.id;
+    this.id = auditId(options.exchange.headers['audit-id']);
     this.exchange = options.exchange;
     this.receivedMs = options.receivedMs;
     this.startedMs = options.startedMs;
