@@ -100,19 +100,18 @@ export async function publishAuthentication(
     data: mergeAuthentication({}, own, nowMs),
   });
   try {
-    await verbs.create(ref, draft.object, options, caller);
+    await verbs.create({ ...options, ref, object: draft.object, caller });
     return;
   } catch (thrown) {
     if (!(thrown instanceof StatusError && thrown.reason === 'AlreadyExists')) throw thrown;
   }
-  await verbs.update(
+  await verbs.update({
     ref,
-    (live) => {
-      if (live === undefined) throw new StatusError('NotFound', `${ref.name} no longer exists`);
+    change: (live) => {
       live['data'] = mergeAuthentication(dataOf(live), own, nowMs);
       return live;
     },
-    { ...options, allowCreate: false },
+    ...options,
     caller,
-  );
+  });
 }

@@ -7,7 +7,6 @@ import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Wait, Waits } from '#api/kit/waits.ts';
 import { createWorkQueue, type WorkQueue } from '#api/kit/work-queue.ts';
-import { StatusError } from '#api/meta/status-error.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { Resource } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
@@ -56,10 +55,9 @@ async function show(
 ): Promise<void> {
   const verdict = verdictOf(finding);
   const now = formatTime(deps.clock.now());
-  await deps.verbs.update(
-    { resource: deps.resource, namespace: '', name },
-    (live) => {
-      if (live === undefined) throw new StatusError('NotFound', `${name} no longer exists`);
+  await deps.verbs.update({
+    ref: { resource: deps.resource, namespace: '', name },
+    change: (live) => {
       const { spec, status } = typed<APIService>(live);
       // The result is discarded if the service has changed meanwhile.
       if (spec?.service?.name !== service.name) return live;
@@ -67,9 +65,11 @@ async function show(
       if (changed !== undefined) live['status'] = changed;
       return live;
     },
-    { dryRun: false, fieldManager: MANAGER, allowCreate: false, subresource: 'status' },
-    controllerCaller(MANAGER, signal),
-  );
+    dryRun: false,
+    fieldManager: MANAGER,
+    subresource: 'status',
+    caller: controllerCaller(MANAGER, signal),
+  });
 }
 
 /** Reports the unavailable servers that requests wait for. */

@@ -64,11 +64,11 @@ async function execute(
 ): Promise<void> {
   const ref = { resource, namespace: '', name };
   const options = { dryRun: false, fieldManager: MANAGER };
-  if (desired === undefined) return unlessGone(() => verbs.delete(ref, { dryRun: false }, caller));
+  if (desired === undefined) return unlessGone(() => verbs.delete({ ref, dryRun: false, caller }));
   const wanted = localApiObject(desired, vocabulary);
   if (step === 'create') {
     try {
-      await verbs.create(ref, resource.schema.decode(wanted).object, options, caller);
+      await verbs.create({ ...options, ref, object: resource.schema.decode(wanted).object, caller });
     } catch (thrown) {
       // Another server of the same store was faster.
       if (!(thrown instanceof StatusError && thrown.reason === 'AlreadyExists')) throw thrown;
@@ -76,17 +76,16 @@ async function execute(
     return undefined;
   }
   return unlessGone(() =>
-    verbs.update(
+    verbs.update({
       ref,
-      (live) => {
-        if (live === undefined) throw new StatusError('NotFound', `${name} no longer exists`);
+      change: (live) => {
         live['spec'] = wanted['spec'];
         live.metadata.labels = { ...live.metadata.labels, ...wanted.metadata.labels };
         return live;
       },
-      { ...options, allowCreate: false },
+      ...options,
       caller,
-    ),
+    }),
   );
 }
 

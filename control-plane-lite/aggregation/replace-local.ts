@@ -32,22 +32,24 @@ export function replacesLocal(
 export function replacingLocal({ verbs, cache, vocabulary }: ReplaceLocalDeps): Verbs {
   return {
     ...verbs,
-    async create(ref, object, options, caller) {
+    async create(write) {
+      const { ref, object, caller } = write;
       const name = object.metadata.name ?? '';
-      const isCandidate = !options.dryRun && isReplaceable(name, vocabulary);
+      const isCandidate = !write.dryRun && isReplaceable(name, vocabulary);
       const current = isCandidate ? cache.resource(ref.resource.storage).get(name)?.object() : undefined;
       if (current !== undefined && replacesLocal(ref, object, current, vocabulary)) {
         const { uid } = current.metadata;
         const preconditions = uid === undefined ? {} : { uid };
         await unlessGone(() =>
-          verbs.delete(
-            { ...ref, name },
-            { dryRun: false, preconditions },
-            controllerCaller(MANAGER, caller.signal),
-          ),
+          verbs.delete({
+            ref: { ...ref, name },
+            dryRun: false,
+            preconditions,
+            caller: controllerCaller(MANAGER, caller.signal),
+          }),
         );
       }
-      return verbs.create(ref, object, options, caller);
+      return verbs.create(write);
     },
   };
 }

@@ -3,7 +3,6 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ClusterRole } from '#api/gen/rbac-authorization-v1.ts';
-import { StatusError } from '#api/meta/status-error.ts';
 import { aggregatedRules } from '../authz/aggregated-rules.ts';
 import { typed } from '../resources/view.ts';
 import { unlessGone } from '../verbs/unless-gone.ts';
@@ -19,17 +18,17 @@ async function reconcile(context: ControllerContext, name: string): Promise<unde
   const rules = aggregatedRules(typed<ClusterRole>(role), all);
   if (rules === undefined || isDeepStrictEqual(rules, typed<ClusterRole>(role).rules ?? [])) return;
   await unlessGone(() =>
-    client.verbs.update(
-      { resource: context.resourceOf('clusterroles'), namespace: '', name },
-      (live) => {
-        if (live === undefined) throw new StatusError('NotFound', `${name} no longer exists`);
+    client.verbs.update({
+      ref: { resource: context.resourceOf('clusterroles'), namespace: '', name },
+      change: (live) => {
         const current = aggregatedRules(typed<ClusterRole>(live), all);
         if (current !== undefined) live['rules'] = structuredClone(current);
         return live;
       },
-      { dryRun: false, fieldManager: client.fieldManager, allowCreate: false },
-      client.caller,
-    ),
+      dryRun: false,
+      fieldManager: client.fieldManager,
+      caller: client.caller,
+    }),
   );
 }
 

@@ -27,9 +27,9 @@ async function put(
 ): Promise<void> {
   const { verbs, caller, fieldManager } = context.client;
   try {
-    await verbs.update(
-      { resource: context.resourceOf(kind), namespace, name },
-      (live) => {
+    await verbs.update({
+      ref: { resource: context.resourceOf(kind), namespace, name },
+      change: (live) => {
         if (live === undefined) {
           const object = create();
           object.metadata = { ...object.metadata, name, namespace };
@@ -38,9 +38,11 @@ async function put(
         repair?.(live);
         return live;
       },
-      { dryRun: false, fieldManager, allowCreate: true },
+      dryRun: false,
+      fieldManager,
+      allowCreate: true,
       caller,
-    );
+    });
   } catch (thrown) {
     // The namespace is terminating and accepts no new objects.
     if (!(thrown instanceof StatusError && ['NotFound', 'Forbidden'].includes(thrown.reason))) throw thrown;

@@ -52,7 +52,7 @@ export const expiryController: Controller = defineController({
         for (const { sinceMs, ...ref } of expiring.values()) {
           if (nowMs - sinceMs < (ttlOf(ref.resource) ?? 0) * 1000) continue;
           if (signal.aborted) break;
-          await unlessGone(() => client.verbs.delete(ref, { dryRun: false }, client.caller));
+          await unlessGone(() => client.verbs.delete({ ref, dryRun: false, caller: client.caller }));
         }
         return INTERVAL_MS;
       },

@@ -32,11 +32,11 @@ function share(): Shared {
   let lease: ApiObject | undefined;
   const leases = { info: { group: 'coordination.plat', version: 'v1' } } as unknown as Resource;
   const verbsOf = (identity: string): Pick<Verbs, 'update'> => ({
-    async update(_ref, change) {
+    async update({ change, allowCreate }) {
       await turn();
       if (hung.has(identity)) return new Promise(() => undefined);
       if (cut.has(identity)) throw new Error('the store is away');
-      if (typeof change !== 'function') throw new Error('not asked for here');
+      if (allowCreate !== true) throw new Error('not asked for here');
       lease = await change(structuredClone(lease));
       return { object: lease };
     },

@@ -92,12 +92,14 @@ function createClaim(deps: LeadershipDeps, { namespace, name, identity }: Leader
     edit: (live: ApiObject | undefined) => ApiObject,
     signal: AbortSignal,
   ): Promise<void> {
-    await verbs.update(
-      { resource: leases, namespace, name },
-      edit,
-      { dryRun: false, fieldManager: name, allowCreate: true },
-      controllerCaller(name, signal),
-    );
+    await verbs.update({
+      ref: { resource: leases, namespace, name },
+      change: edit,
+      dryRun: false,
+      fieldManager: name,
+      allowCreate: true,
+      caller: controllerCaller(name, signal),
+    });
   }
 
   return {

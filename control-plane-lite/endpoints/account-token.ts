@@ -42,12 +42,15 @@ export async function accountTokenEndpoint(
   const body = await deps.content.readObject(request, target, query.fieldValidation);
   await deps.cache.waitForNewest();
   const account = existing(deps, accounts, namespace, name);
-  await deps.verbs.admit(
-    { resource: accounts, namespace, name },
-    body,
-    { dryRun: query.dryRun, operation: 'CREATE', subresource: 'token', schema: target.schema },
-    callerOf(request),
-  );
+  await deps.verbs.admit({
+    ref: { resource: accounts, namespace, name },
+    draft: body,
+    dryRun: query.dryRun,
+    operation: 'CREATE',
+    subresource: 'token',
+    schema: target.schema,
+    caller: callerOf(request),
+  });
   const { spec = {} } = typed<{ readonly spec?: Partial<TokenRequest['spec']> }>(body);
   const { expirationSeconds = DEFAULT_SECONDS, boundObjectRef, audiences: asked = [] } = spec;
   const audiences = asked.length === 0 ? issuer.audiences : asked;

@@ -18,28 +18,25 @@ export async function bindingEndpoint(
   checkBinding(binding, name);
   const { pods, bindings } = resources;
   const isPart = request.info.subresource !== '';
-  await deps.verbs.admit(
-    { ...refOf(request, isPart ? pods : bindings), name },
-    binding,
-    {
-      dryRun: query.dryRun,
-      operation: 'CREATE',
-      subresource: request.info.subresource,
-      schema: bindings.schema,
-    },
-    callerOf(request),
-  );
+  await deps.verbs.admit({
+    ref: { ...refOf(request, isPart ? pods : bindings), name },
+    draft: binding,
+    dryRun: query.dryRun,
+    operation: 'CREATE',
+    subresource: request.info.subresource,
+    schema: bindings.schema,
+    caller: callerOf(request),
+  });
   // Admission may have changed it.
   checkBinding(binding, name);
-  await deps.verbs.update(
-    { resource: pods, namespace: request.info.namespace, name },
-    (live) =>
-      live === undefined
-        ? binding
-        : bindPod(live, binding, { nowMs: deps.clock.now(), vocabulary: deps.vocabulary }),
-    { ...query, allowCreate: false, subresource: 'binding', admitted: true },
-    callerOf(request),
-  );
+  await deps.verbs.update({
+    ref: { resource: pods, namespace: request.info.namespace, name },
+    change: (live) => bindPod(live, binding, { nowMs: deps.clock.now(), vocabulary: deps.vocabulary }),
+    ...query,
+    subresource: 'binding',
+    admitted: true,
+    caller: callerOf(request),
+  });
   return deps.content.plain(request, 201, {
     kind: 'Status',
     apiVersion: 'v1',

@@ -2,7 +2,7 @@
 import { invalid } from '#api/meta/status-errors.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
-import type { DeleteRequest, Deletion, Preconditions } from '../verbs/contract.ts';
+import type { DeleteOptions, Deletion, Preconditions } from '../verbs/contract.ts';
 import { callerOf, type EndpointDeps, refOf } from './deps.ts';
 import { booleanParameter, integerParameter, limitParameter, parseDryRun, parseSelectors } from './query.ts';
 import { checkFields } from './read.ts';
@@ -39,7 +39,7 @@ function orphanPolicy(orphan: unknown): Policy | undefined {
 }
 
 /** Returns the options of the body, else of the query. @throws StatusError BadRequest, Invalid */
-async function deleteRequestOf(deps: EndpointDeps, request: ApiRequest): Promise<DeleteRequest> {
+async function deleteRequestOf(deps: EndpointDeps, request: ApiRequest): Promise<DeleteOptions> {
   const { query } = request;
   const body = (await deps.content.readOptions(request, 'DeleteOptions')) ?? {};
   const dryRuns = Array.isArray(body['dryRun'])
@@ -95,7 +95,11 @@ export async function deleteEndpoint(
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
   const asked = await deleteRequestOf(deps, request);
-  const deletion = await deps.verbs.delete(refOf(request, resource), asked, callerOf(request));
+  const deletion = await deps.verbs.delete({
+    ...asked,
+    ref: refOf(request, resource),
+    caller: callerOf(request),
+  });
   if (deletion.removed && resource.info.deleteReturns === 'Status') {
     return deps.content.plain(request, 200, statusOf(resource, deletion));
   }
@@ -118,7 +122,7 @@ export async function deleteCollectionEndpoint(
     ...(namespace === '' ? {} : { namespace }),
     ...(limit > 0 ? { limit } : {}),
   };
-  await deps.verbs.deleteCollection(resource, selection, asked, callerOf(request));
+  await deps.verbs.deleteCollection({ ...asked, resource, selection, caller: callerOf(request) });
   return deps.content.plain(request, 200, {
     kind: 'Status',
     apiVersion: 'v1',

@@ -34,23 +34,29 @@ export async function evictionEndpoint(
   // Its versions have the same format; admission sees the version of the subresource.
   eviction.apiVersion = target.apiVersion;
   const dryRun = readEviction(eviction, request.info.name).dryRun || query.dryRun;
-  await deps.verbs.admit(
-    refOf(request, pods),
-    eviction,
-    { dryRun, operation: 'CREATE', subresource: 'eviction', schema: target.schema },
-    callerOf(request),
-  );
+  await deps.verbs.admit({
+    ref: refOf(request, pods),
+    draft: eviction,
+    dryRun,
+    operation: 'CREATE',
+    subresource: 'eviction',
+    schema: target.schema,
+    caller: callerOf(request),
+  });
   // Admission may have changed it.
   const asked = readEviction(eviction, request.info.name);
   const pod = (await findObject(deps, request, pods)).object();
   if (budgets !== undefined && disrupts(pod)) await askBudget(deps, request, budgets, pod, dryRun);
   const { propagationPolicy: policy, ...rest } = asked;
   const known = policy === 'Orphan' || policy === 'Background' || policy === 'Foreground';
-  await deps.verbs.delete(
-    refOf(request, pods),
-    { ...rest, dryRun, admitted: true, ...(known ? { propagationPolicy: policy } : {}) },
-    callerOf(request),
-  );
+  await deps.verbs.delete({
+    ref: refOf(request, pods),
+    ...rest,
+    dryRun,
+    admitted: true,
+    ...(known ? { propagationPolicy: policy } : {}),
+    caller: callerOf(request),
+  });
   return deps.content.plain(request, 201, {
     kind: 'Status',
     apiVersion: 'v1',
@@ -89,15 +95,16 @@ async function askBudget(
   const { signal } = request;
   const server: Caller = { user: SERVER, signal, warn: () => undefined, annotate: () => undefined };
   const fieldManager = `${deps.vocabulary.componentPrefix}-apiserver`;
-  await deps.verbs.update(
-    { resource: budgets, namespace, name: budget.name },
-    (live) => {
-      if (live === undefined) throw new StatusError('NotFound', 'the disruption budget is gone');
+  await deps.verbs.update({
+    ref: { resource: budgets, namespace, name: budget.name },
+    change: (live) => {
       return spend(live, pod, deps.clock.now());
     },
-    { dryRun: false, fieldManager, allowCreate: false, subresource: 'status' },
-    server,
-  );
+    dryRun: false,
+    fieldManager,
+    subresource: 'status',
+    caller: server,
+  });
 }
 
 /** Returns the budget with one disruption less. */

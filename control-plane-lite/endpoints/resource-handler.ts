@@ -187,17 +187,15 @@ async function connect(
   const asked = { query: request.query, path: pathBehind(request) };
   if (part.connect !== true) return connected(request, asked);
   const options = connectOptions(part.kind, asked);
-  await deps.verbs.admit(
-    refOf(request, resource),
-    options,
-    {
-      dryRun: false,
-      operation: 'CONNECT',
-      subresource: part.name,
-      schema: deps.connectSchema(part.kind),
-    },
-    callerOf(request),
-  );
+  await deps.verbs.admit({
+    ref: refOf(request, resource),
+    draft: options,
+    dryRun: false,
+    operation: 'CONNECT',
+    subresource: part.name,
+    schema: deps.connectSchema(part.kind),
+    caller: callerOf(request),
+  });
   return connected(request, askedBy(options));
 }
 

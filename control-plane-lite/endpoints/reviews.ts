@@ -78,12 +78,14 @@ export async function reviewEndpoint(
   );
   const object = await deps.content.readObject(request, targetOf(resource), fieldValidation);
   checkReview(deps, request, resource, object);
-  await deps.verbs.admit(
-    { ...refOf(request, resource), name: object.metadata.name ?? '' },
-    object,
-    { dryRun, operation: 'CREATE', subresource: '' },
-    callerOf(request),
-  );
+  await deps.verbs.admit({
+    ref: { ...refOf(request, resource), name: object.metadata.name ?? '' },
+    draft: object,
+    dryRun,
+    operation: 'CREATE',
+    subresource: '',
+    caller: callerOf(request),
+  });
   // Admission may have changed it.
   checkReview(deps, request, resource, object);
   const status = await review(deps.reviews, request, object);

@@ -46,12 +46,15 @@ export async function scaleEndpoint(
   }
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'UpdateOptions');
   const { change, manage } = await readChange(deps, request, resource, mappingOf, mapping);
-  const { object } = await deps.verbs.update(
-    refOf(request, resource),
+  const { object } = await deps.verbs.update({
+    ref: refOf(request, resource),
     change,
-    { ...query, manage, allowCreate: false, subresource: 'scale', view: viewOf(mapping) },
-    callerOf(request),
-  );
+    ...query,
+    manage,
+    subresource: 'scale',
+    view: viewOf(mapping),
+    caller: callerOf(request),
+  });
   return deps.content.plain(request, 200, mapping.scaleOf(object));
 }
 
@@ -90,17 +93,16 @@ async function readChange(
   const set = (live: ApiObject, scale: ApiObject): ApiObject => withScale(request, mapping, live, scale);
   if (request.info.verb === 'update') {
     const given = await deps.content.readObject(request, target(mapping), fieldValidation);
-    return { change: (live) => set(present(live), given), manage: 'update' };
+    return { change: (live) => set(live, given), manage: 'update' };
   }
   const patch = await deps.content.readPatch(request, fieldValidation);
   const force = checkForce(request, patch);
   if (patch.type !== 'apply') {
-    const change: Change = (live) => set(present(live), check(patchScale(present(live), patch, mapping)));
+    const change: Change = (live) => set(live, check(patchScale(live, patch, mapping)));
     return { change, manage: 'update' };
   }
   const owners = ownersOf(deps, resource, mappingOf);
-  const change: Change = (found) => {
-    const live = present(found);
+  const change: Change = (live) => {
     const nowMs = deps.clock.now();
     const application = { applied: patch.value, manager: query.fieldManager, force, nowMs, owners };
     const applied = applyToScale(live, mapping, application);
@@ -124,11 +126,6 @@ function ownersOf({ registry }: EndpointDeps, resource: Resource, mappingOf: Map
     apiVersion: apiVersionOf(resource.info),
     scaleVersion: SCALE_VERSION,
   };
-}
-
-function present(live: ApiObject | undefined): ApiObject {
-  if (live === undefined) throw new StatusError('NotFound', 'nothing to scale');
-  return live;
 }
 
 function patchScale(live: ApiObject, { type, value }: PatchBody, mapping: ScaleMapping): unknown {

@@ -12,7 +12,7 @@ import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
-import type { Change, PureChange } from '../verbs/contract.ts';
+import type { CreatingChange, PureChange } from '../verbs/contract.ts';
 import type { BodyTarget, PatchBody } from './content.ts';
 import { callerOf, type EndpointDeps, refOf } from './deps.ts';
 import { booleanParameter, parseWriteQuery, type WriteQuery } from './query.ts';
@@ -40,8 +40,14 @@ export async function createEndpoint(
   const faults: FieldError[] = [];
   const object = await deps.content.readObject(request, targetOf(resource), query.fieldValidation, faults);
   const isLarge = await hasLargeBody(request);
-  const options = faults.length === 0 && !isLarge ? query : { ...query, faults, isLarge };
-  const outcome = await deps.verbs.create(refOf(request, resource), object, options, callerOf(request));
+  const outcome = await deps.verbs.create({
+    ...query,
+    ref: refOf(request, resource),
+    object,
+    faults,
+    isLarge,
+    caller: callerOf(request),
+  });
   return deps.content.object(request, resource, 201, outcome);
 }
 
@@ -56,19 +62,19 @@ export async function updateEndpoint(
   const faults: FieldError[] = [];
   const given = await deps.content.readObject(request, targetOf(resource), query.fieldValidation, faults);
   const { subresource } = request.info;
-  const allowCreate = subresource === '' && (resource.stored ?? resource).strategy.createOnUpdate === true;
-  const outcome = await deps.verbs.update(
-    refOf(request, resource),
+  const mayCreate = subresource === '' && (resource.stored ?? resource).strategy.createOnUpdate === true;
+  const write = {
+    ...query,
+    ref: refOf(request, resource),
     // Each attempt works on its own copy.
-    () => copyJson(given),
-    {
-      ...query,
-      faults,
-      allowCreate,
-      isLarge: await hasLargeBody(request),
-      ...(subresource === '' ? {} : { subresource }),
-    },
-    callerOf(request),
+    change: () => copyJson(given),
+    faults,
+    isLarge: await hasLargeBody(request),
+    caller: callerOf(request),
+  };
+  const part = subresource === '' ? {} : { subresource };
+  const outcome = await deps.verbs.update(
+    mayCreate ? { ...write, allowCreate: true } : { ...write, ...part },
   );
   return deps.content.object(request, resource, outcome.created === true ? 201 : 200, outcome);
 }
@@ -82,22 +88,16 @@ export async function patchEndpoint(
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'PatchOptions');
   const patch = await deps.content.readPatch(request, query.fieldValidation, resource);
   const force = checkForce(request, patch);
-  const { subresource } = request.info;
-  const apply = patch.type === 'apply';
   const faults: FieldError[] = [];
-  const outcome = await deps.verbs.update(
-    refOf(request, resource),
-    changeOf(deps, request, resource, patch, { query, force, faults }),
-    {
-      ...query,
-      faults,
-      allowCreate: apply && subresource === '',
-      manage: apply ? 'apply' : 'update',
-      isLarge: await hasLargeBody(request),
-      ...(subresource === '' ? {} : { subresource }),
-    },
-    callerOf(request),
-  );
+  const isLarge = await hasLargeBody(request);
+  const outcome = await deps.verbs.update({
+    ...query,
+    ...changeOf(deps, request, resource, patch, { query, force, faults }),
+    ref: refOf(request, resource),
+    faults,
+    isLarge,
+    caller: callerOf(request),
+  });
   return deps.content.object(request, resource, outcome.created === true ? 201 : 200, outcome);
 }
 
@@ -127,13 +127,20 @@ interface PatchTerms {
   readonly faults: FieldError[];
 }
 
+/** Only an apply of a whole object may create it. */
+type PatchChange =
+  | { readonly change: CreatingChange; readonly manage: 'apply'; readonly allowCreate: true }
+  | { readonly change: CreatingChange; readonly manage: 'apply'; readonly subresource: string }
+  | { readonly change: PureChange; readonly subresource?: string };
+
 function changeOf(
   deps: EndpointDeps,
   request: ApiRequest,
   resource: Resource,
   patch: PatchBody,
   { query, force, faults }: PatchTerms,
-): Change | PureChange {
+): PatchChange {
+  const { subresource } = request.info;
   const target = targetOf(resource);
   const check = (value: unknown, inSlices: boolean, known?: ApiObject): Steps<ApiObject> =>
     deps.content.checkObject(request, value, target, query.fieldValidation, {
@@ -142,14 +149,15 @@ function changeOf(
       inSlices,
     });
   if (patch.type !== 'apply') {
-    return {
+    const change: PureChange = {
       pure(live, known, isLarge) {
         faults.length = 0;
         return patchSteps(live, { patch, resource, check: (value) => check(value, isLarge, known) });
       },
     };
+    return subresource === '' ? { change } : { change, subresource };
   }
-  return async (live, isLarge = false) => {
+  const change: CreatingChange = async (live, isLarge = false) => {
     faults.length = 0;
     const steps = applyPatchObject({
       live,
@@ -159,7 +167,7 @@ function changeOf(
       force,
       nowMs: deps.clock.now(),
       apiVersion: target.apiVersion,
-      subresource: request.info.subresource,
+      subresource,
       hasStatus: resource.info.subresources.has('status'),
       statusHasMetadata: resource.parts['status']?.changesMetadata === true,
       canonical: (last) => resource.schema.decode(last).object,
@@ -170,6 +178,9 @@ function changeOf(
     checkAppliedName(request, resource, object);
     return finishSteps(check(object, isLarge), isLarge);
   };
+  return subresource === ''
+    ? { change, manage: 'apply', allowCreate: true }
+    : { change, manage: 'apply', subresource };
 }
 
 /** An applied object may omit its name and namespace, but not contradict the path. The path of a namespace

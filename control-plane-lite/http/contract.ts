@@ -130,3 +130,11 @@ export interface PathRoute {
   readonly methods: readonly string[];
   readonly handler: Handler;
 }
+
+/** The open audit record of a request. */
+export interface AuditRecord {
+  /** The response has started and does not end by itself. */
+  started(): void;
+  /** The response is complete; `undefined` if the client left before or the response was a stream. */
+  complete(response: BytesResponse | undefined): void;
+}

@@ -96,7 +96,7 @@ export function createApiServer(deps: ApiServerDeps, options: ApiServerOptions):
   });
   const listener = createListener(
     {
-      serve: (exchange) => pipeline.serve(exchange),
+      serve: pipeline.serve,
       onError: (err) => deps.log.warn({ err }, 'Failed to accept connection'),
     },
     options,

@@ -17,7 +17,7 @@ import { createResourceRegistry } from '../resources/registry.ts';
 import { typed } from '../resources/view.ts';
 import { createMemoryStore } from '../store/memory-store.fixture.ts';
 import { createAdmissionChain } from '../verbs/admit.ts';
-import type { UpdateOptions, Verbs } from '../verbs/contract.ts';
+import type { Verbs } from '../verbs/contract.ts';
 import { controllerCaller } from '../verbs/controller-caller.ts';
 import { createVerbs } from '../verbs/verbs.ts';
 import { nodeObject, type PodOptions, podObject, seeded } from './scheduler.fixture.ts';
@@ -68,10 +68,11 @@ async function begin(): Promise<World> {
   const hooks = new Map<string, () => Promise<void>>();
   const watched: Verbs = {
     ...verbs,
-    async update(ref, change, options: UpdateOptions, caller) {
-      updates.push(`${options.subresource ?? ''} ${ref.name}`);
-      await hooks.get(options.subresource ?? '')?.();
-      return verbs.update(ref, change, options, caller);
+    async update(write) {
+      const { ref, subresource = '' } = write;
+      updates.push(`${subresource} ${ref.name}`);
+      await hooks.get(subresource)?.();
+      return verbs.update(write);
     },
   };
   const running = runScheduler(
@@ -94,12 +95,13 @@ async function begin(): Promise<World> {
     const of = resource(plural);
     const { object: decoded } = of.schema.decode(object);
     const name = decoded.metadata.name ?? '';
-    await verbs.create(
-      { resource: of, namespace, name },
-      decoded,
-      { dryRun: false, fieldManager: 'test' },
+    await verbs.create({
+      ref: { resource: of, namespace, name },
+      object: decoded,
+      dryRun: false,
+      fieldManager: 'test',
       caller,
-    );
+    });
   };
   return {
     clock,
@@ -112,7 +114,7 @@ async function begin(): Promise<World> {
     },
     async removePod(name) {
       const ref = { resource: resource('pods'), namespace: 'default', name };
-      await verbs.delete(ref, { dryRun: false, gracePeriodSeconds: 0 }, caller);
+      await verbs.delete({ ref, dryRun: false, gracePeriodSeconds: 0, caller });
     },
     pod: (name) =>
       typed<Pod>(cache.resource(resource('pods').storage).get(`default/${name}`)?.object() as ApiObject),

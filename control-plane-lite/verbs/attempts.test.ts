@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { ApiObject } from '../resources/contract.ts';
 import { StoreError } from '../store/contract.ts';
 import { createMemoryStore, type MemoryStore } from '../store/memory-store.fixture.ts';
-import type { Outcome, UpdateOptions } from './contract.ts';
+import type { Outcome } from './contract.ts';
 import { caller, configMap, createFixture, type Fixture, options } from './verbs.fixture.ts';
 
 type Data = Readonly<Record<string, string>>;
@@ -41,7 +41,13 @@ async function createServers(): Promise<TwoServers> {
   };
   const ours = await createFixture('', 'configmaps', store);
   const theirs = await createFixture('', 'configmaps', { ...memory, isShared: true });
-  await theirs.verbs.create(theirs.ref, configMap({ a: '1' }), { dryRun: false, fieldManager: 'me' }, caller);
+  await theirs.verbs.create({
+    ref: theirs.ref,
+    object: configMap({ a: '1' }),
+    dryRun: false,
+    fieldManager: 'me',
+    caller,
+  });
   await ours.verbs.get(ours.ref);
   questions = 0;
   return {
@@ -66,25 +72,23 @@ const dataOf = (object: ApiObject | undefined): Data =>
 const set = (
   { verbs, ref }: Fixture,
   data: Data,
-  more: Partial<UpdateOptions> = {},
+  more: { readonly dryRun?: boolean } = {},
   metadata: Data = {},
 ): Promise<Outcome> =>
-  verbs.update(
+  verbs.update({
     ref,
-    (live) => {
-      const base = live ?? configMap({});
-      return {
-        ...base,
-        metadata: { ...base.metadata, ...metadata },
-        data: { ...dataOf(live), ...data },
-      };
-    },
-    { ...options, allowCreate: false, ...more },
+    change: (live) => ({
+      ...live,
+      metadata: { ...live.metadata, ...metadata },
+      data: { ...dataOf(live), ...data },
+    }),
+    ...options,
+    ...more,
     caller,
-  );
+  });
 
 const remove = ({ verbs, ref }: Fixture, uid?: string): Promise<Outcome> =>
-  verbs.delete(ref, { dryRun: false, ...(uid === undefined ? {} : { preconditions: { uid } }) }, caller);
+  verbs.delete({ ref, dryRun: false, ...(uid === undefined ? {} : { preconditions: { uid } }), caller });
 
 /** Our server receives the following events while the operation is in flight. */
 async function unknowing<T>(
@@ -168,7 +172,13 @@ describe('a write on a shared store', () => {
     const { uid = '' } = (await set(ours, { b: '2' })).object.metadata;
     const before = async (): Promise<void> => {
       await remove(theirs);
-      await theirs.verbs.create(theirs.ref, configMap({}), { dryRun: false, fieldManager: 'me' }, caller);
+      await theirs.verbs.create({
+        ref: theirs.ref,
+        object: configMap({}),
+        dryRun: false,
+        fieldManager: 'me',
+        caller,
+      });
     };
     await expect(unknowing(servers, before, () => remove(ours, uid))).rejects.toMatchObject({
       reason: 'Conflict',

@@ -13,7 +13,9 @@ export interface Tried {
 
 type Try<T> = (live: Live | undefined, tried: Tried) => Promise<Attempt<T>>;
 
-export interface AttemptOptions {
+/** The object of the attempts. */
+interface AttemptedWrite {
+  readonly ref: ObjectRef;
   /** The store is not involved. */
   readonly dryRun: boolean;
 }
@@ -24,9 +26,8 @@ const MAX_ATTEMPTS = 64;
 /** @throws any error of an attempt; StatusError Conflict after too many conflicts */
 export async function tryUntilDone<T>(
   deps: VerbDeps,
-  ref: ObjectRef,
+  { ref, dryRun }: AttemptedWrite,
   attempt: Try<T>,
-  { dryRun }: AttemptOptions,
 ): Promise<T> {
   let result = deps.store.isShared && !dryRun ? await tryCached(deps, ref, attempt) : undefined;
   for (let attempts = 1; attempts <= MAX_ATTEMPTS; attempts += 1) {

@@ -9,7 +9,7 @@ import type { Requirement } from '#api/meta/selectors.ts';
 import type { CachedObject, StoredForm } from '../cache/contract.ts';
 import type { ApiObject, ObjectSchema, Resource, UserInfo } from '../resources/contract.ts';
 
-/** The user of an operation and its options. */
+/** The user on whose behalf an operation runs, and the receiver of its warnings. */
 export interface Caller {
   readonly user: UserInfo;
   readonly signal: AbortSignal;
@@ -24,12 +24,18 @@ export interface ObjectRef {
   readonly name: string;
 }
 
+/** Members of each operation that changes an object. */
+interface ObjectOperation {
+  readonly ref: ObjectRef;
+  readonly caller: Caller;
+  readonly dryRun: boolean;
+}
+
+/** Options of a write, without its object. */
 export interface WriteOptions {
   readonly dryRun: boolean;
   /** Name for managedFields. */
   readonly fieldManager: string;
-  /** The caller handles decoding faults that depend on `fieldValidation`. */
-  readonly subresource?: string;
   /** Faults found while decoding the object, reported with the validation errors. A change may set them anew
    *  on each call. */
   readonly faults?: readonly FieldError[];
@@ -42,13 +48,24 @@ export interface Preconditions {
   readonly resourceVersion?: string;
 }
 
-export interface DeleteRequest {
+/** Options of a deletion, without its object. */
+export interface DeleteOptions {
   readonly dryRun: boolean;
   readonly gracePeriodSeconds?: Int64;
   readonly preconditions?: Preconditions;
   readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
+}
+
+export interface DeleteWrite extends ObjectOperation, DeleteOptions {
   /** Admission has already seen the request in another form: an eviction. */
   readonly admitted?: boolean;
+}
+
+/** Deletes all selected objects of a resource. */
+export interface CollectionDelete extends DeleteOptions {
+  readonly resource: Resource;
+  readonly selection: Selection;
+  readonly caller: Caller;
 }
 
 /** An object in the requested version, as stored or, in a dry run, as it would be stored. */
@@ -65,9 +82,14 @@ export interface Deletion extends Outcome {
 }
 
 /** Returns the new object for the live one; called again if the live one changed meanwhile. Receives a deep
- *  copy of the live object, to be changed and returned; `undefined` if the object does not exist (only for
- *  callers that may create). */
-export type Change = (live: ApiObject | undefined, isLarge?: boolean) => ApiObject | Promise<ApiObject>;
+ *  copy of the live object, to be changed and returned. */
+export type Change = (live: ApiObject, isLarge?: boolean) => ApiObject | Promise<ApiObject>;
+
+/** Also receives `undefined`: the object does not exist and is created. */
+export type CreatingChange = (
+  live: ApiObject | undefined,
+  isLarge?: boolean,
+) => ApiObject | Promise<ApiObject>;
 
 /** A change that leaves the live object as it is and shares all unchanged members with it. */
 export interface PureChange {
@@ -86,29 +108,19 @@ export interface Selection {
 export interface Verbs {
   /** The newest state. */
   get(ref: ObjectRef): Promise<CachedObject>;
-  create(ref: ObjectRef, object: ApiObject, options: WriteOptions, caller: Caller): Promise<Outcome>;
+  create(write: CreateWrite): Promise<Outcome>;
   /** Reads, changes and writes, retrying on conflicts. */
-  update(
-    ref: ObjectRef,
-    change: Change | PureChange,
-    options: UpdateOptions,
-    caller: Caller,
-  ): Promise<Outcome>;
-  delete(ref: ObjectRef, request: DeleteRequest, caller: Caller): Promise<Deletion>;
+  update(write: UpdateWrite): Promise<Outcome>;
+  delete(write: DeleteWrite): Promise<Deletion>;
   /** Runs admission on a request whose object is not stored as it is: an eviction, a token, a connection.
    *  Changes the draft.
    *  @throws StatusError if admission rejects it */
-  admit(ref: ObjectRef, draft: ApiObject, options: AdmitOptions, caller: Caller): Promise<void>;
-  deleteCollection(
-    resource: Resource,
-    selection: Selection,
-    request: DeleteRequest,
-    caller: Caller,
-  ): Promise<readonly Deletion[]>;
+  admit(operation: AdmittedOperation): Promise<void>;
+  deleteCollection(request: CollectionDelete): Promise<readonly Deletion[]>;
 }
 
-export interface AdmitOptions {
-  readonly dryRun: boolean;
+export interface AdmittedOperation extends ObjectOperation {
+  readonly draft: ApiObject;
   readonly operation: 'CREATE' | 'CONNECT';
   readonly subresource: string;
   /** Parses the draft if it is not an object of the resource. */
@@ -123,12 +135,40 @@ export interface AdmissionView {
   put(draft: ApiObject, seen: ApiObject): void;
 }
 
-export interface UpdateOptions extends WriteOptions {
-  /** A resource version in the new object must match the live one's. Patches without one retry instead. */
-  readonly allowCreate: boolean;
+export interface CreateWrite extends ObjectOperation, WriteOptions {
+  readonly object: ApiObject;
+}
+
+/** Changes an object, or creates it if it does not exist. */
+interface CreatingUpdate {
+  readonly allowCreate: true;
+  readonly change: CreatingChange;
   /** How managedFields are updated: `apply` has already done it. Default `update`. */
   readonly manage?: 'update' | 'apply';
-  /** Admission has already seen the request in another form: a Binding. */
-  readonly admitted?: boolean;
-  readonly view?: AdmissionView;
+  readonly subresource?: never;
+  readonly admitted?: never;
+  readonly view?: never;
 }
+
+/** Changes an object that exists. */
+interface ExistingUpdate {
+  readonly allowCreate?: false;
+  /** One that returns its parent, such as `status`. */
+  readonly subresource?: string;
+}
+
+/** An apply records field ownership itself and needs the whole object. */
+type ManagedChange =
+  | { readonly change: Change; readonly manage?: 'update' | 'apply' }
+  | { readonly change: PureChange; readonly manage?: 'update' };
+
+type AdmittedAs =
+  /** Admission sees the object, or a part of it. */
+  | { readonly admitted?: false; readonly view?: AdmissionView }
+  /** Admission has already seen the request in another form: a Binding. */
+  | { readonly admitted: true; readonly view?: never };
+
+/** A resource version in the new object must match the live one's; a change without one is retried. */
+export type UpdateWrite = ObjectOperation &
+  WriteOptions &
+  (CreatingUpdate | (ExistingUpdate & ManagedChange & AdmittedAs));

@@ -17,7 +17,7 @@ import {
   toDecidingVersion,
   toStoredForm,
 } from '../resources/storage-versions.ts';
-import type { Caller, ObjectRef, Outcome, WriteOptions } from './contract.ts';
+import type { CreateWrite, ObjectRef, Outcome } from './contract.ts';
 import {
   admissionRequest,
   bytesOf,
@@ -32,7 +32,7 @@ import {
   type Written,
   withReadFaults,
   withResourceVersion,
-  write,
+  writeToStore,
 } from './deps.ts';
 import type { Attempt } from './live.ts';
 
@@ -40,40 +40,28 @@ import type { Attempt } from './live.ts';
 const MAX_NAME_TRIES = 8;
 
 /** @throws StatusError AlreadyExists, Invalid, BadRequest, or admission's error */
-export async function createObject(
-  deps: VerbDeps,
-  ref: ObjectRef,
-  object: ApiObject,
-  options: WriteOptions,
-  caller: Caller,
-): Promise<Outcome> {
-  const attempt = await attemptCreate(deps, ref, object, options, caller);
+export async function createObject(deps: VerbDeps, write: CreateWrite): Promise<Outcome> {
+  const attempt = await attemptCreate(deps, write);
   if (attempt.kind === 'done') return attempt.result;
-  throw alreadyExists(resourceSubject(ref.resource), object.metadata.name ?? '');
+  throw alreadyExists(resourceSubject(write.ref.resource), write.object.metadata.name ?? '');
 }
 
 /** Returns `raced` if an object of that name exists.
  *  @throws StatusError Invalid, BadRequest, or admission's error */
-export async function attemptCreate(
-  deps: VerbDeps,
-  ref: ObjectRef,
-  object: ApiObject,
-  options: WriteOptions,
-  caller: Caller,
-): Promise<Attempt<Outcome>> {
+export async function attemptCreate(deps: VerbDeps, write: CreateWrite): Promise<Attempt<Outcome>> {
+  const { ref, object, isLarge = false } = write;
   checkTarget(ref, object);
   const { resource } = ref;
-  const context = strategyContext(deps, ref, options.dryRun, caller);
-  const { isLarge = false } = options;
+  const context = strategyContext(deps, write);
   decidingResource(resource).strategy.normalize?.(object);
   if (isLarge) await yieldToEventLoop();
   // What admission adds is nobody's, as upstream has it.
-  if (options.subresource === undefined && options.fieldManager !== '') {
-    const tracked = finishSteps(track(deps, ref, object, options, context), isLarge);
+  if (write.fieldManager !== '') {
+    const tracked = finishSteps(track(deps, write, context), isLarge);
     if (tracked !== undefined) await tracked;
   }
   if (isLarge) await yieldToEventLoop();
-  await deps.admission.mutate(admissionRequest('CREATE', ref, { object, old: undefined }, options, caller));
+  await deps.admission.mutate(admissionRequest('CREATE', write, { object, old: undefined }));
   const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
   if (generated) object.metadata.name = generateName(object.metadata.generateName ?? '');
   if (isLarge) await yieldToEventLoop();
@@ -88,14 +76,14 @@ export async function attemptCreate(
   if (isLarge) await yieldToEventLoop();
   const { validateInTurns } = base.strategy;
   const late = validateInTurns === undefined ? [] : await validateInTurns(draft, context);
-  const faults = withReadFaults(options, [...found, ...late]);
+  const faults = withReadFaults(write, [...found, ...late]);
   if (faults.length > 0) throw invalid(kindSubject(resource), draft.metadata.name ?? '', faults);
   const named = { ...ref, name: draft.metadata.name ?? '' };
   await deps.admission.validate(
-    admissionRequest('CREATE', named, { object: draft, old: undefined }, options, caller),
+    admissionRequest('CREATE', { ...write, ref: named }, { object: draft, old: undefined }),
   );
-  for (const text of base.strategy.warnings?.(draft, undefined) ?? []) caller.warn(text);
-  if (options.dryRun) {
+  for (const text of base.strategy.warnings?.(draft, undefined) ?? []) write.caller.warn(text);
+  if (write.dryRun) {
     const current = await deps.store.get(storeKey(named));
     if (current !== undefined) return { kind: 'raced', current };
     return { kind: 'done', result: { object: await shownDecision(resource, draft), created: true } };
@@ -121,14 +109,12 @@ function checkTarget(ref: ObjectRef, { metadata }: ApiObject): void {
 
 function track(
   deps: VerbDeps,
-  { resource }: ObjectRef,
-  next: ApiObject,
-  { fieldManager, isLarge = false }: WriteOptions,
+  { ref: { resource }, object, fieldManager, isLarge = false }: CreateWrite,
   { nowMs }: StrategyContext,
 ): Steps<void> {
   return deps.track({
     live: undefined,
-    next,
+    next: object,
     model: resource.schema.model,
     manager: fieldManager,
     apiVersion: apiVersionOf(resource.info),
@@ -158,7 +144,7 @@ async function store(
       const key = storeKey(named);
       const bytes = bytesOf(deps, key, stored);
       if (bytes.length >= LARGE_BYTES) await yieldToEventLoop();
-      const result = await write(() => deps.store.put(key, bytes, 'absent'));
+      const result = await writeToStore(() => deps.store.put(key, bytes, 'absent'));
       if (result.ok) {
         const written = { bytes, object: stored };
         return { kind: 'done', result: await outcome(deps, named, written, result.revision) };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { ApiObject, Resource, Strategy, StrategyContext } from '../resources/contract.ts';
-import type { DeleteRequest } from './contract.ts';
+import type { DeleteOptions } from './contract.ts';
 import { decideDeletion, isRemovable } from './decide-deletion.ts';
 
 const NOW = Date.parse('2026-06-01T12:00:00Z');
@@ -21,7 +21,7 @@ const object = (metadata: Partial<ApiObject['metadata']> = {}): ApiObject => ({
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- decisions look at the strategy only
 const resource = (strategy: Strategy = {}): Resource => ({ strategy }) as unknown as Resource;
 const graceful: Strategy = { planDeletion: (_, requested) => ({ graceSeconds: requested ?? 30 }) };
-const request = (parts: Partial<DeleteRequest> = {}): DeleteRequest => ({ dryRun: false, ...parts });
+const request = (parts: Partial<DeleteOptions> = {}): DeleteOptions => ({ dryRun: false, ...parts });
 
 describe('decideDeletion', () => {
   test('removes what nothing holds (3)', () => {
@@ -60,7 +60,7 @@ describe('decideDeletion', () => {
 
   describe('of what is being deleted', () => {
     const ending = object({ deletionTimestamp: '2026-06-01T12:00:20Z', deletionGracePeriodSeconds: 30 });
-    test.each<[string, Partial<DeleteRequest>, unknown]>([
+    test.each<[string, Partial<DeleteOptions>, unknown]>([
       ['does nothing without a new time', {}, { kind: 'pending' }],
       ['never lengthens the time', { gracePeriodSeconds: 60 }, { kind: 'pending' }],
       [
@@ -92,7 +92,7 @@ describe('decideDeletion', () => {
   });
 
   test.each<
-    [string, DeleteRequest['propagationPolicy'], readonly string[], Strategy, readonly string[] | undefined]
+    [string, DeleteOptions['propagationPolicy'], readonly string[], Strategy, readonly string[] | undefined]
   >([
     ['orphans', 'Orphan', [], {}, ['orphan']],
     ['goes first in the foreground', 'Foreground', ['x/y'], {}, ['x/y', 'foregroundDeletion']],

@@ -5,7 +5,7 @@ import { copyJson } from '#api/codec/copy-json.ts';
 import { type Int64, nextInt64, secondsInMs } from '#api/kit/int64.ts';
 import { formatTime, parseTime } from '#api/meta/time.ts';
 import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
-import type { DeleteRequest } from './contract.ts';
+import type { DeleteOptions } from './contract.ts';
 
 /** Finalizers that represent a propagation policy. */
 export const ORPHAN_FINALIZER = 'orphan';
@@ -23,7 +23,7 @@ export type DeletionDecision =
 function propagationFinalizers(
   object: ApiObject,
   resource: Resource,
-  request: DeleteRequest,
+  request: DeleteOptions,
 ): readonly string[] {
   const present = object.metadata.finalizers ?? [];
   const others = present.filter((name) => name !== ORPHAN_FINALIZER && name !== FOREGROUND_FINALIZER);
@@ -88,7 +88,7 @@ function mark(object: ApiObject, resource: Resource, marks: Marks, finalizers: r
 export function decideDeletion(
   object: ApiObject,
   resource: Resource,
-  request: DeleteRequest,
+  request: DeleteOptions,
   context: StrategyContext,
 ): DeletionDecision {
   const { strategy } = resource;

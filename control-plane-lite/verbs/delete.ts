@@ -5,7 +5,7 @@ import { notFound } from '#api/meta/status-errors.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { isStoredVersion, shownOf } from '../resources/storage-versions.ts';
 import { type Tried, tryUntilDone } from './attempts.ts';
-import type { Caller, DeleteRequest, Deletion, ObjectRef } from './contract.ts';
+import type { DeleteWrite, Deletion, ObjectRef } from './contract.ts';
 import { decideDeletion } from './decide-deletion.ts';
 import {
   admissionRequest,
@@ -18,26 +18,22 @@ import {
   strategyContext,
   type VerbDeps,
   withResourceVersion,
-  write,
+  writeToStore,
 } from './deps.ts';
 import { type Attempt, copyLive, type Live } from './live.ts';
 
 /** @throws StatusError NotFound, Conflict, or admission's error */
-export async function deleteObject(
-  deps: VerbDeps,
-  ref: ObjectRef,
-  request: DeleteRequest,
-  caller: Caller,
-): Promise<Deletion> {
-  checkGrace(request);
+export async function deleteObject(deps: VerbDeps, write: DeleteWrite): Promise<Deletion> {
+  checkGrace(write);
+  const { ref } = write;
   const attempt = (live: Live | undefined, tried: Tried): Promise<Attempt<Deletion>> => {
     if (live === undefined) throw notFound(resourceSubject(ref.resource), ref.name);
-    return attemptDelete(deps, ref, live, request, caller, tried);
+    return attemptDelete(deps, write, live, tried);
   };
-  return await tryUntilDone(deps, ref, attempt, request);
+  return await tryUntilDone(deps, write, attempt);
 }
 
-function checkGrace({ gracePeriodSeconds }: DeleteRequest): void {
+function checkGrace({ gracePeriodSeconds }: DeleteWrite): void {
   if (gracePeriodSeconds !== undefined && gracePeriodSeconds < 0) {
     throw new StatusError('BadRequest', `gracePeriodSeconds must not be negative, not ${gracePeriodSeconds}`);
   }
@@ -45,24 +41,22 @@ function checkGrace({ gracePeriodSeconds }: DeleteRequest): void {
 
 async function attemptDelete(
   deps: VerbDeps,
-  ref: ObjectRef,
+  write: DeleteWrite,
   live: Live,
-  request: DeleteRequest,
-  caller: Caller,
   tried: Tried,
 ): Promise<Attempt<Deletion>> {
+  const { ref } = write;
   const base = decidingResource(ref.resource);
   const copied = copyLive(live);
   const object = copied instanceof Promise ? await copied : copied;
-  checkPreconditions(object, ref, request.preconditions);
-  if (request.admitted !== true)
-    await deps.admission.validate(
-      admissionRequest('DELETE', ref, { object: undefined, old: object }, { dryRun: request.dryRun }, caller),
-    );
-  const decision = decideDeletion(object, base, request, strategyContext(deps, ref, request.dryRun, caller));
+  checkPreconditions(object, ref, write.preconditions);
+  if (write.admitted !== true) {
+    await deps.admission.validate(admissionRequest('DELETE', write, { object: undefined, old: object }));
+  }
+  const decision = decideDeletion(object, base, write, strategyContext(deps, write));
   const shown = decision.kind === 'mark' ? decision.object : object;
   const removed = decision.kind === 'remove';
-  if (request.dryRun) {
+  if (write.dryRun) {
     return { kind: 'done', result: { object: await shownOf(ref.resource, shown), removed } };
   }
   if (decision.kind === 'pending') {
@@ -70,7 +64,7 @@ async function attemptDelete(
   }
   const key = storeKey(ref);
   tried.wrote = true;
-  const result = await write(() =>
+  const result = await writeToStore(() =>
     removed
       ? deps.store.delete(key, live.revision)
       : deps.store.put(key, bytesOf(deps, key, shown), live.revision),

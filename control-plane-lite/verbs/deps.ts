@@ -70,26 +70,32 @@ export const storeKey = (ref: ObjectRef): string => `${ref.resource.storage.pref
 export const cacheOf = ({ cache }: VerbDeps, resource: Resource): ResourceCache =>
   cache.resource(resource.storage);
 
-export function strategyContext(
-  deps: VerbDeps,
-  ref: ObjectRef,
-  dryRun: boolean,
-  { user }: Caller,
-): StrategyContext {
-  const { vocabulary, gates, clock } = deps;
-  return { vocabulary, gates, user, dryRun, namespace: ref.namespace, nowMs: clock.now() };
+/** The members that all operations on an object have. */
+interface StartedOperation {
+  readonly ref: ObjectRef;
+  readonly caller: Caller;
+  readonly dryRun: boolean;
+  readonly subresource?: string;
 }
 
-interface AdmissionOptions extends Pick<WriteOptions, 'dryRun' | 'subresource'> {
+export function strategyContext(
+  { vocabulary, gates, clock }: VerbDeps,
+  { ref: { namespace }, dryRun, caller: { user } }: StartedOperation,
+): StrategyContext {
+  return { vocabulary, gates, user, dryRun, namespace, nowMs: clock.now() };
+}
+
+interface AdmittedObjects {
+  readonly object: ApiObject | undefined;
+  readonly old: ApiObject | undefined;
+  /** Of objects that are not objects of the resource. */
   readonly schema?: ObjectSchema;
 }
 
 export function admissionRequest(
   operation: Operation,
-  ref: ObjectRef,
-  { object, old }: { readonly object: ApiObject | undefined; readonly old: ApiObject | undefined },
-  { dryRun, subresource = '', schema }: AdmissionOptions,
-  caller: Caller,
+  { ref, caller, dryRun, subresource = '' }: StartedOperation,
+  { object, old, schema }: AdmittedObjects,
 ): AdmissionRequest {
   const { resource, namespace, name } = ref;
   return {
@@ -146,7 +152,7 @@ export function checkResourceVersion(draft: ApiObject, live: ApiObject, ref: Obj
 
 /** Writes to the store; maps its failures to API errors.
  *  @throws StatusError */
-export async function write(work: () => Promise<WriteResult>): Promise<WriteResult> {
+export async function writeToStore(work: () => Promise<WriteResult>): Promise<WriteResult> {
   try {
     return await work();
   } catch (thrown) {

@@ -8,23 +8,24 @@ import type { Outcome } from './contract.ts';
 import { caller, configMap, createFixture, type Fixture, options } from './verbs.fixture.ts';
 
 const create = ({ verbs, ref }: Fixture, data: Readonly<Record<string, string>>): Promise<unknown> =>
-  verbs.create(ref, configMap(data), { dryRun: false, fieldManager: 'me' }, caller);
+  verbs.create({ ref, object: configMap(data), dryRun: false, fieldManager: 'me', caller });
 
 describe('updateObject', () => {
   test('of what is not there works on what another made meanwhile', async () => {
     await using fixture = await createFixture();
     fixture.meanwhile(() => create(fixture, { theirs: '1' }));
     const seen: (ApiObject | undefined)[] = [];
-    const outcome = await fixture.verbs.update(
-      fixture.ref,
-      (live) => {
+    const outcome = await fixture.verbs.update({
+      ...options,
+      allowCreate: true,
+      ref: fixture.ref,
+      change: (live) => {
         seen.push(live);
         const { data } = (live ?? configMap({})) as ApiObject & { data: Record<string, string> };
         return { ...(live ?? configMap({})), data: { ...data, mine: '2' } };
       },
-      options,
       caller,
-    );
+    });
     expect(seen.map((live) => live !== undefined)).toEqual([false, true]);
     expect(outcome.object['data']).toEqual({ theirs: '1', mine: '2' });
     expect(outcome.created).toBeUndefined();
@@ -45,9 +46,9 @@ describe('createObject', () => {
     await using fixture = await createFixture();
     const { verbs, ref } = fixture;
     const dryRun = { dryRun: true, fieldManager: 'me' };
-    await verbs.create(ref, configMap({}), dryRun, caller);
+    await verbs.create({ ...dryRun, ref, object: configMap({}), caller });
     await create(fixture, {});
-    await expect(verbs.create(ref, configMap({}), dryRun, caller)).rejects.toMatchObject({
+    await expect(verbs.create({ ...dryRun, ref, object: configMap({}), caller })).rejects.toMatchObject({
       reason: 'AlreadyExists',
     });
   });
@@ -63,12 +64,13 @@ describe('createObject', () => {
         spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i' }] } } },
       }).object;
     const make = (metadata: Draft<ObjectMeta>): Promise<Outcome> =>
-      verbs.create(
-        { ...ref, name: metadata.name ?? '' },
-        jobOf(metadata),
-        { dryRun: false, fieldManager: 'me' },
+      verbs.create({
+        ref: { ...ref, name: metadata.name ?? '' },
+        object: jobOf(metadata),
+        dryRun: false,
+        fieldManager: 'me',
         caller,
-      );
+      });
     let taken = '';
     fixture.meanwhile((name) => {
       taken = name;

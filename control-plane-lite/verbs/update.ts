@@ -22,7 +22,7 @@ import {
   toStoredForm,
 } from '../resources/storage-versions.ts';
 import { type Tried, tryUntilDone } from './attempts.ts';
-import type { Caller, Change, ObjectRef, Outcome, PureChange, UpdateOptions } from './contract.ts';
+import type { ObjectRef, Outcome, UpdateWrite } from './contract.ts';
 import { attemptCreate } from './create.ts';
 import { isRemovable } from './decide-deletion.ts';
 import {
@@ -38,83 +38,68 @@ import {
   type VerbDeps,
   withReadFaults,
   withResourceVersion,
-  write,
+  writeToStore,
 } from './deps.ts';
 import type { Attempt, Live } from './live.ts';
 
 /** @throws StatusError NotFound, Conflict, Invalid, or the error of the change or of admission */
-export async function updateObject(
-  deps: VerbDeps,
-  ref: ObjectRef,
-  change: Change | PureChange,
-  options: UpdateOptions,
-  caller: Caller,
-): Promise<Outcome> {
+export async function updateObject(deps: VerbDeps, write: UpdateWrite): Promise<Outcome> {
   const attempt = (live: Live | undefined, tried: Tried): Promise<Attempt<Outcome>> =>
-    live === undefined
-      ? create(deps, ref, change, options, caller)
-      : attemptUpdate(deps, ref, { live, tried }, change, options, caller);
-  return await tryUntilDone(deps, ref, attempt, options);
+    live === undefined ? create(deps, write) : attemptUpdate(deps, write, live, tried);
+  return await tryUntilDone(deps, write, attempt);
 }
 
-/** Input of an attempt. */
+/** Input of the steps of an attempt. */
 interface Start {
+  readonly write: UpdateWrite;
   readonly live: Live;
   readonly tried: Tried;
+  readonly context: StrategyContext;
 }
 
-async function create(
-  deps: VerbDeps,
-  ref: ObjectRef,
-  change: Change | PureChange,
-  options: UpdateOptions,
-  caller: Caller,
-): Promise<Attempt<Outcome>> {
-  if (!options.allowCreate || typeof change !== 'function') {
-    throw notFound(resourceSubject(ref.resource), ref.name);
-  }
-  const object = await change(undefined, options.isLarge ?? false);
+async function create(deps: VerbDeps, write: UpdateWrite): Promise<Attempt<Outcome>> {
+  const { ref, caller, dryRun, faults = [], isLarge = false } = write;
+  if (write.allowCreate !== true) throw notFound(resourceSubject(ref.resource), ref.name);
+  const object = await write.change(undefined, isLarge);
   checkName(ref, object);
   const { resourceVersion = '', uid = '' } = object.metadata;
   if ((resourceVersion !== '' && resourceVersion !== '0') || uid !== '') {
     throw notFound(resourceSubject(ref.resource), ref.name);
   }
   delete object.metadata.resourceVersion;
-  const manager = options.manage === 'apply' ? { fieldManager: '' } : {};
-  return attemptCreate(deps, ref, object, { ...options, ...manager }, caller);
+  // An apply has recorded the ownership of its fields already.
+  const fieldManager = write.manage === 'apply' ? '' : write.fieldManager;
+  return attemptCreate(deps, { ref, caller, dryRun, faults, isLarge, object, fieldManager });
 }
 
 async function attemptUpdate(
   deps: VerbDeps,
-  ref: ObjectRef,
-  start: Start,
-  change: Change | PureChange,
-  options: UpdateOptions,
-  caller: Caller,
+  given: UpdateWrite,
+  live: Live,
+  tried: Tried,
 ): Promise<Attempt<Outcome>> {
-  const base = decidingResource(ref.resource);
-  const context = strategyContext(deps, ref, options.dryRun, caller);
-  const { resource } = ref;
-  const { live } = start;
-  const isLarge = options.isLarge === true || live.json.length >= LARGE_BYTES;
-  const large = isLarge === (options.isLarge ?? false) ? options : { ...options, isLarge };
+  const { resource } = given.ref;
+  const base = decidingResource(resource);
+  const isLarge = given.isLarge === true || live.json.length >= LARGE_BYTES;
+  const write = isLarge === (given.isLarge ?? false) ? given : { ...given, isLarge };
+  const start = { write, live, tried, context: strategyContext(deps, write) };
   const stored = isLarge ? await storedInTurns(resource, live) : storedOf(resource, live);
   const served = isStoredVersion(resource) ? stored : await servedOf(resource, stored, isLarge);
   const old = resource.decidesInServed === true ? served : stored;
   if (isLarge) await yieldToEventLoop();
-  const changed = await changedOf(resource, live, served, change, isLarge);
+  const changed = await changedOf(start, served);
   if (isLarge) await yieldToEventLoop();
-  const draft = await draftOf(deps, ref, served, changed, large, caller, context);
+  const draft = await draftOf(deps, start, served, changed);
   if (isLarge) await yieldToEventLoop();
-  await prepare(deps, ref, draft, old, large, context, caller);
+  await prepare(deps, start, draft, old);
   if (isLarge) await yieldToEventLoop();
-  if (options.dryRun)
+  if (write.dryRun)
     return {
       kind: 'done',
       result: { object: await shownDecision(resource, withResourceVersion(draft, live.revision)) },
     };
-  if (isRemovable(draft, base)) return remove(deps, ref, start, old, draft);
-  return replace(deps, ref, start, old, draft, context, isLarge);
+  if (isRemovable(draft, base)) return remove(deps, start, old, draft);
+  return replace(deps, start, old, draft);
 }
 
 /** The live object in canonical form. */
@@ -138,13 +123,12 @@ async function servedOf(resource: Resource, stored: ApiObject, isLarge: boolean)
 /** The change removed the last finalizer or other reason that kept the object. */
 async function remove(
   deps: VerbDeps,
-  ref: ObjectRef,
-  { live, tried }: Start,
+  { write: { ref }, live, tried }: Start,
   old: ApiObject,
   draft: ApiObject,
 ): Promise<Attempt<Outcome>> {
   tried.wrote = true;
-  const result = await write(() => deps.store.delete(storeKey(ref), live.revision));
+  const result = await writeToStore(() => deps.store.delete(storeKey(ref), live.revision));
   if (!result.ok) return { kind: 'raced', current: result.current };
   await decidingResource(ref.resource).strategy.release?.(old);
   const object = await shownDecision(ref.resource, withResourceVersion(draft, result.revision));
@@ -153,12 +137,9 @@ async function remove(
 
 async function replace(
   deps: VerbDeps,
-  ref: ObjectRef,
-  { live, tried }: Start,
+  { write: { ref, isLarge }, live, tried, context }: Start,
   old: ApiObject,
   draft: ApiObject,
-  context: StrategyContext,
-  isLarge: boolean,
 ): Promise<Attempt<Outcome>> {
   const release = await decidingResource(ref.resource).strategy.reserve?.(draft, old, context);
   try {
@@ -172,7 +153,7 @@ async function replace(
       return { kind: 'done', result: await outcomeOf(deps, ref, live.object(), live.revision) };
     }
     tried.wrote = true;
-    const result = await write(() => deps.store.put(key, bytes, live.revision));
+    const result = await writeToStore(() => deps.store.put(key, bytes, live.revision));
     if (result.ok) {
       await decidingResource(ref.resource).strategy.settle?.(draft, old);
       return { kind: 'done', result: await outcomeOf(deps, ref, stored, result.revision, bytes) };
@@ -188,16 +169,14 @@ async function replace(
 /** Returns the changed object. Unchanged members are copies, or the live object's own if nothing will modify
  *  them. */
 function changedOf(
-  resource: Resource,
-  live: Live,
+  { write: { ref, change, isLarge = false }, live }: Start,
   served: ApiObject,
-  change: Change | PureChange,
-  isLarge: boolean,
 ): ApiObject | Promise<ApiObject> {
   if (typeof change === 'function') {
     const copy = copyJson(served);
     return isLarge ? betweenTurns(() => change(copy, true)) : change(copy, false);
   }
+  const { resource } = ref;
   const shares = decidingResource(resource).strategy.sharesUntouched === true && isStoredVersion(resource);
   const steps = shares
     ? change.pure(served, live.madeHere ? served : undefined, isLarge)
@@ -208,28 +187,25 @@ function changedOf(
 /** Returns the draft in the deciding version, after mutating admission. */
 async function draftOf(
   deps: VerbDeps,
-  ref: ObjectRef,
+  { write, context: { nowMs } }: Start,
   served: ApiObject,
   draft: ApiObject,
-  options: UpdateOptions,
-  caller: Caller,
-  { nowMs }: StrategyContext,
 ): Promise<ApiObject> {
+  const { ref, subresource = '', isLarge = false } = write;
   const { resource } = ref;
-  checkSameObject(ref, draft, served, options.subresource ?? '');
-  await mutate(deps, ref, draft, served, options, caller);
+  checkSameObject(ref, draft, served, subresource);
+  await mutate(deps, write, draft, served);
   checkResourceVersion(draft, served, ref);
   decidingResource(resource).strategy.normalize?.(draft);
-  if (options.manage !== 'apply') {
-    const { isLarge = false } = options;
+  if (write.manage !== 'apply') {
     if (isLarge) await yieldToEventLoop();
     const steps = deps.track({
       live: served,
       next: draft,
       model: resource.schema.model,
-      manager: options.fieldManager,
+      manager: write.fieldManager,
       apiVersion: apiVersionOf(resource.info),
-      subresource: options.subresource ?? '',
+      subresource,
       hasStatus: resource.info.subresources.has('status'),
       statusHasMetadata: resource.parts['status']?.changesMetadata === true,
       nowMs,
@@ -242,33 +218,18 @@ async function draftOf(
 }
 
 /** Returns the admission attributes of a change. */
-function requestOf(
-  ref: ObjectRef,
-  draft: ApiObject,
-  old: ApiObject,
-  options: UpdateOptions,
-  caller: Caller,
-): AdmissionRequest {
-  const { view, dryRun, subresource = '' } = options;
-  if (view === undefined) {
-    return admissionRequest('UPDATE', ref, { object: draft, old }, { dryRun, subresource }, caller);
-  }
-  const seen = { object: view.see(draft), old: view.see(old) };
-  return admissionRequest('UPDATE', ref, seen, { dryRun, subresource, schema: view.schema }, caller);
+function requestOf(write: UpdateWrite, draft: ApiObject, old: ApiObject): AdmissionRequest {
+  const { view } = write;
+  if (view === undefined) return admissionRequest('UPDATE', write, { object: draft, old });
+  const { schema } = view;
+  return admissionRequest('UPDATE', write, { object: view.see(draft), old: view.see(old), schema });
 }
 
-async function mutate(
-  deps: VerbDeps,
-  ref: ObjectRef,
-  draft: ApiObject,
-  old: ApiObject,
-  options: UpdateOptions,
-  caller: Caller,
-): Promise<void> {
-  if (options.admitted === true) return;
-  const request = requestOf(ref, draft, old, options, caller);
+async function mutate(deps: VerbDeps, write: UpdateWrite, draft: ApiObject, old: ApiObject): Promise<void> {
+  if (write.admitted === true) return;
+  const request = requestOf(write, draft, old);
   await deps.admission.mutate(request);
-  if (request.object !== undefined) options.view?.put(draft, request.object);
+  if (request.object !== undefined) write.view?.put(draft, request.object);
 }
 
 /** @throws StatusError BadRequest */
@@ -315,15 +276,12 @@ function checkSameObject(ref: ObjectRef, object: ApiObject, live: ApiObject, sub
 
 async function prepare(
   deps: VerbDeps,
-  ref: ObjectRef,
+  { write, context }: Start,
   draft: ApiObject,
   old: ApiObject,
-  options: UpdateOptions,
-  context: StrategyContext,
-  caller: Caller,
 ): Promise<void> {
+  const { ref, subresource = '', isLarge = false } = write;
   const base = decidingResource(ref.resource);
-  const { subresource = '', isLarge = false } = options;
   prepareForUpdate(base, draft, old, context, subresource);
   if (isLarge) await yieldToEventLoop();
   completeDraft(base, draft, old);
@@ -333,10 +291,10 @@ async function prepare(
   const { validateInTurns } = base.strategy;
   const late =
     validateInTurns === undefined || subresource !== '' ? [] : await validateInTurns(draft, context);
-  const faults = withReadFaults(options, [...found, ...late]);
+  const faults = withReadFaults(write, [...found, ...late]);
   if (faults.length > 0) throw invalid(kindSubject(ref.resource), ref.name, faults);
-  if (options.admitted !== true) await deps.admission.validate(requestOf(ref, draft, old, options, caller));
-  for (const text of base.strategy.warnings?.(draft, old) ?? []) caller.warn(text);
+  if (write.admitted !== true) await deps.admission.validate(requestOf(write, draft, old));
+  for (const text of base.strategy.warnings?.(draft, old) ?? []) write.caller.warn(text);
 }
 
 /** Compares objects regardless of the order of members; the time of a managedFields entry changes only with

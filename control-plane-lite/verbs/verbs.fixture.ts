@@ -13,7 +13,7 @@ import { createResourceRegistry } from '../resources/registry.ts';
 import type { Store } from '../store/contract.ts';
 import { createMemoryStore } from '../store/memory-store.fixture.ts';
 import { createAdmissionChain } from './admit.ts';
-import type { Caller, ObjectRef, UpdateOptions, Verbs } from './contract.ts';
+import type { Caller, ObjectRef, Verbs } from './contract.ts';
 import { createVerbs } from './verbs.ts';
 
 const vocabulary = VOCABULARIES.plat;
@@ -23,12 +23,8 @@ export const caller: Caller = {
   warn: () => undefined,
   annotate: () => undefined,
 };
-export const options: UpdateOptions = {
-  dryRun: false,
-  fieldManager: 'me',
-  manage: 'apply',
-  allowCreate: true,
-};
+/** Options of an apply. */
+export const options = { dryRun: false, fieldManager: 'me', manage: 'apply' } as const;
 
 export const configMap = (data: Readonly<Record<string, string>>): ApiObject => ({
   apiVersion: 'v1',

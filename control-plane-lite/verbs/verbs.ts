@@ -2,8 +2,7 @@
 import { createLimiter } from '#api/kit/limiter.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { notFound } from '#api/meta/status-errors.ts';
-import type { Resource } from '../resources/contract.ts';
-import type { Caller, DeleteRequest, Deletion, ObjectRef, Selection, Verbs } from './contract.ts';
+import type { CollectionDelete, DeleteWrite, Deletion, Verbs } from './contract.ts';
 import { createObject } from './create.ts';
 import { deleteObject } from './delete.ts';
 import { admissionRequest, cacheKey, cacheOf, resourceSubject, type VerbDeps } from './deps.ts';
@@ -20,16 +19,17 @@ export function createVerbs(deps: VerbDeps): Verbs {
       if (found === undefined) throw notFound(resourceSubject(ref.resource), ref.name);
       return found;
     },
-    create: (ref, object, options, caller) => createObject(deps, ref, object, options, caller),
-    update: (ref, change, options, caller) => updateObject(deps, ref, change, options, caller),
-    delete: (ref, request, caller) => deleteObject(deps, ref, request, caller),
-    async admit(ref, draft, { operation, ...options }, caller) {
-      const request = admissionRequest(operation, ref, { object: draft, old: undefined }, options, caller);
+    create: (write) => createObject(deps, write),
+    update: (write) => updateObject(deps, write),
+    delete: (write) => deleteObject(deps, write),
+    async admit(admitted) {
+      const { operation, draft, schema } = admitted;
+      const objects = { object: draft, old: undefined, ...(schema === undefined ? {} : { schema }) };
+      const request = admissionRequest(operation, admitted, objects);
       await deps.admission.mutate(request);
       await deps.admission.validate(request);
     },
-    deleteCollection: (resource, selection, request, caller) =>
-      deleteCollection(deps, resource, selection, request, caller),
+    deleteCollection: (request) => deleteCollection(deps, request),
   };
 }
 
@@ -37,30 +37,22 @@ export function createVerbs(deps: VerbDeps): Verbs {
  *  error. */
 async function deleteCollection(
   deps: VerbDeps,
-  resource: Resource,
-  selection: Selection,
-  request: DeleteRequest,
-  caller: Caller,
+  { resource, selection, ...request }: CollectionDelete,
 ): Promise<readonly Deletion[]> {
   await deps.cache.waitForNewest();
   const { items } = await cacheOf(deps, resource).list(selection);
   const limiter = createLimiter(COLLECTION_CONCURRENCY);
   const results = await Promise.all(
     items.map(({ namespace, name }) =>
-      limiter.run(() => deleteIfThere(deps, { resource, namespace, name }, request, caller)),
+      limiter.run(() => deleteIfThere(deps, { ...request, ref: { resource, namespace, name } })),
     ),
   );
   return results.filter((deletion) => deletion !== undefined);
 }
 
-async function deleteIfThere(
-  deps: VerbDeps,
-  ref: ObjectRef,
-  request: DeleteRequest,
-  caller: Caller,
-): Promise<Deletion | undefined> {
+async function deleteIfThere(deps: VerbDeps, write: DeleteWrite): Promise<Deletion | undefined> {
   try {
-    return await deleteObject(deps, ref, request, caller);
+    return await deleteObject(deps, write);
   } catch (thrown) {
     if (thrown instanceof StatusError && thrown.reason === 'NotFound') return undefined;
     throw thrown;

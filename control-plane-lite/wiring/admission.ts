@@ -187,12 +187,13 @@ const namespaceMaker =
     const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
     const { object: complete } = resource.schema.decode(object);
     resource.schema.applyDefaults?.(complete);
-    await verbs().create(
-      { resource, namespace: '', name },
-      complete,
-      { dryRun: false, fieldManager: `${vocabulary.componentPrefix}-apiserver` },
-      controllerCaller('namespace-autoprovision', signal),
-    );
+    await verbs().create({
+      ref: { resource, namespace: '', name },
+      object: complete,
+      dryRun: false,
+      fieldManager: `${vocabulary.componentPrefix}-apiserver`,
+      caller: controllerCaller('namespace-autoprovision', signal),
+    });
   };
 
 /** Charges quotas on behalf of the server itself. */
@@ -202,15 +203,14 @@ const quotaWriter =
     const resource = registry.find('', 'v1', 'resourcequotas');
     if (resource === undefined) return;
     const fieldManager = `${vocabulary.componentPrefix}-apiserver`;
-    await verbs().update(
-      { resource, namespace, name },
-      (live) => {
-        if (live === undefined) throw notFound({ group: '', name: 'resourcequotas' }, name);
-        return change(live);
-      },
-      { dryRun: false, fieldManager, allowCreate: false, subresource: 'status' },
-      controllerCaller('resourcequota-admission', signal),
-    );
+    await verbs().update({
+      ref: { resource, namespace, name },
+      change,
+      dryRun: false,
+      fieldManager,
+      subresource: 'status',
+      caller: controllerCaller('resourcequota-admission', signal),
+    });
   };
 
 const NOTHING: ObjectSource = {

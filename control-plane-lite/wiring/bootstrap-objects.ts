@@ -62,12 +62,13 @@ export async function createMissing(
       const { name = '', namespace = '' } = object.metadata;
       const { object: draft } = resource.schema.decode(object);
       try {
-        await deps.verbs.create(
-          { resource, namespace, name },
-          draft,
-          { dryRun: false, fieldManager: 'bootstrap' },
+        await deps.verbs.create({
+          ref: { resource, namespace, name },
+          object: draft,
+          dryRun: false,
+          fieldManager: 'bootstrap',
           caller,
-        );
+        });
       } catch (thrown) {
         if (!(thrown instanceof StatusError && thrown.reason === 'AlreadyExists')) throw thrown;
       }

@@ -66,9 +66,10 @@ async function begin(): Promise<World> {
     async put(plural, name, object, subresource) {
       const ref = refOf(plural, name);
       const { info, schema } = ref.resource;
-      await verbs.update(
+      const part = subresource === undefined ? { allowCreate: true as const } : { subresource };
+      await verbs.update({
         ref,
-        (live) => {
+        change: (live: ApiObject | undefined) => {
           const base: ApiObject = live ?? {
             apiVersion: info.group === '' ? info.version : `${info.group}/${info.version}`,
             kind: info.kind,
@@ -82,18 +83,15 @@ async function begin(): Promise<World> {
           schema.applyDefaults(next);
           return next;
         },
-        {
-          dryRun: false,
-          fieldManager: 'test',
-          allowCreate: true,
-          ...(subresource === undefined ? {} : { subresource }),
-        },
+        dryRun: false,
+        fieldManager: 'test',
+        ...part,
         caller,
-      );
+      });
       await settle();
     },
     async remove(plural, name) {
-      await verbs.delete(refOf(plural, name), { dryRun: false, gracePeriodSeconds: 0 }, caller);
+      await verbs.delete({ ref: refOf(plural, name), dryRun: false, gracePeriodSeconds: 0, caller });
       await settle();
     },
     get(plural, name) {

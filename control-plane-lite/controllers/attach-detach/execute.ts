@@ -28,18 +28,17 @@ async function changeReport(
   edit: (node: Node) => readonly AttachedVolume[],
 ): Promise<boolean> {
   let found = true;
-  const change = (live: ApiObject | undefined): ApiObject => {
-    if (live === undefined) throw new StatusError('NotFound', `node ${nodeName} no longer exists`);
+  const change = (live: ApiObject): ApiObject => {
     const status = membersOf(live, 'status');
     const next = edit(typed<Node>(live));
     if (next.length > 0) status['volumesAttached'] = next;
     else delete status['volumesAttached'];
     return live;
   };
-  const options = { dryRun: false, fieldManager: client.fieldManager, allowCreate: false };
+  const { verbs, fieldManager, caller } = client;
   const ref = { resource: nodes, namespace: '', name: nodeName };
-  await client.verbs
-    .update(ref, change, { ...options, subresource: 'status' }, client.caller)
+  await verbs
+    .update({ ref, change, dryRun: false, fieldManager, subresource: 'status', caller })
     .catch((thrown: unknown) => {
       if (!(thrown instanceof StatusError && thrown.reason === 'NotFound')) throw thrown;
       found = false;
@@ -95,12 +94,13 @@ export async function executeAttach(
     },
   };
   try {
-    await client.verbs.create(
-      { resource: attachments, namespace: '', name },
+    await client.verbs.create({
+      ref: { resource: attachments, namespace: '', name },
       object,
-      { dryRun: false, fieldManager: client.fieldManager },
-      client.caller,
-    );
+      dryRun: false,
+      fieldManager: client.fieldManager,
+      caller: client.caller,
+    });
   } catch (thrown) {
     if (!(thrown instanceof StatusError && thrown.reason === 'AlreadyExists')) throw thrown;
   }
@@ -112,9 +112,10 @@ export const executeDetach = (
   { name, uid }: { readonly name: string; readonly uid: string },
 ): Promise<void> =>
   unlessGone(() =>
-    client.verbs.delete(
-      { resource: attachments, namespace: '', name },
-      { dryRun: false, preconditions: { uid } },
-      client.caller,
-    ),
+    client.verbs.delete({
+      ref: { resource: attachments, namespace: '', name },
+      dryRun: false,
+      preconditions: { uid },
+      caller: client.caller,
+    }),
   );

@@ -49,15 +49,17 @@ async function reconcile(
   const live = context.cacheOf('configmaps').get(`${namespace}/${CLUSTER_INFO}`)?.object();
   const data = desiredData(context, clusterInfo, live, tokens);
   if (data !== undefined && !isDeepStrictEqual(data, live?.['data'])) {
-    await client.verbs.update(
-      { resource: context.resourceOf('configmaps'), namespace, name: CLUSTER_INFO },
-      (found) => {
+    await client.verbs.update({
+      ref: { resource: context.resourceOf('configmaps'), namespace, name: CLUSTER_INFO },
+      change: (found) => {
         const next = desiredData(context, clusterInfo, found, tokens);
         return { ...(found ?? newMap(vocabulary)), ...(next === undefined ? {} : { data: { ...next } }) };
       },
-      { dryRun: false, fieldManager: client.fieldManager, allowCreate: true },
-      client.caller,
-    );
+      dryRun: false,
+      fieldManager: client.fieldManager,
+      allowCreate: true,
+      caller: client.caller,
+    });
   }
   const leftMs = Math.min(...tokens.map(({ expiresMs }) => expiresMs)) - clock.now();
   return Number.isFinite(leftMs) ? Math.max(leftMs, 0) : undefined;

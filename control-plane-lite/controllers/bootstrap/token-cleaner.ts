@@ -21,7 +21,7 @@ async function reconcile(context: ControllerContext, key: string): Promise<numbe
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
   const ref = refOf(context.resourceOf('secrets'), entry);
-  await unlessGone(() => client.verbs.delete(ref, { dryRun: false, preconditions }, client.caller));
+  await unlessGone(() => client.verbs.delete({ ref, dryRun: false, preconditions, caller: client.caller }));
   log.info({ token: token.id }, 'Expired bootstrap token deleted');
   return undefined;
 }

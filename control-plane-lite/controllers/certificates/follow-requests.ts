@@ -4,7 +4,6 @@ import type {
   CertificateSigningRequest,
   CertificateSigningRequestCondition,
 } from '#api/gen/certificates-v1.ts';
-import { notFound } from '#api/meta/status-errors.ts';
 import type { Mutable } from '../../resources/groups/kind.ts';
 import { typed } from '../../resources/view.ts';
 import { unlessGone } from '../../verbs/unless-gone.ts';
@@ -41,24 +40,24 @@ export function followRequests(
   const { client, queue } = context;
   const { verbs, caller, fieldManager } = client;
   const resource = context.resourceOf('certificatesigningrequests');
-  const { group, plural } = resource.info;
   const requests = context.cacheOf('certificatesigningrequests');
   const tools: RequestTools = {
     change: (name, part, change) =>
       unlessGone(() =>
-        verbs.update(
-          { resource, namespace: '', name },
-          (live) => {
-            if (live === undefined) throw notFound({ group, name: plural }, name);
+        verbs.update({
+          ref: { resource, namespace: '', name },
+          change: (live) => {
             change(typed<Mutable<CertificateSigningRequest>>(live));
             return live;
           },
-          { dryRun: false, fieldManager, allowCreate: false, subresource: part },
+          dryRun: false,
+          fieldManager,
+          subresource: part,
           caller,
-        ),
+        }),
       ),
     remove: (name) =>
-      unlessGone(() => verbs.delete({ resource, namespace: '', name }, { dryRun: false }, caller)),
+      unlessGone(() => verbs.delete({ ref: { resource, namespace: '', name }, dryRun: false, caller })),
   };
   const following = requests.follow(({ type, current }) => {
     if (type !== 'DELETED') queue.add(current.name);

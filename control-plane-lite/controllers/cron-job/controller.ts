@@ -67,7 +67,7 @@ async function createJob(parts: Parts, cron: ApiObject, start: Start): Promise<A
   jobResource.schema.applyDefaults(job);
   const ref = { resource: jobResource, namespace: cron.metadata.namespace ?? '', name: start.name };
   try {
-    const { object } = await verbs.create(ref, job, { dryRun: false, fieldManager }, caller);
+    const { object } = await verbs.create({ ref, object: job, dryRun: false, fieldManager, caller });
     events.record(cron, 'Normal', 'SuccessfulCreate', `Created job ${start.name}`);
     return object;
   } catch (thrown) {
@@ -92,7 +92,7 @@ async function removeJob(
   const ref = { resource: jobResource, namespace: cron.metadata.namespace ?? '', name };
   await unlessGone(async () => {
     const request = { dryRun: false, preconditions: { uid }, propagationPolicy: 'Background' as const };
-    await client.verbs.delete(ref, request, client.caller);
+    await client.verbs.delete({ ...request, ref, caller: client.caller });
     client.events.record(cron, 'Normal', 'SuccessfulDelete', `Deleted job ${name}`);
   });
 }

@@ -105,7 +105,13 @@ export function createSetWriter(deps: SetWriterDeps): SetWriter {
     async create(deployment, set) {
       const ref = refTo(deployment.metadata.namespace ?? '', set.name);
       try {
-        await verbs.create(ref, newSet(deps, deployment, set), { dryRun: false, fieldManager }, caller);
+        await verbs.create({
+          ref,
+          object: newSet(deps, deployment, set),
+          dryRun: false,
+          fieldManager,
+          caller,
+        });
       } catch (thrown) {
         if (!(thrown instanceof StatusError && thrown.reason === 'AlreadyExists')) throw thrown;
         if (!(await isOurs(deps, ref, deployment, set)))
@@ -123,7 +129,7 @@ export function createSetWriter(deps: SetWriterDeps): SetWriter {
     },
     remove: (namespace, { name, uid }) =>
       unlessGone(() =>
-        verbs.delete(refTo(namespace, name), { dryRun: false, preconditions: { uid } }, caller),
+        verbs.delete({ ref: refTo(namespace, name), dryRun: false, preconditions: { uid }, caller }),
       ),
   };
 }

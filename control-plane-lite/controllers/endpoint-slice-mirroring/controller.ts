@@ -52,7 +52,7 @@ const refOf = ({ slices }: Parts, namespace: string, name: string): ObjectRef =>
 async function remove(parts: Parts, slice: Child): Promise<void> {
   const request = { dryRun: false, preconditions: { uid: slice.uid } };
   const ref = refOf(parts, slice.namespace, slice.name);
-  await unlessGone(() => parts.deps.verbs.delete(ref, request, parts.client.caller));
+  await unlessGone(() => parts.deps.verbs.delete({ ...request, ref, caller: parts.client.caller }));
 }
 
 /** Writes the changes that lead from the current slices to those that mirror the object. */
@@ -91,7 +91,12 @@ async function mirror(parts: Parts, cached: CachedObject, own: readonly Child[])
       ...content,
     };
     const options = { dryRun: false, fieldManager: client.fieldManager };
-    await deps.verbs.create(refOf(parts, namespace, ''), slice, options, client.caller);
+    await deps.verbs.create({
+      ...options,
+      ref: refOf(parts, namespace, ''),
+      object: slice,
+      caller: client.caller,
+    });
   }
   for (const child of own) {
     const content = changes.update.find((update) => update.name === child.name)?.content;

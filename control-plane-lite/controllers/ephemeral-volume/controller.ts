@@ -47,7 +47,12 @@ async function createClaim(parts: Parts, pod: ApiObject, volume: EphemeralVolume
   const claim = claimFor(parts, pod, volume);
   const { name = '', namespace = '' } = claim.metadata;
   const options = { dryRun: false, fieldManager: client.fieldManager };
-  await client.verbs.create({ resource: claims, namespace, name }, claim, options, client.caller);
+  await client.verbs.create({
+    ...options,
+    ref: { resource: claims, namespace, name },
+    object: claim,
+    caller: client.caller,
+  });
 }
 
 function recordFailure({ client }: Parts, pod: ApiObject, { name }: EphemeralVolume, message: string): void {

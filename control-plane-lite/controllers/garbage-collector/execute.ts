@@ -26,7 +26,7 @@ export async function executeAction(deps: ExecuteDeps, node: Node, action: Colle
     case 'delete': {
       const { propagation: propagationPolicy } = action;
       const request = { dryRun: false, preconditions: { uid: node.uid }, propagationPolicy };
-      return unlessGone(() => client.verbs.delete(refOf(node), request, client.caller));
+      return unlessGone(() => client.verbs.delete({ ref: refOf(node), ...request, caller: client.caller }));
     }
     case 'dropOwners':
       return edit(client, node, ({ metadata }) => {
@@ -50,12 +50,12 @@ async function edit(
   node: Node,
   change: (draft: ApiObject) => void,
 ): Promise<void> {
-  const changeLive = (live: ApiObject | undefined): ApiObject => {
-    if (live === undefined || live.metadata.uid !== node.uid)
-      throw new StatusError('NotFound', 'object no longer exists');
+  const changeLive = (live: ApiObject): ApiObject => {
+    if (live.metadata.uid !== node.uid) throw new StatusError('NotFound', 'object no longer exists');
     change(live);
     return live;
   };
-  const options = { dryRun: false, fieldManager, allowCreate: false };
-  await unlessGone(() => verbs.update(refOf(node), changeLive, options, caller));
+  await unlessGone(() =>
+    verbs.update({ ref: refOf(node), change: changeLive, dryRun: false, fieldManager, caller }),
+  );
 }

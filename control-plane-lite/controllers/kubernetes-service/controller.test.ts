@@ -83,7 +83,7 @@ async function createFixture(): Promise<Fixture> {
     slice: () => cache.resource(slices.storage).get(KEY)?.object(),
     async remove() {
       const ref = { resource: endpoints, namespace: 'default', name: vocabulary.apiService };
-      await verbs.delete(ref, { dryRun: false }, caller);
+      await verbs.delete({ ref, dryRun: false, caller });
     },
     async [Symbol.asyncDispose]() {
       stop.abort();

@@ -76,13 +76,11 @@ export function createKubernetesService(deps: ServiceDeps, options: ServiceOptio
     const live = cache.resource(resource.storage).get(key)?.object();
     if (live !== undefined && hasMembers(live, wanted)) return;
     const { metadata, apiVersion, kind, ...members } = resource.schema.decode(wanted).object;
-    await deps.verbs.update(
-      { resource, namespace: NAMESPACE, name },
-      (found) =>
-        found === undefined ? { ...members, metadata, apiVersion, kind } : withOwn(found, members, wanted),
-      { dryRun: false, fieldManager: MANAGER, allowCreate: true },
-      controllerCaller(MANAGER, signal),
-    );
+    const ref = { resource, namespace: NAMESPACE, name };
+    const change = (found: ApiObject | undefined): ApiObject =>
+      found === undefined ? { ...members, metadata, apiVersion, kind } : withOwn(found, members, wanted);
+    const caller = controllerCaller(MANAGER, signal);
+    await deps.verbs.update({ ref, change, dryRun: false, fieldManager: MANAGER, allowCreate: true, caller });
   }
 
   async function isTaken(resource: Resource, clusterIP: string): Promise<boolean> {

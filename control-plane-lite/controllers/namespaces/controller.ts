@@ -3,7 +3,6 @@
 
 import type { Namespace } from '#api/gen/core-v1.ts';
 import { asError } from '#api/kit/clock.ts';
-import { StatusError } from '#api/meta/status-error.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
@@ -55,7 +54,7 @@ async function empty(context: ControllerContext, namespace: string): Promise<Emp
       const request = { dryRun: false, propagationPolicy: 'Background' } as const;
       const before = await cache.resource(resource.storage).list(selection);
       if (before.items.length === 0) continue;
-      await client.verbs.deleteCollection(resource, selection, request, client.caller);
+      await client.verbs.deleteCollection({ resource, selection, ...request, caller: client.caller });
       await cache.waitForNewest();
       const { items } = await cache.resource(resource.storage).list(selection);
       const finalizers = items.flatMap((item) => item.object().metadata.finalizers ?? []);
@@ -76,16 +75,17 @@ async function update(
 ): Promise<void> {
   const { client } = context;
   await unlessGone(() =>
-    client.verbs.update(
-      { resource: context.resourceOf('namespaces'), namespace: '', name },
-      (live) => {
-        if (live === undefined) throw new StatusError('NotFound', 'namespace no longer exists');
+    client.verbs.update({
+      ref: { resource: context.resourceOf('namespaces'), namespace: '', name },
+      change: (live) => {
         change(live);
         return live;
       },
-      { dryRun: false, fieldManager: client.fieldManager, allowCreate: false, subresource },
-      client.caller,
-    ),
+      dryRun: false,
+      fieldManager: client.fieldManager,
+      subresource,
+      caller: client.caller,
+    }),
   );
 }
 

@@ -140,7 +140,9 @@ async function reconcilePod(
   const message = `Marking for deletion Pod ${key}`;
   client.events.record(pod.cached.object(), 'Normal', 'TaintManagerEviction', message);
   const request = { dryRun: false, preconditions: { uid: pod.uid } };
-  await unlessGone(() => deps.verbs.delete(refOf(podResource, pod.cached), request, client.caller));
+  await unlessGone(() =>
+    deps.verbs.delete({ ...request, ref: refOf(podResource, pod.cached), caller: client.caller }),
+  );
   return undefined;
 }
 

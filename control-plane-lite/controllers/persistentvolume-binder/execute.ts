@@ -35,23 +35,20 @@ async function write(
 ): Promise<ApiObject> {
   const { namespace = '', name = '', uid = '', resourceVersion = '' } = seen.metadata;
   if (!edit(copyJson(seen))) return seen;
-  const { object } = await client.verbs.update(
-    { resource, namespace, name },
-    (live) => {
-      if (live?.metadata.uid !== uid || live.metadata.resourceVersion !== resourceVersion) {
+  const { object } = await client.verbs.update({
+    ref: { resource, namespace, name },
+    change: (live) => {
+      if (live.metadata.uid !== uid || live.metadata.resourceVersion !== resourceVersion) {
         throw new StatusError('Conflict', `${name} was changed concurrently`);
       }
       edit(live);
       return live;
     },
-    {
-      dryRun: false,
-      fieldManager: client.fieldManager,
-      allowCreate: false,
-      ...(subresource === undefined ? {} : { subresource }),
-    },
-    client.caller,
-  );
+    dryRun: false,
+    fieldManager: client.fieldManager,
+    ...(subresource === undefined ? {} : { subresource }),
+    caller: client.caller,
+  });
   return object;
 }
 

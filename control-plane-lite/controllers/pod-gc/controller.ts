@@ -56,7 +56,11 @@ async function remove({ context }: Parts, { uid, cached, key }: Known, reason: s
   log.info({ pod: key, reason }, 'Garbage-collecting pod');
   const request = { dryRun: false, gracePeriodSeconds: 0, preconditions: { uid } };
   await unlessGone(() =>
-    client.verbs.delete(refOf(context.resourceOf('pods'), cached), request, client.caller),
+    client.verbs.delete({
+      ref: refOf(context.resourceOf('pods'), cached),
+      ...request,
+      caller: client.caller,
+    }),
   );
 }
 

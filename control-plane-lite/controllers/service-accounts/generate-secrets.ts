@@ -115,7 +115,7 @@ async function createSecret(
   };
   try {
     const ref = { resource: context.resourceOf('secrets'), namespace, name: '' };
-    const { object } = await verbs.create(ref, secret, { dryRun: false, fieldManager }, caller);
+    const { object } = await verbs.create({ ref, object: secret, dryRun: false, fieldManager, caller });
     return object.metadata.name;
   } catch (thrown) {
     if (thrown instanceof StatusError && ['NotFound', 'Forbidden'].includes(thrown.reason)) return undefined;
@@ -132,8 +132,8 @@ async function writeReferences(
   created: string | undefined,
 ): Promise<void> {
   const { verbs, caller, fieldManager } = context.client;
-  const change = (live: ApiObject | undefined): ApiObject => {
-    if (live === undefined || live.metadata.uid !== uid) {
+  const change = (live: ApiObject): ApiObject => {
+    if (live.metadata.uid !== uid) {
       throw new StatusError('NotFound', `service account ${name} no longer exists`);
     }
     const listed = typed<ServiceAccount>(live).secrets ?? [];
@@ -141,18 +141,18 @@ async function writeReferences(
     live['secrets'] = created === undefined ? left : [...left, { name: created }];
     return live;
   };
-  const options = { dryRun: false, fieldManager, allowCreate: false };
   try {
-    await verbs.update(
-      { resource: context.resourceOf('serviceaccounts'), namespace, name },
+    await verbs.update({
+      ref: { resource: context.resourceOf('serviceaccounts'), namespace, name },
       change,
-      options,
+      dryRun: false,
+      fieldManager,
       caller,
-    );
+    });
   } catch (thrown) {
     if (created !== undefined) {
       const ref = { resource: context.resourceOf('secrets'), namespace, name: created };
-      await unlessGone(() => verbs.delete(ref, { dryRun: false }, caller));
+      await unlessGone(() => verbs.delete({ ref, dryRun: false, caller }));
     }
     if (!(thrown instanceof StatusError && thrown.reason === 'NotFound')) throw thrown;
   }

@@ -3,7 +3,6 @@
  *  creates Secrets automatically. */
 
 import type { Secret, ServiceAccount } from '#api/gen/core-v1.ts';
-import { notFound } from '#api/meta/status-errors.ts';
 import type { CachedObject, WatchHandle } from '../../cache/contract.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
@@ -68,7 +67,7 @@ async function remove(
   const { verbs, caller } = context.client;
   const preconditions = uid === undefined ? {} : { uid };
   const ref = { resource: context.resourceOf('secrets'), namespace, name };
-  await unlessGone(() => verbs.delete(ref, { dryRun: false, preconditions }, caller));
+  await unlessGone(() => verbs.delete({ ref, dryRun: false, preconditions, caller }));
 }
 
 async function fill(
@@ -82,17 +81,17 @@ async function fill(
   const subject = { namespace, account: { name: account, uid }, secret: name };
   const token = needsToken ? Buffer.from(tokenIssuer.issueKept(subject)).toString('base64') : '';
   await unlessGone(() =>
-    verbs.update(
-      { resource: context.resourceOf('secrets'), namespace, name },
-      (live) => {
-        if (live === undefined) throw notFound({ group: '', name: 'secrets' }, name);
+    verbs.update({
+      ref: { resource: context.resourceOf('secrets'), namespace, name },
+      change: (live) => {
         live['data'] = filledData(typed<Secret>(live), { authority, namespace }, token);
         live.metadata.annotations = { ...live.metadata.annotations, [names.accountUid]: uid };
         return live;
       },
-      { dryRun: false, fieldManager, allowCreate: false },
+      dryRun: false,
+      fieldManager,
       caller,
-    ),
+    }),
   );
 }
 

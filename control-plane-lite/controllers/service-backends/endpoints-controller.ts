@@ -64,7 +64,9 @@ function edited(
 }
 
 async function remove({ deps, endpoints, client }: Parts, key: string): Promise<void> {
-  await unlessGone(() => deps.verbs.delete(refOfKey(endpoints, key), { dryRun: false }, client.caller));
+  await unlessGone(() =>
+    deps.verbs.delete({ ref: refOfKey(endpoints, key), dryRun: false, caller: client.caller }),
+  );
 }
 
 async function reconcile(parts: Parts, key: string): Promise<void> {
@@ -92,11 +94,11 @@ async function reconcile(parts: Parts, key: string): Promise<void> {
     );
   const options = { dryRun: false, fieldManager: client.fieldManager };
   if (known !== undefined) {
-    await unlessGone(() => deps.verbs.update(ref, change, { ...options, allowCreate: false }, client.caller));
+    await unlessGone(() => deps.verbs.update({ ref, change, ...options, caller: client.caller }));
     return;
   }
   try {
-    await deps.verbs.create(ref, change(undefined), options, client.caller);
+    await deps.verbs.create({ ...options, ref, object: change(undefined), caller: client.caller });
   } catch (thrown) {
     if (!(thrown instanceof StatusError && thrown.reason === 'AlreadyExists')) throw thrown;
     queue.add(key);

@@ -108,7 +108,12 @@ async function reconcile(parts: Parts, key: string): Promise<void> {
     queue.expect(key);
   for (const content of changes.create) {
     const options = { dryRun: false, fieldManager: client.fieldManager };
-    await deps.verbs.create(refTo(''), sliceObject(parts, owner, content), options, client.caller);
+    await deps.verbs.create({
+      ...options,
+      ref: refTo(''),
+      object: sliceObject(parts, owner, content),
+      caller: client.caller,
+    });
   }
   for (const { name, content } of changes.update) {
     await changeObject(client, refTo(name), uidOf(name), (draft) => {
@@ -122,7 +127,7 @@ async function reconcile(parts: Parts, key: string): Promise<void> {
   }
   for (const name of changes.remove) {
     const request = { dryRun: false, preconditions: { uid: uidOf(name) } };
-    await unlessGone(() => deps.verbs.delete(refTo(name), request, client.caller));
+    await unlessGone(() => deps.verbs.delete({ ...request, ref: refTo(name), caller: client.caller }));
   }
 }
 

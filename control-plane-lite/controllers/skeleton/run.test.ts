@@ -50,7 +50,7 @@ async function createLease({ host, stop }: MemoryPlane): Promise<void> {
   const user = { name: 'test', groups: [], extra: {} };
   const caller = { user, signal: stop.signal, warn: () => undefined, annotate: () => undefined };
   const ref = { resource, namespace: 'default', name: 'a' };
-  await verbs.create(ref, lease, { dryRun: false, fieldManager: 'test' }, caller);
+  await verbs.create({ ref, object: lease, dryRun: false, fieldManager: 'test', caller });
 }
 
 /** Runs the work for one Lease and returns the error of its first run. */
@@ -77,25 +77,21 @@ const leaseRef = (context: ControllerContext) => ({
   name: 'a',
 });
 const remove = async (context: ControllerContext): Promise<void> => {
-  await context.client.verbs.delete(leaseRef(context), { dryRun: false }, context.client.caller);
+  await context.client.verbs.delete({ ref: leaseRef(context), dryRun: false, caller: context.client.caller });
 };
 const rename = async (context: ControllerContext, subresource?: string): Promise<void> => {
   const { verbs, caller, fieldManager } = context.client;
-  await verbs.update(
-    leaseRef(context),
-    (live) => {
-      if (live === undefined) throw new Error('the Lease does not exist');
+  await verbs.update({
+    ref: leaseRef(context),
+    change: (live) => {
       live['spec'] = { holderIdentity: 'b' };
       return live;
     },
-    {
-      dryRun: false,
-      fieldManager,
-      allowCreate: false,
-      ...(subresource === undefined ? {} : { subresource }),
-    },
+    dryRun: false,
+    fieldManager,
+    ...(subresource === undefined ? {} : { subresource }),
     caller,
-  );
+  });
 };
 
 test.each<[string, (context: ControllerContext) => Promise<void>, RegExp]>([

@@ -3,7 +3,7 @@ import { copyJson } from '#api/codec/copy-json.ts';
 import type { Cache } from '../../cache/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
-import type { Verbs } from '../../verbs/contract.ts';
+import type { UpdateWrite, Verbs } from '../../verbs/contract.ts';
 import type { WorkloadDeps } from '../workloads-kit/deps.ts';
 import type { Controller, KindWrites } from './declaration.ts';
 
@@ -68,19 +68,34 @@ export interface ObservedUpdate {
 /** Tests compare the changed fields of every update with the declared ones. */
 export type UpdateObserver = (update: ObservedUpdate) => void;
 
-type Change = Parameters<Verbs['update']>[1];
-
+/** The same update, with its change observed. */
 function observed(
-  change: Change,
+  write: UpdateWrite,
   observe: UpdateObserver,
   update: Omit<ObservedUpdate, 'before' | 'after'>,
-): Change {
-  if (typeof change !== 'function') return change;
-  return async (live, isLarge) => {
-    const before = live && copyJson(live);
-    const after = await change(live, isLarge);
-    if (before !== undefined) observe({ ...update, before, after });
-    return after;
+): UpdateWrite {
+  if (write.allowCreate === true) {
+    const { change } = write;
+    return {
+      ...write,
+      async change(live: ApiObject | undefined, isLarge?: boolean) {
+        const before = live && copyJson(live);
+        const after = await change(live, isLarge);
+        if (before !== undefined) observe({ ...update, before, after });
+        return after;
+      },
+    };
+  }
+  const { change } = write;
+  if (typeof change !== 'function') return write;
+  return {
+    ...write,
+    async change(live, isLarge) {
+      const before = copyJson(live);
+      const after = await change(live, isLarge);
+      observe({ ...update, before, after });
+      return after;
+    },
   };
 }
 
@@ -124,28 +139,30 @@ export function scopeVerbs(
       if (!mayRead) reject(controller, 'reads', ref.resource.info.plural);
       return verbs.get(ref);
     },
-    create(ref, object, options, caller) {
-      if (declared(ref.resource).create !== true) reject(controller, 'creates', ref.resource.info.plural);
-      return verbs.create(ref, object, options, caller);
+    create(write) {
+      const { resource } = write.ref;
+      if (declared(resource).create !== true) reject(controller, 'creates', resource.info.plural);
+      return verbs.create(write);
     },
-    update(ref, change, options, caller) {
-      const { resource } = ref;
-      const { subresource } = options;
-      const fields = checkUpdate(resource, subresource, options.allowCreate);
-      if (observe === undefined) return verbs.update(ref, change, options, caller);
-      const update = { controller: controller.name, resource, subresource, fields };
-      return verbs.update(ref, observed(change, observe, update), options, caller);
+    update(write) {
+      const { resource } = write.ref;
+      const { subresource } = write;
+      const fields = checkUpdate(resource, subresource, write.allowCreate === true);
+      if (observe === undefined) return verbs.update(write);
+      return verbs.update(
+        observed(write, observe, { controller: controller.name, resource, subresource, fields }),
+      );
     },
-    delete(ref, request, caller) {
-      checkDelete(ref.resource);
-      return verbs.delete(ref, request, caller);
+    delete(write) {
+      checkDelete(write.ref.resource);
+      return verbs.delete(write);
     },
-    admit(ref, _draft, { subresource }) {
+    admit({ ref, subresource }) {
       return reject(controller, 'admits', `${ref.resource.info.plural}/${subresource}`);
     },
-    deleteCollection(resource, selection, request, caller) {
-      checkDelete(resource);
-      return verbs.deleteCollection(resource, selection, request, caller);
+    deleteCollection(request) {
+      checkDelete(request.resource);
+      return verbs.deleteCollection(request);
     },
   };
 }

@@ -49,7 +49,13 @@ export function createStatefulClaims(deps: StatefulClaimsDeps): StatefulClaims {
     const { name = '', namespace = '' } = claim.metadata;
     resource.schema.applyDefaults(claim);
     try {
-      await verbs.create({ resource, namespace, name }, claim, { dryRun: false, fieldManager }, caller);
+      await verbs.create({
+        ref: { resource, namespace, name },
+        object: claim,
+        dryRun: false,
+        fieldManager,
+        caller,
+      });
       const message = `create Claim ${name} in StatefulSet ${set.metadata.name ?? ''} success`;
       events.record(set, 'Normal', 'SuccessfulCreate', message);
     } catch (thrown) {

@@ -25,7 +25,7 @@ async function reconcile(context: ControllerContext, key: string): Promise<numbe
   log.info({ job: key }, 'Deleting finished job: TTL expired');
   const preconditions = { uid, resourceVersion };
   const request = { dryRun: false, propagationPolicy: 'Foreground', preconditions } as const;
-  await client.verbs.delete(ref, request, client.caller);
+  await client.verbs.delete({ ref, ...request, caller: client.caller });
   return undefined;
 }
 

@@ -62,7 +62,8 @@ function createWorld(
     },
     verbs: {
       get: ({ name }) => Promise.resolve(cachedOf(find(name))),
-      async update({ name }, change) {
+      async update({ ref: { name }, change }) {
+        if (typeof change !== 'function') throw new Error('a claim is a function');
         const object = await change(structuredClone(find(name)));
         byName.set(name, object);
         return { object };

@@ -11,7 +11,6 @@ import { apiVersionOf } from '../../resources/facts.ts';
 import type { Caller, ObjectRef, Verbs } from '../../verbs/contract.ts';
 import { unlessGone } from '../../verbs/unless-gone.ts';
 import type { Child } from './children.ts';
-import type { Updates } from './deps.ts';
 
 export interface Claims<C extends Child> {
   readonly keep: readonly C[];
@@ -51,7 +50,7 @@ export const controllerReference = ({ info }: Pick<Resource, 'info'>, owner: Api
 });
 
 export interface ClaimDeps {
-  readonly verbs: Pick<Verbs, 'get'> & Updates;
+  readonly verbs: Pick<Verbs, 'get' | 'update'>;
   readonly caller: Caller;
   readonly fieldManager: string;
 }
@@ -63,8 +62,8 @@ async function changeReferences(
   uid: string,
   change: (references: readonly OwnerReference[]) => readonly OwnerReference[],
 ): Promise<void> {
-  const edit = (live: ApiObject | undefined): ApiObject => {
-    if (live === undefined || live.metadata.uid !== uid) {
+  const edit = (live: ApiObject): ApiObject => {
+    if (live.metadata.uid !== uid) {
       throw new StatusError('NotFound', `${ref.name} was replaced by another object`);
     }
     const references = change(live.metadata.ownerReferences ?? []);
@@ -72,7 +71,7 @@ async function changeReferences(
     else delete live.metadata.ownerReferences;
     return live;
   };
-  await verbs.update(ref, edit, { dryRun: false, fieldManager, allowCreate: false }, caller);
+  await verbs.update({ ref, change: edit, dryRun: false, fieldManager, caller });
 }
 
 /** Makes the reference the child's controller. @throws StatusError Conflict if another controller was

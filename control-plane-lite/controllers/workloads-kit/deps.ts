@@ -4,7 +4,7 @@ import type { Logger } from '#api/kit/logger.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cache } from '../../cache/contract.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
-import type { Caller, Change, ObjectRef, Outcome, UpdateOptions, Verbs } from '../../verbs/contract.ts';
+import type { Verbs } from '../../verbs/contract.ts';
 
 export interface WorkloadDeps {
   readonly registry: Pick<ResourceRegistry, 'find'>;
@@ -15,11 +15,6 @@ export interface WorkloadDeps {
   readonly vocabulary: Vocabulary;
   /** Enabled feature gates. */
   readonly gates: ReadonlySet<string>;
-}
-
-/** Update function for controllers: `Verbs.update` without the options that they do not need. */
-export interface Updates {
-  update(ref: ObjectRef, change: Change, options: UpdateOptions, caller: Caller): Promise<Outcome>;
 }
 
 /** Manager name for managedFields and events: all controllers are one manager, as upstream's. */

@@ -31,15 +31,16 @@ function createWorld(): World {
         annotate: () => undefined,
       },
       verbs: {
-        create(_, object) {
+        create({ object }) {
           const name = `${object.metadata.generateName ?? ''}${stored.size}`;
           object.metadata.name = name;
           stored.set(name, object);
           return Promise.resolve({ object });
         },
-        async update({ name }, change) {
+        async update({ ref: { name }, change }) {
           const live = stored.get(name);
           if (live === undefined) throw new StatusError('NotFound', name);
+          if (typeof change !== 'function') throw new Error('a recorder changes events by functions');
           const object = await change(live);
           stored.set(name, object);
           return { object };

@@ -4,11 +4,9 @@
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createTokenBucket, type TokenBucket } from '#api/kit/token-bucket.ts';
-import { StatusError } from '#api/meta/status-error.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import type { Caller, ObjectRef, Verbs } from '../../verbs/contract.ts';
-import type { Updates } from './deps.ts';
 
 export interface EventRecorder {
   /** `reason` is in CamelCase, `message` a sentence. Returns at once. */
@@ -16,7 +14,7 @@ export interface EventRecorder {
 }
 
 export interface EventDeps {
-  readonly verbs: Pick<Verbs, 'create'> & Updates;
+  readonly verbs: Pick<Verbs, 'create' | 'update'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly caller: Caller;
@@ -84,11 +82,8 @@ export function createEventRecorder(deps: EventDeps, options: EventOptions): Eve
 
   async function countAgain({ ref, count }: RecordedEvent): Promise<RecordedEvent> {
     const now = formatTime(clock.now());
-    const change = (live: ApiObject | undefined): ApiObject => {
-      if (live === undefined) throw new StatusError('NotFound', `${ref.name} no longer exists`);
-      return { ...live, count: count + 1, lastTimestamp: now };
-    };
-    await verbs.update(ref, change, { dryRun: false, fieldManager, allowCreate: false }, caller);
+    const change = (live: ApiObject): ApiObject => ({ ...live, count: count + 1, lastTimestamp: now });
+    await verbs.update({ ref, change, dryRun: false, fieldManager, caller });
     return { ref, count: count + 1 };
   }
 
@@ -121,7 +116,13 @@ export function createEventRecorder(deps: EventDeps, options: EventOptions): Eve
       type,
     };
     const target = { resource: events, namespace, name: '' };
-    const { object } = await verbs.create(target, event, { dryRun: false, fieldManager }, caller);
+    const { object } = await verbs.create({
+      ref: target,
+      object: event,
+      dryRun: false,
+      fieldManager,
+      caller,
+    });
     return { ref: { ...target, name: object.metadata.name ?? '' }, count: 1 };
   }
 

@@ -78,7 +78,7 @@ export function createPodWriter(deps: PodWriterDeps): PodWriter {
           namespace: owner.metadata.namespace ?? '',
           name: pod.metadata.name ?? '',
         };
-        const { object } = await verbs.create(ref, pod, { dryRun: false, fieldManager }, caller);
+        const { object } = await verbs.create({ ref, object: pod, dryRun: false, fieldManager, caller });
         events.record(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${object.metadata.name ?? ''}`);
         return object;
       } catch (thrown) {
@@ -91,7 +91,7 @@ export function createPodWriter(deps: PodWriterDeps): PodWriter {
     async remove(owner, { namespace, name, uid }) {
       const request = { dryRun: false, preconditions: { uid } };
       try {
-        await verbs.delete({ resource: pods, namespace, name }, request, caller);
+        await verbs.delete({ ...request, ref: { resource: pods, namespace, name }, caller });
         events.record(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${name}`);
       } catch (thrown) {
         if (thrown instanceof StatusError && (thrown.reason === 'NotFound' || thrown.reason === 'Conflict')) {

@@ -129,7 +129,7 @@ async function create(
   const name = object.metadata.name ?? '';
   const ref = { resource, namespace: object.metadata.namespace ?? '', name };
   try {
-    await verbs.create(ref, object, { dryRun: false, fieldManager }, caller);
+    await verbs.create({ ref, object, dryRun: false, fieldManager, caller });
   } catch (thrown) {
     if (!(thrown instanceof StatusError && thrown.reason === 'AlreadyExists')) throw thrown;
     const found = (await verbs.get(ref)).object();
@@ -156,7 +156,7 @@ export function createRevisionWriter(deps: RevisionWriterDeps): RevisionWriter {
     },
     remove: ({ namespace, name, uid }) =>
       unlessGone(() =>
-        verbs.delete({ resource, namespace, name }, { dryRun: false, preconditions: { uid } }, caller),
+        verbs.delete({ ref: { resource, namespace, name }, dryRun: false, preconditions: { uid }, caller }),
       ),
   };
 }

@@ -1,12 +1,11 @@
 /** Writes the status of a controller's object if it is still the same object. */
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ApiObject } from '../../resources/contract.ts';
-import type { Caller, ObjectRef } from '../../verbs/contract.ts';
+import type { Caller, ObjectRef, Verbs } from '../../verbs/contract.ts';
 import { unlessGone } from '../../verbs/unless-gone.ts';
-import type { Updates } from './deps.ts';
 
 export interface StatusDeps {
-  readonly verbs: Updates;
+  readonly verbs: Pick<Verbs, 'update'>;
   readonly caller: Caller;
   readonly fieldManager: string;
 }
@@ -20,16 +19,15 @@ export async function changeObject(
   change: (draft: ApiObject) => void,
   subresource?: 'status',
 ): Promise<void> {
-  const edit = (live: ApiObject | undefined): ApiObject => {
-    if (live === undefined || live.metadata.uid !== uid) {
+  const edit = (live: ApiObject): ApiObject => {
+    if (live.metadata.uid !== uid) {
       throw new StatusError('NotFound', `${ref.name} was replaced by another object`);
     }
     change(live);
     return live;
   };
-  const options = { dryRun: false, fieldManager, allowCreate: false };
   const part = subresource === undefined ? {} : { subresource };
-  await unlessGone(() => verbs.update(ref, edit, { ...options, ...part }, caller));
+  await unlessGone(() => verbs.update({ ref, change: edit, dryRun: false, fieldManager, ...part, caller }));
 }
 
 /** Replaces the status.

@@ -6,7 +6,6 @@ import type { CustomResourceDefinition, CustomResourceDefinitionStatus } from '#
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createWorkQueue, type WorkQueue } from '#api/kit/work-queue.ts';
-import { StatusError } from '#api/meta/status-error.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cache, CacheChange, CachedObject, WatchHandle } from '../../cache/contract.ts';
@@ -151,17 +150,18 @@ class DefinitionController {
     decide: (definition: CustomResourceDefinition) => Status | undefined,
   ): Promise<void> {
     await unlessGone(() =>
-      this.#deps.verbs.update(
-        { resource: this.#definitions, namespace: '', name },
-        (live) => {
-          if (live === undefined) throw gone();
+      this.#deps.verbs.update({
+        ref: { resource: this.#definitions, namespace: '', name },
+        change: (live) => {
           const status = decide(definitionOf(live));
           if (status !== undefined) live['status'] = status;
           return live;
         },
-        { dryRun: false, fieldManager: MANAGER, allowCreate: false, subresource: 'status' },
-        this.#caller,
-      ),
+        dryRun: false,
+        fieldManager: MANAGER,
+        subresource: 'status',
+        caller: this.#caller,
+      }),
     );
   }
 
@@ -191,7 +191,7 @@ class DefinitionController {
       );
       this.#watchEnd(name, objects);
       const request = { dryRun: false, propagationPolicy: 'Background' } as const;
-      await verbs.deleteCollection(objects, selection, request, this.#caller);
+      await verbs.deleteCollection({ ...request, resource: objects, selection, caller: this.#caller });
       await cache.waitForNewest();
     }
     if (kept.size > 0) return LOOK_AGAIN_MS;
@@ -212,20 +212,18 @@ class DefinitionController {
 
   async #release(name: string, finalizer: string): Promise<void> {
     await unlessGone(() =>
-      this.#deps.verbs.update(
-        { resource: this.#definitions, namespace: '', name },
-        (live) => withoutFinalizer(live, finalizer),
-        { dryRun: false, fieldManager: MANAGER, allowCreate: false },
-        this.#caller,
-      ),
+      this.#deps.verbs.update({
+        ref: { resource: this.#definitions, namespace: '', name },
+        change: (live) => withoutFinalizer(live, finalizer),
+        dryRun: false,
+        fieldManager: MANAGER,
+        caller: this.#caller,
+      }),
     );
   }
 }
 
-const gone = (): StatusError => new StatusError('NotFound', 'the CustomResourceDefinition no longer exists');
-
-function withoutFinalizer(live: ApiObject | undefined, finalizer: string): ApiObject {
-  if (live === undefined) throw gone();
+function withoutFinalizer(live: ApiObject, finalizer: string): ApiObject {
   const { finalizers = [] } = live.metadata;
   live.metadata.finalizers = finalizers.filter((each) => each !== finalizer);
   return live;

@@ -3,9 +3,9 @@
 import { parseJsonText } from '#api/codec/json-text.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
-import type { BytesResponse } from '../contract.ts';
-import type { RequestState } from '../request/request-state.ts';
-import type { Auditor, AuditRecord } from './auditor.ts';
+import type { AuditRecord, BytesResponse } from '../contract.ts';
+import type { ServerRequest } from '../request/server-request.ts';
+import type { Auditor } from './auditor.ts';
 import { auditBody, type BodyResult } from './bodies.ts';
 import { type EventInput, formatEvent } from './event.ts';
 import type { LineWriter } from './log-file.ts';
@@ -47,9 +47,9 @@ function bodiesFound(
 }
 
 /** The part of a response that the event records: a Status whole, of an object only the code. */
-function responseStatusOf(state: RequestState, response: BytesResponse | undefined): object {
-  const plain = { metadata: {}, code: state.status };
-  if (response === undefined || state.status < 400 || !Buffer.isBuffer(response.body)) return plain;
+function responseStatusOf(request: ServerRequest, response: BytesResponse | undefined): object {
+  const plain = { metadata: {}, code: request.status };
+  if (response === undefined || request.status < 400 || !Buffer.isBuffer(response.body)) return plain;
   const result = auditBody({
     body: response.body,
     contentType: response.contentType,
@@ -62,7 +62,7 @@ function responseStatusOf(state: RequestState, response: BytesResponse | undefin
   if (typeof value !== 'object' || value === null || !('kind' in value) || value.kind !== 'Status')
     return plain;
   const { kind: _kind, apiVersion: _apiVersion, ...status } = { apiVersion: '', ...value };
-  return { ...status, metadata: {}, code: state.status };
+  return { ...status, metadata: {}, code: request.status };
 }
 
 export function createAuditor(deps: AuditDeps, options: AuditOptions): Auditor {
@@ -78,18 +78,18 @@ export function createAuditor(deps: AuditDeps, options: AuditOptions): Auditor {
     labels: ['plugin'],
   });
 
-  function bodiesOf(state: RequestState, scope: AuditScope, response: BytesResponse | undefined): Bodies {
+  function bodiesOf(request: ServerRequest, scope: AuditScope, response: BytesResponse | undefined): Bodies {
     const { omitManagedFields } = scope;
     const terms = { maxBytes: maxBodyBytes, omitManagedFields };
-    const type = state.headers['content-type'] ?? '';
-    const { bodyJson } = state;
+    const type = request.headers['content-type'] ?? '';
+    const { bodyJson } = request;
     const requestObject = auditBody({
       ...terms,
-      body: (state.wantsBody ? state.bodyBytes : undefined) ?? [],
+      body: (request.wantsBody ? request.bodyBytes : undefined) ?? [],
       contentType: type.trim() === '' ? 'application/json' : type,
       json: bodyJson === undefined ? undefined : Buffer.from(bodyJson),
     });
-    const answer = state.wantsJson ? response : undefined;
+    const answer = request.wantsJson ? response : undefined;
     const responseObject = auditBody({
       ...terms,
       body: answer?.body ?? [],
@@ -98,47 +98,47 @@ export function createAuditor(deps: AuditDeps, options: AuditOptions): Auditor {
     });
     const found = bodiesFound({ requestObject, responseObject }, domain);
     // As upstream, which keeps no body of what it passes on; there nothing says so.
-    if (!state.passedOn || !state.wantsBody) return found;
+    if (!request.passedOn || !request.wantsBody) return found;
     return { ...found, annotations: { ...found.annotations, [`audit.${domain}/passed-on`]: 'true' } };
   }
 
   function record(
-    state: RequestState,
+    request: ServerRequest,
     scope: AuditScope,
     stage: AuditStage,
     more: Partial<EventInput>,
   ): void {
     if (scope.omitStages.has(stage)) return;
-    const base = { state, domain, level: scope.level, stage, nowMs: clock.now(), annotations: {} };
+    const base = { request, domain, level: scope.level, stage, nowMs: clock.now(), annotations: {} };
     if (writer.write(formatEvent({ ...base, ...more }))) events.with().inc();
     else failures.with('log').inc();
   }
 
-  function recordOf(state: RequestState, scope: AuditScope): AuditRecord {
+  function recordOf(request: ServerRequest, scope: AuditScope): AuditRecord {
     return {
       started() {
-        record(state, scope, 'ResponseStarted', {
-          responseStatus: { metadata: {}, code: state.status || 200 },
+        record(request, scope, 'ResponseStarted', {
+          responseStatus: { metadata: {}, code: request.status || 200 },
         });
       },
       complete(response) {
         if (scope.omitStages.has('ResponseComplete')) return;
-        record(state, scope, 'ResponseComplete', {
-          responseStatus: responseStatusOf(state, response),
-          ...bodiesOf(state, scope, response),
+        record(request, scope, 'ResponseComplete', {
+          responseStatus: responseStatusOf(request, response),
+          ...bodiesOf(request, scope, response),
         });
       },
     };
   }
 
   return {
-    begin(state) {
-      const scope = scopeFor(policy, state.info, state.originalUser);
+    begin(request) {
+      const scope = scopeFor(policy, request.info, request.originalUser);
       if (scope.level === 'None') return undefined;
-      state.wantsBody = state.info.isResource && scope.level !== 'Metadata';
-      state.wantsJson = state.info.isResource && scope.level === 'RequestResponse';
-      record(state, scope, 'RequestReceived', {});
-      return recordOf(state, scope);
+      request.wantsBody = request.info.isResource && scope.level !== 'Metadata';
+      request.wantsJson = request.info.isResource && scope.level === 'RequestResponse';
+      record(request, scope, 'RequestReceived', {});
+      return recordOf(request, scope);
     },
   };
 }

@@ -1,15 +1,8 @@
 /** Audit interface of the request pipeline. */
-import type { BytesResponse } from '../contract.ts';
-import type { RequestState } from '../request/request-state.ts';
+import type { AuditRecord } from '../contract.ts';
+import type { ServerRequest } from '../request/server-request.ts';
 
 export interface Auditor {
   /** Called once the request is authenticated or authentication has failed. `undefined`: nothing is recorded. */
-  begin(state: RequestState): AuditRecord | undefined;
-}
-
-export interface AuditRecord {
-  /** The response has started and does not end by itself. */
-  started(): void;
-  /** The response is complete; `undefined` if the client left before or the response was a stream. */
-  complete(response: BytesResponse | undefined): void;
+  begin(request: ServerRequest): AuditRecord | undefined;
 }

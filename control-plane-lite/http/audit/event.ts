@@ -3,11 +3,11 @@ import { isIP } from 'node:net';
 import { formatMicroTime } from '#api/meta/time.ts';
 import type { UserInfo } from '../../resources/contract.ts';
 import type { RequestInfo } from '../contract.ts';
-import type { RequestState } from '../request/request-state.ts';
+import type { ServerRequest } from '../request/server-request.ts';
 import type { AuditLevel, AuditStage } from './policy.ts';
 
 export interface EventInput {
-  readonly state: RequestState;
+  readonly request: ServerRequest;
   /** Domain of the API groups. */
   readonly domain: string;
   readonly level: AuditLevel;
@@ -73,30 +73,30 @@ function member(name: string, value: unknown): string {
 
 /** Returns an event as one line of JSON, without the newline. */
 export function formatEvent(input: EventInput): string {
-  const { state, level, stage } = input;
-  const { info, originalUser, user } = state;
-  const agent = state.headers['user-agent'];
+  const { request, level, stage } = input;
+  const { info, originalUser, user } = request;
+  const agent = request.headers['user-agent'];
   const head = {
     kind: 'Event',
     apiVersion: `audit.${input.domain}/v1`,
     level,
-    auditID: state.id,
+    auditID: request.id,
     stage,
-    requestURI: state.exchange.target,
+    requestURI: request.exchange.target,
     verb: info.verb,
     user: formatUser(originalUser),
     ...(user === originalUser ? {} : { impersonatedUser: formatUser(user) }),
-    sourceIPs: sourceIPs(state.headers, state.exchange.connection.remoteAddress),
+    sourceIPs: sourceIPs(request.headers, request.exchange.connection.remoteAddress),
     ...(agent === undefined ? {} : { userAgent: agent }),
     ...(info.isResource ? { objectRef: objectRef(info) } : {}),
   };
-  const annotations = { ...input.annotations, ...state.annotations };
+  const annotations = { ...input.annotations, ...request.annotations };
   return [
     JSON.stringify(head).slice(0, -1),
     member('responseStatus', input.responseStatus),
     member('requestObject', input.requestObject),
     member('responseObject', input.responseObject),
-    member('requestReceivedTimestamp', formatMs(state.receivedMs)),
+    member('requestReceivedTimestamp', formatMs(request.receivedMs)),
     member('stageTimestamp', formatMs(input.nowMs)),
     member('annotations', Object.keys(annotations).length === 0 ? undefined : annotations),
     '}',

@@ -2,7 +2,7 @@
 import type { CounterSeries, HistogramSeries, MetricsRegistry } from '#api/kit/metrics.ts';
 import type { RequestInfo } from '../contract.ts';
 import type { InFlight, RequestKind } from '../limits/in-flight.ts';
-import type { RequestState } from '../request/request-state.ts';
+import type { ServerRequest } from '../request/server-request.ts';
 
 /** Maximum number of cached label combinations. */
 const MOST_FOUND = 5000;
@@ -45,20 +45,20 @@ export interface RequestMetricsDeps {
 
 export interface RequestMetrics {
   /** `seconds` from the arrival of the request to the end of its response. */
-  finished(state: RequestState, seconds: number): void;
+  finished(request: ServerRequest, seconds: number): void;
   /** Counts a request that does not end by itself; returns the function that uncounts it, whose labels may
    *  change. */
-  longRunning(state: RequestState): () => void;
+  longRunning(request: ServerRequest): () => void;
   /** Requests rejected for lack of a slot. */
   rejected(kind: RequestKind): void;
 }
 
-function verbName(state: RequestState): string {
-  const { info } = state;
+function verbName(request: ServerRequest): string {
+  const { info } = request;
   if (CONNECT_SUBRESOURCES.has(info.subresource)) return 'CONNECT';
   if (
     info.verb === 'patch' &&
-    state.headers['content-type']?.startsWith('application/apply-patch') === true
+    request.headers['content-type']?.startsWith('application/apply-patch') === true
   ) {
     return 'APPLY';
   }
@@ -123,8 +123,8 @@ export function createRequestMetrics(deps: RequestMetricsDeps): RequestMetrics {
     }
   });
 
-  function placeOf(state: RequestState): readonly string[] {
-    const { info } = state;
+  function placeOf(request: ServerRequest): readonly string[] {
+    const { info } = request;
     const served = info.isResource && deps.isServed(info);
     const names = served ? [info.group, info.version, info.resource, info.subresource] : ['', '', '', ''];
     return [...names, scopeOf(info), 'apiserver'];
@@ -134,18 +134,18 @@ export function createRequestMetrics(deps: RequestMetricsDeps): RequestMetrics {
   // all.
   const found = new Map<string, RequestSeries>();
 
-  function seriesOf(state: RequestState): RequestSeries {
-    const { info } = state;
-    const verb = verbName(state);
-    const dryRun = state.hasQuery && state.query.getAll('dryRun').includes('All') ? 'All' : '';
+  function seriesOf(request: ServerRequest): RequestSeries {
+    const { info } = request;
+    const verb = verbName(request);
+    const dryRun = request.hasQuery && request.query.getAll('dryRun').includes('All') ? 'All' : '';
     const served = info.isResource && deps.isServed(info);
     const names = served ? `${info.group}/${info.version}/${info.resource}/${info.subresource}` : '';
-    const key = `${verb}/${dryRun}/${scopeOf(info)}/${state.status}/${names}`;
+    const key = `${verb}/${dryRun}/${scopeOf(info)}/${request.status}/${names}`;
     const known = found.get(key);
     if (known !== undefined) return known;
-    const labels = [verb, dryRun, ...placeOf(state)];
+    const labels = [verb, dryRun, ...placeOf(request)];
     const series = {
-      total: total.with(...labels, String(state.status)),
+      total: total.with(...labels, String(request.status)),
       seconds: verb === 'WATCH' || verb === 'CONNECT' ? undefined : seconds.with(...labels),
     };
     if (found.size < MOST_FOUND) found.set(key, series);
@@ -153,18 +153,18 @@ export function createRequestMetrics(deps: RequestMetricsDeps): RequestMetrics {
   }
 
   return {
-    finished(state, duration) {
-      const series = seriesOf(state);
+    finished(request, duration) {
+      const series = seriesOf(request);
       series.total.inc();
       series.seconds?.observe(duration);
-      if (state.annotations?.[`${domain}/deprecated`] === 'true') {
-        const removed = state.annotations[`${domain}/removed-release`] ?? '';
-        const { group, version, resource, subresource } = state.info;
+      if (request.annotations?.[`${domain}/deprecated`] === 'true') {
+        const removed = request.annotations[`${domain}/removed-release`] ?? '';
+        const { group, version, resource, subresource } = request.info;
         deprecated.with(group, version, resource, subresource, removed).set(1);
       }
     },
-    longRunning(state) {
-      const series = longRunning.with(verbName(state), ...placeOf(state));
+    longRunning(request) {
+      const series = longRunning.with(verbName(request), ...placeOf(request));
       series.add(1);
       return () => series.add(-1);
     },

@@ -4,14 +4,33 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isFromForeignPage } from '#api/kit/sockets/origin.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { AuthenticationRequest, AuthenticationResult } from '../../authn/contract.ts';
+import { ANONYMOUS } from '../../authn/users.ts';
 import type { UserInfo } from '../../resources/contract.ts';
 import type { ConnectionInfo } from '../connection/connection.ts';
 import { AuthenticationError } from '../request/authentication-error.ts';
+import type { ServerRequest } from '../request/server-request.ts';
 import { readSubprotocols } from '../request/subprotocols.ts';
 
 export type Authenticate = (
   request: AuthenticationRequest,
 ) => AuthenticationResult | Promise<AuthenticationResult>;
+
+export interface AuthenticateDeps {
+  readonly authenticate: Authenticate;
+  /** Domain of the API groups in the server's vocabulary. */
+  readonly domain: string;
+}
+
+/** @throws AuthenticationError, StatusError Forbidden */
+export async function authenticate(deps: AuthenticateDeps, request: ServerRequest): Promise<void> {
+  const { connection, upgrade } = request.exchange;
+  const isUpgrade = upgrade !== undefined;
+  const credentials = authenticationRequest(request.headers, connection, deps.domain, isUpgrade);
+  const result = deps.authenticate(credentials);
+  request.user = requireUser(result instanceof Promise ? await result : result);
+  if (!connection.proven && request.user.name !== ANONYMOUS.name) connection.prove();
+  request.originalUser = request.user;
+}
 
 function headerToken(authorization: string | undefined): string | undefined {
   if (authorization === undefined) return undefined;
@@ -25,7 +44,7 @@ function headerToken(authorization: string | undefined): string | undefined {
  *  WebSocket, so the certificate counts only for pages of this server.
  *  @throws StatusError Forbidden for a page of another origin without other credentials
  *  @throws AuthenticationError */
-export function authenticationRequest(
+function authenticationRequest(
   headers: IncomingHttpHeaders,
   connection: ConnectionInfo,
   domain: string,
@@ -55,7 +74,7 @@ const foreignPage = (origin = ''): StatusError =>
 
 /** Returns the user of a result.
  *  @throws AuthenticationError if there is none */
-export function requireUser(result: AuthenticationResult): UserInfo {
+function requireUser(result: AuthenticationResult): UserInfo {
   switch (result.kind) {
     case 'user':
       return result.user;

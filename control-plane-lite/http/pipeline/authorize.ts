@@ -4,10 +4,30 @@ import { forbidden } from '#api/meta/status-errors.ts';
 import type { AuthorizationAttributes, Decision } from '../../authz/contract.ts';
 import type { UserInfo } from '../../resources/contract.ts';
 import type { RequestInfo } from '../contract.ts';
+import type { ServerRequest } from '../request/server-request.ts';
 
 export type Authorize = (attributes: AuthorizationAttributes) => Decision | Promise<Decision>;
 
-export function attributesOf(info: RequestInfo, user: UserInfo): AuthorizationAttributes {
+export interface AuthorizeDeps {
+  readonly authorize: Authorize;
+  /** Domain of the API groups in the server's vocabulary. */
+  readonly domain: string;
+}
+
+/** @throws StatusError Forbidden */
+export async function authorize(deps: AuthorizeDeps, request: ServerRequest): Promise<void> {
+  const attributes = attributesOf(request.info, request.user);
+  const authorized = deps.authorize(attributes);
+  const decision = authorized instanceof Promise ? await authorized : authorized;
+  const allowed = decision.effect === 'allow';
+  if (request.record !== undefined) {
+    request.annotate(`authorization.${deps.domain}/decision`, allowed ? 'allow' : 'forbid');
+    request.annotate(`authorization.${deps.domain}/reason`, decision.reason);
+  }
+  if (!allowed) throw refusalOf(attributes, decision.reason);
+}
+
+function attributesOf(info: RequestInfo, user: UserInfo): AuthorizationAttributes {
   return {
     user,
     verb: info.verb,

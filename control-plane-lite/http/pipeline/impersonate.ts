@@ -5,7 +5,27 @@ import { StatusError } from '#api/meta/status-error.ts';
 import { ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP } from '../../authn/users.ts';
 import type { AuthorizationAttributes } from '../../authz/contract.ts';
 import type { UserInfo } from '../../resources/contract.ts';
+import type { ApiRequest } from '../contract.ts';
+import type { ServerRequest } from '../request/server-request.ts';
 import { type Authorize, refusalOf } from './authorize.ts';
+
+export interface ImpersonateDeps {
+  /** Returns the impersonated user if the headers name one. @throws StatusError Forbidden */
+  readonly impersonate?: (request: ApiRequest) => UserInfo | Promise<UserInfo>;
+}
+
+/** Sets the effective user. Fast path: most requests impersonate nobody and wait for nothing here.
+ *  @throws StatusError Forbidden, BadRequest */
+export function impersonate(deps: ImpersonateDeps, request: ServerRequest): Promise<void> | undefined {
+  const user = deps.impersonate?.(request) ?? request.user;
+  if (user instanceof Promise) return setUser(request, user);
+  request.user = user;
+  return undefined;
+}
+
+async function setUser(request: ServerRequest, user: Promise<UserInfo>): Promise<void> {
+  request.user = await user;
+}
 
 export interface ImpersonationDeps {
   readonly authorize: Authorize;

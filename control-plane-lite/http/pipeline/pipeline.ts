@@ -1,27 +1,100 @@
-/** Request pipeline: authenticate, impersonate, acquire a slot, authorize, route, handle, respond. The same
- *  for HTTP/1.1, HTTP/2 and upgrades: nothing is written to a connection, and no byte of an upgraded one is
- *  passed on, before the request was authorized. Source: access control, document 2, introduction; audit and
- *  limits, document 1 §7. */
+/** Request pipeline: the steps of a request, in order, and the requests in flight. The same for HTTP/1.1, HTTP/2
+ *  and upgrades: nothing is written to a connection, and no byte of an upgraded one is passed on, before the
+ *  request was authorized. Source: access control, document 2, introduction; audit and limits, document 1 §7. */
 import { asError } from '#api/kit/clock.ts';
 import { createTransientSet } from '#api/kit/transient.ts';
 import { ClientGoneError, type Exchange } from '../connection/exchange.ts';
 import type { ApiResponse } from '../contract.ts';
 import { isLongRunning, requestTimeoutMs } from '../limits/timeouts.ts';
-import { auditId } from '../request/request-id.ts';
 import { parseRequestInfo, splitTarget } from '../request/request-info.ts';
-import { RequestState } from '../request/request-state.ts';
+import { ServerRequest } from '../request/server-request.ts';
 import { shuttingDown, timedOut } from '../response/status-response.ts';
+import { type AuditDeps, audit, closeRecord } from './audit.ts';
+import { type AuthenticateDeps, authenticate } from './authenticate.ts';
+import { type AuthorizeDeps, authorize } from './authorize.ts';
 import { type HandleDeps, handle } from './handle.ts';
-import {
-  closeRecord,
-  createInFlightRequest,
-  endRequest,
-  type InFlightRequest,
-  openRecord,
-} from './in-flight-request.ts';
+import { type ImpersonateDeps, impersonate } from './impersonate.ts';
+import { endRequest, endWork, type LimitDeps, limit } from './limit.ts';
 import { type RespondDeps, respond, respondFailure } from './respond.ts';
 
-export type PipelineDeps = HandleDeps & RespondDeps;
+export type PipelineDeps = AuthenticateDeps &
+  ImpersonateDeps &
+  AuditDeps &
+  LimitDeps &
+  AuthorizeDeps &
+  HandleDeps &
+  RespondDeps & {
+    /** Awaited before the first step. */
+    readonly joinBatch: () => Promise<void>;
+  };
+
+/** Throws if it rejects the request. */
+type Step = (deps: PipelineDeps, request: ServerRequest) => Promise<void> | undefined;
+
+/** Steps before the handler. The requests of a batch take them together (decision 0066). */
+const STEPS: readonly Step[] = [
+  ({ joinBatch }) => joinBatch(),
+  authenticate,
+  impersonate,
+  audit,
+  limit,
+  authorize,
+];
+
+/** Parses the request; returns its timeout.
+ *  @throws StatusError BadRequest */
+function readTarget(request: ServerRequest, longestMs: number): number {
+  const { path, query } = splitTarget(request.exchange.target);
+  const parsed = query === '' ? undefined : new URLSearchParams(query);
+  request.setQuery(parsed);
+  request.info = parseRequestInfo(request.method, path, parsed);
+  request.isLong = isLongRunning(request.info);
+  return request.isLong ? Number.POSITIVE_INFINITY : requestTimeoutMs(parsed, longestMs);
+}
+
+/** Returns the handler's response.
+ *  @throws StatusError if a step rejects the request; anything that its handler throws */
+async function takeSteps(deps: PipelineDeps, request: ServerRequest): Promise<ApiResponse> {
+  request.isWorking = true;
+  try {
+    for (const step of STEPS) {
+      const pending = step(deps, request);
+      if (pending !== undefined) await pending;
+      request.throwIfAborted();
+    }
+    return await handle(deps, request);
+  } finally {
+    endWork(request, deps.inFlight);
+  }
+}
+
+/** Returns the handler's response, unless the request times out or the client leaves before. */
+async function withinTime(deps: PipelineDeps, request: ServerRequest, ms: number): Promise<ApiResponse> {
+  const timer = Number.isFinite(ms) ? deps.clock.setTimer(() => request.abort(timedOut()), ms) : undefined;
+  const givenUp = new Promise<never>((_resolve, reject) => request.onAbort(reject));
+  try {
+    return await Promise.race([takeSteps(deps, request), givenUp]);
+  } finally {
+    timer?.cancel();
+    // Also records a request that ended before it was authenticated.
+    audit(deps, request);
+  }
+}
+
+async function run(deps: PipelineDeps, request: ServerRequest, longestMs: number): Promise<void> {
+  try {
+    const ms = readTarget(request, longestMs);
+    if (request.isLong) request.endLong = deps.metrics.longRunning(request);
+    await respond(deps, request, await withinTime(deps, request, ms));
+  } catch (thrown) {
+    const error = asError(thrown);
+    // Aborts work on a response that will not be sent.
+    request.abort(error);
+    await respondFailure(deps, request, error);
+  } finally {
+    closeRecord(request, undefined);
+  }
+}
 
 export interface PipelineOptions {
   readonly requestTimeoutMs: number;
@@ -29,7 +102,7 @@ export interface PipelineOptions {
 }
 
 export interface Pipeline {
-  serve(exchange: Exchange): void;
+  readonly serve: (exchange: Exchange) => void;
   /** Number of requests whose response is incomplete. */
   readonly active: number;
   /** Resolves once no request is left. */
@@ -38,82 +111,38 @@ export interface Pipeline {
   abort(which: 'all' | 'longRunning'): void;
 }
 
-/** Parses the request; returns its timeout.
- *  @throws StatusError BadRequest */
-function readTarget(request: InFlightRequest, longestMs: number): number {
-  const { state } = request;
-  const { path, query } = splitTarget(state.exchange.target);
-  const parsed = query === '' ? undefined : new URLSearchParams(query);
-  state.setQuery(parsed);
-  state.info = parseRequestInfo(state.method, path, parsed);
-  request.long = isLongRunning(state.info);
-  return request.long ? Number.POSITIVE_INFINITY : requestTimeoutMs(parsed, longestMs);
-}
-
 export function createPipeline(deps: PipelineDeps, options: PipelineOptions): Pipeline {
   const { clock, inFlight, metrics, log } = deps;
-  const requests = createTransientSet<InFlightRequest>();
+  const requests = createTransientSet<ServerRequest>();
   let onIdle: (() => void)[] = [];
 
-  /** Returns the handler's response, unless the request times out or the client leaves before. */
-  async function withinTime(request: InFlightRequest, ms: number): Promise<ApiResponse> {
-    const { state } = request;
-    const timer = Number.isFinite(ms) ? clock.setTimer(() => state.abort(timedOut()), ms) : undefined;
-    const givenUp = new Promise<never>((_resolve, reject) => state.onAbort(reject));
-    try {
-      return await Promise.race([handle(deps, request), givenUp]);
-    } finally {
-      timer?.cancel();
-      // Also records a request that ended before it was authenticated.
-      openRecord(request, deps.audit);
-    }
-  }
-
-  async function run(request: InFlightRequest): Promise<void> {
-    try {
-      const ms = readTarget(request, options.requestTimeoutMs);
-      if (request.long) request.endLong = metrics.longRunning(request.state);
-      await respond(deps, request, await withinTime(request, ms));
-    } catch (thrown) {
-      const error = asError(thrown);
-      // Aborts work on a response that will not be sent.
-      request.state.abort(error);
-      await respondFailure(deps, request, error);
-    } finally {
-      closeRecord(request, undefined);
-    }
-  }
-
-  function finish(request: InFlightRequest): void {
-    const { state } = request;
+  function finish(request: ServerRequest): void {
     requests.delete(request);
     endRequest(request, inFlight);
     request.endLong?.();
-    metrics.finished(state, (clock.monotonic() - state.startedMs) / 1000);
+    metrics.finished(request, (clock.monotonic() - request.startedMs) / 1000);
     if (requests.size > 0 || onIdle.length === 0) return;
     for (const resolve of onIdle) resolve();
     onIdle = [];
   }
 
   function serve(exchange: Exchange): void {
-    const state = new RequestState({
-      id: auditId(exchange.headers['audit-id']),
+    const request = new ServerRequest({
       exchange,
       receivedMs: clock.now(),
       startedMs: clock.monotonic(),
       bodyLimitBytes: options.bodyLimitBytes,
     });
-    const request = createInFlightRequest(state);
     requests.add(request);
     exchange.onClose(() => {
-      if (!request.finished) state.abort(new ClientGoneError());
+      if (!request.isFinished) request.abort(new ClientGoneError());
     });
-    run(request).then(
+    run(deps, request, options.requestTimeoutMs).then(
       () => finish(request),
       (error: unknown) => {
-        log.error({ err: asError(error), auditID: state.id }, 'Failed to respond');
+        log.error({ err: asError(error), auditID: request.id }, 'Failed to respond');
         exchange.destroy();
-        state.abort(asError(error));
+        request.abort(asError(error));
         finish(request);
       },
     );
@@ -127,8 +156,8 @@ export function createPipeline(deps: PipelineDeps, options: PipelineOptions): Pi
     whenIdle: () =>
       requests.size === 0 ? Promise.resolve() : new Promise((resolve) => void onIdle.push(resolve)),
     abort(which) {
-      for (const { state, long } of requests.values())
-        if (long || which === 'all') state.abort(shuttingDown());
+      for (const request of requests.values())
+        if (request.isLong || which === 'all') request.abort(shuttingDown());
     },
   };
 }

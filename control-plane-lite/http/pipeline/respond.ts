@@ -5,11 +5,11 @@ import { StatusError } from '#api/meta/status-error.ts';
 import { discardBody } from '../connection/body.ts';
 import { ClientGoneError } from '../connection/exchange.ts';
 import type { ApiResponse, BytesResponse, RawResponse } from '../contract.ts';
-import type { RequestState } from '../request/request-state.ts';
+import type { ServerRequest } from '../request/server-request.ts';
 import { type EncodeStatus, statusResponse } from '../response/status-response.ts';
 import type { Streamer } from '../response/stream.ts';
 import { writeBytes } from '../response/write-response.ts';
-import { closeRecord, type InFlightRequest } from './in-flight-request.ts';
+import { closeRecord } from './audit.ts';
 
 export interface RespondDeps {
   readonly clock: Clock;
@@ -23,42 +23,42 @@ const CLIENT_GONE = 499;
 
 async function respondBytes(
   deps: RespondDeps,
-  request: InFlightRequest,
+  request: ServerRequest,
   response: BytesResponse,
 ): Promise<void> {
-  const { state } = request;
-  const { body } = state.exchange;
-  const written = writeBytes(state, response, deps.clock);
+  const { exchange } = request;
+  const { body } = exchange;
+  const written = writeBytes(request, response, deps.clock);
   if (written !== undefined) await written;
-  if (body !== undefined && state.bodyBytes === undefined) {
-    discardBody(body, deps.clock, () => state.exchange.destroy());
+  if (body !== undefined && request.bodyBytes === undefined) {
+    discardBody(body, deps.clock, () => exchange.destroy());
   }
   closeRecord(request, response);
 }
 
-async function respondRaw(request: InFlightRequest, response: RawResponse): Promise<void> {
-  const { exchange } = request.state;
+async function respondRaw(request: ServerRequest, response: RawResponse): Promise<void> {
+  const { exchange } = request;
   const closed = new Promise<void>((resolve) => exchange.onClose(resolve));
   const raw = exchange.takeRaw();
-  request.state.passedOn = true;
+  request.passedOn = true;
   await response.run(raw);
   request.record?.started();
   if (!exchange.closed) await closed;
-  request.state.status = raw.kind === 'plain' ? raw.reply.statusCode : 101;
+  request.status = raw.kind === 'plain' ? raw.reply.statusCode : 101;
   closeRecord(request, undefined);
 }
 
 /** Resolves once the response is complete; for streams, when they end. */
 export async function respond(
   deps: RespondDeps,
-  request: InFlightRequest,
+  request: ServerRequest,
   response: ApiResponse,
 ): Promise<void> {
   switch (response.kind) {
     case 'bytes':
       return respondBytes(deps, request, response);
     case 'stream': {
-      const over = deps.streamer(request.state, response);
+      const over = deps.streamer(request, response);
       request.record?.started();
       await over;
       return closeRecord(request, undefined);
@@ -72,34 +72,32 @@ export async function respond(
 
 /** A failure that is not a StatusError is a bug of the server: all of it is logged, and the client sees none
  *  of it. */
-function statusErrorOf(log: Logger, state: RequestState, error: Error): StatusError {
+function statusErrorOf(log: Logger, request: ServerRequest, error: Error): StatusError {
   if (error instanceof StatusError) return error;
-  const known = state.abortReason;
+  const known = request.abortReason;
   if (known instanceof StatusError) return known;
-  log.error({ err: error, auditID: state.id, method: state.method, path: state.info.path }, 'Request failed');
+  log.error(
+    { err: error, auditID: request.id, method: request.method, path: request.info.path },
+    'Request failed',
+  );
   return new StatusError(
     'InternalError',
-    `Internal error occurred: see the server's log for audit ID ${state.id}`,
+    `Internal error occurred: see the server's log for audit ID ${request.id}`,
   );
 }
 
 /** Sends a failure if a response is still possible, otherwise ends the exchange. */
-export async function respondFailure(
-  deps: RespondDeps,
-  request: InFlightRequest,
-  error: Error,
-): Promise<void> {
-  const { state } = request;
-  const { exchange } = state;
+export async function respondFailure(deps: RespondDeps, request: ServerRequest, error: Error): Promise<void> {
+  const { exchange } = request;
   if (exchange.closed || error instanceof ClientGoneError) {
-    state.status = CLIENT_GONE;
+    request.status = CLIENT_GONE;
     exchange.destroy();
     return closeRecord(request, undefined);
   }
-  const failure = statusErrorOf(deps.log, state, error);
+  const failure = statusErrorOf(deps.log, request, error);
   if (exchange.begun) {
     exchange.destroy();
     return closeRecord(request, undefined);
   }
-  return respondBytes(deps, request, statusResponse(failure, state.headers.accept, deps.encodeStatus));
+  return respondBytes(deps, request, statusResponse(failure, request.headers.accept, deps.encodeStatus));
 }

@@ -7,13 +7,13 @@ import { type BacklogLimits, createBacklogGuard } from '../connection/backlog.ts
 import { ClientGoneError } from '../connection/exchange.ts';
 import type { GzipStream } from '../connection/gzip-stream.ts';
 import type { StreamResponse, StreamSink } from '../contract.ts';
-import type { RequestState } from '../request/request-state.ts';
+import type { ServerRequest } from '../request/server-request.ts';
 import type { Channel } from './channel.ts';
 import { acceptWebSocket } from './websocket.ts';
 import { commonHeaders } from './write-response.ts';
 
 /** Resolves when the stream is over, whichever side ended it. */
-export type Streamer = (state: RequestState, response: StreamResponse) => Promise<void>;
+export type Streamer = (request: ServerRequest, response: StreamResponse) => Promise<void>;
 
 export interface StreamerOptions extends BacklogLimits {
   /** Time that owners of streams have for their final messages when the server stops, in ms. Default 1 s. */
@@ -27,9 +27,9 @@ const DRAIN_BYTES = 256 * 1024;
 /** Time in which a client may read the remaining bytes after its stream has ended, in ms. */
 const LEFT_MS = 30_000;
 
-function openBody(state: RequestState, response: StreamResponse, gzip?: GzipStream): Channel {
-  const { exchange } = state;
-  const headers = commonHeaders(state, response.contentType);
+function openBody(request: ServerRequest, response: StreamResponse, gzip?: GzipStream): Channel {
+  const { exchange } = request;
+  const headers = commonHeaders(request, response.contentType);
   if (gzip !== undefined) headers.push('Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding');
   exchange.writeHead(200, headers);
   exchange.flushHead();
@@ -62,7 +62,7 @@ function endChannel(channel: Channel, clock: Clock, withinMs: number): void {
 function carry(
   deps: { readonly clock: Clock },
   options: StreamerOptions,
-  state: RequestState,
+  request: ServerRequest,
   response: StreamResponse,
   channel: Channel,
 ): Promise<void> {
@@ -91,7 +91,7 @@ function carry(
       },
       end() {
         if (over) return;
-        endChannel(channel, deps.clock, state.abortReason === undefined ? stalledMs : partingMs);
+        endChannel(channel, deps.clock, request.abortReason === undefined ? stalledMs : partingMs);
         finish();
       },
       drained() {
@@ -113,7 +113,7 @@ function carry(
     }
     if (over) stop();
     else
-      state.onAbort(() => {
+      request.onAbort(() => {
         if (!over) parting = deps.clock.setTimer(() => sink.end(), partingMs);
       });
   });
@@ -124,7 +124,7 @@ export function createStreamer(deps: { readonly clock: Clock }, options: Streame
 
   /** Loads the compressor when a client first accepts compression. */
   async function gzipFor(
-    { headers }: RequestState,
+    { headers }: ServerRequest,
     { compressible = false }: StreamResponse,
   ): Promise<GzipStream | undefined> {
     if (!compressible || !acceptsGzip(headers['accept-encoding'])) return undefined;
@@ -132,32 +132,32 @@ export function createStreamer(deps: { readonly clock: Clock }, options: Streame
     return (await gzip)();
   }
 
-  return async (state, response) => {
-    const { exchange } = state;
+  return async (request, response) => {
+    const { exchange } = request;
     if (exchange.upgrade === undefined) {
-      state.status = 200;
-      if (state.method !== 'HEAD') {
-        const stream = await gzipFor(state, response);
+      request.status = 200;
+      if (request.method !== 'HEAD') {
+        const stream = await gzipFor(request, response);
         // Otherwise its owner would not learn that the stream never starts.
-        if (state.exchange.closed) throw new ClientGoneError();
-        return carry(deps, options, state, response, openBody(state, response, stream));
+        if (request.exchange.closed) throw new ClientGoneError();
+        return carry(deps, options, request, response, openBody(request, response, stream));
       }
-      state.exchange.writeHead(200, commonHeaders(state, response.contentType));
-      return state.exchange.end();
+      request.exchange.writeHead(200, commonHeaders(request, response.contentType));
+      return request.exchange.end();
     }
-    if (response.webSocket === undefined || state.headers.upgrade?.toLowerCase() !== 'websocket') {
+    if (response.webSocket === undefined || request.headers.upgrade?.toLowerCase() !== 'websocket') {
       throw new StatusError('BadRequest', 'this request does not offer the required protocol upgrade');
     }
     const channel = await acceptWebSocket(exchange.upgrade, {
       binary: response.webSocket.binary,
       domain: options.domain,
-      headers: [`Audit-Id: ${state.id}`],
+      headers: [`Audit-Id: ${request.id}`],
     });
     if (channel === undefined) {
-      state.status = 400;
-      return state.abort(new ClientGoneError());
+      request.status = 400;
+      return request.abort(new ClientGoneError());
     }
-    state.status = 101;
-    return carry(deps, options, state, response, channel);
+    request.status = 101;
+    return carry(deps, options, request, response, channel);
   };
 }

@@ -4,7 +4,7 @@ import type { Clock } from '#api/kit/clock.ts';
 import { acceptsGzip } from '../connection/accept-encoding.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import type { BytesResponse } from '../contract.ts';
-import type { RequestState } from '../request/request-state.ts';
+import type { ServerRequest } from '../request/server-request.ts';
 import { formatWarnings } from './warnings.ts';
 
 /** Smaller bodies are not worth the compression time. */
@@ -18,12 +18,12 @@ const STALLED_MS = 30_000;
 
 /** Returns the headers common to all responses, as a flat list. */
 export function commonHeaders(
-  state: RequestState,
+  request: ServerRequest,
   contentType: string,
   cacheControl = 'no-cache, private',
 ): string[] {
-  const headers = ['Audit-Id', state.id, 'Cache-Control', cacheControl, 'Content-Type', contentType];
-  if (state.warnings !== undefined) headers.push('Warning', formatWarnings(state.warnings));
+  const headers = ['Audit-Id', request.id, 'Cache-Control', cacheControl, 'Content-Type', contentType];
+  if (request.warnings !== undefined) headers.push('Warning', formatWarnings(request.warnings));
   return headers;
 }
 
@@ -137,18 +137,18 @@ function wholeOf(pieces: readonly Buffer[], size: number): Buffer {
 /** Writes a response. The promise resolves once everything was handed to the connection; small responses need
  *  none. */
 export function writeBytes(
-  state: RequestState,
+  request: ServerRequest,
   response: BytesResponse,
   clock: Clock,
 ): Promise<void> | undefined {
-  const { exchange } = state;
+  const { exchange } = request;
   const { body } = response;
   const pieces: readonly Buffer[] = Buffer.isBuffer(body) ? [body] : body;
   let size = 0;
   for (const piece of pieces) size += piece.length;
-  const headers = commonHeaders(state, response.contentType, response.cacheControl);
+  const headers = commonHeaders(request, response.contentType, response.cacheControl);
   for (const name in response.headers) headers.push(name, response.headers[name] ?? '');
-  state.status = response.status;
+  request.status = response.status;
   const isHead = exchange.method === 'HEAD';
   const compress =
     size >= COMPRESS_FROM_BYTES &&

@@ -65,13 +65,22 @@ export function createBinder(deps: BinderDeps, signal: AbortSignal): Binder {
     const { pods, bindings, clock, vocabulary, manager: fieldManager } = deps;
     const ref = { resource: pods, namespace, name };
     const options = { dryRun: false, subresource: 'binding' } as const;
-    await deps.verbs.admit(ref, body, { ...options, operation: 'CREATE', schema: bindings.schema }, caller);
-    await deps.verbs.update(
+    await deps.verbs.admit({
       ref,
-      (live) => (live === undefined ? body : bindPod(live, body, { nowMs: clock.now(), vocabulary })),
-      { ...options, fieldManager, allowCreate: false, admitted: true },
+      draft: body,
+      ...options,
+      operation: 'CREATE',
+      schema: bindings.schema,
       caller,
-    );
+    });
+    await deps.verbs.update({
+      ref,
+      change: (live) => bindPod(live, body, { nowMs: clock.now(), vocabulary }),
+      ...options,
+      fieldManager,
+      admitted: true,
+      caller,
+    });
   }
 
   async function write(pod: PodInfo, nodeName: string): Promise<void> {

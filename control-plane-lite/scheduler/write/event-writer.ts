@@ -64,9 +64,9 @@ export function createEventWriter(
     count = (count + 1) % 1_000_000;
     // Unique within the millisecond too.
     const name = `${pod.name}.${(nanos + BigInt(count)).toString(16)}`;
-    await verbs.create(
-      { resource, namespace, name },
-      {
+    await verbs.create({
+      ref: { resource, namespace, name },
+      object: {
         apiVersion: 'v1',
         kind: 'Event',
         metadata: { name, namespace },
@@ -79,9 +79,10 @@ export function createEventWriter(
         reportingComponent: SCHEDULER_NAME,
         reportingInstance: `${SCHEDULER_NAME}-${instance}`.slice(0, 128),
       },
-      { dryRun: false, fieldManager: '' },
+      dryRun: false,
+      fieldManager: '',
       caller,
-    );
+    });
   }
 
   return {

@@ -30,11 +30,12 @@ export function createPreemptor(deps: PreemptorDeps, signal: AbortSignal): Preem
     if (victim.terminating) return;
     const { name, uid, shape } = victim;
     try {
-      await deps.verbs.delete(
-        { resource: deps.pods, namespace: shape.namespace, name },
-        { dryRun: false, preconditions: { uid } },
+      await deps.verbs.delete({
+        ref: { resource: deps.pods, namespace: shape.namespace, name },
+        dryRun: false,
+        preconditions: { uid },
         caller,
-      );
+      });
       deps.events.record(victim, {
         type: 'Normal',
         reason: 'Preempted',

@@ -96,17 +96,18 @@ export function createReporter(deps: ReporterDeps): Reporter {
   async function writeStatus({ pod, report }: Entry, signal: AbortSignal): Promise<void> {
     const ref = { resource: pods, namespace: pod.shape.namespace, name: pod.name };
     await unlessGone(() =>
-      deps.verbs.update(
+      deps.verbs.update({
         ref,
-        (live) => {
-          if (live === undefined) throw new Error('status update without its pod');
+        change: (live) => {
           const { metadata, spec } = typed<Pod>(live);
           const isOther = metadata?.uid !== pod.uid || (spec?.nodeName ?? '') !== '';
           return isOther ? live : applyReport(live, report, clock.now());
         },
-        { dryRun: false, fieldManager: deps.manager, allowCreate: false, subresource: 'status' },
-        controllerCaller(deps.manager, signal),
-      ),
+        dryRun: false,
+        fieldManager: deps.manager,
+        subresource: 'status',
+        caller: controllerCaller(deps.manager, signal),
+      }),
     );
   }
 

@@ -96,15 +96,15 @@ async function change(
 ): Promise<void> {
   const resource = deps.registry.find('', 'v1', plural);
   if (resource === undefined) return;
-  await deps.verbs.update(
-    { resource, namespace, name },
-    (live) => {
-      if (live === undefined) throw new VolumeBindingError('the volume or claim no longer exists');
+  await deps.verbs.update({
+    ref: { resource, namespace, name },
+    change: (live) => {
       return edited(live, edit);
     },
-    { dryRun: false, fieldManager: deps.manager, allowCreate: false },
-    controllerCaller(deps.manager, signal),
-  );
+    dryRun: false,
+    fieldManager: deps.manager,
+    caller: controllerCaller(deps.manager, signal),
+  });
 }
 
 async function carryOut(

@@ -1,15 +1,25 @@
-/** State of a request: the view of it that handlers get, and the pipeline's own records. Parts that few
- *  requests need (the parsed query, the abort signal) are created on first use. */
+/** A request on its way through the pipeline, from the first byte to the end of the response: the view of it that
+ *  handlers get, and the resources that it holds. Parts that few requests need (the parsed query, the abort
+ *  signal) are created on first use. */
 
+import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { callListener } from '#api/kit/listeners.ts';
 import type { UserInfo } from '../../resources/contract.ts';
 import { readBody } from '../connection/body.ts';
 import { ClientGoneError, type Exchange } from '../connection/exchange.ts';
-import type { ApiRequest, RequestInfo } from '../contract.ts';
+import type { ApiRequest, AuditRecord, RequestInfo } from '../contract.ts';
+import type { RequestKind } from '../limits/in-flight.ts';
 
-export interface RequestStateOptions {
-  readonly id: string;
+/** IDs that a client may choose: visible characters, short enough for every log line. */
+const SOUND = /^[\u0021-\u007e]{1,128}$/;
+
+/** Returns the ID of logs, audit events and the `Audit-Id` header: the client's own ID if it is valid, otherwise a new one. */
+function auditId(header: string | readonly string[] | undefined): string {
+  return typeof header === 'string' && SOUND.test(header) ? header : randomUUID();
+}
+
+export interface ServerRequestOptions {
   readonly exchange: Exchange;
   readonly receivedMs: number;
   readonly startedMs: number;
@@ -30,7 +40,7 @@ const NOWHERE: RequestInfo = {
   rest: '',
 };
 
-export class RequestState implements ApiRequest {
+export class ServerRequest implements ApiRequest {
   readonly id: string;
   readonly exchange: Exchange;
   readonly receivedMs: number;
@@ -55,14 +65,28 @@ export class RequestState implements ApiRequest {
   annotations: Record<string, string> | undefined;
   /** Why the request was aborted. */
   abortReason: Error | undefined;
+  /** The response does not end by itself. */
+  isLong = false;
+  /** Uncounts a request that does not end by itself. */
+  endLong: (() => void) | undefined;
+  /** The concurrency slot that it holds (`pipeline/limit.ts`). */
+  slot: RequestKind | undefined;
+  /** Present while the audit record is open (`pipeline/audit.ts`). */
+  record: AuditRecord | undefined;
+  /** Whether the audit log has seen the request, even if the policy records nothing of it. */
+  isRecorded = false;
+  /** A step or the handler is running; it may outlast the response. */
+  isWorking = false;
+  /** The response is complete, or never will be. */
+  isFinished = false;
   readonly #bodyLimitBytes: number;
   #body: Promise<Buffer> | undefined;
   #query: URLSearchParams | undefined;
   #controller: AbortController | undefined;
   #onAbort: ((error: Error) => void)[] | undefined;
 
-  constructor(options: RequestStateOptions) {
-    this.id = options.id;
+  constructor(options: ServerRequestOptions) {
+    this.id = auditId(options.exchange.headers['audit-id']);
     this.exchange = options.exchange;
     this.receivedMs = options.receivedMs;
     this.startedMs = options.startedMs;
@@ -110,6 +134,12 @@ export class RequestState implements ApiRequest {
     this.abortReason = reason;
     this.#controller?.abort(reason);
     for (const listener of this.#onAbort ?? []) callListener('request abort', listener, reason);
+  }
+
+  /** Ends work on an aborted request. Must be called after every await.
+   *  @throws the reason of the abort */
+  throwIfAborted(): void {
+    if (this.abortReason !== undefined) throw this.abortReason;
   }
 
   readBody(): Promise<Buffer> {
