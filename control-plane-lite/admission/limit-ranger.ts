@@ -13,7 +13,7 @@ export function createLimitRanger({ vocabulary, objects }: AdmissionDeps): Admis
   const rangesOf = indexByNamespace(objects('', 'limitranges'));
   const annotation = `${vocabulary.domain}/limit-ranger`;
 
-  /** What containers have does not change later; what is on its way out is left alone. */
+  /** Resources of containers are immutable, and terminating objects are not checked. */
   function concerns({ resource, operation, subresource, object }: AdmissionRequest): boolean {
     if (object === undefined || subresource !== '') return false;
     if (resource.info.plural === 'pods' && operation === 'UPDATE') return false;

@@ -8,7 +8,7 @@ import type { AdmissionDeps } from './deps.ts';
 import { refusal } from './refusal.ts';
 
 export interface OwnerReferencesDeps extends Pick<AdmissionDeps, 'authorizer'> {
-  /** The resource of a kind; `undefined` if there is none. */
+  /** Returns the resource of a kind; `undefined` if unknown. */
   readonly resourceOf: (
     apiVersion: string,
     kind: string,
@@ -33,7 +33,7 @@ interface Asked {
 
 const isBlocking = ({ blockOwnerDeletion }: OwnerReference): boolean => blockOwnerDeletion === true;
 
-/** Owners whose deletion the object newly blocks. */
+/** Returns owners whose deletion the object did not block before. */
 function newlyBlocked(
   now: readonly OwnerReference[],
   before: readonly OwnerReference[],

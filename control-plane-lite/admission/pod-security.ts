@@ -26,7 +26,7 @@ const TEMPLATES = [
 
 const memberOf = (value: unknown, name: string): unknown => (isMembers(value) ? value[name] : undefined);
 
-/** The pods that an object makes. */
+/** Returns the pod that an object creates; `undefined` if it creates none. */
 function templateOf(object: ApiObject, plural: string): Pod | undefined {
   const { spec } = object;
   const place =
@@ -55,7 +55,7 @@ export function createPodSecurity(
     const labels = namespaces.get(request.namespace)?.labels ?? {};
     const policy = policyOf(labels, vocabulary, defaults);
     if (isPrivileged(policy)) return;
-    // What runs already is left alone until it is to be another.
+    // Existing pods are not checked until an update changes them.
     if (before !== undefined && isDeepStrictEqual(pod.spec, before.spec)) return;
     const exemption = exemptionOf(request, pod);
     if (exemption !== undefined) {

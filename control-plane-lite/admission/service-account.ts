@@ -68,7 +68,7 @@ export function createServiceAccountAdmission({
     const spec = membersOf(object, 'spec');
     spec['serviceAccountName'] = used;
     spec['serviceAccount'] = used;
-    // The usual case takes no turn of the event loop.
+    // The common case is synchronous.
     const known = accounts.get(`${namespace}/${used}`);
     if (known !== undefined) return complete(pod, request, checked(request, used, known));
     return lookUp(namespace, used).then((found) => complete(pod, request, checked(request, used, found)));

@@ -7,12 +7,12 @@ import { typed } from '../resources/view.ts';
 import type { AdmissionPlugin } from './contract.ts';
 import { refusal } from './refusal.ts';
 
-/** By this word of upstream's a provisioner names a volume that it has yet to make: there is nothing to ask of it. */
+/** Upstream's placeholder name of a volume that the provisioner has not created yet: it has no labels. */
 const TO_BE_MADE = 'placeholder-for-provisioning';
 
 type Spec = NonNullable<PersistentVolume['spec']>;
 
-/** What a cloud would have to be asked of, for people. */
+/** Returns the name of the cloud volume type for messages; `undefined` for other volumes. */
 function askedOf(spec: Spec): string | undefined {
   const {
     awsElasticBlockStore: aws,

@@ -125,7 +125,7 @@ export function createMutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
   };
 }
 
-/** What the patch makes of the object; `undefined`: it is what it was.
+/** Applies the patch to the object; `undefined` if it changes nothing.
  *  @throws StatusError InternalError if the patch or what it makes can't be read */
 function change(
   hook: Hook,

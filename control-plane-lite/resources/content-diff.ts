@@ -40,7 +40,7 @@ function collect(a: unknown, b: unknown, path: string, found: string[], limit: n
   } else found.push(path);
 }
 
-/** A field that is what it was when the object was made: a fault if it differs. */
+/** Reports an error if an immutable field has changed. */
 export function immutableField(faults: Faults, value: unknown, old: unknown, path: string): void {
   if (!sameContent(value, old)) faults.invalid(path, value ?? null, 'field is immutable');
 }

@@ -21,10 +21,10 @@ const SERVER_SET = [
   'selfLink',
 ] as const;
 
-/** Parts through which the server itself changes the object, having checked what it does. */
+/** Subresources through which the server itself changes the object, after its own validation. */
 const MADE_BY_US: ReadonlySet<string> = new Set(['binding']);
 
-/** The object itself, or a part that stands for some of it in another form. */
+/** Reports whether the request is for the object itself, or for a subresource that represents a part of it. */
 const isWhole = (subresource: string): boolean => subresource === '' || subresource === 'scale';
 
 const hasStatusPart = ({ info }: Resource): boolean => info.subresources.has('status');
@@ -32,7 +32,7 @@ const hasStatusPart = ({ info }: Resource): boolean => info.subresources.has('st
 const countsGeneration = ({ strategy }: Resource, object: ApiObject): boolean =>
   strategy.countsGeneration ?? 'spec' in object;
 
-/** A new object: who and when it is, and nothing of what only the server knows. */
+/** Prepares a new object: sets its identity and timestamps, and clears fields that only the server sets. */
 export function prepareForCreate(
   resource: Resource,
   draft: ApiObject,
@@ -95,7 +95,7 @@ export function prepareForUpdate(
 
 type ServerSet = (typeof SERVER_SET)[number];
 
-/** A client may leave such a member out; what it may not do is in `updateFaults`. */
+/** Clients may omit these members; `updateFaults` rejects changes. */
 function keep(draft: ApiObject, old: ApiObject, member: ServerSet): void {
   const { metadata } = draft;
   const before = old.metadata[member];
@@ -131,7 +131,7 @@ function raiseGeneration(resource: Resource, draft: ApiObject, old: ApiObject): 
 
 const IMMUTABLE = 'field is immutable';
 
-/** Faults of a change, those of the changed object included. */
+/** Returns the errors of an update, including those of the updated object. */
 export function validateUpdate(
   resource: Resource,
   object: ApiObject,

@@ -9,7 +9,7 @@ export function typed<T>(object: ApiObject): T {
   return object as unknown as T;
 }
 
-/** The spec of a draft as its kind's type has it, to be changed; made if there is none. */
+/** Returns the spec of a draft for changes; creates a missing one. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows the kind that it serves
 export function draftSpec<T>(draft: ApiObject): Draft<T> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `gen/` and the decoder come from one table
@@ -22,7 +22,7 @@ export type Members = Record<string, unknown>;
 export const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The object that a draft has as this member, made if there is none. */
+/** Returns the object in this member of a draft; creates a missing one. */
 export function membersOf(draft: Members, name: string): Members {
   const found = draft[name];
   if (isMembers(found)) return found;
@@ -31,7 +31,7 @@ export function membersOf(draft: Members, name: string): Members {
   return made;
 }
 
-/** Sets a member to what it was, or removes it if it wasn't there. */
+/** Restores the previous value of a member, or its absence. */
 export function keepMember(draft: Members, old: Members, name: string): void {
   if (old[name] === undefined) delete draft[name];
   else draft[name] = old[name];

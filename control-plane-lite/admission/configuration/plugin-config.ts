@@ -6,7 +6,7 @@ import { canonicalApiVersion, VOCABULARIES } from '#api/vocabulary.ts';
 
 /** The settings of one plugin, as they were read. */
 export interface PluginConfig {
-  /** The file that has them: faults name it, and relative paths in them start at its folder. */
+  /** File of the settings: named in errors, and base of relative paths. */
   readonly file: string;
   /** Path of the settings in the file; empty: they are the file. */
   readonly path: string;

@@ -35,7 +35,7 @@ const atMost: Check = (resource, type, enforced, { requests, limits }) => {
     : undefined;
 };
 
-/** Claims ask; they have no limits. */
+/** Checks the requests of claims, which have no limits. */
 const asksAtMost: Check = (resource, type, enforced, { requests }) => {
   const rule = `maximum ${resource} usage per ${type} is ${enforced}`;
   const request = requests[resource];

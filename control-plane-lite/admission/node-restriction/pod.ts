@@ -18,7 +18,7 @@ function ownerFault(owners: readonly OwnerReference[], node: string): string | u
   return owner.controller === true ? undefined : 'pods with a controller owner reference set to itself';
 }
 
-/** The API object that a mirror pod refers to, which is forbidden; `undefined`: none. */
+/** Returns the API object that a mirror pod references, which is forbidden; `undefined` if there is none. */
 function referenceFault({ metadata, spec }: Pod): string | undefined {
   if (spec === undefined) return undefined;
   if ((spec.serviceAccountName ?? '') !== '') return 'a service account';

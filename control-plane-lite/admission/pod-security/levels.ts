@@ -30,7 +30,7 @@ function minorOf(text: string): number | undefined {
   return found === null ? undefined : Number(found[1]);
 }
 
-/** A level with its release as a configuration says it; absent: it is none. */
+/** Parses a level with its release from a configuration; `undefined` if it is invalid. */
 export function parseLevel(level: string, version: string): LevelVersion | undefined {
   const minor = minorOf(version);
   return isLevel(level) && minor !== undefined ? { level, minor } : undefined;
@@ -40,7 +40,7 @@ const ANYTHING: LevelVersion = { level: 'privileged', minor: LATEST };
 /** Levels without any configuration. */
 export const NO_POLICY: Policy = { enforce: ANYTHING, audit: ANYTHING, warn: ANYTHING };
 
-/** What the labels say; what can't be read holds pods to the most. `general`: for what they don't say. */
+/** Returns the levels of the labels. Invalid values mean the most restrictive level. `general`: defaults. */
 export function policyOf(labels: Labels, vocabulary: Vocabulary, general: Policy = NO_POLICY): Policy {
   const read = (mode: Mode): LevelVersion => {
     const label = labelOf(mode, vocabulary);

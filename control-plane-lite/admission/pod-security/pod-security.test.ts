@@ -7,7 +7,7 @@ import { formatLevel, isPrivileged, LATEST, type Level, labelFaults, policyOf } 
 const words = VOCABULARIES.plat;
 const label = (mode: string): string => `pod-security.${words.domain}/${mode}`;
 
-/** As good as it gets. */
+/** Pod that satisfies the restricted level. */
 const GOOD = {
   allowPrivilegeEscalation: false,
   runAsNonRoot: true,

@@ -16,7 +16,7 @@ const quota = (name: string, hard: Texts, used: Texts, revision = 1): ApiObject 
   status: { hard, used },
 });
 
-/** A store of quotas: `lost` writes are tried again, after somebody else has used `theirs`. */
+/** Store of quotas. `lost`: number of conflicts, each after another client has used `theirs`. */
 function createStore(quotas: readonly ApiObject[], lost = 0, theirs: Texts = {}) {
   const byName = new Map(quotas.map((each) => [each.metadata.name ?? '', each]));
   const writes: string[] = [];

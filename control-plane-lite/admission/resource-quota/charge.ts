@@ -14,12 +14,12 @@ export type QuotaWriter = (
   change: (live: ApiObject) => ApiObject,
 ) => Promise<void>;
 
-/** What one request spends. */
+/** Quota usage of one request. */
 export interface Charge {
   /** Quotas that it concerns, as they were when it came. */
   readonly quotas: readonly ApiObject[];
   readonly delta: Amounts;
-  /** Is asked whether it could be, and not counted. */
+  /** Dry run: checked, but not charged. */
   readonly dryRun: boolean;
   readonly refuse: (why: string) => StatusError;
   /** Hears of what is about to be counted: in a change of the quota's revision, or (absent) not after all. */
@@ -28,7 +28,7 @@ export interface Charge {
 
 type Faults = (Error | undefined)[];
 
-/** Refuses what the state of the quotas at hand does not allow, so that none is charged for what another refuses. */
+/** Rejects usage that the known state of the quotas forbids, so that no quota is charged for a request that another rejects. */
 function checkAll(charges: readonly Charge[], faults: Faults): void {
   const purses = new Map(
     charges.flatMap(({ quotas }) => quotas.map((quota) => [quota.metadata.name ?? '', purseOf(quota)])),
@@ -57,7 +57,7 @@ async function chargeOne(
 ): Promise<void> {
   let refused = new Map<number, StatusError>();
   const change = (live: ApiObject): ApiObject => {
-    // Called again when somebody else was faster: what was found before is worth nothing then.
+    // Called again after a conflict: results of the previous attempt are obsolete.
     refused = new Map();
     const revision = Number(live.metadata.resourceVersion ?? 0);
     const before = purseOf(live);

@@ -100,7 +100,7 @@ const SELECTABLE: Readonly<Record<string, (object: ApiObject) => string>> = {
   type: (object) => typed<Event>(object).type ?? '',
 };
 
-/** `ttlSeconds`: how long an event is kept after its last change; upstream's `--event-ttl`. */
+/** `ttlSeconds`: lifetime of an event after its last change; upstream's `--event-ttl`. */
 export function eventKind(ttlSeconds: number): KindEntry {
   return {
     strategy: {

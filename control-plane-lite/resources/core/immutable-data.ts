@@ -6,7 +6,7 @@ import type { ApiObject } from '../contract.ts';
 
 const REASON = 'field is immutable when `immutable` is set';
 
-/** Faults of a change to a frozen object; it stays frozen. */
+/** Returns the errors of an update of an immutable object. */
 export function frozenFaults(object: ApiObject, old: ApiObject, members: readonly string[]): Faults {
   const faults = createFaults();
   if (old['immutable'] !== true) return faults;

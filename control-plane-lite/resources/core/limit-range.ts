@@ -66,7 +66,7 @@ function validateRatio(
   }
 }
 
-/** What the bounds of one resource must be to each other. */
+/** Validates the relations between the bounds of one resource. */
 function validateBounds(faults: Faults, item: LimitRangeItem, name: string, path: string): void {
   const read = (amounts: Amounts | undefined): string | undefined =>
     amounts !== undefined && Object.hasOwn(amounts, name) ? amounts[name] : undefined;

@@ -27,7 +27,7 @@ function validateTaint(faults: Faults, { key, value = '', effect }: Taint, path:
   if (key === '') faults.required(`${path}.key`);
   else faults.invalidAll(`${path}.key`, key, qualifiedNameFaults(key));
   faults.invalidAll(`${path}.value`, value, labelValueFaults(value));
-  // An effect that there is not was reported by the decoder.
+  // The decoder has reported an unknown effect.
   if ((effect as string) === '') faults.required(`${path}.effect`);
 }
 

@@ -20,7 +20,7 @@ import { accessModeText, phaseOf, storageClassAnnotation, storageClassOf } from 
 
 const SIZE_PATH = 'spec.resources.requests.storage';
 
-/** What `dataSource` alone may be; anything else in it is dropped, as before there was `dataSourceRef`. */
+/** Reports whether `dataSource` allows this kind. Others are dropped, as before the introduction of `dataSourceRef`. */
 const isClaimOrSnapshot = ({ apiGroup = '', kind }: TypedLocalObjectReference): boolean =>
   (apiGroup === '' && kind === 'PersistentVolumeClaim') ||
   (apiGroup.startsWith('snapshot.storage.') && kind === 'VolumeSnapshot');
@@ -53,7 +53,7 @@ function validate(object: ApiObject): readonly FieldError[] {
 
 const sizeOf = (spec: PersistentVolumeClaimSpec): string => spec.resources?.requests?.['storage'] ?? '0';
 
-/** The spec without what may change: the volume of an unbound claim, the size of a bound one. */
+/** Returns the immutable part of the spec: without the volume of an unbound claim and the size of a bound one. */
 function fixedPart(
   spec: PersistentVolumeClaimSpec,
   old: PersistentVolumeClaimSpec,

@@ -17,7 +17,7 @@ import { accessModeText, phaseOf, storageClassOf } from './storage-cells.ts';
 
 const EXPAND_SECRET = 'controllerExpandSecretRef';
 
-/** The source, without what may be added to it later: the secret for expansion. */
+/** Returns the immutable part of the source: without the expansion secret, which can be added later. */
 function sourceOf(spec: PersistentVolumeSpec, old: PersistentVolumeSpec): object {
   const source = persistentVolumeSource(spec);
   if (source.csi === undefined || old.csi?.[EXPAND_SECRET] !== undefined) return source;
@@ -37,7 +37,7 @@ function validateUpdate(object: ApiObject, oldObject: ApiObject): readonly Field
     );
   }
   immutableField(faults, spec.volumeMode, old.volumeMode, 'volumeMode');
-  // Where a volume can be used may be found out later, but once.
+  // Node affinity can be added later, but only once.
   if (old.nodeAffinity !== undefined) {
     immutableField(faults, spec.nodeAffinity, old.nodeAffinity, 'nodeAffinity');
   }

@@ -13,7 +13,7 @@ import { validateLastingAnnotations } from './pod-update.ts';
 
 const PODS_BINDING: Subject = { group: '', name: 'pods/binding' };
 
-/** @throws StatusError Invalid or BadRequest if the Binding makes no sense for a pod of this name */
+/** @throws StatusError Invalid or BadRequest if the Binding does not match the pod */
 export function checkBinding(bindingObject: ApiObject, podName: string): void {
   const { metadata, target } = typed<Binding>(bindingObject);
   const name = metadata?.name ?? '';
@@ -27,7 +27,7 @@ export function checkBinding(bindingObject: ApiObject, podName: string): void {
   if (faults.errors.length > 0) throw invalid({ group: '', name: 'Binding' }, name, faults.errors);
 }
 
-/** What stands in the way of binding this pod; `undefined` if nothing does. */
+/** Returns the reason why the pod cannot be bound; `undefined` if it can. */
 function obstacle(pod: Pod, { metadata }: Binding): string | undefined {
   const name = pod.metadata?.name ?? '';
   const { uid = '', resourceVersion = '' } = metadata ?? {};

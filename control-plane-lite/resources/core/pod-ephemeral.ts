@@ -24,7 +24,7 @@ function prepareForUpdate(draft: ApiObject, old: ApiObject, { vocabulary }: Stra
   }
   const known = new Set(containersOf(old).map(({ name }) => name));
   const annotations = draft.metadata.annotations ?? {};
-  // An annotation may have waited for a container of this name; admission is to judge what will run.
+  // An existing annotation may apply to the new container; admission must see the result.
   spec['ephemeralContainers'] = wanted.map((container) =>
     known.has(container.name) ? container : fillSeccompFields([container], annotations, vocabulary)[0],
   );

@@ -19,7 +19,7 @@ import { isMembers, type Members, membersOf, typed } from '../view.ts';
 
 type Words = Pick<Vocabulary, 'seccompPod' | 'seccompContainerPrefix'>;
 
-/** With the profile of the annotation, where it has none of its own. */
+/** Returns the context with the profile of the annotation, if it has no profile. */
 function withProfile(holder: Members, annotation: string | undefined): Members {
   const context = isMembers(holder['securityContext']) ? holder['securityContext'] : {};
   if (annotation === undefined || context['seccompProfile'] !== undefined) return holder;
@@ -29,7 +29,7 @@ function withProfile(holder: Members, annotation: string | undefined): Members {
     : { ...holder, securityContext: { ...context, seccompProfile } };
 }
 
-/** Sets the fields of the containers in a list that are said by annotation alone. */
+/** Sets the seccomp fields of containers that only have an annotation. */
 export function fillSeccompFields(
   containers: readonly unknown[],
   annotations: Readonly<Record<string, string>>,
@@ -68,7 +68,7 @@ export function annotateSeccomp(draft: ApiObject, words: Words): void {
   if (missing.length > 0) draft.metadata.annotations = { ...annotations, ...Object.fromEntries(missing) };
 }
 
-/** Faults of a new pod whose annotations and fields say different things. */
+/** Returns the errors of a new pod whose annotations contradict its fields. */
 export function seccompConflicts(pod: Pod, words: Words): readonly FieldError[] {
   const faults = createFaults();
   const annotations = pod.metadata?.annotations ?? {};
@@ -83,7 +83,7 @@ export function seccompConflicts(pod: Pod, words: Words): readonly FieldError[] 
   return faults.errors;
 }
 
-/** Whether an annotation that was added, changed or removed still says what the field says. */
+/** Reports whether changed annotations still match the fields. */
 export function mayChangeSeccomp(
   pod: Pod,
   key: string,

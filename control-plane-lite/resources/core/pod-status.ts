@@ -83,7 +83,7 @@ function validateStatus(faults: Faults, pod: Pod, old: Pod): void {
   }
   for (const [member, restarts] of [
     ['containerStatuses', policy],
-    // Sidecars are restarted whatever the pod's policy says.
+    // Sidecars are restarted regardless of the pod's restart policy.
     ['initContainerStatuses', hasSidecars(old) ? 'Always' : policy],
     ['ephemeralContainerStatuses', 'Never'],
   ] as const) {

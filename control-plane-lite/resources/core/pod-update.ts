@@ -17,7 +17,7 @@ const MUTABLE =
 
 const MAX_DEADLINE_SECONDS = 2 ** 31 - 1;
 
-/** Annotations that say something of the whole life of the pod. */
+/** Annotations that apply to the whole lifetime of the pod. */
 export function validateLastingAnnotations(faults: Faults, pod: Pod, old: Pod, words: Vocabulary): void {
   const { configMirror, appArmorContainerPrefix } = words;
   const [now = {}, before = {}] = [pod.metadata?.annotations, old.metadata?.annotations];
@@ -103,7 +103,7 @@ function munged(now: PodSpec, before: PodSpec): object {
   };
 }
 
-/** Every fault of a change through the pod itself. */
+/** Returns every error of an update through the pod itself. */
 export function validatePodUpdate(
   object: ApiObject,
   oldObject: ApiObject,

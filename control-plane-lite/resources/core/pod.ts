@@ -33,7 +33,7 @@ function prepareForCreate(draft: ApiObject, { vocabulary }: StrategyContext): vo
   draft['status'] = { phase: 'Pending', qosClass: qosClass(typed<Pod>(draft)) };
 }
 
-/** Most updates of a pod change neither what it is to run nor what annotations say about that. */
+/** Reports whether the spec and its annotations are unchanged, as in most updates. */
 const saysTheSame = (object: ApiObject, old: ApiObject): boolean =>
   sameContent(object['spec'], old['spec']) &&
   sameContent(object.metadata.annotations, old.metadata.annotations);
@@ -65,7 +65,7 @@ function validateCreate(object: ApiObject, { vocabulary }: StrategyContext): rea
   return [...faults.errors, ...seccompConflicts(typed<Pod>(object), vocabulary)];
 }
 
-/** Grace is what the client asks for, else what the pod asks for; a pod that runs nowhere needs none. */
+/** Grace period of the request, else of the pod; 0 for a pod that is not running. */
 export function planPodDeletion(object: ApiObject, requested: Int64 | undefined): DeletionPlan {
   const { spec, status } = typed<Pod>(object);
   const unscheduled = (spec?.nodeName ?? '') === '';
@@ -98,7 +98,7 @@ export function podKind(vocabulary: Vocabulary): KindEntry {
       validateUpdate: validatePodUpdate,
       planDeletion: planPodDeletion,
       selectableFields: SELECTABLE,
-      // Updates are many, and seldom made by people.
+      // Warnings are for creations: updates are frequent and mostly come from controllers.
       warnings: (object, old) => (old === undefined ? podWarnings(typed<Pod>(object), vocabulary) : []),
       row: (object, { nowMs }) => podRow(typed<Pod>(object), nowMs),
     },

@@ -30,7 +30,7 @@ const HUGE_PAGES = 'hugepages-';
 
 const isHugePages = (name: string): boolean => name.startsWith(HUGE_PAGES);
 
-/** Whether amounts of it may be promised more often than they exist. */
+/** Reports whether the resource may be overcommitted. */
 export const isOvercommittable = (name: string): boolean => COMPUTE.includes(name);
 
 export const isStandardQuotaName = (name: string): boolean =>
@@ -48,7 +48,7 @@ export function validateQuotaName(faults: Faults, name: string, path: string): v
   validateName(faults, name, path, isStandardQuotaName(name), form);
 }
 
-/** A name of what containers and pods are given. */
+/** Validates the name of a compute resource. */
 export function validateContainerResourceName(faults: Faults, name: string, path: string): void {
   const form = 'must be a standard resource for containers or fully qualified';
   validateName(faults, name, path, COMPUTE.includes(name) || isHugePages(name), form);

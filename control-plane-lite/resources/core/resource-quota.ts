@@ -25,7 +25,7 @@ const CONFLICTING: readonly (readonly [string, string])[] = [
 /** Reports whether a scope, which applies to pods, is valid for a resource. */
 function scopeFits(scope: string, resource: string): boolean {
   if (!isStandardQuotaName(resource) || resource === 'pods') return true;
-  // Pods of best effort ask for nothing that could be summed up.
+  // Best-effort pods have no requests to count.
   return scope !== 'BestEffort' && POD_COMPUTE.includes(resource);
 }
 

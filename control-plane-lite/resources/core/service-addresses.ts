@@ -11,7 +11,7 @@ const FAMILIES = 'spec.ipFamilies';
 const POLICY = 'spec.ipFamilyPolicy';
 const ONCE = 'may not change once set';
 
-/** An external name has none of the fields about addresses. */
+/** Reports address fields, which type ExternalName does not allow. */
 function forbidAll(faults: Faults, spec: ServiceSpec): void {
   const reason = 'may not be set for ExternalName services';
   if ((spec.clusterIPs ?? []).length > 0 || (spec.clusterIP ?? '') !== '') faults.forbidden(IPS, reason);
@@ -29,7 +29,7 @@ function validateSpellings(faults: Faults, { clusterIP = '', clusterIPs = [] }: 
   }
 }
 
-/** Whether each is an address, or the only one is `None`. */
+/** Validates that all values are addresses, or the only one is `None`. Reports whether they are. */
 function validateEach(faults: Faults, addresses: readonly string[]): boolean {
   let valid = true;
   for (const [index, address] of addresses.entries()) {
@@ -59,7 +59,7 @@ function validateFamilies(
       `must be RequireDualStack or PreferDualStack when multiple ${what} are specified`,
     );
   }
-  // Nothing is given to a service whose endpoints somebody else fills in.
+  // Headless services without a selector get no defaults: their endpoints are managed externally.
   if (clusterIPs[0] === HEADLESS && Object.keys(selector).length === 0) return;
   for (const [index, family] of ipFamilies.entries()) {
     if (!cluster.includes(family)) {
@@ -71,7 +71,7 @@ function validateFamilies(
   }
 }
 
-/** Every fault of the addresses of a service as it is. */
+/** Reports every error of the addresses of a service. */
 export function validateServiceAddresses(
   faults: Faults,
   spec: ServiceSpec,
@@ -101,7 +101,7 @@ export function validateServiceAddresses(
   return undefined;
 }
 
-/** A list whose first value stays for ever and whose second one may come and go. */
+/** Validates an update of a list whose first value is immutable and whose second one can be added and removed. */
 function validateChange(
   faults: Faults,
   path: string,
@@ -126,7 +126,7 @@ function validateChange(
   }
 }
 
-/** Every fault of the change of a service's addresses. */
+/** Reports every error of an update of a service's addresses. */
 export function validateAddressChange(faults: Faults, spec: ServiceSpec, old: ServiceSpec): void {
   if (isExternalName(spec) || isExternalName(old)) return;
   if (isHeadless(spec) && isHeadless(old)) return;

@@ -68,7 +68,7 @@ function validateType(faults: Faults, spec: ServiceSpec): void {
     faults.invalid('spec.clusterIPs[0]', 'None', `may not be set to 'None' for ${type} services`);
   }
   if (!isExternalName(spec)) return;
-  // A dot at the end says that the name is complete.
+  // A trailing dot marks a fully qualified name.
   const name = externalName.replace(/\.$/, '');
   if (name === '') faults.required('spec.externalName');
   else faults.invalidAll('spec.externalName', name, dns1123SubdomainFaults(name));
@@ -140,7 +140,7 @@ function validateLoadBalancer(faults: Faults, service: Service, { domain }: Voca
   faults.invalidAll('spec.loadBalancerClass', loadBalancerClass, qualifiedNameFaults(loadBalancerClass));
 }
 
-/** Every fault of a service beside its metadata, name and addresses. */
+/** Reports every error of a service except those of its metadata, name and addresses. */
 export function validateServiceContent(faults: Faults, service: Service, vocabulary: Vocabulary): void {
   const spec = service.spec ?? {};
   validatePorts(faults, spec);
@@ -164,7 +164,7 @@ export function validateClassChange(faults: Faults, spec: ServiceSpec, old: Serv
   }
 }
 
-/** Returns every error in the status of a load balancer. */
+/** Reports every error in the status of a load balancer. */
 export function validateServiceStatus(faults: Faults, { status }: Service): void {
   for (const [index, { ip = '', hostname = '' }] of (status?.loadBalancer?.ingress ?? []).entries()) {
     const path = `status.loadBalancer.ingress[${index}]`;

@@ -31,7 +31,7 @@ export function objectOf(typeRef: string, value: object): ApiObject {
 export const faultTexts = (errors: readonly FieldError[]): readonly string[] =>
   errors.map(({ kind, field }) => `${kind} ${field}`);
 
-/** Faults of creation. */
+/** Returns the errors of a creation. */
 export function createFaultsOf(
   { strategy }: KindEntry,
   object: ApiObject,
@@ -43,7 +43,7 @@ export function createFaultsOf(
   ]);
 }
 
-/** Faults of an update, through the object itself or one of its parts. */
+/** Returns the errors of an update, through the object itself or a subresource. */
 export function updateFaultsOf(
   { strategy, parts = {} }: KindEntry,
   object: ApiObject,

@@ -10,7 +10,7 @@ export function validateAmount(faults: Faults, amount: IntOrString | undefined, 
   }
 }
 
-/** A percentage of more than everything is none. */
+/** Rejects percentages above 100. */
 export function validateAtMostAll(faults: Faults, amount: IntOrString | undefined, path: string): void {
   const percent = typeof amount === 'string' ? parsePercent(amount) : undefined;
   if (percent !== undefined && percent > 100) faults.invalid(path, amount, 'must not be greater than 100%');
@@ -20,7 +20,7 @@ export function validateAtMostAll(faults: Faults, amount: IntOrString | undefine
 export const amountNumber = (amount: IntOrString | undefined): number =>
   typeof amount === 'string' ? (parsePercent(amount) ?? 0) : (amount ?? 0);
 
-/** Counts of a status, none below zero. */
+/** Validates that counts of a status are not negative. */
 export function validateCounts<T extends object>(
   faults: Faults,
   status: T | undefined,

@@ -20,7 +20,7 @@ function validateReason(faults: Faults, reason: string, path: string): void {
   return undefined;
 }
 
-/** Every fault of a list of conditions, one for each type. */
+/** Reports every error of a list of conditions, one for each type. */
 export function validateConditions(
   faults: Faults,
   conditions: readonly Condition[] | undefined,
@@ -44,7 +44,7 @@ export function validateConditions(
   }
 }
 
-/** Labels that an object asks for, under a path. */
+/** Validates required labels at a path. */
 export function validateLabelMap(
   faults: Faults,
   labels: Readonly<Record<string, string>> | undefined,

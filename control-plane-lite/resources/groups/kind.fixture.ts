@@ -29,13 +29,13 @@ export function contextWith({
   };
 }
 
-/** A template of pods that is right. */
+/** Valid pod template. */
 export const TEMPLATE: object = {
   metadata: { labels: { app: 'web' } },
   spec: { containers: [{ name: 'c', image: 'i:1' }] },
 };
 
-/** What is changed, in words; the changes; the faults. */
+/** Description of the change, the change, the expected errors. */
 export type FaultRow = readonly [string, Changes, readonly string[]];
 
 /** Values by path: `{'spec.containers.0.image': undefined}` removes a member. */
@@ -94,7 +94,7 @@ export function objectWith({ typeRef, base, context = {} }: KindSubject, changes
 const shortened = (fault: { readonly kind: string; readonly field: string }): string =>
   `${fault.field} ${fault.kind.replace('FieldValue', '')}`;
 
-/** `spec.replicas Invalid` for each fault of the changed object. */
+/** Returns `spec.replicas Invalid` for each error of the changed object. */
 export function faultsOf(subject: KindSubject, changes: Changes = {}): readonly string[] {
   const context = contextWith(subject.context);
   const object = objectWith(subject, changes);
@@ -103,7 +103,7 @@ export function faultsOf(subject: KindSubject, changes: Changes = {}): readonly 
   return faults.map(shortened);
 }
 
-/** Faults of the change alone, from the base (with `before`) to the changed object. */
+/** Returns the errors of the update alone, from the base (with `before`) to the changed object. */
 export function updateFaultsOf(
   subject: KindSubject,
   changes: Changes,
@@ -123,7 +123,7 @@ export function created(subject: KindSubject, changes: Changes = {}): ApiObject 
   return object;
 }
 
-/** The object after a change through a part, and the faults of it. */
+/** Returns the object after an update through a subresource, and the errors. */
 export function throughPart(
   subject: KindSubject,
   part: string,

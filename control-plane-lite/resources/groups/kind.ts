@@ -5,7 +5,7 @@ import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
 import type { ApiObject, Cell, Draft, PartStrategy, Strategy, StrategyContext } from '../contract.ts';
 import { typed } from '../view.ts';
 
-/** A type whose members, and theirs, may be set. */
+/** Type with deeply writable members. */
 export type Mutable<T> = T extends readonly (infer Item)[]
   ? Mutable<Item>[]
   : T extends object
@@ -25,7 +25,7 @@ export interface KindRules<T> extends Plain {
   readonly renamed?: (draft: Mutable<T>, oldName: string) => void;
   readonly prepareForUpdate?: (draft: Mutable<T>, old: T, context: StrategyContext) => void;
   readonly validate?: (faults: Faults, object: T, context: StrategyContext) => void;
-  /** Beside `validate`: what takes too long to be done at once. */
+  /** Asynchronous checks in addition to `validate`. */
   readonly validateInTurns?: (object: T, context: StrategyContext) => Promise<Faults['errors']>;
   /** Beside `validate`, of a new object. */
   readonly validateCreate?: (faults: Faults, object: T, context: StrategyContext) => void;
@@ -101,7 +101,7 @@ function collect(validate: (faults: Faults) => void): Faults['errors'] {
 }
 
 export interface StatusRules<T> {
-  /** Sets what clients don't, after everything but the status is as it was. */
+  /** Sets fields of the server, after all fields outside the status have been restored. */
   readonly prepare?: (draft: Mutable<T>, old: T, context: StrategyContext) => void;
   readonly validate?: (faults: Faults, object: T, old: T, context: StrategyContext) => void;
   /** Labels stay as they were. Other metadata may always change with the status. */
@@ -138,7 +138,7 @@ function keepLabelsOf(metadata: Draft<ApiObject['metadata']>, { metadata: old }:
   else metadata.labels = old.labels;
 }
 
-/** One fault if a member that must stay as it is changed. */
+/** Reports an error if an immutable member has changed. */
 export function validateImmutable(
   faults: Faults,
   value: unknown,

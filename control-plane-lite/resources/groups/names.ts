@@ -3,7 +3,7 @@ import { dns1123SubdomainFaults } from '#api/meta/names.ts';
 
 type Reasons = readonly string[];
 
-/** One element of a path: what is left where names have no form of their own (RBAC, requests). */
+/** Validates a path segment: the only restriction on names of RBAC and request kinds. */
 export function pathSegmentFaults(text: string): Reasons {
   if (text === '.' || text === '..') return [`may not be '${text}'`];
   return ['/', '%'].filter((mark) => text.includes(mark)).map((mark) => `may not contain '${mark}'`);

@@ -8,7 +8,7 @@ import { validateLabelSelector } from '#api/schema/validation/label-selector.ts'
 export const isEmptySelector = (selector: LabelSelector): boolean =>
   Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
 
-/** The requirements of a selector; none of one with faults, which are reported elsewhere. */
+/** Returns the requirements of a selector; none if it is invalid, which is reported elsewhere. */
 export function requirementsOf(selector: LabelSelector | undefined): readonly Requirement[] {
   try {
     return selector === undefined ? [] : selectorRequirements(selector);
@@ -18,7 +18,7 @@ export function requirementsOf(selector: LabelSelector | undefined): readonly Re
   }
 }
 
-/** A selector that must be there, must not be empty, and decides which pods are whose. */
+/** Validates a required, nonempty selector of owned pods. */
 export function validatePodSelector(
   faults: Faults,
   selector: LabelSelector | undefined,

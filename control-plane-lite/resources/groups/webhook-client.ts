@@ -20,7 +20,7 @@ function parseUrl(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
 }
 
-/** Only HTTPS, and nothing in the address that is not for finding the server. */
+/** Validates a URL: HTTPS, without user, query and fragment. */
 function validateUrl(faults: Faults, text: string, path: string): void {
   const form = 'desired format: https://host[/path]';
   const url = parseUrl(text);
@@ -59,7 +59,7 @@ function validateService(faults: Faults, service: ServiceRef, path: string): voi
     faults.invalidAll(`${path}.port`, service.port, portNumberFaults(service.port));
 }
 
-/** Every fault of the address of a webhook: it has exactly one. */
+/** Reports every error of the address of a webhook, which has exactly one. */
 export function validateWebhookClient(faults: Faults, config: ClientConfig, path: string): void {
   const { url, service } = config;
   if ((url === undefined) === (service === undefined)) {

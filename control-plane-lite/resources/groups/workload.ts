@@ -15,7 +15,7 @@ interface WorkloadSpec {
   readonly template?: PodTemplateSpec;
 }
 
-/** Gates and words that the validation of pods depends on. */
+/** Feature gates and vocabulary for the validation of pods. */
 export const podOptions = ({
   vocabulary,
   gates,
@@ -24,7 +24,7 @@ export const podOptions = ({
   expandedDNSConfig: gates.has('ExpandedDNSConfig'),
 });
 
-/** Counts, the selector and how it fits the template. */
+/** Validates counts, the selector and its match with the template. */
 export function validateWorkload(faults: Faults, spec: WorkloadSpec, kind: string): void {
   faults.nonNegative('spec.replicas', spec.replicas);
   faults.nonNegative('spec.minReadySeconds', spec.minReadySeconds);

@@ -22,7 +22,7 @@ import { createPool, type Pool, type PoolDeps } from './pool.ts';
 import { type Claim, repairPool } from './repair.ts';
 import { ipSpace, portSpace } from './spaces.ts';
 
-/** What one request has taken so far, to be given back if it fails. */
+/** Allocations of one request, released if it fails. */
 interface Taking {
   readonly owner: string;
   readonly name: string;
@@ -46,7 +46,7 @@ async function takeAny(taking: Taking, pool: Pool, what: string): Promise<string
   return text;
 }
 
-/** @throws StatusError Invalid if the value is taken or not of the pool */
+/** @throws StatusError Invalid if the value is allocated or outside the pool */
 async function takeGiven(
   taking: Taking,
   pool: Pool,

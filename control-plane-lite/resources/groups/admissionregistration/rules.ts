@@ -6,7 +6,7 @@ import type { Faults } from '#api/schema/validation/faults.ts';
 
 const ALL = '*';
 
-/** Every fault of a list in which `*` must be alone. */
+/** Reports every error of a list in which `*` must be the only value. */
 function validateAlone(faults: Faults, items: readonly string[], path: string): void {
   if (items.length > 1 && items.includes(ALL)) {
     faults.invalid(path, items, "if '*' is present, must not specify others");
@@ -50,7 +50,7 @@ function validateResources(faults: Faults, resources: readonly string[], path: s
   }
 }
 
-/** Every fault of one rule. Values are of their enumerations: the decoder saw to that. */
+/** Reports every error of one rule. The decoder has validated enumerations. */
 export function validateRule(faults: Faults, rule: RuleWithOperations, path: string): void {
   const { operations = [], apiGroups = [], apiVersions = [], resources = [], scope } = rule;
   if (operations.length === 0) faults.required(`${path}.operations`);

@@ -85,7 +85,7 @@ function configuration(): KindEntry {
       countsGeneration: true,
       generationChanged: (object, old) => !isDeepStrictEqual(object.webhooks, old.webhooks),
       validateCreate: (faults, { webhooks = [] }) => validateWebhooks(faults, webhooks, true),
-      // Who asked for versions that the server no longer speaks may still change everything else.
+      // Objects with unsupported versions can still be changed otherwise.
       validateUpdate: (faults, { webhooks = [] }, { webhooks: old = [] }) =>
         validateWebhooks(
           faults,

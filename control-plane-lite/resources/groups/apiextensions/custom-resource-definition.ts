@@ -31,11 +31,11 @@ export interface DefinitionDeps {
     definition: Definition,
     context: StrategyContext,
   ) => Promise<readonly FieldError[]>;
-  /** Leaves out what is not enabled. Changes the draft. */
+  /** Removes disabled fields. Changes the draft. */
   readonly dropDisabled?: (definition: Definition, context: StrategyContext) => void;
   /** Texts for Warning headers. */
   readonly schemaWarnings?: (definition: Definition) => readonly string[];
-  /** What a definition gets when it is deleted, to hold it until its objects are gone. Default: nothing. */
+  /** Finalizer of a deleted definition until its objects have been removed. Default: none. */
   readonly cleanupFinalizer?: string;
 }
 
@@ -121,7 +121,7 @@ function validateStored(faults: Faults, { spec, status }: Definition): void {
   }
 }
 
-/** Every version that objects were ever stored in is remembered until somebody says that none is left. */
+/** Records every version that objects were stored in, until a client removes it from the status after a migration. */
 function noteStorage(draft: Mutable<Definition>): void {
   const storage = draft.spec.versions.find((version) => version.storage)?.name;
   if (storage === undefined) return;

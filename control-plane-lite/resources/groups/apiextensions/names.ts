@@ -4,7 +4,7 @@ import type { CustomResourceDefinitionNames } from '#api/gen/apiextensions-v1.ts
 import { dns1035LabelFaults } from '#api/meta/names.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 
-/** Every fault of the names: labels all, in any case where they name kinds. */
+/** Reports every error of the names: all are DNS labels, those of kinds in any case. */
 export function validateNames(faults: Faults, names: CustomResourceDefinitionNames, path: string): void {
   const { plural, singular = '', kind, listKind = '', shortNames = [], categories = [] } = names;
   const check = (text: string, at: string): void =>

@@ -29,7 +29,7 @@ function validateColumn(faults: Faults, column: CustomResourceColumnDefinition, 
   else validatePath(faults, jsonPath, `${path}.jsonPath`);
 }
 
-/** What a column may show: lists and filters as well. */
+/** Validates the JSON path of a column, which may contain lists and filters. */
 function validatePath(faults: Faults, jsonPath: string, path: string): void {
   if (!/^[.[]/.test(jsonPath))
     return faults.invalid(path, jsonPath, 'must be a JSON path that starts with a dot');
@@ -87,7 +87,7 @@ function validateVersion(faults: Faults, version: CustomResourceDefinitionVersio
   }
 }
 
-/** Every fault of the list of versions but those of their schemas. */
+/** Reports every error of the list of versions, except those of schemas. */
 export function validateVersions(
   faults: Faults,
   versions: readonly CustomResourceDefinitionVersion[],

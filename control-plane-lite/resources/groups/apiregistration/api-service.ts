@@ -12,7 +12,7 @@ import { pathSegmentFaults } from '../names.ts';
 const HIGHEST_GROUP_PRIORITY = 20_000;
 const HIGHEST_VERSION_PRIORITY = 1000;
 
-/** What is served here is always there. */
+/** Locally served versions are always available. */
 const localCondition = (nowMs: number): APIServiceCondition => ({
   type: 'Available',
   status: 'True',

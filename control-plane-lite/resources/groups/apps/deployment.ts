@@ -78,7 +78,7 @@ export const deployment: KindEntry = {
     },
     validateUpdate: (faults, { spec }, { spec: old }) =>
       validateImmutable(faults, spec?.selector, old?.selector, 'spec.selector'),
-    // Controllers note in annotations what is to happen to the pods.
+    // Controllers record instructions for the pods in annotations.
     generationChanged: (object, old) =>
       !isDeepStrictEqual(object.spec, old.spec) ||
       !isDeepStrictEqual(object.metadata?.annotations, old.metadata?.annotations),

@@ -62,7 +62,7 @@ function validateRules(faults: Faults, rules: HPAScalingRules | undefined, path:
   }
 }
 
-/** Metrics of single containers are behind a feature gate; who has them keeps them. */
+/** Container metrics require a feature gate; existing ones are retained. */
 function dropContainerMetrics(
   draft: Mutable<HorizontalPodAutoscaler>,
   old: HorizontalPodAutoscaler | undefined,

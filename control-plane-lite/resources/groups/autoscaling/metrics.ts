@@ -118,7 +118,7 @@ function validateSources(faults: Faults, metric: MetricSpec, path: string): void
   if (external) validateExternalSource(faults, external, `${path}.external`);
 }
 
-/** Every fault of one metric: its type says which of its sources it has, and it has no other. */
+/** Reports every error of one metric, which has exactly the source that its type names. */
 export function validateMetric(faults: Faults, metric: MetricSpec, path: string): void {
   const wanted = SOURCE_OF_TYPE.get(metric.type);
   if (metric.type === '') faults.required(`${path}.type`, 'must specify a metric source type');

@@ -142,7 +142,7 @@ describe('a job', () => {
         template: { metadata: { labels: { app: 'x', 'controller-uid': 'u-1', 'job-name': 'once' } } },
       },
     });
-    // What it had for labels before is also its own.
+    // Labels of earlier releases belong to the job as well.
     expect(object.metadata.labels).toEqual({ app: 'x' });
     const manual = created(bare, { 'spec.manualSelector': true });
     expect(manual['spec']).not.toHaveProperty('selector');

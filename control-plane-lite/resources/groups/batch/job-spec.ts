@@ -17,7 +17,7 @@ const COUNTS = [
   'ttlSecondsAfterFinished',
 ] as const;
 const RESTART_POLICIES = ['OnFailure', 'Never'];
-/** Indexes of pods that are done are kept as text in the status. */
+/** Maximum number of indexes: completed ones are stored as text in the status. */
 const MAX_INDEXED_PARALLELISM = 100_000;
 
 function validateIndexing(faults: Faults, spec: JobSpec, path: string): void {
@@ -50,7 +50,7 @@ export function validateJobContent(
   }
 }
 
-/** The selector, and that it takes the template's pods. */
+/** Validates the selector and its match with the template. */
 export function validateJobSelector(faults: Faults, spec: JobSpec, path: string): void {
   if (spec.selector === undefined) return faults.required(`${path}.selector`);
   validateLabelSelector(faults, spec.selector, `${path}.selector`);

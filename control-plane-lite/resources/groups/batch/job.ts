@@ -14,7 +14,7 @@ import { validateJobContent, validateJobSelector } from './job-spec.ts';
 const UID_LABEL = 'controller-uid';
 const NAME_LABEL = 'job-name';
 
-/** Labels of the pods and the selector for them; what the user set stays and is refused if it is wrong. */
+/** Sets the labels of the pods and their selector. Values of the client remain and are validated. */
 function generateSelector(draft: Mutable<Job>): void {
   const { spec, metadata } = draft;
   if (spec === undefined || spec.manualSelector === true) return;
@@ -37,7 +37,7 @@ function copyLabels({ metadata, spec }: Mutable<Job>): void {
   if (Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = { ...labels };
 }
 
-/** Whether its pods are counted with a finalizer is settled when the job is made, and stays so. */
+/** Tracking of pods with finalizers is decided on creation and is immutable. */
 function noteTracking({ metadata }: Mutable<Job>, { gates, vocabulary }: StrategyContext): void {
   if (metadata === undefined) return;
   const tracking = `batch.${vocabulary.domain}/job-tracking`;
@@ -78,7 +78,7 @@ function validateHostNames(faults: Faults, { metadata, spec }: Job): void {
   }
 }
 
-/** The template without what may say where pods are put. */
+/** Returns the template without scheduling directives. */
 function withoutDirectives(template: PodTemplateSpec | undefined): unknown {
   const { labels: _, annotations: __, ...metadata } = template?.metadata ?? {};
   const { nodeSelector: ___, tolerations: ____, affinity = {}, ...spec } = template?.spec ?? {};

@@ -28,7 +28,7 @@ const DECISIONS: readonly string[] = ['Approved', 'Denied'];
 const ALWAYS_TRUE: readonly string[] = [...DECISIONS, 'Failed'];
 const STATUSES = ['True', 'False', 'Unknown'];
 
-/** Who asks: what a client says of it counts for nothing. */
+/** Attributes of the requesting user. Values from clients are overwritten. */
 const REQUESTOR = ['username', 'uid', 'groups', 'extra'] as const;
 
 const decode64 = (text: string): string => Buffer.from(text, 'base64').toString('latin1');
@@ -115,7 +115,7 @@ const ofType = (request: Request, type: string): readonly object[] =>
     .filter((condition) => condition.type === type)
     .map(withoutTime);
 
-/** Conditions of some types may be added by some parts, and are never changed or taken away. */
+/** Validates conditions: the types in `mayAdd` can be added, and none can be changed or removed. */
 function validateDecisions(faults: Faults, object: Request, old: Request, mayAdd: readonly string[]): void {
   for (const type of ALWAYS_TRUE) {
     const [now, before] = [ofType(object, type), ofType(old, type)];
@@ -140,7 +140,7 @@ function isCertificates(pem: string): boolean {
   try {
     return blocks.every(({ der }) => new X509Certificate(der).serialNumber !== '');
   } catch {
-    // Whatever a certificate can have wrong with it, it is none.
+    // Any parse error makes the certificate invalid.
     return false;
   }
 }

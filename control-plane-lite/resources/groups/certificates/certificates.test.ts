@@ -23,7 +23,7 @@ const ALGORITHMS = {
   ed25519: { oid: '1.3.101.112', digest: null },
 } as const;
 
-/** A request in PEM form, signed by a key that may be another's. */
+/** Creates a PEM request, optionally signed with another key. */
 function requestOf(
   algorithm: keyof typeof ALGORITHMS,
   key: KeyObject,

@@ -50,7 +50,7 @@ const EXTENDED_USAGES: ReadonlyMap<string, ExtendedUsage> = new Map([
   ['netscape sgc', 'netscapeSgc'],
 ]);
 
-/** What a certificate has for the usages of a request. */
+/** Certificate extensions for the usages of a request. */
 export function certificateUsages(usages: readonly string[]): {
   readonly keyUsages: readonly KeyUsage[];
   readonly extendedUsages: readonly ExtendedUsage[];

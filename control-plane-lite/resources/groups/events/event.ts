@@ -89,10 +89,10 @@ function validateSeries(faults: Faults, { series }: Event): void {
   if ((series.lastObservedTime ?? '') === '') faults.required('series.lastObservedTime');
 }
 
-/** What comes by this group is of the newer form and has nothing of the older one. */
+/** Validates a new object: the newer form, without fields of the older one. */
 function validateNew(faults: Faults, event: Event): void {
   validateSeries(faults, event);
-  // The decoder gives what is missing its empty form.
+  // The decoder sets missing fields to their empty form.
   if (!isNewer(event)) {
     faults.required('eventTime');
     validateWords(faults, event);
@@ -133,7 +133,7 @@ function validateChange(faults: Faults, event: Event, old: Event): void {
 
 const INVOLVED = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'] as const;
 
-/** What is stored is of the core group; what a watcher of this group sees is not. */
+/** Event of either group: objects are stored in the core group and converted for watchers of this group. */
 type EitherEvent = Partial<Event> & Partial<Omit<CoreEvent, keyof Event>>;
 
 const SELECTABLE: Readonly<Record<string, (event: EitherEvent) => string>> = {

@@ -5,7 +5,7 @@ interface Condition {
   readonly type?: string;
 }
 
-/** Every fault of the list: each type once. */
+/** Reports every error of the list, which has each type once. */
 export function validateFlowConditions(faults: Faults, conditions: readonly Condition[]): void {
   const seen = new Set<string>();
   for (const [index, { type = '' }] of conditions.entries()) {

@@ -51,7 +51,7 @@ function validateSubject(faults: Faults, subject: Subject, path: string): void {
   else faults.invalidAll(`${path}.serviceAccount.namespace`, namespace, dns1123LabelFaults(namespace));
 }
 
-/** Words of a list, in which `*` must be alone. */
+/** Validates a list in which `*` must be the only value. */
 function validateWords(
   faults: Faults,
   words: readonly string[],

@@ -20,7 +20,7 @@ const MAX_QUEUES = 10_000_000;
 const MAX_HAND_BITS = 60;
 const PATH = 'spec.limited';
 
-/** Bits that it takes to name a hand of queues. */
+/** Bits required to identify a hand of queues. */
 function handBits(queues: number, handSize: number): number {
   let bits = 0;
   for (let drawn = 0; drawn < handSize; drawn += 1) bits += Math.log2(queues - drawn);

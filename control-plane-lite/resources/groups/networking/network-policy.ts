@@ -68,7 +68,7 @@ function validateRule(faults: Faults, { ports = [], peers }: AnyRule, member: st
   for (const [index, peer] of peers.entries()) validatePeer(faults, peer, `${path}.${member}[${index}]`);
 }
 
-/** The status is behind a feature gate; who has one keeps it. */
+/** The status requires a feature gate; existing ones are retained. */
 function dropStatus(draft: Mutable<NetworkPolicy>, gates: ReadonlySet<string>, old?: NetworkPolicy): void {
   const had = (old?.status?.conditions ?? []).length > 0;
   if (!had && !gates.has('NetworkPolicyStatus')) draft.status = {};

@@ -50,7 +50,7 @@ function validateCapabilities(faults: Faults, spec: PodSecurityPolicySpec): void
   }
 }
 
-/** What a sysctl pattern and another have in common: one covers the other, or they are the same. */
+/** Reports whether two sysctl patterns overlap. */
 function overlap(left: string, right: string): boolean {
   const covers = (pattern: string, other: string): boolean =>
     pattern.endsWith(ALL) && other.startsWith(pattern.slice(0, -1));

@@ -3,7 +3,7 @@
 import type { PolicyRule } from '#api/gen/rbac-authorization-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 
-/** Every fault of a role's rules; paths outside resources are for roles of the whole cluster. */
+/** Reports every error of a role's rules. Non-resource URLs are valid in cluster roles only. */
 export function validateRules(faults: Faults, rules: readonly PolicyRule[], namespaced: boolean): void {
   for (const [index, rule] of rules.entries()) validateRule(faults, rule, namespaced, `rules[${index}]`);
 }

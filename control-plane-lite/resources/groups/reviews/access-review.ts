@@ -31,7 +31,7 @@ function validateSubject(faults: Faults, { user = '', groups = [] }: SubjectAcce
   faults.invalid('spec.user', user, 'at least one of user or group must be specified');
 }
 
-/** Members that the server itself sets, or that say who manages an object, are no harm. */
+/** Metadata that the server sets, and managed fields, are allowed. */
 const HARMLESS: ReadonlySet<string> = new Set(['uid', 'creationTimestamp', 'managedFields']);
 
 function validateEmptyMetadata(faults: Faults, metadata: ObjectMeta | undefined, allowed: string): void {

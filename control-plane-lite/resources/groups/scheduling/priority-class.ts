@@ -10,7 +10,7 @@ import { kindStrategy, validateImmutable } from '../kind.ts';
 const HIGHEST_USER_PRIORITY = 1_000_000_000;
 const SYSTEM_PREFIX = 'system-';
 
-/** Classes that the server itself makes, with their values. */
+/** Classes that the server creates, with their values. */
 export const SYSTEM_PRIORITY_CLASSES: ReadonlyMap<string, number> = new Map([
   ['system-node-critical', 2_000_001_000],
   ['system-cluster-critical', 2_000_000_000],

@@ -40,7 +40,7 @@ export const csiNode: KindEntry = {
       }
     },
     validateUpdate(faults, { spec }, { spec: old }) {
-      // Drivers come and go, but one that stays is as it was.
+      // Drivers can be added and removed, but existing ones are immutable.
       for (const [index, driver] of spec.drivers.entries()) {
         const before = old.drivers.find(({ name }) => name === driver.name);
         if (before === undefined || isDeepStrictEqual(before, driver)) continue;

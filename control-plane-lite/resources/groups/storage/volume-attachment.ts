@@ -14,7 +14,7 @@ const MAX_METADATA_BYTES = 256 * 1024;
 const LONGEST_MESSAGE = 1024;
 const EXACTLY_ONE = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName';
 
-/** A volume that a pod itself has, as the CSI volume that it is: without what makes a volume one of the cluster's. */
+/** Validates an inline CSI volume of a pod as a volume spec without the properties of a persistent volume. */
 function validateInline(faults: Faults, { capacity, ...spec }: PersistentVolumeSpec, path: string): void {
   const unfit = 'may not be specified in the context of inline volumes';
   if (capacity !== undefined) faults.forbidden(`${path}.capacity`, unfit);
