@@ -174,8 +174,8 @@ describe('PodWorker', () => {
     let tries = 0;
     const mountVolumes = (): Promise<void> => {
       tries += 1;
-      const heldBackMs = 30_000;
-      return Promise.reject(new VolumeError('volume "v": no server', { volumes: ['v'], heldBackMs }));
+      const backoffMs = 30_000;
+      return Promise.reject(new VolumeError('volume "v": no server', { volumes: ['v'], backoffMs }));
     };
     void createWorker({ mountVolumes }).run(new AbortController().signal);
     await clock.advance(0);

@@ -5,7 +5,7 @@ import { typed } from '../resources/view.ts';
 import { indexByNamespace } from './by-namespace.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';
-import { claimFaults, podFaults } from './limit-ranger/constraints.ts';
+import { claimErrors, podErrors } from './limit-ranger/constraints.ts';
 import { giveDefaults } from './limit-ranger/defaults.ts';
 import { refusal } from './refusal.ts';
 
@@ -35,13 +35,13 @@ export function createLimitRanger({ vocabulary, objects }: AdmissionDeps): Admis
       if (object === undefined || !concerns(request)) return;
       for (const range of rangesOf(namespace)) {
         const limits = typed<LimitRange>(range).spec?.limits ?? [];
-        const faults =
+        const errors =
           resource.info.plural === 'pods'
-            ? podFaults(typed<Pod>(object), limits)
-            : claimFaults(typed<PersistentVolumeClaim>(object), limits);
-        const [first, ...more] = faults;
+            ? podErrors(typed<Pod>(object), limits)
+            : claimErrors(typed<PersistentVolumeClaim>(object), limits);
+        const [first, ...more] = errors;
         if (first === undefined) continue;
-        throw refusal(request, more.length === 0 ? first : `[${faults.join(', ')}]`);
+        throw refusal(request, more.length === 0 ? first : `[${errors.join(', ')}]`);
       }
     },
   };

@@ -46,8 +46,8 @@ export function createVolumeLabel({ domain }: Pick<Vocabulary, 'domain'>): Admis
       const { labels = {}, annotations = {} } = metadata;
       const isPlaced = topologies.some((names) => names.every((name) => (labels[name] ?? '') !== ''));
       if (annotations[provisioned] !== undefined && isPlaced) return;
-      const fault = askedOf(spec);
-      if (fault !== undefined) throw refusal(request, fault);
+      const fieldError = askedOf(spec);
+      if (fieldError !== undefined) throw refusal(request, fieldError);
     },
   };
 }

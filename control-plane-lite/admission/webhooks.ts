@@ -148,7 +148,7 @@ function change(
   }
   if (isDeepStrictEqual(patched, object)) return undefined;
   const { object: made, errors } = schema.decode(patched);
-  const [fault] = errors;
-  if (fault !== undefined) throw failure(`${fault.field}: ${fault.detail}`);
+  const [fieldError] = errors;
+  if (fieldError !== undefined) throw failure(`${fieldError.field}: ${fieldError.detail}`);
   return made;
 }

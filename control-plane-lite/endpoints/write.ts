@@ -37,10 +37,10 @@ export async function createEndpoint(
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'CreateOptions');
-  const faults: FieldError[] = [];
-  const object = await deps.content.readObject(request, targetOf(resource), query.fieldValidation, faults);
+  const errors: FieldError[] = [];
+  const object = await deps.content.readObject(request, targetOf(resource), query.fieldValidation, errors);
   const isLarge = await hasLargeBody(request);
-  const options = faults.length === 0 && !isLarge ? query : { ...query, faults, isLarge };
+  const options = errors.length === 0 && !isLarge ? query : { ...query, errors, isLarge };
   const outcome = await deps.verbs.create(refOf(request, resource), object, options, callerOf(request));
   return deps.content.object(request, resource, 201, outcome);
 }
@@ -53,8 +53,8 @@ export async function updateEndpoint(
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'UpdateOptions');
-  const faults: FieldError[] = [];
-  const given = await deps.content.readObject(request, targetOf(resource), query.fieldValidation, faults);
+  const errors: FieldError[] = [];
+  const given = await deps.content.readObject(request, targetOf(resource), query.fieldValidation, errors);
   const { subresource } = request.info;
   const allowCreate = subresource === '' && (resource.stored ?? resource).strategy.createOnUpdate === true;
   const outcome = await deps.verbs.update(
@@ -63,7 +63,7 @@ export async function updateEndpoint(
     () => copyJson(given),
     {
       ...query,
-      faults,
+      errors,
       allowCreate,
       isLarge: await hasLargeBody(request),
       ...(subresource === '' ? {} : { subresource }),
@@ -84,13 +84,13 @@ export async function patchEndpoint(
   const force = checkForce(request, patch);
   const { subresource } = request.info;
   const apply = patch.type === 'apply';
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   const outcome = await deps.verbs.update(
     refOf(request, resource),
-    changeOf(deps, request, resource, patch, { query, force, faults }),
+    changeOf(deps, request, resource, patch, { query, force, errors }),
     {
       ...query,
-      faults,
+      errors,
       allowCreate: apply && subresource === '',
       manage: apply ? 'apply' : 'update',
       isLarge: await hasLargeBody(request),
@@ -123,8 +123,8 @@ export function checkForce({ query }: ApiRequest, { type }: PatchBody): boolean 
 interface PatchTerms {
   readonly query: WriteQuery;
   readonly force: boolean;
-  /** Faults of the last attempt, reported with the validation errors. */
-  readonly faults: FieldError[];
+  /** FieldErrors of the last attempt, reported with the validation errors. */
+  readonly errors: FieldError[];
 }
 
 function changeOf(
@@ -132,25 +132,25 @@ function changeOf(
   request: ApiRequest,
   resource: Resource,
   patch: PatchBody,
-  { query, force, faults }: PatchTerms,
+  { query, force, errors }: PatchTerms,
 ): Change | PureChange {
   const target = targetOf(resource);
   const check = (value: unknown, inSlices: boolean, known?: ApiObject): Steps<ApiObject> =>
     deps.content.checkObject(request, value, target, query.fieldValidation, {
-      words: faults,
+      words: errors,
       known,
       inSlices,
     });
   if (patch.type !== 'apply') {
     return {
       pure(live, known, isLarge) {
-        faults.length = 0;
+        errors.length = 0;
         return patchSteps(live, { patch, resource, check: (value) => check(value, isLarge, known) });
       },
     };
   }
   return async (live, isLarge = false) => {
-    faults.length = 0;
+    errors.length = 0;
     const steps = applyPatchObject({
       live,
       applied: patch.value,

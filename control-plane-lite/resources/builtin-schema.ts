@@ -16,7 +16,7 @@ export interface BuiltinSchemaOptions {
   readonly gates: ReadonlySet<string>;
 }
 
-const NO_FAULTS: readonly FieldError[] = [];
+const NO_ERRORS: readonly FieldError[] = [];
 const isUnknown = ({ kind }: FieldError): boolean => kind === 'FieldUnknown';
 
 /** Decoded object: members that every object has may be missing. */
@@ -65,7 +65,7 @@ export function createBuiltinSchema(
   function finished({ value: raw, errors }: Decoded<Raw>, parts: object): DecodedObject {
     const object = complete(raw);
     applyDefaultsInPlace(typeRef, object, defaultOptions, parts);
-    if (errors.length === 0) return { object, errors: NO_FAULTS, unknown: NO_FAULTS };
+    if (errors.length === 0) return { object, errors: NO_ERRORS, unknown: NO_ERRORS };
     return {
       object,
       errors: errors.filter((error) => !isUnknown(error)),

@@ -1,6 +1,6 @@
 /** Differences between two states of an object with upstream's semantic equality: an empty list equals an
  *  absent one. Pure. */
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import { own } from '../patch/json-value.ts';
 import { isMembers } from './view.ts';
 
@@ -41,6 +41,6 @@ function collect(a: unknown, b: unknown, path: string, found: string[], limit: n
 }
 
 /** Reports an error if an immutable field has changed. */
-export function immutableField(faults: Faults, value: unknown, old: unknown, path: string): void {
-  if (!sameContent(value, old)) faults.invalid(path, value ?? null, 'field is immutable');
+export function immutableField(errors: FieldErrors, value: unknown, old: unknown, path: string): void {
+  if (!sameContent(value, old)) errors.invalid(path, value ?? null, 'field is immutable');
 }

@@ -50,13 +50,13 @@ export type Release = () => Promise<void>;
 
 export interface Strategy {
   /** Returns the reasons why a name is invalid for this kind. Default: DNS subdomain. */
-  readonly nameFaults?: (name: string) => readonly string[];
+  readonly nameErrors?: (name: string) => readonly string[];
   /** Clears what a client may not set at creation and sets what it never sets (initial status, phase). The generic
    *  part (uid, timestamps, generation 1, empty status where there is a status subresource) is done before. */
   readonly prepareForCreate?: (draft: ApiObject, context: StrategyContext) => void;
   /** A new object has the status that the client sent (nodes register with theirs). Default false. */
   readonly keepsStatusOnCreate?: boolean;
-  /** All faults beyond metadata, which is checked for every kind. `old`, unless the object is new: what was checked
+  /** All errors beyond metadata, which is checked for every kind. `old`, unless the object is new: what was checked
    *  when it was stored and is as it was needs no second look. */
   readonly validate?: (object: ApiObject, context: StrategyContext, old?: ApiObject) => readonly FieldError[];
   /** Returns the errors of a new object, in addition to `validate`. */

@@ -7,7 +7,7 @@ import { copyJson } from '#api/codec/copy-json.ts';
 import { nextInt64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { formatTime } from '#api/meta/time.ts';
-import { boundedFaults, createFaults } from '#api/schema/validation/faults.ts';
+import { boundedFieldErrors, createFieldErrors } from '#api/schema/validation/faults.ts';
 import { validateMetadata } from '#api/schema/validation/metadata.ts';
 import type { ApiObject, Resource, StrategyContext } from './contract.ts';
 
@@ -56,18 +56,18 @@ export function validateCreate(
   context: StrategyContext,
 ): readonly FieldError[] {
   const { strategy } = resource;
-  return boundedFaults([
-    () => metadataFaults(resource, object),
+  return boundedFieldErrors([
+    () => metadataErrors(resource, object),
     () => strategy.validate?.(object, context) ?? [],
     () => strategy.validateCreate?.(object, context) ?? [],
   ]);
 }
 
-function metadataFaults({ info, strategy }: Resource, object: ApiObject): readonly FieldError[] {
-  const { nameFaults } = strategy;
+function metadataErrors({ info, strategy }: Resource, object: ApiObject): readonly FieldError[] {
+  const { nameErrors } = strategy;
   return validateMetadata(object.metadata, {
     namespaced: info.namespaced,
-    ...(nameFaults === undefined ? {} : { nameFaults }),
+    ...(nameErrors === undefined ? {} : { nameErrors }),
   });
 }
 
@@ -95,7 +95,7 @@ export function prepareForUpdate(
 
 type ServerSet = (typeof SERVER_SET)[number];
 
-/** Clients may omit these members; `updateFaults` rejects changes. */
+/** Clients may omit these members; `updateErrors` rejects changes. */
 function keep(draft: ApiObject, old: ApiObject, member: ServerSet): void {
   const { metadata } = draft;
   const before = old.metadata[member];
@@ -139,41 +139,41 @@ export function validateUpdate(
   context: StrategyContext,
   subresource: string,
 ): readonly FieldError[] {
-  const common = [() => metadataFaults(resource, object), () => metadataChangeFaults(object, old)];
-  if (MADE_BY_US.has(subresource)) return boundedFaults(common);
+  const common = [() => metadataErrors(resource, object), () => metadataChangeErrors(object, old)];
+  if (MADE_BY_US.has(subresource)) return boundedFieldErrors(common);
   if (!isWhole(subresource)) {
     const part = resource.parts[subresource];
-    return boundedFaults([...common, () => part?.validateUpdate?.(object, old, context) ?? []]);
+    return boundedFieldErrors([...common, () => part?.validateUpdate?.(object, old, context) ?? []]);
   }
   const { strategy } = resource;
-  return boundedFaults([
+  return boundedFieldErrors([
     ...common,
     () => strategy.validate?.(object, context, old) ?? [],
     () => strategy.validateUpdate?.(object, old, context) ?? [],
   ]);
 }
 
-function metadataChangeFaults(object: ApiObject, old: ApiObject): readonly FieldError[] {
-  const faults = createFaults();
+function metadataChangeErrors(object: ApiObject, old: ApiObject): readonly FieldError[] {
+  const errors = createFieldErrors();
   const { metadata } = object;
   for (const member of ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp'] as const) {
     if ((metadata[member] ?? '') !== (old.metadata[member] ?? '')) {
-      faults.invalid(`metadata.${member}`, metadata[member] ?? '', IMMUTABLE);
+      errors.invalid(`metadata.${member}`, metadata[member] ?? '', IMMUTABLE);
     }
   }
   const grace = metadata.deletionGracePeriodSeconds;
   if (grace !== old.metadata.deletionGracePeriodSeconds) {
-    faults.invalid('metadata.deletionGracePeriodSeconds', grace ?? null, IMMUTABLE);
+    errors.invalid('metadata.deletionGracePeriodSeconds', grace ?? null, IMMUTABLE);
   }
   if (old.metadata.deletionTimestamp !== undefined) {
     const before = new Set(old.metadata.finalizers ?? []);
     const added = (metadata.finalizers ?? []).filter((finalizer) => !before.has(finalizer));
     if (added.length > 0) {
-      faults.forbidden(
+      errors.forbidden(
         'metadata.finalizers',
         `no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`,
       );
     }
   }
-  return faults.errors;
+  return errors.all;
 }

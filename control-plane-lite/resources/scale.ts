@@ -6,7 +6,7 @@ import type { ReplicationController } from '#api/gen/core-v1.ts';
 import type { LabelSelector } from '#api/gen/meta-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { formatSelector } from '#api/meta/selectors.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import type { ApiObject } from './contract.ts';
 import { membersOf, typed } from './view.ts';
 
@@ -54,9 +54,9 @@ export function scaleOf(object: ApiObject): ApiObject {
 
 /** Returns every error of a Scale in a request. */
 export function validateScale(scale: ApiObject): readonly FieldError[] {
-  const faults = createFaults();
-  faults.nonNegative('spec.replicas', typed<Scale>(scale).spec?.replicas);
-  return faults.errors;
+  const errors = createFieldErrors();
+  errors.nonNegative('spec.replicas', typed<Scale>(scale).spec?.replicas);
+  return errors.all;
 }
 
 /** Sets the desired number of pods from a Scale. Changes the draft. */

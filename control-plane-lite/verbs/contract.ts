@@ -28,11 +28,11 @@ export interface WriteOptions {
   readonly dryRun: boolean;
   /** Name for managedFields. */
   readonly fieldManager: string;
-  /** The caller handles decoding faults that depend on `fieldValidation`. */
+  /** The caller handles decoding errors that depend on `fieldValidation`. */
   readonly subresource?: string;
-  /** Faults found while decoding the object, reported with the validation errors. A change may set them anew
+  /** FieldErrors found while decoding the object, reported with the validation errors. A change may set them anew
    *  on each call. */
-  readonly faults?: readonly FieldError[];
+  readonly errors?: readonly FieldError[];
   /** The body has `LARGE_BYTES` or more: each step on its object runs in a turn of the event loop of its own. */
   readonly isLarge?: boolean;
 }

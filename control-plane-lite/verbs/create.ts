@@ -30,7 +30,7 @@ import {
   strategyContext,
   type VerbDeps,
   type Written,
-  withReadFaults,
+  withReadErrors,
   withResourceVersion,
   write,
 } from './deps.ts';
@@ -88,8 +88,8 @@ export async function attemptCreate(
   if (isLarge) await yieldToEventLoop();
   const { validateInTurns } = base.strategy;
   const late = validateInTurns === undefined ? [] : await validateInTurns(draft, context);
-  const faults = withReadFaults(options, [...found, ...late]);
-  if (faults.length > 0) throw invalid(kindSubject(resource), draft.metadata.name ?? '', faults);
+  const errors = withReadErrors(options, [...found, ...late]);
+  if (errors.length > 0) throw invalid(kindSubject(resource), draft.metadata.name ?? '', errors);
   const named = { ...ref, name: draft.metadata.name ?? '' };
   await deps.admission.validate(
     admissionRequest('CREATE', named, { object: draft, old: undefined }, options, caller),

@@ -36,7 +36,7 @@ import {
   storeKey,
   strategyContext,
   type VerbDeps,
-  withReadFaults,
+  withReadErrors,
   withResourceVersion,
   write,
 } from './deps.ts';
@@ -333,8 +333,8 @@ async function prepare(
   const { validateInTurns } = base.strategy;
   const late =
     validateInTurns === undefined || subresource !== '' ? [] : await validateInTurns(draft, context);
-  const faults = withReadFaults(options, [...found, ...late]);
-  if (faults.length > 0) throw invalid(kindSubject(ref.resource), ref.name, faults);
+  const errors = withReadErrors(options, [...found, ...late]);
+  if (errors.length > 0) throw invalid(kindSubject(ref.resource), ref.name, errors);
   if (options.admitted !== true) await deps.admission.validate(requestOf(ref, draft, old, options, caller));
   for (const text of base.strategy.warnings?.(draft, old) ?? []) caller.warn(text);
 }

@@ -34,8 +34,8 @@ interface StatusBody {
   readonly reason?: unknown;
 }
 
-/** `undefined`: nothing to complain about. The text is the same for the same fault. */
-export function findFault(ask: Ask, response: HttpResponse): string | undefined {
+/** `undefined`: nothing to complain about. The text is the same for the same error. */
+export function findError(ask: Ask, response: HttpResponse): string | undefined {
   const { status, contentType, text } = response;
   const where = `${ask.method} ${ask.headers.find(([name]) => name === 'Content-Type')?.[1] ?? ''}`;
   if (!isAllowed(ask, response)) return `${status} for ${where}`;

@@ -85,7 +85,7 @@ function creates({
       ask('POST', `${maps}?${dry}`, map(`${members(KEYS, '""').slice(0, -1)},"aaa":""}`)),
     ],
     [
-      'wide map with a fault at its end',
+      'wide map with an error at its end',
       ask('POST', `${maps}?${dry}`, map(`${members(KEYS, '""').slice(0, -1)},}`)),
     ],
     ['wide secret', ask('POST', `${core}/secrets?${dry}`, map(members(KEYS, '""')))],

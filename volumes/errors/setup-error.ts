@@ -20,12 +20,12 @@ export interface VolumeFailure {
 const reasonOf = (error: Error): string => (error instanceof VolumeSetupError ? error.reason : 'FailedMount');
 
 /** Combines the errors of failed volumes: `volume "cfg": ConfigMap default/app not found; volume "x": …`.
- *  @param heldBackMs backoff until the first of them is retried */
-export function combineFailures(failures: readonly VolumeFailure[], heldBackMs = 0): VolumeError {
+ *  @param backoffMs backoff until the first of them is retried */
+export function combineFailures(failures: readonly VolumeFailure[], backoffMs = 0): VolumeError {
   const message = failures.map(({ name, error }) => `volume "${name}": ${error.message}`).join('; ');
   const errors = failures.map(({ error }) => error);
   const cause = errors.length === 1 ? errors[0] : new AggregateError(errors, 'several volumes failed');
   const [reason = '', ...others] = new Set(errors.map(reasonOf));
   const volumes = failures.map(({ name }) => name);
-  return new VolumeError(message, { ...(others.length === 0 ? { reason } : {}), volumes, heldBackMs, cause });
+  return new VolumeError(message, { ...(others.length === 0 ? { reason } : {}), volumes, backoffMs, cause });
 }

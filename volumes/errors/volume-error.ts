@@ -4,16 +4,16 @@ export class VolumeError extends Error {
   readonly volumes: readonly string[];
   /** Remaining backoff in ms; 0 if a retry is possible at once. Not part of the message, so that the same
    *  failure has the same text each time. */
-  readonly heldBackMs: number;
+  readonly backoffMs: number;
 
   constructor(
     message: string,
-    options: { reason?: string; volumes: readonly string[]; heldBackMs?: number; cause?: unknown },
+    options: { reason?: string; volumes: readonly string[]; backoffMs?: number; cause?: unknown },
   ) {
     super(message, { cause: options.cause });
     this.name = 'VolumeError';
     this.reason = options.reason ?? 'FailedMount';
     this.volumes = options.volumes;
-    this.heldBackMs = options.heldBackMs ?? 0;
+    this.backoffMs = options.backoffMs ?? 0;
   }
 }

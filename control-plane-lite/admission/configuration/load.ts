@@ -30,8 +30,8 @@ const KINDS = [
 const OF_UNTYPED_FILES = ['ImagePolicyWebhook', 'PodNodeSelector'];
 
 async function readValue({ readFile }: LoadDeps, file: string): Promise<unknown> {
-  const fail = (faults: readonly FieldError[], cause?: unknown): never => {
-    throw new PluginConfigError(file, faults, { cause });
+  const fail = (errors: readonly FieldError[], cause?: unknown): never => {
+    throw new PluginConfigError(file, errors, { cause });
   };
   let text: string;
   try {

@@ -30,12 +30,12 @@ const JITTER = 0.2;
 /** Maximum number of cached decisions. */
 const MOST_KEPT = 1024;
 const TOO_MANY = 429;
-const SERVER_FAULT = 500;
+const SERVER_ERROR = 500;
 
 /** Reports whether a retry may succeed. */
 function isPassing(thrown: unknown): boolean {
   if (thrown instanceof ImageReviewError) return false;
-  return !(thrown instanceof BackendError) || thrown.status === TOO_MANY || thrown.status >= SERVER_FAULT;
+  return !(thrown instanceof BackendError) || thrown.status === TOO_MANY || thrown.status >= SERVER_ERROR;
 }
 
 export function createImageAsker(deps: ImageAskerDeps, config: ImagePolicyConfig): AskImages {

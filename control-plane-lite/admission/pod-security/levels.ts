@@ -58,8 +58,8 @@ export const isPrivileged = ({ enforce, audit, warn }: Policy): boolean =>
   [enforce, audit, warn].every(({ level }) => level === 'privileged');
 
 /** Validation errors of a namespace's labels. */
-export function labelFaults(labels: Labels, vocabulary: Vocabulary): readonly FieldError[] {
-  const faultOf = (label: string, value: string, detail: string): FieldError => ({
+export function labelErrors(labels: Labels, vocabulary: Vocabulary): readonly FieldError[] {
+  const errorOf = (label: string, value: string, detail: string): FieldError => ({
     kind: 'FieldValueInvalid',
     field: `metadata.labels[${label}]`,
     badValue: value,
@@ -72,10 +72,10 @@ export function labelFaults(labels: Labels, vocabulary: Vocabulary): readonly Fi
     return [
       ...(level === undefined || isLevel(level)
         ? []
-        : [faultOf(label, level, 'must be one of privileged, baseline, restricted')]),
+        : [errorOf(label, level, 'must be one of privileged, baseline, restricted')]),
       ...(version === undefined || minorOf(version) !== undefined
         ? []
-        : [faultOf(`${label}-version`, version, 'must be "latest" or "v1.x"')]),
+        : [errorOf(`${label}-version`, version, 'must be "latest" or "v1.x"')]),
     ];
   });
 }

@@ -12,7 +12,7 @@ import {
   seccompFieldOf,
   seccompPlaces,
 } from '#api/schema/seccomp-annotations.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../contract.ts';
 import { isMembers, type Members, membersOf, typed } from '../view.ts';
@@ -70,7 +70,7 @@ export function annotateSeccomp(draft: ApiObject, words: Words): void {
 
 /** Returns the errors of a new pod whose annotations contradict its fields. */
 export function seccompConflicts(pod: Pod, words: Words): readonly FieldError[] {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   const annotations = pod.metadata?.annotations ?? {};
   for (const { key, path, profile } of seccompPlaces(pod, words)) {
     const annotation = annotations[key];
@@ -78,9 +78,9 @@ export function seccompConflicts(pod: Pod, words: Words): readonly FieldError[] 
     const member = seccompDifference(annotation, profile);
     if (member === undefined) continue;
     const what = member === 'type' ? 'type' : 'profile';
-    faults.forbidden(`${path}.${member}`, `seccomp ${what} in annotation and field must match`);
+    errors.forbidden(`${path}.${member}`, `seccomp ${what} in annotation and field must match`);
   }
-  return faults.errors;
+  return errors.all;
 }
 
 /** Reports whether changed annotations still match the fields. */

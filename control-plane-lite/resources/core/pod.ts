@@ -5,7 +5,7 @@ import type { Pod } from '#api/gen/core-v1.ts';
 import type { Int64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import { validatePodContent } from '#api/schema/validation/pod.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { sameContent } from '../content-diff.ts';
@@ -48,21 +48,21 @@ function validate(
   const content = validatePodContent(pod, serverPodOptions(vocabulary, gates));
   const mirror = pod.metadata?.annotations?.[vocabulary.configMirror];
   if (mirror === undefined || (pod.spec?.nodeName ?? '') !== '') return content;
-  const faults = createFaults();
-  faults.invalid(
+  const errors = createFieldErrors();
+  errors.invalid(
     `metadata.annotations[${vocabulary.configMirror}]`,
     mirror,
     'must set spec.nodeName if mirror pod annotation is set',
   );
-  return [...content, ...faults.errors];
+  return [...content, ...errors.all];
 }
 
 function validateCreate(object: ApiObject, { vocabulary }: StrategyContext): readonly FieldError[] {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   if ((typed<Pod>(object).spec?.ephemeralContainers ?? []).length > 0) {
-    faults.forbidden('spec.ephemeralContainers', 'cannot be set on create');
+    errors.forbidden('spec.ephemeralContainers', 'cannot be set on create');
   }
-  return [...faults.errors, ...seccompConflicts(typed<Pod>(object), vocabulary)];
+  return [...errors.all, ...seccompConflicts(typed<Pod>(object), vocabulary)];
 }
 
 /** Grace period of the request, else of the pod; 0 for a pod that is not running. */

@@ -28,7 +28,7 @@ export function objectOf(typeRef: string, value: object): ApiObject {
   return { ...object, apiVersion: 'v1', kind, metadata: object.metadata ?? {} };
 }
 
-export const faultTexts = (errors: readonly FieldError[]): readonly string[] =>
+export const errorTexts = (errors: readonly FieldError[]): readonly string[] =>
   errors.map(({ kind, field }) => `${kind} ${field}`);
 
 /** Returns the errors of a creation. */
@@ -37,7 +37,7 @@ export function createFaultsOf(
   object: ApiObject,
   context: StrategyContext = contextWith(),
 ): readonly string[] {
-  return faultTexts([
+  return errorTexts([
     ...(strategy.validate?.(object, context) ?? []),
     ...(strategy.validateCreate?.(object, context) ?? []),
   ]);
@@ -51,8 +51,8 @@ export function updateFaultsOf(
   part = '',
   context: StrategyContext = contextWith(),
 ): readonly string[] {
-  if (part !== '') return faultTexts(parts[part]?.validateUpdate?.(object, old, context) ?? []);
-  return faultTexts([
+  if (part !== '') return errorTexts(parts[part]?.validateUpdate?.(object, old, context) ?? []);
+  return errorTexts([
     ...(strategy.validate?.(object, context) ?? []),
     ...(strategy.validateUpdate?.(object, old, context) ?? []),
   ]);

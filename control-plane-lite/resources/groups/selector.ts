@@ -2,7 +2,7 @@
 
 import type { LabelSelector } from '#api/gen/meta-v1.ts';
 import { type Requirement, SelectorError, selectorRequirements } from '#api/meta/selectors.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 
 export const isEmptySelector = (selector: LabelSelector): boolean =>
@@ -20,15 +20,15 @@ export function requirementsOf(selector: LabelSelector | undefined): readonly Re
 
 /** Validates a required, nonempty selector of owned pods. */
 export function validatePodSelector(
-  faults: Faults,
+  errors: FieldErrors,
   selector: LabelSelector | undefined,
   path: string,
   kind: string,
 ): void {
-  if (selector === undefined) return faults.required(path);
-  validateLabelSelector(faults, selector, path);
+  if (selector === undefined) return errors.required(path);
+  validateLabelSelector(errors, selector, path);
   if (isEmptySelector(selector)) {
-    faults.invalid(path, selector, `empty selector is invalid for ${kind.toLowerCase()}`);
+    errors.invalid(path, selector, `empty selector is invalid for ${kind.toLowerCase()}`);
   }
   return undefined;
 }

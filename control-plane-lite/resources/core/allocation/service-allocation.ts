@@ -4,7 +4,7 @@ import type { ServiceSpec } from '#api/gen/core-v1.ts';
 import { type IpFamily, ipFamilyOf } from '#api/meta/ip.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid } from '#api/meta/status-errors.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import type { ApiObject } from '../../contract.ts';
 import { draftSpec } from '../../view.ts';
 import {
@@ -32,9 +32,9 @@ interface Taking {
 const SERVICE = { group: '', name: 'Service' };
 
 function refuse({ name }: Taking, path: string, value: unknown, detail: string): never {
-  const faults = createFaults();
-  faults.invalid(path, value, detail);
-  throw invalid(SERVICE, name, faults.errors);
+  const errors = createFieldErrors();
+  errors.invalid(path, value, detail);
+  throw invalid(SERVICE, name, errors.all);
 }
 
 async function takeAny(taking: Taking, pool: Pool, what: string): Promise<string> {
