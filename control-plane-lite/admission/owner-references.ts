@@ -22,7 +22,7 @@ export interface OwnerReferencesDeps extends Pick<AdmissionDeps, 'authorizer'> {
     | undefined;
 }
 
-interface Asked {
+interface Permission {
   readonly group: string;
   readonly version: string;
   readonly resource: string;
@@ -43,7 +43,7 @@ function newlyBlocked(
 }
 
 export function createOwnerReferences({ authorizer, resourceOf }: OwnerReferencesDeps): AdmissionPlugin {
-  async function may({ user }: AdmissionRequest, verb: string, asked: Asked): Promise<boolean> {
+  async function may({ user }: AdmissionRequest, verb: string, asked: Permission): Promise<boolean> {
     const attributes = { user, verb, isResource: true, path: '', ...asked };
     return (await authorizer.authorize(attributes)).effect === 'allow';
   }

@@ -40,8 +40,8 @@ describe('findError', () => {
     ],
     ['a way that is not there', ask({ target: '/api/v1/nodes/a/proxy/' }), response(503, failure(503))],
     ['no response to an invalid request', ask({ raw: Buffer.from('x') }), response(0, '')],
-  ])('takes %s', (_name, asked, given) => {
-    expect(findError(asked, given)).toBeUndefined();
+  ])('takes %s', (_name, requested, given) => {
+    expect(findError(requested, given)).toBeUndefined();
   });
 
   test.each<[string, Ask, HttpResponse]>([
@@ -53,7 +53,7 @@ describe('findError', () => {
     ['a failure without a Status', ask(), response(404, '{}')],
     ['a Status with another code', ask(), response(404, failure(400))],
     ['a Status without a reason', ask(), response(404, failure(404, { reason: undefined }))],
-  ])('finds %s', (_name, asked, given) => {
-    expect(findError(asked, given)).toEqual(expect.any(String));
+  ])('finds %s', (_name, requested, given) => {
+    expect(findError(requested, given)).toEqual(expect.any(String));
   });
 });

@@ -69,10 +69,10 @@ function garbage(): number {
   return heapUsed - process.memoryUsage().heapUsed;
 }
 
-process.on('message', (asked) => {
-  if (asked === 'stall') report({ kind: 'stall', ms: stall() });
-  else if (asked === 'garbage') report({ kind: 'garbage', bytes: garbage() });
-  else if (asked === 'vitals') report({ kind: 'vitals', vitals: vitals() });
+process.on('message', (requested) => {
+  if (requested === 'stall') report({ kind: 'stall', ms: stall() });
+  else if (requested === 'garbage') report({ kind: 'garbage', bytes: garbage() });
+  else if (requested === 'vitals') report({ kind: 'vitals', vitals: vitals() });
   else void server.close(AbortSignal.abort()).then(() => process.exit());
 });
 report({ kind: 'ready', url: server.url, platconfigFile: server.platconfigFile });

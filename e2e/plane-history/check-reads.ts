@@ -47,7 +47,7 @@ function checkListing(
   const where = `list ${JSON.stringify(selection)}@${revision}`;
   if (revisions.some((each) => each !== revision)) errors.push(`${where}: pages of ${revisions.join(', ')}`);
   if (revision < floor) errors.push(`${where}: older than what was seen, ${floor}`);
-  if (exact !== undefined && exact !== revision) errors.push(`${where}: ${exact} was asked for`);
+  if (exact !== undefined && exact !== revision) errors.push(`${where}: ${exact} was requested`);
   const expected = [...state.values()]
     .filter(({ key, value }) => isSelected(selection, key, value))
     .toSorted((a, b) => byKey(a.key, b.key));

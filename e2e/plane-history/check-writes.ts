@@ -112,7 +112,7 @@ function checkDeletions(truth: Truth, writes: readonly Write[], errors: string[]
     if (deleted.has(result.uid)) errors.push(`${id}: ${result.uid} was deleted twice`);
     deleted.add(result.uid);
     if (change === undefined) errors.push(`${id}: deletion of ${result.uid} is lost`);
-    else if (change.version.revision <= floor) errors.push(`${id}: deleted before it was asked`);
+    else if (change.version.revision <= floor) errors.push(`${id}: deleted before it was requested`);
     else if (
       intent.kind === 'delete' &&
       intent.base !== undefined &&

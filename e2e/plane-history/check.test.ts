@@ -338,7 +338,7 @@ const ERRORS: readonly (readonly [string, Plant, RegExp])[] = [
   [
     'a list is of another revision',
     inListing(3, (listing) => ({ ...listing, exact: 13 })),
-    /13 was asked for/,
+    /13 was requested/,
   ],
   [
     'what remains is miscounted',
