@@ -16,7 +16,7 @@ import type { YamlReader } from './yaml-reader.ts';
 
 /** Parsers of formats other than JSON. */
 export interface BodyReaders {
-  /** Is waited for between two slices of a large body; what it throws ends the reading. */
+  /** Awaited between two slices of a large body. An exception ends the parsing. */
   readonly turn?: () => Promise<void>;
   readonly protobuf: ApiProtobuf;
   readonly yaml: YamlReader;

@@ -47,7 +47,7 @@ export type TextTask =
       readonly indent: string;
     };
 
-/** What the thread says to a text. */
+/** Response of the thread to a document. */
 export type YamlReply =
   | { readonly kind: 'written'; readonly bytes: Uint8Array }
   | { readonly kind: 'nothing' }

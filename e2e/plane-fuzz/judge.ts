@@ -5,7 +5,7 @@ import { type HttpResponse, isStream } from './send.ts';
 /** The server is a proxy for a backend that does not exist. */
 const isPassage = ({ target }: Ask): boolean => /\/(proxy|log|exec|attach|portforward)\b/.test(target);
 
-/** What takes a busy machine longer than the server gives a request. */
+/** Body size in bytes above which a request can exceed the server's time limit on a busy machine. */
 const LARGE_BODY_BYTES = 32 * 1024;
 
 /** The client requested a short timeout, an unknown state, or too much. */

@@ -52,7 +52,7 @@ function stall(): number {
 
 function vitals(): Vitals {
   const longestTurnMs = delay.max / 1e6;
-  // What is left after two collections is held by something.
+  // Memory that remains after two collections is referenced.
   globalThis.gc?.();
   globalThis.gc?.();
   const { rss, heapUsed, external } = process.memoryUsage();

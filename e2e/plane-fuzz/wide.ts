@@ -6,10 +6,10 @@ import { sample } from '../../testing/rounds.ts';
 import type { WideAsk } from './stall.ts';
 import { type Asks, ask, get, ITEMS, KEPT_KEYS, KEYS, list, members, named } from './wide-parts.ts';
 
-/** What a patch of JSON may have. */
+/** Number of operations in a JSON patch, just below the maximum. */
 const OPERATIONS = 9999;
 
-/** What the requests of all parts are made of. */
+/** Common building blocks of all requests. */
 function partsOf(words: Vocabulary, namespace: string) {
   const core = `/api/v1/namespaces/${namespace}`;
   const maps = `${core}/configmaps`;

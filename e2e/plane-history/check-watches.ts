@@ -25,7 +25,7 @@ export function checkWatchings(truth: Truth, watchings: readonly Watching[], err
   }
 }
 
-/** What a change is to one who sees only what is selected. */
+/** Returns the event of a change for a watch with a selector. */
 export function expectedOf(selection: Selection, { type, version, previous }: Change): Expected | undefined {
   const was = previous !== undefined && isSelected(selection, version.key, previous.value);
   const is = type !== 'DELETED' && isSelected(selection, version.key, version.value);

@@ -23,7 +23,7 @@ interface Outcome {
   readonly errors: readonly string[];
 }
 
-/** What must come of it. */
+/** Expected results. */
 const nothingWrong = ({ seed }: Outcome): Outcome => ({ seed, surprises: [], errors: [] });
 
 async function judgedRun(planes: readonly TestPlane[], chaos?: () => Promise<void>): Promise<Outcome> {

@@ -35,7 +35,7 @@ let identities: readonly Identity[];
 let places: readonly Place[];
 let ways: Ways;
 
-/** What the pod of the first node refers to. */
+/** Objects that the pod of the first node references. */
 const REFERRED = new Map([
   [
     'n1',

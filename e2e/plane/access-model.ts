@@ -2,7 +2,7 @@
  *  anonymous clients are, written down for tests. Knows nothing of the server's own tables. Source:
  *  upstream's documents on RBAC default roles and node authorization, release 1.24; document 2 §5 and 2.7. */
 
-/** What a request is about. */
+/** Attributes of a request for authorization. */
 export interface Access {
   readonly verb: string;
   /** Absent: a path that is of no resource. */

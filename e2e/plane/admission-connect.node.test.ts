@@ -125,7 +125,7 @@ interface Case {
   readonly method: string;
   readonly protocol: Protocol;
   readonly path: string;
-  /** What admission sees. */
+  /** Expected admission request. */
   readonly seen: Json;
 }
 

@@ -32,7 +32,7 @@ export type Judge = (requested: ReviewRequest) => Json;
 export interface Recorder extends AsyncDisposable {
   /** Requests of the administrator since the last reset. */
   readonly requested: ReviewRequest[];
-  /** What others asked for. */
+  /** Requests of other clients. */
   readonly askedByOthers: ReviewRequest[];
   judge: Judge;
 }

@@ -27,7 +27,7 @@ const ours = async (): Promise<Json> =>
 const DOCUMENTS = 2;
 
 let priority = 10;
-/** What has the server look at the extension once more. */
+/** Triggers another check of the extension server. */
 async function change(): Promise<void> {
   priority += 1;
   await plane.patch(plane.path('apiregistration/v1', `apiservices/${NAME}`), {

@@ -64,7 +64,7 @@ describe('followDefinitions', () => {
   let definitions: Resource;
   let following: DefinitionFollower;
   let shelf: SchemaShelf;
-  /** What preparing large schemas waits for. */
+  /** Pause in the preparation of large schemas. */
   let held: Promise<void> | undefined;
   let stop: AbortController;
 

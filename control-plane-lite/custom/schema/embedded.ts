@@ -9,7 +9,7 @@ import { validateMetadata } from '#api/schema/validation/metadata.ts';
 import { pathSegmentErrors } from '../../resources/groups/names.ts';
 import { isMembers } from '../../resources/view.ts';
 
-/** Stands for the name of an object that has none, which is no error here. */
+/** Placeholder for a missing name, which is not an error here. */
 const ANY_NAME = 'name';
 
 /** Reports every error in the type and the metadata of an embedded object. */

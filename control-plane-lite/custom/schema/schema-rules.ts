@@ -17,10 +17,10 @@ const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const MAP_TYPES = ['atomic', 'granular'];
 const META_MEMBERS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** Where a schema stands, as far as its rules depend on it. */
+/** Position of a schema, as far as its rules depend on it. */
 interface Place {
   readonly isRoot: boolean;
-  /** Inside of what describes an object's apiVersion, kind or metadata. */
+  /** Whether the schema describes apiVersion, kind or metadata. */
   readonly insideMeta: boolean;
   /** Why there may be no default. */
   readonly noDefault?: string;

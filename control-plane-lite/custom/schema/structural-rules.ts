@@ -10,11 +10,11 @@ import { PatternError } from './pattern/parse.ts';
 
 type Level = 'root' | 'item' | 'field';
 
-/** What the walk over a schema carries along. */
+/** State of the walk over a schema. */
 interface Walk {
   readonly errors: FieldErrors;
   readonly prefix: string;
-  /** Expressions that were looked at, with what they take. */
+  /** Checked expressions with their costs. */
   readonly patterns: Map<string, number>;
 }
 
@@ -167,7 +167,7 @@ function restrictsNamesOnly(metadata: JsonSchema): boolean {
   );
 }
 
-/** `anyOf: [{type: integer}, {type: string}]`, the one place inside of logic where types may stand. */
+/** Reports whether this is `anyOf: [{type: integer}, {type: string}]`, the only logical schema that may contain types. */
 function isIntOrString(anyOf: readonly JsonSchema[]): boolean {
   const [first, second] = anyOf;
   if (anyOf.length !== 2 || first === undefined || second === undefined) return false;
@@ -213,7 +213,7 @@ function checkPattern({ errors, patterns }: Walk, pattern: string, path: string)
   }
 }
 
-/** What says how a value is built rather than what it may be, and may not stand inside of logic. */
+/** Structural keywords, which are not allowed in logical schemas. */
 const FORBIDDEN_IN_LOGIC: readonly (readonly [member: keyof JsonSchema, name: string, must: string])[] = [
   ['type', 'type', 'empty'],
   ['additionalProperties', 'additionalProperties', 'absent'],
@@ -256,7 +256,7 @@ function* checkNested(
   }
 }
 
-/** Whatever logic speaks of must also be described outside of it. */
+/** Reports members of logical schemas that are not described outside of them. */
 function* checkComplete(walk: Walk, schema: JsonSchema, path: string): Steps<void> {
   yield;
   for (const [name, child] of schema.properties) {

@@ -42,7 +42,7 @@ function* schemaFaultSteps(
   yield* validateSchemaRules(errors, schema, path, { prefix, allowExpressions: gates.has(EXPRESSIONS_GATE) });
   const before = errors.all.length;
   yield* validateStructural(errors, schema, path, prefix);
-  // Only a structural schema says what a default may be.
+  // Defaults can only be validated against a structural schema.
   if (before === 0 && errors.all.length === 0) yield* validateDefaults(errors, schema, path, vocabulary);
   return unique(errors.all);
 }

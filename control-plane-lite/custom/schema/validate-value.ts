@@ -81,12 +81,12 @@ class Validator {
     this.#errors.push({ kind, field, detail: text, ...(badValue === undefined ? {} : { badValue }) });
   };
 
-  /** All that is reported is there: what is left of a value needs no look. */
+  /** Whether the maximum number of errors has been reached: the rest of a value is not checked. */
   get #isEnough(): boolean {
     return !this.#counting && this.#errors.length >= MAX_ERRORS;
   }
 
-  /** What could not be checked to the end is not valid, whatever was made of it. */
+  /** A value whose check was aborted is invalid. */
   finish(): void {
     if (this.#visits > MAX_VISITS && this.#errors.length === 0) {
       this.#report('FieldValueInvalid', 'in body takes too long to be checked');
@@ -137,7 +137,7 @@ class Validator {
     else if (listType === 'map') this.#unique(list, (item) => keysOf(item, mapKeys));
   }
 
-  /** The second of two items that stand for the same is one too many. */
+  /** Reports duplicate items. */
   #unique(list: readonly unknown[], identityOf: (item: unknown) => unknown): void {
     const seen = new Set<string>();
     for (const [index, item] of list.entries()) {
@@ -201,7 +201,7 @@ class Validator {
     this.#errors.push(...nearest.slice(0, MAX_ERRORS - this.#errors.length));
   }
 
-  /** Whether there is no error; no text is made of those that there are. */
+  /** Reports whether the value is valid, without formatting errors. */
   #isValid(nested: NestedChecks, value: unknown): boolean {
     const outer = { counting: this.#counting, count: this.#count };
     this.#counting = true;

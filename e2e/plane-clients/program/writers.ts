@@ -90,7 +90,7 @@ async function send(
   }
 }
 
-/** What the server has that it should not, and the other way round. */
+/** Returns unexpected and missing objects of the server. */
 export function findLosses(ledger: Ledger, items: readonly Body[], revision: number): readonly string[] {
   const errors = [...ledger.surprises];
   const found = new Map(items.map((item) => [item.metadata.name, item]));
