@@ -11,7 +11,7 @@ import { nodeName } from './node/node-facts.ts';
 import { outliveRejections } from './node/process-guard.ts';
 import { applyProcessLimits } from './node/process-limits.ts';
 import { lockRoot, RootLockedError } from './node/root-lock.ts';
-import { rootDirFault, StartError } from './node/start-fault.ts';
+import { rootDirError, StartError } from './node/start-fault.ts';
 import { refuseSwap } from './node/swap.ts';
 import { showInstance } from './runtime/lost-sandboxes.ts';
 import { openDatagramSender } from './systemd/datagram.ts';
@@ -38,7 +38,7 @@ export async function runAgent(config: AgentConfig, extras: RunExtras): Promise<
   for (const warning of extras.warnings) log.warn({}, warning);
   try {
     await using lock = await lockRoot(config.rootDir).catch((thrown: unknown) => {
-      throw rootDirFault(asError(thrown), config.rootDir, process.getuid?.());
+      throw rootDirError(asError(thrown), config.rootDir, process.getuid?.());
     });
     log.debug({ fd: lock.fd }, 'Root directory locked');
     await runLocked(config, extras.origins, node, log);

@@ -32,8 +32,8 @@ test('a row within its budget is unchanged', () => {
 });
 
 test.each([
-  ['the row has a fault', { value: 9, fault: 'an event was lost' }, { value: 3 }],
-  ['the reference has a fault', { value: 9 }, { value: 3, fault: '500' }],
+  ['the row has an error', { value: 9, error: 'an event was lost' }, { value: 3 }],
+  ['the reference has an error', { value: 9 }, { value: 3, error: '500' }],
   ['the reference did nothing', { value: 9 }, { value: 0 }],
 ])('nothing is compared where %s', (_, ours, there) => {
   expect(compared(RATE, ours, there)?.reference).toBeUndefined();

@@ -24,7 +24,7 @@ export function withReferences(
   const measured = new Map(judged.map(([{ name }, result]) => [name, result]));
   return judged.map(([row, result]) => {
     const there = measured.get(row.reference?.row ?? '');
-    const isSound = result.fault === undefined && there?.fault === undefined;
+    const isSound = result.error === undefined && there?.error === undefined;
     if (!isSound || result.value === null || (there?.value ?? 0) === 0) return [row, result];
     return [row, { ...result, reference: comparison(row, result.value, there?.value ?? 0) }];
   });

@@ -14,7 +14,7 @@ describe('judge', () => {
     ['a value over its budget, whatever its floor', VALUE, { value: 101, floor: 100 }, false],
     ['a rate at its budget', RATE, { value: 2000 }, true],
     ['a rate below its budget', RATE, { value: 1999 }, false],
-    ['a good value with a fault', VALUE, { value: 1, fault: 'a container was restarted' }, false],
+    ['a good value with an error', VALUE, { value: 1, error: 'a container was restarted' }, false],
   ])('%s', (_, row, measurement, ok) => {
     expect(judge(row, measurement).ok).toBe(ok);
   });

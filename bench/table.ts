@@ -21,7 +21,7 @@ export interface Measurement {
   /** The possible minimum, measured in the same run. */
   readonly floor?: number;
   /** Error in spite of the value. */
-  readonly fault?: string;
+  readonly error?: string;
   /** Additional information. */
   readonly detail?: string;
 }
@@ -48,14 +48,14 @@ export interface Result {
   /** If its reference was measured too. */
   readonly reference?: Comparison;
   /** Reason why the row has no value, or fails in spite of it. */
-  readonly fault?: string;
+  readonly error?: string;
   readonly detail?: string;
 }
 
 const round = (value: number): number => Number(value.toPrecision(4));
 
 /** Judges one measurement. A measurement with an error is never ok. */
-export function judge(row: RowFacts, { value, floor, fault, detail }: Measurement): Result {
+export function judge(row: RowFacts, { value, floor, error, detail }: Measurement): Result {
   const ratio = floor === undefined || floor === 0 || row.limits !== 'ratio' ? null : value / floor;
   return {
     name: row.name,
@@ -64,8 +64,8 @@ export function judge(row: RowFacts, { value, floor, fault, detail }: Measuremen
     floor: floor === undefined ? null : round(floor),
     ratio: ratio === null ? null : round(ratio),
     budget: row.budget,
-    ok: fault === undefined && isWithin(row, row.limits === 'ratio' ? ratio : value),
-    ...(fault === undefined ? {} : { fault }),
+    ok: error === undefined && isWithin(row, row.limits === 'ratio' ? ratio : value),
+    ...(error === undefined ? {} : { error }),
     ...(detail === undefined ? {} : { detail }),
   };
 }
@@ -76,9 +76,9 @@ function isWithin({ limits, budget }: RowFacts, judged: number | null): boolean 
 }
 
 /** Returns the result of a row that could not be measured. */
-export function unmeasured(row: RowFacts, fault: string): Result {
+export function unmeasured(row: RowFacts, error: string): Result {
   const { name, unit, budget } = row;
-  return { name, value: null, unit, floor: null, ratio: null, budget, ok: false, fault };
+  return { name, value: null, unit, floor: null, ratio: null, budget, ok: false, error };
 }
 
 /** Returns the median; of an even number, the mean of the two in the middle. @throws RangeError for an
@@ -113,7 +113,7 @@ function cells(row: RowFacts, result: Result, titleOf: (name: string) => string)
     amount(result.floor, row.unit),
     result.ratio === null ? '–' : `${result.ratio.toFixed(2)} ×`,
     budgetText(row),
-    result.ok ? 'ok' : `MISSED${result.fault === undefined ? '' : `: ${result.fault}`}`,
+    result.ok ? 'ok' : `MISSED${result.error === undefined ? '' : `: ${result.error}`}`,
     result.reference === undefined
       ? ''
       : comparisonText(row, result.reference, titleOf(row.reference?.row ?? '')),

@@ -1,6 +1,7 @@
 /** The server's data directory. */
 import { asError } from '#api/kit/clock.ts';
 import { makeFolder } from '#api/kit/files/make-folder.ts';
+import { createDir } from '#api/kit/make-folder.ts';
 import { ConfigError } from './config/parse.ts';
 
 const PRIVATE_FOLDER = 0o700;
@@ -9,7 +10,7 @@ const PRIVATE_FOLDER = 0o700;
  *  @throws ConfigError with the reason */
 export async function makeDataDir(dir: string): Promise<void> {
   try {
-    await makeFolder(dir, PRIVATE_FOLDER);
+    await createDir(dir, PRIVATE_FOLDER);
   } catch (thrown) {
     throw new ConfigError([`--data-dir ${dir} cannot be created: ${asError(thrown).message}`]);
   }

@@ -3,7 +3,7 @@ import { asError } from '#api/kit/clock.ts';
 import { logListenerFailures } from '#api/kit/listeners.ts';
 import { createProcessLogger } from '#api/kit/logging/process-logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { startFault } from './commands/start-error.ts';
+import { startError } from './commands/start-error.ts';
 import { configWarnings } from './config/parse.ts';
 import type { ServerConfig } from './config/settings.ts';
 import { startServer } from './main.ts';
@@ -64,7 +64,7 @@ export async function runServer(config: ServerConfig, deps: RunDeps): Promise<nu
   } catch (thrown) {
     if (thrown instanceof NotStartedError) {
       log.debug({ err: thrown.cause }, 'Failed to start server');
-      deps.complain(`control-plane-lite: ${startFault(thrown.cause, config)}`);
+      deps.complain(`control-plane-lite: ${startError(thrown.cause, config)}`);
       return 1;
     }
     log.error({ err: asError(thrown) }, 'Server failed');

@@ -103,15 +103,15 @@ test.each(FEATURE_GATES.map(({ name }) => name).filter((name) => !GROUPS.has(nam
 
 test('every checked gate exists, and so do those of the table', () => {
   const names = new Set(FEATURE_GATES.map(({ name }) => name));
-  const asked = [...SOURCES.values()].flatMap((files) =>
+  const requested = [...SOURCES.values()].flatMap((files) =>
     [...files.values()].flatMap((text) =>
       [...text.matchAll(/(?:featureEnabled\([^)]*|[gG]ates\.has\()'(?<name>\w+)'/g)].map(
         (m) => m.groups?.['name'] ?? '',
       ),
     ),
   );
-  expect(asked.length).toBeGreaterThan(30);
-  expect(asked.filter((name) => !names.has(name))).toEqual([]);
+  expect(requested.length).toBeGreaterThan(30);
+  expect(requested.filter((name) => !names.has(name))).toEqual([]);
   expect(effectiveGates('nodeagent').filter((name) => !names.has(name))).toEqual([]);
 });
 

@@ -59,9 +59,9 @@ test.each<[string, readonly [type: string, pod: Pod][], readonly string[]]>([
     ],
     [],
   ],
-])('the violations of %s', (_, events, faults) => {
+])('the violations of %s', (_, events, errors) => {
   const recorder = createPodRecorder();
   for (const [type, state] of events) recorder.see(type, state);
-  expect(recorder.faults()).toEqual(faults);
+  expect(recorder.errors()).toEqual(errors);
   expect(recorder.count()).toBe(events.length);
 });

@@ -1,13 +1,13 @@
 /** Recorder of all pod states that a watch of an API server shows; checks each against the rules of
  *  `pod-status-rules.ts`. */
 import type { Pod } from '#api/gen/core-v1.ts';
-import { removalFaults, stateFaults, stepFaults } from './pod-status-rules.ts';
+import { removalErrors, stateErrors, stepErrors } from './pod-status-rules.ts';
 
 export interface PodRecorder {
   /** Records one event of a watch. */
   see(type: string, pod: Pod): void;
   /** Returns broken rules so far, each with its pod. */
-  faults(): readonly string[];
+  errors(): readonly string[];
   /** Returns the number of checked states. */
   count(): number;
 }
@@ -23,8 +23,8 @@ export function createPodRecorder(): PodRecorder {
   const found: string[] = [];
   let states = 0;
 
-  function note(pod: Pod, faults: readonly string[]): void {
-    for (const fault of faults) found.push(`${pod.metadata?.namespace}/${pod.metadata?.name}: ${fault}`);
+  function note(pod: Pod, errors: readonly string[]): void {
+    for (const error of errors) found.push(`${pod.metadata?.namespace}/${pod.metadata?.name}: ${error}`);
   }
 
   return {
@@ -35,16 +35,16 @@ export function createPodRecorder(): PodRecorder {
       const isEnding = deletionTimestamp !== undefined && deletionGracePeriodSeconds > 0;
       const mayEnd = before?.mayEnd === true || (isEnding && pod.status?.startTime !== undefined);
       states += 1;
-      note(pod, stateFaults(pod));
-      if (before !== undefined) note(pod, stepFaults(before.pod, pod));
+      note(pod, stateErrors(pod));
+      if (before !== undefined) note(pod, stepErrors(before.pod, pod));
       if (type !== 'DELETED') {
         seen.set(uid, { pod, mayEnd });
         return;
       }
-      if (mayEnd) note(pod, removalFaults(pod));
+      if (mayEnd) note(pod, removalErrors(pod));
       seen.delete(uid);
     },
-    faults: () => found,
+    errors: () => found,
     count: () => states,
   };
 }

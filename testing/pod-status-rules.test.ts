@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ContainerStatus, Pod, PodStatus } from '#api/gen/core-v1.ts';
-import { removalFaults, stateFaults, stepFaults } from './pod-status-rules.ts';
+import { removalErrors, stateErrors, stepErrors } from './pod-status-rules.ts';
 
 const T1 = '2026-01-01T00:00:01Z';
 const T2 = '2026-01-01T00:00:02Z';
@@ -48,7 +48,7 @@ describe('a state', () => {
       'ended unseen',
       pod('Failed', { ...base, state: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown' } } }),
     ],
-  ])('in order: it %s', (_, state) => expect(stateFaults(state)).toEqual([]));
+  ])('in order: it %s', (_, state) => expect(stateErrors(state)).toEqual([]));
 
   test.each<[string, Pod, string]>([
     ['runs in a pod that is over', pod('Failed', running()), 'Failed while a run'],
@@ -71,7 +71,7 @@ describe('a state', () => {
     ['is ready when it is over', pod('Failed', ended(), ready('True')), 'Ready is true of a pod'],
     ['is ready when a container is not', pod('Running', waiting(), ready('True')), 'while a are not'],
   ])('with a violation: it %s', (_, state, violation) =>
-    expect(stateFaults(state).join()).toContain(violation),
+    expect(stateErrors(state).join()).toContain(violation),
   );
 });
 
@@ -86,7 +86,7 @@ describe('a step', () => {
     ],
     ['is lost', pod('Running', running()), pod('Running', waiting({ lastState: { terminated: end('x') } }))],
     ['is ready', pod('Running', running(), ready('False')), pod('Running', running(), ready('True', T2))],
-  ])('in order: it %s', (_, before, after) => expect(stepFaults(before, after)).toEqual([]));
+  ])('in order: it %s', (_, before, after) => expect(stepErrors(before, after)).toEqual([]));
 
   test.each<[string, Pod, Pod, string]>([
     ['lives again', pod('Failed', ended()), pod('Running', ended()), 'from Failed to Running'],
@@ -156,11 +156,11 @@ describe('a step', () => {
       'condition Ready is gone',
     ],
   ])('with a violation: it %s', (_, before, after, violation) =>
-    expect(stepFaults(before, after).join()).toContain(violation),
+    expect(stepErrors(before, after).join()).toContain(violation),
   );
 });
 
 test('the last state before an object is removed is an end', () => {
-  expect(removalFaults(pod('Succeeded', ended()))).toEqual([]);
-  expect(removalFaults(pod('Running', ended()))).toEqual(['was removed while Running']);
+  expect(removalErrors(pod('Succeeded', ended()))).toEqual([]);
+  expect(removalErrors(pod('Running', ended()))).toEqual(['was removed while Running']);
 });

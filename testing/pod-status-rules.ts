@@ -34,7 +34,7 @@ function collect(check: (report: Report) => void): readonly string[] {
 }
 
 /** Returns the broken rules of one state. */
-export function stateFaults({ spec, status = {} }: Pod): readonly string[] {
+export function stateErrors({ spec, status = {} }: Pod): readonly string[] {
   return collect((report) => {
     for (const container of statusesOf(status)) {
       checkContainer(container, report);
@@ -80,7 +80,7 @@ function checkReadiness(status: PodStatus, report: Report): void {
 }
 
 /** Returns the broken rules of a transition from one state to another of the same pod. */
-export function stepFaults({ status: before = {} }: Pod, { status: after = {} }: Pod): readonly string[] {
+export function stepErrors({ status: before = {} }: Pod, { status: after = {} }: Pod): readonly string[] {
   return collect((report) => {
     checkPhases(before, after, report);
     checkConditions(before, after, report);
@@ -145,7 +145,7 @@ function checkStep(old: ContainerStatus, next: ContainerStatus, report: Report):
 }
 
 /** Returns the broken rules of the last state of a pod whose deletion its node completed. */
-export function removalFaults(last: Pod): readonly string[] {
+export function removalErrors(last: Pod): readonly string[] {
   const { status = {} } = last;
   return collect((report) => report(isOver(status), `was removed while ${status.phase}`));
 }

@@ -131,10 +131,10 @@ describe('seccomp profiles', () => {
   test('run as they were admitted', () => {
     const accepted = { restricted: 0, baseline: 0, privileged: 0 };
     fc.assert(
-      fc.property(life, fc.boolean(), (asked, seccompDefault) => {
-        const first = stored(asked);
+      fc.property(life, fc.boolean(), (requested, seccompDefault) => {
+        const first = stored(requested);
         if (first === undefined) return;
-        const pod = typed<Pod>(debugged(annotated(first, asked.later), asked.debug));
+        const pod = typed<Pod>(debugged(annotated(first, requested.later), requested.debug));
         const byFields = pod.spec?.securityContext?.seccompProfile;
         const fallback = seccompDefault ? 'RuntimeDefault' : 'Unconfined';
         const found = containersOf(pod).map((container) => runsUnder(pod, container, seccompDefault));
@@ -156,15 +156,15 @@ describe('seccomp profiles', () => {
 
   test('are those that a new pod requests, the most specific first', () => {
     fc.assert(
-      fc.property(life, (asked) => {
-        const object = stored(asked);
+      fc.property(life, (requested) => {
+        const object = stored(requested);
         if (object === undefined) return;
         const pod = typed<Pod>(object);
-        const { annotations: said } = asked;
+        const { annotations: said } = requested;
         const nearest = (name: 'init' | 'main'): string => {
           const own = said[`${vocabulary.seccompContainerPrefix}${name}`];
-          const text = own ?? (asked.pod === undefined ? said[vocabulary.seccompPod] : undefined);
-          const type = asked[name]?.type ?? (own === undefined ? asked.pod?.type : undefined);
+          const text = own ?? (requested.pod === undefined ? said[vocabulary.seccompPod] : undefined);
+          const type = requested[name]?.type ?? (own === undefined ? requested.pod?.type : undefined);
           if (type !== undefined) return type;
           if (text === undefined || text === 'unconfined') return 'Unconfined';
           return text.startsWith('localhost/') ? 'Localhost' : 'RuntimeDefault';

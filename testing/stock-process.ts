@@ -11,7 +11,7 @@ import { eventually } from './wait.ts';
 const STOP_TIMEOUT_MS = 20_000;
 const LOG_TAIL = 8_000;
 
-export interface StockProcess extends AsyncDisposable {
+export interface UpstreamProcess extends AsyncDisposable {
   /** Returns 0 before the start. */
   pid(): number;
   /** Returns the output so far, including that before a restart. */
@@ -21,7 +21,7 @@ export interface StockProcess extends AsyncDisposable {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-export interface StockProcessOptions {
+export interface UpstreamProcessOptions {
   readonly program: string;
   readonly args: readonly string[];
   readonly logFile: string;
@@ -31,7 +31,7 @@ export interface StockProcessOptions {
 }
 
 /** @throws Error with the end of its log, if it is not ready within a minute */
-export async function startStock(options: StockProcessOptions): Promise<StockProcess> {
+export async function startUpstream(options: UpstreamProcessOptions): Promise<UpstreamProcess> {
   const { program, args, logFile, env = {}, isReady } = options;
   let child: ChildProcess | undefined;
   const hasEnded = (): boolean => child === undefined || child.exitCode !== null || child.signalCode !== null;

@@ -14,25 +14,25 @@ const DAY_MS = 86_400_000;
 
 /** Returns the directory of upstream's programs. Building them takes a quarter of an hour. @throws Error
  *  if that fails */
-export async function stockPrograms(): Promise<string> {
+export async function upstreamPrograms(): Promise<string> {
   const build = spawn('sh', [SCRIPT], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [output] = await Promise.all([readAll(build.stdout), once(build, 'close')]);
   if (build.exitCode !== 0) throw new Error(`scripts/stock-programs.sh exited with ${build.exitCode}`);
   return output.trim();
 }
 
-export interface StockIdentities {
+export interface UpstreamIdentities {
   readonly authority: Identity;
   readonly admin: Identity;
   /** Issues credentials of another user of the server. */
   readonly issue: (commonName: string, organizations: readonly string[]) => Identity;
 }
 
-/** Writes the files that `stockServerFlags` names into the directory. */
-export async function writeStockFiles(dir: string): Promise<StockIdentities> {
+/** Writes the files that `upstreamServerFlags` names into the directory. */
+export async function writeUpstreamFiles(dir: string): Promise<UpstreamIdentities> {
   const [from, until] = [new Date(Date.now() - DAY_MS), new Date(Date.now() + DAY_MS)];
   const authority = createAuthority({ commonName: 'stock' }, from, until);
-  const issue: StockIdentities['issue'] = (commonName, organizations) =>
+  const issue: UpstreamIdentities['issue'] = (commonName, organizations) =>
     issueIdentity(authority, {
       subject: { commonName, organizations },
       extendedUsages: ['clientAuth', 'serverAuth'],
@@ -52,14 +52,14 @@ export async function writeStockFiles(dir: string): Promise<StockIdentities> {
   return { authority, admin: issue('admin', ['system:masters']), issue };
 }
 
-export interface StockServerPlace {
+export interface UpstreamServerPlace {
   readonly dir: string;
   readonly port: number;
   readonly etcd: string;
 }
 
 /** Returns the flags common to all such servers. */
-export const stockServerFlags = ({ dir, port, etcd }: StockServerPlace): readonly string[] => [
+export const upstreamServerFlags = ({ dir, port, etcd }: UpstreamServerPlace): readonly string[] => [
   `--etcd-servers=${etcd}`,
   '--bind-address=127.0.0.1',
   `--secure-port=${port}`,
@@ -79,7 +79,7 @@ export const stockServerFlags = ({ dir, port, etcd }: StockServerPlace): readonl
 /** Checks that the server can write an object with labels as JSON. A program built with a library older than
  *  its Go panics there, and comparisons with such a server are meaningless.
  *  @throws Error with instructions to build it again */
-export async function checkStockServer(
+export async function checkUpstreamServer(
   call: (method: 'GET' | 'POST', path: string, body?: string) => Promise<{ readonly status: number }>,
 ): Promise<void> {
   const path = '/api/v1/namespaces/default/configmaps';

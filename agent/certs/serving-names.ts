@@ -3,7 +3,7 @@
  *  Source: upstream's `addressesToHostnamesAndIPs`, release 1.24. */
 import { isIP } from 'node:net';
 import type { NodeAddress } from '#api/gen/core-v1.ts';
-import { dns1123SubdomainFaults } from '#api/meta/names.ts';
+import { dns1123SubdomainErrors } from '#api/meta/names.ts';
 import type { ServingNames } from './tls-source.ts';
 
 /** Returns the names in addresses of a node, in an order that does not depend on theirs. Skips anything that
@@ -13,7 +13,7 @@ export function namesOfAddresses(addresses: readonly NodeAddress[]): ServingName
     left < right ? -1 : 1,
   );
   return {
-    dnsNames: all.filter((name) => isIP(name) === 0 && dns1123SubdomainFaults(name).length === 0),
+    dnsNames: all.filter((name) => isIP(name) === 0 && dns1123SubdomainErrors(name).length === 0),
     ipAddresses: all.filter((address) => isIP(address) !== 0),
   };
 }

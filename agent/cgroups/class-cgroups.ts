@@ -31,13 +31,13 @@ export function createClassCgroups(
   const { maker } = opened;
 
   async function setClass(name: CgroupName, limits: CgroupLimits): Promise<void> {
-    let faults = await opened.set(name, limits);
-    if (faults.some(({ write }) => write.controller === 'memory') && limits.memoryBytes !== undefined) {
+    let errors = await opened.set(name, limits);
+    if (errors.some(({ write }) => write.controller === 'memory') && limits.memoryBytes !== undefined) {
       // Usage already exceeds the limit: clamp the limit to current usage so that it can only shrink.
       const used = BigInt((await maker.tree.memoryBytes(maker.path(name))) ?? 0);
-      if (used > limits.memoryBytes) faults = await opened.set(name, { ...limits, memoryBytes: used });
+      if (used > limits.memoryBytes) errors = await opened.set(name, { ...limits, memoryBytes: used });
     }
-    for (const { write, error } of faults) {
+    for (const { write, error } of errors) {
       log.warn(
         { err: error, cgroup: maker.path(name), file: write.file },
         'Failed to set limit of QoS class cgroup',

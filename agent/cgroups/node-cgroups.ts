@@ -64,9 +64,9 @@ async function limitPart(maker: CgroupMaker, { group, cgroup, limits }: Reserved
       `the cgroup ${cgroup} of ${group} does not exist: create it before the agent starts`,
     );
   }
-  const [fault] = await maker.limit(path, limits);
-  if (fault === undefined) return;
-  const { write, error } = fault;
+  const [fieldError] = await maker.limit(path, limits);
+  if (fieldError === undefined) return;
+  const { write, error } = fieldError;
   throw new NodeCgroupError(`${group}: ${write.file} = ${write.text} was rejected`, {
     cause: error,
   });

@@ -5,15 +5,15 @@ import type { CgroupMaker } from './cgroupfs-driver.ts';
 import { CgroupDriverError } from './driver.ts';
 import { type CgroupLimits, LIMIT_CONTROLLERS, type LimitController } from './limits.ts';
 import type { CgroupName } from './names.ts';
-import type { CgroupFault } from './tree.ts';
+import type { CgroupError } from './tree.ts';
 
 export interface OpenCgroups {
   readonly maker: CgroupMaker;
   /** Rejected limits of the first update of the cgroup of all pods. */
-  readonly faults: readonly CgroupFault[];
+  readonly errors: readonly CgroupError[];
   /** Creates the cgroup and sets limits. @returns the rejected ones, except those of missing controllers,
    *  which were logged once. @throws Error when it cannot be created */
-  set(name: CgroupName, limits: CgroupLimits): Promise<readonly CgroupFault[]>;
+  set(name: CgroupName, limits: CgroupLimits): Promise<readonly CgroupError[]>;
 }
 
 export interface OpenDeps {
@@ -33,17 +33,17 @@ export async function openCgroups(
   try {
     maker = await open();
     if (maker === undefined) throw new Error('no cgroups are mounted');
-    const faults = await maker.set(root, limits);
+    const errors = await maker.set(root, limits);
     const there = await maker.tree.controllers(maker.path(root));
     const missing = LIMIT_CONTROLLERS.filter((one) => !there.has(one));
     reportMissing(log, missing);
     const expected = new Set<LimitController>(missing);
-    const unexpected = (all: readonly CgroupFault[]): readonly CgroupFault[] =>
+    const unexpected = (all: readonly CgroupError[]): readonly CgroupError[] =>
       all.filter(({ write }) => !expected.has(write.controller));
     const created = maker;
     return {
       maker,
-      faults: unexpected(faults),
+      errors: unexpected(errors),
       set: async (name, wanted) => unexpected(await created.set(name, wanted)),
     };
   } catch (thrown) {

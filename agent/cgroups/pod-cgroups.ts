@@ -18,7 +18,7 @@ import { type CgroupName, podCgroup } from './names.ts';
 import { type OpenCgroups, type OpenDeps, openCgroups } from './open-cgroups.ts';
 import { type PodShare, podShare } from './pod-amounts.ts';
 import type { CgroupRecords } from './records.ts';
-import type { CgroupFault } from './tree.ts';
+import type { CgroupError } from './tree.ts';
 
 export interface PodCgroups {
   /** Creates the cgroups of all pods and of the QoS classes, before any pod. Never rejects. */
@@ -67,7 +67,7 @@ export interface PodCgroupsDeps {
   readonly log: Logger;
   readonly event: (pod: Pod, type: 'Warning', reason: string, message: string) => void;
   /** Called with the rejected limits after the limits of all pods were set. */
-  readonly enforced?: (faults: readonly CgroupFault[]) => void;
+  readonly enforced?: (errors: readonly CgroupError[]) => void;
 }
 
 /** Upstream's interval. */
@@ -181,7 +181,7 @@ class PodCgroupManager implements PodCgroups {
     const cgroups = await openCgroups(this.#deps, root, rootLimits);
     if (cgroups === undefined) return undefined;
     this.#allPods = cgroups.maker.path(root);
-    enforced?.(cgroups.faults);
+    enforced?.(cgroups.errors);
     const shares = (): readonly PodShare[] => [...this.#known.values()].map(({ share }) => share);
     const classes = createClassCgroups(
       { opened: cgroups, shares, log },
@@ -209,7 +209,7 @@ class PodCgroupManager implements PodCgroups {
   ): Promise<string> {
     try {
       await this.#deps.records.put(uid, cgroups.maker.path(name));
-      this.#reportFaults(pod, await cgroups.set(name, podLimits(share.amounts, this.#options.pod)));
+      this.#reportErrors(pod, await cgroups.set(name, podLimits(share.amounts, this.#options.pod)));
       return cgroups.maker.parent(name);
     } catch (thrown) {
       this.#reportUnavailable(pod, thrown);
@@ -222,8 +222,8 @@ class PodCgroupManager implements PodCgroups {
     this.#deps.event(pod, 'Warning', 'FailedCreatePodContainer', message);
   }
 
-  #reportFaults(pod: Pod, faults: readonly CgroupFault[]): void {
-    for (const { write, error } of faults) {
+  #reportErrors(pod: Pod, errors: readonly CgroupError[]): void {
+    for (const { write, error } of errors) {
       const message = `limit ${write.file} = ${write.text} of the pod is not set: ${error.message}`;
       this.#deps.event(pod, 'Warning', 'FailedPodLimit', message);
     }
@@ -267,6 +267,6 @@ class PodCgroupManager implements PodCgroups {
     if (this.#known.get(uid) !== before) return;
     const setting = cgroups.set(before.name, podLimits(before.share.amounts, this.#options.pod));
     before.inFlight = setting.catch(() => undefined);
-    this.#reportFaults(pod, await setting);
+    this.#reportErrors(pod, await setting);
   }
 }

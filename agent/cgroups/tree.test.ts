@@ -93,8 +93,8 @@ describe('version 2', () => {
     tree.forgetApplied();
     await tree.apply('/p', { pids: 5n });
     expect(made.filter((one) => one.startsWith('/p/pids.max'))).toHaveLength(2);
-    const faults = await tree.apply('/nowhere', { pids: 1n }, 'keep');
-    expect(faults.map(({ write }) => write.file)).toEqual(['pids.max']);
+    const errors = await tree.apply('/nowhere', { pids: 1n }, 'keep');
+    expect(errors.map(({ write }) => write.file)).toEqual(['pids.max']);
   });
 
   test('counts OOM kills', async () => {

@@ -16,7 +16,7 @@ import {
 import { killProcess, pidsIn, processesBelow, removeCgroupFolder } from './removal.ts';
 
 /** A limit that the kernel rejected. */
-export interface CgroupFault {
+export interface CgroupError {
   readonly write: CgroupWrite;
   readonly error: Error;
 }
@@ -42,7 +42,7 @@ export interface CgroupTree {
     path: string,
     limits: CgroupLimits,
     others?: 'keep' | 'reset',
-  ) => Promise<readonly CgroupFault[]>;
+  ) => Promise<readonly CgroupError[]>;
   /** Forgets the written values, so that the next update writes everything again. */
   forgetApplied(): void;
   /** Memory usage in bytes; undefined where it is not accounted. */
@@ -123,7 +123,7 @@ function createWriter(
   /** Last written values, by file. */
   const applied = new Map<string, string>();
 
-  async function set(path: string, write: CgroupWrite): Promise<readonly CgroupFault[]> {
+  async function set(path: string, write: CgroupWrite): Promise<readonly CgroupError[]> {
     const folder = folders.of(write.controller, path);
     if (folder === undefined) return [];
     const file = join(folder, write.file);
@@ -143,14 +143,14 @@ function createWriter(
       const writes = others === 'reset' ? all(limits) : givenWrites(all, limits);
       const groups = [...Map.groupBy(writes, ({ controller }) => controller).values()];
       // In order within a controller: the quota is relative to the period before it.
-      const faults = await Promise.all(
+      const errors = await Promise.all(
         groups.map(async (group) => {
-          const refused: CgroupFault[] = [];
+          const refused: CgroupError[] = [];
           for (const write of group) refused.push(...(await set(path, write)));
           return refused;
         }),
       );
-      return faults.flat();
+      return errors.flat();
     },
     forget(path) {
       for (const file of applied.keys()) {

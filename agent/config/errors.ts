@@ -1,7 +1,7 @@
 /** Validation errors of the configuration, with the flag or the file and field of each. */
 import { type FieldError, formatFieldError } from '#api/meta/field-error.ts';
 import type { Setting } from './setting.ts';
-import type { ValueFault } from './values/parsed.ts';
+import type { ValueError } from './values/parsed.ts';
 
 /** `field` is a flag such as `--max-pods`, or the path of a field where `file` is given. */
 export interface ConfigError extends FieldError {
@@ -22,13 +22,13 @@ export interface Place {
 }
 
 /** Returns the error of a value with its location. Secret values are omitted. */
-export function placeFault(setting: Setting, fault: ValueFault, place: Place): ConfigError {
-  const shown = setting.isSecret === undefined && fault.badValue !== undefined;
+export function placeError(setting: Setting, fieldError: ValueError, place: Place): ConfigError {
+  const shown = setting.isSecret === undefined && fieldError.badValue !== undefined;
   return {
     ...place,
-    kind: fault.kind,
-    field: `${place.field}${fault.path}`,
-    ...(shown ? { badValue: fault.badValue } : {}),
-    detail: fault.detail,
+    kind: fieldError.kind,
+    field: `${place.field}${fieldError.path}`,
+    ...(shown ? { badValue: fieldError.badValue } : {}),
+    detail: fieldError.detail,
   };
 }

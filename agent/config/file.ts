@@ -4,7 +4,7 @@ import { dirname, isAbsolute, resolve } from 'node:path';
 import { parseDocuments } from '#api/codec/documents.ts';
 import { nearest } from '#api/kit/suggest.ts';
 import { canonicalApiVersion, UPSTREAM_CONFIG_KIND, VOCABULARIES } from '#api/vocabulary.ts';
-import { type ConfigError, placeFault } from './errors.ts';
+import { type ConfigError, placeError } from './errors.ts';
 import {
   isEmptyDefault,
   isLaterValue,
@@ -151,9 +151,9 @@ function readLeaves(file: string, leaves: readonly Leaf[]): Omit<FileValues, 'wa
       errors.push({ kind: 'FieldValueDuplicate', field: path, file, detail });
     }
     const parsed = readFileValue(setting, raw);
-    const faults = parsed.kind === 'ok' ? checkValue(setting, parsed.value) : parsed.faults;
-    errors.push(...faults.map((fault) => placeFault(setting, fault, { field: path, file })));
-    if (parsed.kind === 'faults' || faults.length > 0) faulty.add(setting.key);
+    const fieldErrors = parsed.kind === 'ok' ? checkValue(setting, parsed.value) : parsed.errors;
+    errors.push(...fieldErrors.map((fieldError) => placeError(setting, fieldError, { field: path, file })));
+    if (parsed.kind === 'errors' || fieldErrors.length > 0) faulty.add(setting.key);
     else values.set(setting.key, { value: absolute(setting, parsed.value, file), path });
   }
   return { file, values, faulty, errors };
@@ -173,22 +173,22 @@ export function readConfigFile(text: string | Uint8Array, file: string): FileVal
   if (document === undefined) {
     return none([{ kind: 'FieldValueRequired', field: 'kind', detail: 'the file has no document' }]);
   }
-  const faults: ConfigError[] = [...document.errors];
+  const fieldErrors: ConfigError[] = [...document.errors];
   if (second !== undefined) {
     const detail = `the file has ${documents.length} documents, the second at line ${second.line}; specify one`;
-    faults.push({ kind: 'FieldValueTooMany', field: `document ${second.number}`, detail });
+    fieldErrors.push({ kind: 'FieldValueTooMany', field: `document ${second.number}`, detail });
   }
-  if (document.value === undefined) return none(faults);
+  if (document.value === undefined) return none(fieldErrors);
   const root = asMapping(document.value);
   if (root === undefined) {
     const detail = `the file must hold a mapping, not ${describeType(document.value)}`;
-    return none([...faults, { kind: 'FieldValueTypeInvalid', field: 'document 1', detail }]);
+    return none([...fieldErrors, { kind: 'FieldValueTypeInvalid', field: 'document 1', detail }]);
   }
   const { kind: _kind, apiVersion: _apiVersion, ...fields } = root;
   const found = walk(fields, '');
   const gates = otherGates(fields);
   const read = readLeaves(file, found.leaves.map(withoutOtherGates));
   const warning = otherReleaseWarning(file, found.later, gates);
-  const own = none([...faults, ...checkType(root), ...found.errors]).errors;
+  const own = none([...fieldErrors, ...checkType(root), ...found.errors]).errors;
   return { ...read, errors: [...own, ...read.errors], warnings: warning === undefined ? [] : [warning] };
 }

@@ -76,7 +76,7 @@ async function loadOk(text: string) {
   return loaded;
 }
 
-async function faultsOf(text: string, flags: readonly string[] = []): Promise<string> {
+async function errorsOf(text: string, flags: readonly string[] = []): Promise<string> {
   const loaded = await load(text, flags);
   return loaded.kind === 'error' ? JSON.stringify(loaded.errors) : loaded.kind;
 }
@@ -119,8 +119,8 @@ describe.each(MINORS)('the file of 1.%i', (minor) => {
   });
 
   test('rejects misspelt fields in it, with a suggestion', async () => {
-    expect(await faultsOf(`${fileOf(minor)}maxPod: 5\n`)).toContain('did you mean maxPods?');
-    expect(await faultsOf(`${fileOf(minor)}featureGates: {NodeSwop: true}\n`)).toContain('NodeSwap');
+    expect(await errorsOf(`${fileOf(minor)}maxPod: 5\n`)).toContain('did you mean maxPods?');
+    expect(await errorsOf(`${fileOf(minor)}featureGates: {NodeSwop: true}\n`)).toContain('NodeSwap');
   });
 });
 
@@ -157,7 +157,7 @@ memorySwap: {swapBehavior: NoSwap}
   });
 
   test('flags are read strictly', async () => {
-    expect(await faultsOf(HEAD, ['--sync-frequency=0s'])).toContain('must be longer than 0s');
+    expect(await errorsOf(HEAD, ['--sync-frequency=0s'])).toContain('must be longer than 0s');
   });
 
   test('a follower of a default that is written as zero follows', async () => {

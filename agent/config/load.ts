@@ -11,7 +11,7 @@ import { formatOrigin, type Origins } from './origin.ts';
 import { createConfigReader } from './reader.ts';
 import { resolveValues } from './resolve.ts';
 import { SETTING_BY_KEY } from './table.ts';
-import { type ConfigFault, validateConfig } from './validate/config.ts';
+import { type ConfigFieldError, validateConfig } from './validate/config.ts';
 
 export interface LoadConfigDeps {
   readonly readFile: (path: string) => Promise<string | Uint8Array>;
@@ -81,8 +81,8 @@ function givenAmong(keys: readonly string[], origins: Origins): string | undefin
 }
 
 /** Returns a validation error at the location of its value. */
-function placeConfigFault(fault: ConfigFault, origins: Origins): ConfigError {
-  const { settings, field, ...rest } = fault;
+function placeConfigFieldError(fieldError: ConfigFieldError, origins: Origins): ConfigError {
+  const { settings, field, ...rest } = fieldError;
   const [key = field, ...others] = settings;
   const inside = field.slice(key.length);
   const origin = origins.get(key);
@@ -116,8 +116,14 @@ export async function loadConfig(argv: readonly string[], deps: LoadConfigDeps):
   const config = readAgentConfig(createConfigReader(values));
   const faulty = new Set([...flags.faulty, ...(file?.faulty ?? [])]);
   // An invalid value is replaced by its default, so validation rules about it would report the default.
-  const faults = validateConfig(config).filter(({ settings }) => !settings.some((key) => faulty.has(key)));
-  const errors = [...flags.errors, ...fileErrors, ...faults.map((fault) => placeConfigFault(fault, origins))];
+  const fieldErrors = validateConfig(config).filter(
+    ({ settings }) => !settings.some((key) => faulty.has(key)),
+  );
+  const errors = [
+    ...flags.errors,
+    ...fileErrors,
+    ...fieldErrors.map((fieldError) => placeConfigFieldError(fieldError, origins)),
+  ];
   const warnings = [...flags.warnings, ...(file?.warnings ?? [])];
   if (errors.length > 0) return { kind: 'error', errors, warnings };
   return { kind: 'ok', config, origins, warnings: [...warnings, ...inVainWarnings(config, origins)] };

@@ -24,7 +24,7 @@ interface Found {
 export function defaultValue(setting: Setting, withFile: boolean): ConfigValue {
   const raw = withFile ? (setting.fileDefault ?? setting.default) : setting.default;
   const parsed = readFileValue(setting, raw);
-  if (parsed.kind === 'faults') throw new ConfigShapeError(setting.key, setting.type);
+  if (parsed.kind === 'errors') throw new ConfigShapeError(setting.key, setting.type);
   return parsed.value;
 }
 

@@ -1,4 +1,4 @@
-/** Which sandboxes have no home. */
+/** Sandboxes without a home. */
 import { expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { PodSandbox } from '#cri/gen/cri-v1.ts';

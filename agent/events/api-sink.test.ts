@@ -21,11 +21,11 @@ function setUp(options = { qps: 0, burst: 10 }) {
   const clock = createFakeClock();
   /** `create a 1`, `patch a 2`. */
   const calls: string[] = [];
-  const faults: Error[] = [];
+  const errors: Error[] = [];
   const respond = (call: string) => {
     calls.push(call);
-    const fault = faults.shift();
-    return fault === undefined ? Promise.resolve({}) : Promise.reject(fault);
+    const error = errors.shift();
+    return error === undefined ? Promise.resolve({}) : Promise.reject(error);
   };
   const sink = createApiEventSink(
     {
@@ -48,7 +48,7 @@ function setUp(options = { qps: 0, burst: 10 }) {
     sink,
     clock,
     calls,
-    faults,
+    errors,
     async [Symbol.asyncDispose]() {
       stop.abort();
       await running;
@@ -78,10 +78,10 @@ describe('createApiEventSink', () => {
     await using world = setUp();
     world.sink.take(event('a'));
     await world.clock.advance(0);
-    world.faults.push(failure(404));
+    world.errors.push(failure(404));
     world.sink.take(event('a', 2));
     await world.clock.advance(0);
-    world.faults.push(failure(409));
+    world.errors.push(failure(409));
     world.sink.take(event('b', 3));
     await world.clock.advance(0);
     expect(world.calls).toEqual(['create a 1', 'patch a 2', 'create a 2', 'create b 3', 'patch b 3']);
@@ -89,7 +89,7 @@ describe('createApiEventSink', () => {
 
   test('drops rejected events', async () => {
     await using world = setUp();
-    world.faults.push(failure(403));
+    world.errors.push(failure(403));
     world.sink.take(event('a'));
     world.sink.take(event('b'));
     await world.clock.advance(60_000);
@@ -98,7 +98,7 @@ describe('createApiEventSink', () => {
 
   test('queues undelivered events in order, and drops the oldest beyond the bound', async () => {
     await using world = setUp();
-    world.faults.push(new ServerUnreachableError('away'), failure(503));
+    world.errors.push(new ServerUnreachableError('away'), failure(503));
     world.sink.take(event('old'));
     await world.clock.advance(0);
     for (let i = 0; i < 1000; i += 1) world.sink.take(event(`e${i}`));

@@ -3,6 +3,7 @@ import { chmod, type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import koffi from 'koffi';
 import { makeFolder } from '#api/kit/files/make-folder.ts';
+import { createDir } from '#api/kit/make-folder.ts';
 
 const LOCK_EX = 2;
 const LOCK_NB = 4;
@@ -25,7 +26,7 @@ async function shut(folder: string): Promise<void> {
 /** Acquires the lock for the lifetime of the process; the kernel releases it at any exit.
  *  @throws RootLockedError */
 export async function lockRoot(rootDir: string): Promise<FileHandle> {
-  await makeFolder(rootDir, 0o750);
+  await createDir(rootDir, 0o750);
   await shut(rootDir);
   const path = join(rootDir, 'agent.lock');
   const file = await open(path, 'a', 0o600);

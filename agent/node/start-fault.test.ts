@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { SocketInUseError } from '#api/kit/sockets/unix-socket.ts';
-import { listenAt, listenOn, rootDirFault } from './start-fault.ts';
+import { listenAt, listenOn, rootDirError } from './start-fault.ts';
 
 const coded = (code: string): Error => Object.assign(new Error(code), { code });
 const fail = (reason: Error) => async (): Promise<never> => {
@@ -31,6 +31,6 @@ test.each([
   ['ENOENT', 0, '--root-dir: /r cannot be created: its file system does not support directories'],
   ['ENOTDIR', 0, '--root-dir: /r is not a directory'],
   ['EIO', 0, 'EIO'],
-])('rootDirFault: %s as user %i', (code, user, message) => {
-  expect(rootDirFault(coded(code), '/r', user).message).toBe(message);
+])('rootDirError: %s as user %i', (code, user, message) => {
+  expect(rootDirError(coded(code), '/r', user).message).toBe(message);
 });

@@ -20,13 +20,13 @@ export async function listenAt<T>(place: ListenPlace, work: () => Promise<T>): P
   try {
     return await work();
   } catch (thrown) {
-    const fault = listenFault(errorCode(thrown) ?? '', place);
-    if (fault === undefined) throw thrown;
-    throw new StartError(fault, { cause: thrown });
+    const fieldError = listenError(errorCode(thrown) ?? '', place);
+    if (fieldError === undefined) throw thrown;
+    throw new StartError(fieldError, { cause: thrown });
   }
 }
 
-function listenFault(
+function listenError(
   code: string,
   { portFlag, addressFlag, address, port }: ListenPlace,
 ): string | undefined {
@@ -62,7 +62,7 @@ export async function listenOn<T>(flag: string, path: string, work: () => Promis
 }
 
 /** Returns the error of the root directory, for any user. */
-export function rootDirFault(error: Error, rootDir: string, userId: number | undefined): Error {
+export function rootDirError(error: Error, rootDir: string, userId: number | undefined): Error {
   const code = errorCode(error);
   if (code === 'EACCES' || code === 'EPERM') {
     const needs = userId === 0 ? '' : 'the agent needs root; start it with sudo: ';

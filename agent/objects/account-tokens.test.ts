@@ -19,12 +19,12 @@ function setUp() {
   const clock = createFakeClock();
   const bodies: Json[] = [];
   const disk = new Map<string, AccountToken>();
-  let fault: Error | undefined;
+  let fieldError: Error | undefined;
   const levels: string[] = [];
   const client = {
     create: (_: unknown, body: Json): Promise<Json> => {
       bodies.push(body);
-      if (fault !== undefined) return Promise.reject(fault);
+      if (fieldError !== undefined) return Promise.reject(fieldError);
       const expirationTimestamp = new Date(clock.now() + HOUR).toISOString();
       return Promise.resolve({ status: { token: `t${bodies.length}`, expirationTimestamp } });
     },
@@ -48,7 +48,7 @@ function setUp() {
       random: () => 0,
     });
   const fail = (error: Error | undefined): void => {
-    fault = error;
+    fieldError = error;
   };
   return { clock, bodies, make, fail, levels, tokens: make() };
 }

@@ -8,7 +8,7 @@ import { asError } from '#api/kit/clock.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { isObject } from '#api/kit/object.ts';
-import { dns1123LabelFaults, dns1123SubdomainFaults } from '#api/meta/names.ts';
+import { dns1123LabelErrors, dns1123SubdomainErrors } from '#api/meta/names.ts';
 import type { Json } from '../api-client/client.ts';
 import { formatObjectKey, type ObjectKey } from './references.ts';
 import type { SavedObjects } from './server-objects.ts';
@@ -22,8 +22,8 @@ export interface SavedObjectsDeps {
 
 /** Separator: object names contain no underscore. */
 function fileName({ kind, namespace, name }: ObjectKey): string | undefined {
-  if (dns1123SubdomainFaults(name).length > 0) return undefined;
-  if (namespace !== '' && dns1123LabelFaults(namespace).length > 0) return undefined;
+  if (dns1123SubdomainErrors(name).length > 0) return undefined;
+  if (namespace !== '' && dns1123LabelErrors(namespace).length > 0) return undefined;
   return `${kind}_${namespace}_${name}.json`;
 }
 

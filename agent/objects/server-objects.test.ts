@@ -23,12 +23,12 @@ function setUp(strategy: DetectionStrategy, saved: SavedObjects = NO_SAVED_OBJEC
   const there = new Map<string, Json>();
   const asked: string[] = [];
   const watches = new Map<string, (event: WatchEvent) => void>();
-  let fault: Error | undefined;
+  let fieldError: Error | undefined;
   const nameIn = (query: object): string => String(Reflect.get(query, 'fieldSelector')).split('=')[1] ?? '';
   const client = {
     async get({ name }: { name: string }): Promise<Json> {
       asked.push(`get ${name}`);
-      if (fault !== undefined) throw fault;
+      if (fieldError !== undefined) throw fieldError;
       const object = there.get(name);
       if (object === undefined) throw new ApiRequestError({ status: 404, reason: 'NotFound', message: 'no' });
       return object;
@@ -36,7 +36,7 @@ function setUp(strategy: DetectionStrategy, saved: SavedObjects = NO_SAVED_OBJEC
     async list(_: unknown, __: unknown, query: object = {}): Promise<Json> {
       const name = nameIn(query);
       asked.push(`list ${name}`);
-      if (fault !== undefined) throw fault;
+      if (fieldError !== undefined) throw fieldError;
       const object = there.get(name);
       return { metadata: { resourceVersion: '1' }, items: object === undefined ? [] : [object] };
     },
@@ -64,7 +64,7 @@ function setUp(strategy: DetectionStrategy, saved: SavedObjects = NO_SAVED_OBJEC
     watches,
     changed,
     fail: (error: Error | undefined) => {
-      fault = error;
+      fieldError = error;
     },
     [Symbol.dispose]: () => objects.stop(),
   };

@@ -6,7 +6,7 @@ import { readTerminationMessage } from '../logs/termination-message.ts';
 import type { RuntimeView } from './runtime-view.ts';
 import type { ObservedContainer } from './types.ts';
 
-export interface LastWordsDeps {
+export interface TerminationMessageDeps {
   readonly view: RuntimeView;
   readonly podLogsDir: string;
   /** Returns the termination log of one instance, and the directory that must contain it. */
@@ -18,7 +18,9 @@ export interface LastWordsDeps {
 }
 
 /** Reads the message; empty when there is none or it is unreadable. Never rejects. */
-export function createLastWords(deps: LastWordsDeps): (container: ObservedContainer) => Promise<string> {
+export function createTerminationMessages(
+  deps: TerminationMessageDeps,
+): (container: ObservedContainer) => Promise<string> {
   async function read(container: ObservedContainer): Promise<string> {
     const { podUID, name, attempt, exitCode, fallsBackToLogs } = container;
     const path = deps.files.terminationLog(podUID, name, attempt);

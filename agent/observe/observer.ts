@@ -61,7 +61,7 @@ export function createObserver(deps: ObserverDeps): Observer {
 
   const relistInTurn = oneAfterTheOther((signal) => relist(deps, signal));
 
-  function relistAsked(): void {
+  function requestRelist(): void {
     relistInTurn().catch((err: unknown) => log.debug({ err }, 'Failed to relist after an unknown event'));
   }
 
@@ -82,7 +82,7 @@ export function createObserver(deps: ObserverDeps): Observer {
       later: timersUntil(clock, signal),
       refreshContainer,
       settleContainer,
-      relist: relistAsked,
+      relist: requestRelist,
     };
     for await (const event of deps.events(signal)) {
       if (event.kind === 'resync') {

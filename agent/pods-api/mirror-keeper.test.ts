@@ -23,7 +23,7 @@ async function setUp() {
   const store = createPodStore();
   const node = Promise.withResolvers<Node>();
   const calls: string[] = [];
-  const faults: Error[] = [];
+  const errors: Error[] = [];
   let version = 0;
   const withUid = (object: Json, uid: string): Json => {
     version += 1;
@@ -36,8 +36,8 @@ async function setUp() {
     client: {
       async create(_, object) {
         calls.push('create');
-        const fault = faults.shift();
-        if (fault !== undefined) throw fault;
+        const error = errors.shift();
+        if (error !== undefined) throw error;
         store.change({ type: 'ADDED', object: withUid(object, `m${calls.length}`) });
         return object;
       },
@@ -65,7 +65,7 @@ async function setUp() {
     store,
     known,
     calls,
-    faults,
+    errors,
     registered: () => node.resolve({ metadata: { name: 'n1', uid: 'node' } }),
     async [Symbol.asyncDispose]() {
       stop.abort(new Error('over'));
@@ -122,7 +122,7 @@ describe('createMirrorKeeper', () => {
   test('retries failures', async () => {
     await using world = await setUp();
     world.registered();
-    world.faults.push(new ServerUnreachableError('away'));
+    world.errors.push(new ServerUnreachableError('away'));
     world.keeper.apply(desired(staticPod('a')));
     await world.clock.advance(0);
     await world.clock.advance(1000);

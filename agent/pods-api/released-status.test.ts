@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ContainerStatus, PodStatus } from '#api/gen/core-v1.ts';
-import { stateFaults, stepFaults } from '../../testing/pod-status-rules.ts';
+import { stateErrors, stepErrors } from '../../testing/pod-status-rules.ts';
 import { endOfUnseen } from './released-status.ts';
 
 const NOW_MS = Date.parse('2026-01-01T00:01:00Z');
@@ -28,5 +28,5 @@ test.each<[string, PodStatus, PodStatus['phase'], readonly (number | undefined)[
   const last = endOfUnseen({ ...status }, NOW_MS);
   expect(last.phase).toBe(phase);
   expect((last.containerStatuses ?? []).map(({ state }) => state?.terminated?.exitCode)).toEqual(codes);
-  expect([...stateFaults({ status: last }), ...stepFaults({ status }, { status: last })]).toEqual([]);
+  expect([...stateErrors({ status: last }), ...stepErrors({ status }, { status: last })]).toEqual([]);
 });

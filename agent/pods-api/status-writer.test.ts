@@ -22,19 +22,19 @@ async function setUp() {
   const clock = createFakeClock();
   const store = createPodStore();
   const calls: string[] = [];
-  const faults: Error[] = [];
+  const errors: Error[] = [];
   const local = new Map<string, LocalPod>();
   const turn = { promise: Promise.resolve() };
   let version = 100;
   const respond = (call: string, uid: string, change: object): Promise<Json> => {
     calls.push(call);
-    const fault = faults.shift();
+    const error = errors.shift();
     version += 1;
     const known = store.get(uid);
     const status = { ...(known?.['status'] as Json), ...change };
-    return fault === undefined
+    return error === undefined
       ? Promise.resolve({ ...known, ...nextVersion(known, version), status })
-      : Promise.reject(fault);
+      : Promise.reject(error);
   };
   const writer = createStatusWriter({
     client: {
@@ -57,7 +57,7 @@ async function setUp() {
     clock,
     store,
     calls,
-    faults,
+    errors,
     turn,
     writer,
     async report(uid: string, phase: NonNullable<PodStatus['phase']>, message?: string) {
@@ -125,9 +125,9 @@ describe('createStatusWriter', () => {
   test('retries with the newest status, at once when the server is available again', async () => {
     await using world = await setUp();
     world.store.replace([object('1', 5)]);
-    world.faults.push(new ServerUnreachableError('away'));
+    world.errors.push(new ServerUnreachableError('away'));
     await world.report('1', 'Running');
-    world.faults.push(new ServerUnreachableError('away'));
+    world.errors.push(new ServerUnreachableError('away'));
     await world.report('1', 'Failed');
     world.store.back?.();
     await world.clock.advance(0);
@@ -177,7 +177,7 @@ describe('createStatusWriter', () => {
   test('stops reporting a pod that is gone', async () => {
     await using world = await setUp();
     world.store.replace([object('1', 5)]);
-    world.faults.push(new ApiRequestError({ status: 404, reason: 'NotFound', message: 'no' }));
+    world.errors.push(new ApiRequestError({ status: 404, reason: 'NotFound', message: 'no' }));
     await world.report('1', 'Running');
     await world.clock.advance(120_000);
     expect(world.calls).toHaveLength(1);

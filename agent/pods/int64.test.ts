@@ -1,5 +1,4 @@
-/** What the agent does with seconds of 64 bits, driven with the numbers at the ends of what they may be and of what
- *  numbers of JavaScript hold. */
+/** 64-bit durations in the agent, at the limits of their ranges and of the integers that a JavaScript number holds. */
 import { describe, expect, test } from 'vitest';
 import { int64Of, LONGEST_MS, MAX_INT64, MIN_INT64 } from '#api/kit/int64.ts';
 import { stopTimeout } from '../runtime/stop-timeout.ts';

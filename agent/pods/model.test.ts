@@ -106,7 +106,7 @@ async function take(life: Life, next: Step): Promise<void> {
   await clock.advance(0);
 }
 
-/** No further faults: calls succeed, init containers complete, time passes. */
+/** No further errors: calls succeed, init containers complete, time passes. */
 async function heal({ world, clock }: Life): Promise<void> {
   world.fates.length = 0;
   world.completeAll();
@@ -127,7 +127,7 @@ const runningNames = (world: TestWorld): readonly string[] =>
     .sort();
 
 /** Violated expectations of the final state; empty when it is correct. */
-function faults(life: Life): readonly string[] {
+function errors(life: Life): readonly string[] {
   const { world } = life;
   const names = runningNames(world);
   const ready = world.sandboxes().filter((sandbox) => sandbox.ready).length;
@@ -161,7 +161,7 @@ test.each(['Always', 'OnFailure', 'Never'] as const)(
         await life.clock.advance(0);
         for (const next of steps) await take(life, next);
         await heal(life);
-        expect(faults(life)).toEqual([]);
+        expect(errors(life)).toEqual([]);
       }),
       { numRuns: 250 },
     );

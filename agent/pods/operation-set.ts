@@ -13,7 +13,7 @@ export interface OperationSetDeps<Kind> {
   readonly clock: Clock;
   readonly backoff: Backoff;
   /** Minimum delay before a retry is useful after this failure, in ms. Default: that of the backoff. */
-  readonly heldBackMs?: (error: Error) => number;
+  readonly backoffMs?: (error: Error) => number;
   /** Called whenever an operation settles, successfully or not. */
   readonly onSettled: () => void;
   /** Called for a failure that was not caused by an abort. */
@@ -76,8 +76,8 @@ export class OperationSet<Kind> {
   #failed({ key, kind }: Pick<Operation<Kind>, 'key' | 'kind'>, signal: AbortSignal, error: Error): void {
     if (signal.aborted) return;
     const nowMs = this.#deps.clock.now();
-    const { backoff, heldBackMs } = this.#deps;
-    const retryMs = Math.round(Math.max(backoff.fail(key, nowMs), heldBackMs?.(error) ?? 0));
+    const { backoff, backoffMs } = this.#deps;
+    const retryMs = Math.round(Math.max(backoff.fail(key, nowMs), backoffMs?.(error) ?? 0));
     this.#retryAt.set(key, nowMs + retryMs);
     this.#deps.onFailed(kind, error, retryMs);
   }

@@ -49,10 +49,10 @@ function fakeWorker(pod: Pod, done: string[]) {
 
 function setup(more: Partial<PodManagerDeps> = {}) {
   const started: string[] = [];
-  const faults: string[] = [];
+  const errors: string[] = [];
   const done: string[] = [];
   const ends = new Map<string, () => void>();
-  const note = (_: object, message: string): void => void faults.push(message);
+  const note = (_: object, message: string): void => void errors.push(message);
   const log: Logger = { ...silentLogger, warn: note, error: note };
   const manager = new PodManager({
     clock: createFakeClock(),
@@ -76,15 +76,15 @@ function setup(more: Partial<PodManagerDeps> = {}) {
     await turn();
   };
   manager.start(new AbortController().signal);
-  return { manager, started, faults, done, end };
+  return { manager, started, errors, done, end };
 }
 
 describe('PodManager', () => {
   test('admits the other pods when one fails', () => {
-    const { manager, started, faults } = setup();
+    const { manager, started, errors } = setup();
     manager.apply(desiredOf(podOf('a', '1'), podOf('bad', '2'), podOf('c', '3')));
     expect(started).toEqual(['a', 'c']);
-    expect(faults).toEqual(['Failed to admit pod']);
+    expect(errors).toEqual(['Failed to admit pod']);
   });
 
   test('starts no pod beside another one with its uid', async () => {
@@ -107,7 +107,7 @@ describe('PodManager', () => {
   });
 
   test('releases the name of a pod whose record cannot be removed', async () => {
-    const { manager, started, faults, end } = setup({
+    const { manager, started, errors, end } = setup({
       forget: () => Promise.reject(new Error('read-only file system')),
     });
     manager.apply(desiredOf(podOf('a', '1')));
@@ -115,7 +115,7 @@ describe('PodManager', () => {
     await end('a');
     manager.apply(desiredOf(podOf('a', '1')));
     expect(started).toEqual(['a', 'a']);
-    expect(faults).toEqual(['Failed to remove pod record']);
+    expect(errors).toEqual(['Failed to remove pod record']);
   });
 
   describe('of the API server', () => {

@@ -1,5 +1,5 @@
 /** Model test of the status that watchers of the API server and readers of the agent may see of one pod, over
- *  random pods, faults and restarts of the agent. The rules are in `testing/pod-status-rules.ts`. */
+ *  random pods, errors and restarts of the agent. The rules are in `testing/pod-status-rules.ts`. */
 import {
   type Arbitrary,
   array,
@@ -15,7 +15,7 @@ import {
 } from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Container, Pod, PodStatus } from '#api/gen/core-v1.ts';
-import { removalFaults, stateFaults, stepFaults } from '../../testing/pod-status-rules.ts';
+import { removalErrors, stateErrors, stepErrors } from '../../testing/pod-status-rules.ts';
 import { endOfUnseen } from '../pods-api/released-status.ts';
 import { mergedStatus } from '../pods-api/status-patch.ts';
 import { createLife, type Life } from './life.fixture.ts';
@@ -112,7 +112,7 @@ const steps: Arbitrary<Step> = oneof(
 /** The agent, its server, and watchers of both. */
 interface Scene {
   readonly life: Life;
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
   /** Writes the newest status to the server, as the status writer does. */
   report(): void;
   /** The agent dies: statuses that it has not reported are lost. */
@@ -125,11 +125,11 @@ interface Scene {
 }
 
 function createScene(pod: Pod, fates: readonly CallFate[]): Scene {
-  const faults: string[] = [];
+  const errors: string[] = [];
   const watch = (before: PodStatus | undefined, after: PodStatus): void => {
     const next = { ...pod, status: after };
-    faults.push(...stateFaults(next));
-    if (before !== undefined) faults.push(...stepFaults({ ...pod, status: before }, next));
+    errors.push(...stateErrors(next));
+    if (before !== undefined) errors.push(...stepErrors({ ...pod, status: before }, next));
   };
   const unready = new Set<string>();
   let local: PodStatus | undefined;
@@ -152,7 +152,7 @@ function createScene(pod: Pod, fates: readonly CallFate[]): Scene {
   };
   return {
     life,
-    faults,
+    errors,
     report() {
       if (local !== undefined) notified(local);
     },
@@ -170,7 +170,7 @@ function createScene(pod: Pod, fates: readonly CallFate[]): Scene {
     release() {
       if (server === undefined && local === undefined) return;
       notified(local ?? endOfUnseen({ ...server }, life.clock.now()));
-      faults.push(...removalFaults({ ...pod, status: server ?? {} }));
+      errors.push(...removalErrors({ ...pod, status: server ?? {} }));
     },
   };
 }
@@ -202,7 +202,7 @@ test('statuses never regress, terminal ones are complete, and a pod is terminal 
       await run(scene, sequence);
       expect(scene.life.world.isRemoved).toBe(true);
       scene.release();
-      expect(scene.faults).toEqual([]);
+      expect(scene.errors).toEqual([]);
     }),
     { numRuns: 600, seed: 17 },
   );

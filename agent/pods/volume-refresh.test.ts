@@ -12,12 +12,12 @@ function createWorld() {
     const { err } = fields as { readonly err?: Error };
     lines.push([level, message, err?.message].filter((part) => part !== undefined).join(' '));
   };
-  const world = { lines, fault: 'gone', asked: 0, nowMs: 0 };
+  const world = { lines, error: 'gone', asked: 0, nowMs: 0 };
   const refresh = createVolumeRefresh({
     clock: { monotonic: () => world.nowMs },
     refreshPod: () => {
       world.asked += 1;
-      return world.fault === '' ? Promise.resolve() : Promise.reject(new Error(world.fault));
+      return world.error === '' ? Promise.resolve() : Promise.reject(new Error(world.error));
     },
     log: { warn: note('W'), info: note('I'), debug: note('D') },
   });
@@ -32,7 +32,7 @@ test('a failure that lasts is a warning once for each pod and reason', async () 
     world.nowMs += 1000;
   }
   await refresh(pod('b'));
-  world.fault = 'other';
+  world.error = 'other';
   await refresh(pod('a'));
   expect(warnings()).toEqual(['W Failed to refresh volumes gone']);
   world.nowMs += 5000;
@@ -50,7 +50,7 @@ test('a failure that passes, or that the end of the pod explains, is not worth a
   await refresh(pod('a'));
   world.nowMs += 60_000;
   await refresh(pod('a', { deletionTimestamp: '2026-01-01T00:00:00Z' }));
-  world.fault = '';
+  world.error = '';
   await refresh(pod('a'));
   expect(warnings()).toEqual([]);
 });
@@ -60,7 +60,7 @@ test('success is logged after a warning only', async () => {
   await refresh(pod('a'));
   world.nowMs += 5000;
   await refresh(pod('a'));
-  world.fault = '';
+  world.error = '';
   await refresh(pod('a'));
   await refresh(pod('a'));
   expect(warnings()).toEqual(['W Failed to refresh volumes gone', 'I Volume refresh recovered']);

@@ -182,8 +182,8 @@ describe('PodWorker', () => {
     let tries = 0;
     const mountVolumes = (): Promise<void> => {
       tries += 1;
-      const heldBackMs = 30_000;
-      return Promise.reject(combineFailures([{ name: 'v', error: new Error('no server') }], heldBackMs));
+      const backoffMs = 30_000;
+      return Promise.reject(combineFailures([{ name: 'v', error: new Error('no server') }], backoffMs));
     };
     void createWorker({ mountVolumes }).run(new AbortController().signal);
     await clock.advance(0);

@@ -125,7 +125,7 @@ export class PodWorker {
     this.#operations = new OperationSet({
       clock: deps.clock,
       backoff: createBackoff(RETRY),
-      heldBackMs: (error) => (error instanceof VolumeError ? error.heldBackMs : 0),
+      backoffMs: (error) => (error instanceof VolumeError ? error.backoffMs : 0),
       onSettled: () => this.#loop.wake(),
       onFailed: (kind, error, retryMs) => this.#onFailed(kind, error, retryMs),
     });

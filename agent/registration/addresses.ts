@@ -27,20 +27,20 @@ const BARRED = [
   ['fe80::/10', 'is a link-local address'],
   ['0.0.0.0/32', 'is an unspecified address'],
   ['::/128', 'is an unspecified address'],
-].map(([range = '', fault = '']) => ({ range: parseIpRange(range), fault }));
+].map(([range = '', error = '']) => ({ range: parseIpRange(range), error }));
 
 const sameAddress = (left: IpAddress, right: IpAddress | undefined): boolean =>
   right !== undefined && left.family === right.family && left.number === right.number;
 
-function barredFault(ip: IpAddress): string | undefined {
-  return BARRED.find(({ range }) => range !== undefined && rangeContains(range, ip))?.fault;
+function barredError(ip: IpAddress): string | undefined {
+  return BARRED.find(({ range }) => range !== undefined && rangeContains(range, ip))?.error;
 }
 
 /** Returns why an address is not valid for this node. */
-function addressFault(text: string, network: NetworkFacts): string | undefined {
+function addressError(text: string, network: NetworkFacts): string | undefined {
   const ip = parseIp(text);
   if (ip === undefined) return 'is not an IP address';
-  const barred = barredFault(ip);
+  const barred = barredError(ip);
   if (barred !== undefined) return barred;
   const own = network.addresses.some(({ address }) => sameAddress(ip, parseIp(address)));
   return own ? undefined : 'does not belong to an interface of this machine';
@@ -58,7 +58,7 @@ function routedAddresses(network: NetworkFacts): readonly string[] {
     const found = network.addresses.find((one) => {
       if (one.interfaceName !== interfaceName) return false;
       const ip = parseIp(one.address);
-      return ip?.family === family && barredFault(ip) === undefined;
+      return ip?.family === family && barredError(ip) === undefined;
     });
     return found === undefined ? [] : [found.address];
   });
@@ -69,7 +69,7 @@ function routedAddresses(network: NetworkFacts): readonly string[] {
 function findAddress({ nodeIP, hostname }: AddressOptions, network: NetworkFacts): string | undefined {
   if (parseIp(hostname) !== undefined) return hostname;
   const v6 = nodeIP === '::';
-  const resolved = network.resolved.filter((address) => addressFault(address, network) === undefined);
+  const resolved = network.resolved.filter((address) => addressError(address, network) === undefined);
   return preferred(resolved, v6) ?? preferred(routedAddresses(network), v6);
 }
 
@@ -86,8 +86,8 @@ export function decideAddresses(options: AddressOptions, network: NetworkFacts):
   const { nodeIP, hostname } = options;
   const wanted = requestedAddresses(nodeIP);
   for (const ip of wanted) {
-    const fault = addressFault(ip, network);
-    if (fault !== undefined) return { kind: 'none', message: `node IP ${ip} ${fault}` };
+    const error = addressError(ip, network);
+    if (error !== undefined) return { kind: 'none', message: `node IP ${ip} ${error}` };
   }
   const found = wanted.length > 0 ? wanted : [findAddress(options, network)];
   const addresses = found.flatMap((address): readonly NodeAddress[] =>

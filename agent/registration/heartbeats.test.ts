@@ -26,10 +26,10 @@ function createLeaseServer() {
   const calls: string[] = [];
   let lease: { metadata: { resourceVersion: string }; spec: unknown } | undefined;
   let version = 0;
-  let fault: (() => Error) | undefined;
+  let fieldError: (() => Error) | undefined;
   const respond = (call: string, work: () => Json): Promise<Json> => {
     calls.push(call);
-    if (fault !== undefined) return Promise.reject(fault());
+    if (fieldError !== undefined) return Promise.reject(fieldError());
     try {
       return Promise.resolve(work());
     } catch (thrown) {
@@ -66,7 +66,7 @@ function createLeaseServer() {
   return {
     client,
     calls,
-    fail: (create: (() => Error) | undefined) => void (fault = create),
+    fail: (create: (() => Error) | undefined) => void (fieldError = create),
     remove: () => void (lease = undefined),
     touch: () => void (lease = { metadata: { resourceVersion: 'other' }, spec: {} }),
   };
@@ -150,7 +150,7 @@ function startReporter() {
   const statuses: string[] = [];
   let node: Node | undefined = NODE;
   let word = 'True';
-  let fault: Error | undefined;
+  let fieldError: Error | undefined;
   const contact = createServerContact({ clock, log: silentLogger });
   const reporter = createStatusReporter(
     {
@@ -158,7 +158,7 @@ function startReporter() {
         patch: (_, { content }) => {
           patches.push(content);
           const { status } = content as { status: NodeStatus };
-          return fault === undefined ? Promise.resolve({ ...NODE, status }) : Promise.reject(fault);
+          return fieldError === undefined ? Promise.resolve({ ...NODE, status }) : Promise.reject(fieldError);
         },
       },
       clock,
@@ -186,7 +186,7 @@ function startReporter() {
     statuses,
     reporter,
     turn: (next: string) => void (word = next),
-    fail: (error: Error | undefined) => void (fault = error),
+    fail: (error: Error | undefined) => void (fieldError = error),
     setNode: (next: Node | undefined) => void (node = next),
     async [Symbol.asyncDispose]() {
       stop.abort();

@@ -12,7 +12,7 @@ import { parseEndpoint } from '#cri/client/endpoint.ts';
 export const RUNTIME_WAIT = 'container runtime';
 
 /** Returns why no server responds at a socket. Never rejects. */
-async function socketFault(path: string): Promise<string> {
+async function socketError(path: string): Promise<string> {
   try {
     const there = await stat(path);
     return there.isSocket() ? 'no server responds on the socket' : 'the path is not a socket';
@@ -32,7 +32,7 @@ export function followConnection(
   const begin = (): void => {
     const pending = waits.begin(`${what} ${connection.endpoint}`);
     wait = pending;
-    void socketFault(parseEndpoint(connection.endpoint)).then((reason) => pending.because(reason));
+    void socketError(parseEndpoint(connection.endpoint)).then((reason) => pending.because(reason));
   };
   const onState = (state: ReturnType<CriConnection['state']>): void => {
     if (state === 'away') return begin();

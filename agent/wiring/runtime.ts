@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
 import { watchRuntimeEvents } from '#cri/client/events.ts';
 import { createLogLinks, type LogLinks } from '../logs/links.ts';
-import { createLastWords } from '../observe/last-words.ts';
+import { createTerminationMessages } from '../observe/last-words.ts';
 import { createObserver, type Observer } from '../observe/observer.ts';
 import { createCriReader } from '../observe/read.ts';
 import { RuntimeView } from '../observe/runtime-view.ts';
@@ -62,7 +62,7 @@ export function createRuntimeParts(
   const view = new RuntimeView();
   const { podLogsDir, clusterDomain } = config;
   const files = createPodFiles({ podsDir: join(config.rootDir, 'pods'), clusterDomain, vocabulary });
-  const terminationMessage = createLastWords({ view, podLogsDir, files, log });
+  const terminationMessage = createTerminationMessages({ view, podLogsDir, files, log });
   const read = createCriReader(settings.owner);
   const { runtime } = connection;
   const statuses = createStatusReader({ runtime, read, terminationMessage });

@@ -1,9 +1,9 @@
 /** Validation errors of a client configuration as messages. */
-import { type FieldError, formatFault, formatFieldError } from '../meta/field-error.ts';
+import { type FieldError, formatErrorDetail, formatFieldError } from '../meta/field-error.ts';
 
 /** Returns a message such as `/etc/agent.conf: users[0].user.exec.command: Required value: …`. */
-export function formatClientConfigFault(file: string, fault: FieldError): string {
-  return `${file}: ${fault.field === '' ? formatFault(fault) : formatFieldError(fault)}`;
+export function formatClientConfigError(file: string, error: FieldError): string {
+  return `${file}: ${error.field === '' ? formatErrorDetail(error) : formatFieldError(error)}`;
 }
 
 /** An unusable client configuration. */
@@ -11,12 +11,12 @@ export class ClientConfigError extends Error {
   override readonly name = 'ClientConfigError';
   readonly reason = 'InvalidClientConfig';
   readonly file: string;
-  readonly faults: readonly FieldError[];
+  readonly errors: readonly FieldError[];
 
-  constructor(file: string, faults: readonly FieldError[], cause?: unknown) {
-    const lines = faults.map((fault) => formatClientConfigFault(file, fault));
+  constructor(file: string, errors: readonly FieldError[], cause?: unknown) {
+    const lines = errors.map((error) => formatClientConfigError(file, error));
     super(lines.join('\n'), cause === undefined ? {} : { cause });
     this.file = file;
-    this.faults = faults;
+    this.errors = errors;
   }
 }

@@ -135,7 +135,7 @@ describe('parseClientConfig', () => {
       ['users[0].user.client-key-data: Invalid value: must be base64 of a PEM text'],
     ],
     [
-      'several faults at once',
+      'several errors at once',
       '{current-context: 3, clusters: [{name: a, cluster: {server: 1, insecure-skip-tls-verify: "yes"}}], users: {}}',
       [
         'clusters[0].cluster.server: Invalid value: 1: must be a string: put it in quotes',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '../vocabulary.ts';
-import { ClientConfigError, formatClientConfigFault } from './error.ts';
+import { ClientConfigError, formatClientConfigError } from './error.ts';
 import { parseClientConfig } from './parse.ts';
 import { type ResolvedClientConfig, type ResolveOptions, resolveClientConfig } from './resolve.ts';
 
@@ -37,7 +37,7 @@ function resolveWith(change: Change, options: ResolveOptions = {}): Promise<Reso
   };
   const parsed = parseClientConfig(JSON.stringify(config), FILE);
   if (parsed.kind === 'invalid') {
-    throw new Error(parsed.errors.map((fault) => formatClientConfigFault(FILE, fault)).join('\n'));
+    throw new Error(parsed.errors.map((fieldError) => formatClientConfigError(FILE, fieldError)).join('\n'));
   }
   return resolveClientConfig(parsed.config, { readFile }, options);
 }

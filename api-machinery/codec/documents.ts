@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FieldError } from '../meta/field-error.ts';
 import { parseJsonStream } from './json.ts';
-import { DEFAULT_TEXT_LIMITS, positionOf, SyntaxFault, type TextLimits } from './limits.ts';
+import { DEFAULT_TEXT_LIMITS, positionOf, type TextLimits, TextSyntaxError } from './limits.ts';
 import { syntaxError, type YamlDocument, yamlSteps } from './yaml.ts';
 
 export interface ParsedDocument {
@@ -59,7 +59,7 @@ function parseAsJson(text: string, options: ParseOptions): readonly ParsedDocume
       errors,
     }));
   } catch (error) {
-    if (!(error instanceof SyntaxFault)) throw error;
+    if (!(error instanceof TextSyntaxError)) throw error;
     // Only a text that starts exactly like JSON is reported as broken JSON.
     if (!/^\s*[{[]\s*(["{[\]}]|$)/.test(text) || /^---/m.test(text)) return undefined;
     return [failed(`not valid JSON: ${error.message}`, error.line, error.column)];
@@ -92,7 +92,7 @@ function* yamlDocumentSteps(
       yield step === undefined || step.empty ? undefined : yamlResult(step, number);
     }
   } catch (error) {
-    if (!(error instanceof SyntaxFault)) throw error;
+    if (!(error instanceof TextSyntaxError)) throw error;
     yield { ...failed(error.message, error.line, error.column), number: String(number + 1) };
   }
 }

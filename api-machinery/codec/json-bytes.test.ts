@@ -2,13 +2,13 @@ import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { parseJson } from './json.ts';
 import { parseJsonBytes } from './json-bytes.ts';
-import { SyntaxFault } from './limits.ts';
+import { TextSyntaxError } from './limits.ts';
 
 const outcome = (parse: () => unknown): unknown => {
   try {
     return parse();
   } catch (error) {
-    if (error instanceof SyntaxFault) return [error.message, error.line, error.column];
+    if (error instanceof TextSyntaxError) return [error.message, error.line, error.column];
     throw error;
   }
 };

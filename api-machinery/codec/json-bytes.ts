@@ -5,7 +5,7 @@
 import { asError } from '../kit/clock.ts';
 import { findDuplicates, type JsonValue, parseJson } from './json.ts';
 import { parseJsonText } from './json-text.ts';
-import { DEFAULT_TEXT_LIMITS, positionOf, SyntaxFault, type TextLimits } from './limits.ts';
+import { DEFAULT_TEXT_LIMITS, positionOf, type TextLimits, TextSyntaxError } from './limits.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -33,11 +33,11 @@ function countMembers(bytes: Buffer, maxDepth: number): number {
   return members;
 }
 
-/** @throws SyntaxFault */
+/** @throws TextSyntaxError */
 function tooDeep(bytes: Buffer, members: number, maxDepth: number): never {
   const before = bytes.toString('utf8', 0, -members - 1);
   const { line, column } = positionOf(before, before.length);
-  throw new SyntaxFault(`nested deeper than ${maxDepth} levels`, line, column);
+  throw new TextSyntaxError(`nested deeper than ${maxDepth} levels`, line, column);
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -64,13 +64,13 @@ function countIn(value: JsonObject | readonly unknown[]): number {
   return size;
 }
 
-type Parsed = { readonly value: unknown } | { readonly fault: Error };
+type Parsed = { readonly value: unknown } | { readonly error: Error };
 
 function tryParse(text: string): Parsed {
   try {
     return { value: parseJsonText(text) };
   } catch (thrown) {
-    return { fault: asError(thrown) };
+    return { error: asError(thrown) };
   }
 }
 
@@ -79,29 +79,29 @@ const MAX_DUPLICATES = 100;
 /** For a larger invalid text the engine's own message is reported, which costs nothing. */
 const EXPLAINED_CHARACTERS = 64 * 1024;
 
-/** @throws SyntaxFault with the engine's message, and the position if it names one */
-function refuse(text: string, fault: Error): never {
+/** @throws TextSyntaxError with the engine's message, and the position if it names one */
+function refuse(text: string, error: Error): never {
   const [place, line, column] =
-    /(?: in JSON)? at position \d+ \(line (\d+) column (\d+)\)$/.exec(fault.message) ?? [];
+    /(?: in JSON)? at position \d+ \(line (\d+) column (\d+)\)$/.exec(error.message) ?? [];
   if (place !== undefined) {
-    throw new SyntaxFault(fault.message.slice(0, -place.length), Number(line), Number(column), fault);
+    throw new TextSyntaxError(error.message.slice(0, -place.length), Number(line), Number(column), error);
   }
-  const isCut = fault.message.startsWith('Unexpected end');
+  const isCut = error.message.startsWith('Unexpected end');
   const end = isCut ? positionOf(text, text.length) : { line: 1, column: 1 };
-  throw new SyntaxFault(fault.message, end.line, end.column, fault);
+  throw new TextSyntaxError(error.message, end.line, end.column, error);
 }
 
 /** Parses bytes that are one JSON value, with an error for each of the first duplicate keys.
- *  @throws SyntaxFault with line and column */
+ *  @throws TextSyntaxError with line and column */
 export function parseJsonBytes(bytes: Buffer, limits: Partial<TextLimits> = {}): JsonValue {
   const { maxBytes, maxDepth } = { ...DEFAULT_TEXT_LIMITS, ...limits };
-  if (bytes.length > maxBytes) throw new SyntaxFault(`text is larger than ${maxBytes} bytes`, 1, 1);
+  if (bytes.length > maxBytes) throw new TextSyntaxError(`text is larger than ${maxBytes} bytes`, 1, 1);
   const members = countMembers(bytes, maxDepth);
   const text = bytes.toString('utf8');
   const isLarge = text.length > EXPLAINED_CHARACTERS;
   if (members < 0) return isLarge ? tooDeep(bytes, members, maxDepth) : parseJson(text, limits);
   const parsed = tryParse(text);
-  if ('fault' in parsed) return isLarge ? refuse(text, parsed.fault) : parseJson(text, limits);
+  if ('error' in parsed) return isLarge ? refuse(text, parsed.error) : parseJson(text, limits);
   const { value } = parsed;
   if ((isStructure(value) ? countIn(value) : 0) === members) return { value, errors: [] };
   return { value, errors: findDuplicates(text, MAX_DUPLICATES, maxDepth) };

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { parseJsonBytes } from './json-bytes.ts';
 import { parseJsonInTurns } from './json-slices.ts';
-import { SyntaxFault } from './limits.ts';
+import { TextSyntaxError } from './limits.ts';
 
 /** Longer than a slice. */
 const LONG = 150_000;
@@ -12,7 +12,7 @@ async function outcome(parse: () => unknown): Promise<unknown> {
   try {
     return await parse();
   } catch (error) {
-    if (error instanceof SyntaxFault) return [error.message, error.line, error.column];
+    if (error instanceof TextSyntaxError) return [error.message, error.line, error.column];
     throw error;
   }
 }

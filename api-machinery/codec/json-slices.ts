@@ -197,7 +197,7 @@ class SliceReader {
 }
 
 /** The work of `parseJsonInTurns`, which yields after every slice.
- *  @throws SyntaxFault with line and column */
+ *  @throws TextSyntaxError with line and column */
 export function* readJsonSlices(
   bytes: Buffer,
   limits: Partial<TextLimits> = {},
@@ -216,7 +216,7 @@ export function* readJsonSlices(
 }
 
 /** Reads bytes that are one JSON value, as `parseJsonBytes` does, and waits for `turn` after every few milliseconds.
- *  @throws SyntaxFault with line and column */
+ *  @throws TextSyntaxError with line and column */
 export async function parseJsonInTurns(
   bytes: Buffer,
   turn: () => Promise<void>,

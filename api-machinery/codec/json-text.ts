@@ -3,7 +3,7 @@
  *  client's text could thus change how another's is parsed. Texts with such keys are parsed here, so that V8
  *  never sees one. */
 import { parseJsonValue } from './json.ts';
-import { SyntaxFault } from './limits.ts';
+import { TextSyntaxError } from './limits.ts';
 import { hasLongNumber, holdsLongNumber } from './long-numbers.ts';
 
 const QUOTE = 0x22;
@@ -66,7 +66,7 @@ function parseHere(text: string): unknown {
   try {
     return parseJsonValue(text);
   } catch (cause) {
-    if (cause instanceof SyntaxFault) throw new SyntaxError(cause.message, { cause });
+    if (cause instanceof TextSyntaxError) throw new SyntaxError(cause.message, { cause });
     throw cause;
   }
 }

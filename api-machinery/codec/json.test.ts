@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { parseJson, parseJsonStream } from './json.ts';
-import { SyntaxFault } from './limits.ts';
+import { TextSyntaxError } from './limits.ts';
 
-function faultOf(work: () => unknown): SyntaxFault {
+function errorOf(work: () => unknown): TextSyntaxError {
   try {
     work();
   } catch (error) {
-    if (error instanceof SyntaxFault) return error;
+    if (error instanceof TextSyntaxError) return error;
     throw error;
   }
   throw new Error('nothing was thrown');
@@ -73,8 +73,8 @@ describe('parseJson', () => {
     ['01', 1, 2],
     ['NaN', 1, 1],
   ])('says where %j is wrong', (text, line, column) => {
-    const fault = faultOf(() => parseJson(text));
-    expect([fault.line, fault.column]).toEqual([line, column]);
+    const fieldError = errorOf(() => parseJson(text));
+    expect([fieldError.line, fieldError.column]).toEqual([line, column]);
   });
 
   it('does not let a key change the prototype', () => {
@@ -85,8 +85,8 @@ describe('parseJson', () => {
 
   it('holds its limits', () => {
     expect(parseJson(`${'['.repeat(100)}${']'.repeat(100)}`).errors).toEqual([]);
-    expect(faultOf(() => parseJson('['.repeat(101))).message).toContain('deeper than 100');
-    expect(faultOf(() => parseJson('["éé"]', { maxBytes: 7 })).message).toContain('larger than 7 bytes');
+    expect(errorOf(() => parseJson('['.repeat(101))).message).toContain('deeper than 100');
+    expect(errorOf(() => parseJson('["éé"]', { maxBytes: 7 })).message).toContain('larger than 7 bytes');
     expect(parseJson('["éé"]', { maxBytes: 8 }).value).toEqual(['éé']);
   });
 });
@@ -102,6 +102,6 @@ describe('parseJsonStream', () => {
   });
 
   it('limits the number of documents', () => {
-    expect(faultOf(() => parseJsonStream('1 2 3', { maxDocuments: 2 })).message).toContain('more than 2');
+    expect(errorOf(() => parseJsonStream('1 2 3', { maxDocuments: 2 })).message).toContain('more than 2');
   });
 });

@@ -7,8 +7,8 @@ import {
   formatPath,
   type PathElement,
   positionOf,
-  SyntaxFault,
   type TextLimits,
+  TextSyntaxError,
 } from './limits.ts';
 import '../kit/exact-json.ts';
 import { readNumber } from '../kit/int64.ts';
@@ -111,7 +111,7 @@ class JsonReader {
 
   fail(detail: string): never {
     const { line, column } = positionOf(this.#text, this.#offset);
-    throw new SyntaxFault(detail, line, column);
+    throw new TextSyntaxError(detail, line, column);
   }
 
   #skipBlank(): void {
@@ -162,7 +162,7 @@ class JsonReader {
     } catch (error) {
       this.#offset = start;
       const { line, column } = positionOf(this.#text, start);
-      throw new SyntaxFault('string has an escape that JSON does not know', line, column, error);
+      throw new TextSyntaxError('string has an escape that JSON does not know', line, column, error);
     }
   }
 
@@ -254,7 +254,7 @@ export function duplicateKey(path: readonly PathElement[], line?: number): Field
 
 function checkSize(text: string, maxBytes: number): void {
   if (text.length > maxBytes || (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes)) {
-    throw new SyntaxFault(`text is larger than ${maxBytes} bytes`, 1, 1);
+    throw new TextSyntaxError(`text is larger than ${maxBytes} bytes`, 1, 1);
   }
 }
 
@@ -265,7 +265,7 @@ function readOne(reader: JsonReader): JsonValue {
 }
 
 /** Parses a text that is one JSON value.
- *  @throws SyntaxFault with line and column */
+ *  @throws TextSyntaxError with line and column */
 export function parseJson(text: string, limits: Partial<TextLimits> = {}): JsonValue {
   const { maxBytes, maxDepth } = { ...DEFAULT_TEXT_LIMITS, ...limits };
   checkSize(text, maxBytes);
@@ -276,7 +276,7 @@ export function parseJson(text: string, limits: Partial<TextLimits> = {}): JsonV
 const MOST_LEVELS = 1000;
 
 /** Returns the value of a text of any size; of duplicate keys the last one counts.
- *  @throws SyntaxFault with line and column */
+ *  @throws TextSyntaxError with line and column */
 export const parseJsonValue = (text: string): unknown =>
   readOne(new JsonReader(text, MOST_LEVELS, { maxErrors: 0, stops: false })).value;
 
@@ -291,7 +291,7 @@ export function findDuplicates(
 }
 
 /** Parses JSON values that follow each other, separated by white space or nothing.
- *  @throws SyntaxFault with line and column */
+ *  @throws TextSyntaxError with line and column */
 export function parseJsonStream(text: string, limits: Partial<TextLimits> = {}): readonly JsonStreamValue[] {
   const { maxBytes, maxDepth, maxDocuments } = { ...DEFAULT_TEXT_LIMITS, ...limits };
   checkSize(text, maxBytes);

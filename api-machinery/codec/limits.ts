@@ -19,8 +19,8 @@ export const DEFAULT_TEXT_LIMITS: TextLimits = {
 };
 
 /** A syntax error of a text, with its position. */
-export class SyntaxFault extends Error {
-  override readonly name = 'SyntaxFault';
+export class TextSyntaxError extends Error {
+  override readonly name = 'TextSyntaxError';
   readonly reason = 'InvalidSyntax';
   /** 1-based. */
   readonly line: number;

@@ -19,7 +19,7 @@ import '../kit/exact-json.ts';
 import { readNumber } from '../kit/int64.ts';
 import type { FieldError } from '../meta/field-error.ts';
 import { duplicateKey } from './json.ts';
-import { formatPath, type PathElement, SyntaxFault, type TextLimits } from './limits.ts';
+import { formatPath, type PathElement, type TextLimits, TextSyntaxError } from './limits.ts';
 import { setMember } from './set-member.ts';
 
 export interface YamlContext {
@@ -75,13 +75,13 @@ class YamlConverter {
 
   #fail(detail: string, node: Node): never {
     const { line, column } = this.#context.position(node.range?.[0] ?? 0);
-    throw new SyntaxFault(detail, line, column);
+    throw new TextSyntaxError(detail, line, column);
   }
 
   #grow(size: number): void {
     this.#growth += size;
     if (this.#growth > this.#context.limits.maxAliasGrowth) {
-      throw new SyntaxFault('aliases make the document too large', 1, 1);
+      throw new TextSyntaxError('aliases make the document too large', 1, 1);
     }
   }
 
@@ -168,7 +168,7 @@ const keyOffset = (pair: Pair): number =>
 
 /** Returns the value of a document's nodes, with an error for each duplicate key and number that JSON cannot
  *  hold.
- *  @throws SyntaxFault for aliases without anchor, circular or too large ones, and keys that are not text */
+ *  @throws TextSyntaxError for aliases without anchor, circular or too large ones, and keys that are not text */
 export function convertYamlDocument(context: YamlContext): {
   readonly value: unknown;
   readonly errors: readonly FieldError[];

@@ -2,7 +2,7 @@
  *  Parsing is a generator with a step every few tokens, so that a caller can yield to the event loop. */
 import { Composer, type Document, Lexer, LineCounter, Parser, stringify } from 'yaml';
 import type { FieldError } from '../meta/field-error.ts';
-import { DEFAULT_TEXT_LIMITS, SyntaxFault, type TextLimits } from './limits.ts';
+import { DEFAULT_TEXT_LIMITS, type TextLimits, TextSyntaxError } from './limits.ts';
 import { convertYamlDocument } from './yaml-value.ts';
 
 export interface YamlDocument {
@@ -30,16 +30,16 @@ function finishDocument(document: Document.Parsed, lines: LineCounter, limits: T
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
   const { line } = position(document.contents?.range?.[0] ?? document.range[0]);
-  const faults = [...document.errors, ...document.warnings].map((fault) => {
-    const at = position(fault.pos[0]);
-    return syntaxError(at.line, at.column, sentence(fault.message));
+  const fieldErrors = [...document.errors, ...document.warnings].map((fieldError) => {
+    const at = position(fieldError.pos[0]);
+    return syntaxError(at.line, at.column, sentence(fieldError.message));
   });
-  if (faults.length > 0) return { line, empty: false, errors: faults };
+  if (fieldErrors.length > 0) return { line, empty: false, errors: fieldErrors };
   try {
     const { value, errors } = convertYamlDocument({ document, limits, position });
     return { line, value, empty: value === null || value === undefined, errors };
   } catch (error) {
-    if (!(error instanceof SyntaxFault)) throw error;
+    if (!(error instanceof TextSyntaxError)) throw error;
     return { line, empty: false, errors: [syntaxError(error.line, error.column, error.message)] };
   }
 }
@@ -49,14 +49,14 @@ const LEXEMES_PER_STEP = 64;
 
 /** Parses step by step: yields `undefined` between steps and a document when one is complete. Stops after a
  *  document that exceeds a limit.
- *  @throws SyntaxFault if the text as a whole exceeds a limit */
+ *  @throws TextSyntaxError if the text as a whole exceeds a limit */
 export function* yamlSteps(
   text: string,
   options: Partial<TextLimits> = {},
 ): Generator<YamlDocument | undefined, void> {
   const limits = { ...DEFAULT_TEXT_LIMITS, ...options };
   if (Buffer.byteLength(text) > limits.maxBytes) {
-    throw new SyntaxFault(`text is larger than ${limits.maxBytes} bytes`, 1, 1);
+    throw new TextSyntaxError(`text is larger than ${limits.maxBytes} bytes`, 1, 1);
   }
   const lines = new LineCounter();
   lines.addNewLine(0);
@@ -73,7 +73,7 @@ export function* yamlSteps(
   const count = (document: Document.Parsed): YamlDocument => {
     documents += 1;
     if (documents > limits.maxDocuments)
-      throw new SyntaxFault(`more than ${limits.maxDocuments} documents`, 1, 1);
+      throw new TextSyntaxError(`more than ${limits.maxDocuments} documents`, 1, 1);
     return finishDocument(document, lines, limits);
   };
   for (const lexeme of new Lexer().lex(text)) {
@@ -95,11 +95,15 @@ export function* yamlSteps(
 function checkDepth(parser: Parser, lines: LineCounter, limits: TextLimits): void {
   if (parser.stack.length <= 2 * limits.maxDepth + 8) return;
   const { line, col } = lines.linePos(parser.offset);
-  throw new SyntaxFault(`nested deeper than ${limits.maxDepth} levels`, Math.max(1, line), Math.max(1, col));
+  throw new TextSyntaxError(
+    `nested deeper than ${limits.maxDepth} levels`,
+    Math.max(1, line),
+    Math.max(1, col),
+  );
 }
 
 /** Returns all documents of a text at once, empty ones included.
- *  @throws SyntaxFault if the text as a whole exceeds a limit */
+ *  @throws TextSyntaxError if the text as a whole exceeds a limit */
 export function parseYaml(text: string, options: Partial<TextLimits> = {}): readonly YamlDocument[] {
   return [...yamlSteps(text, options)].filter((step) => step !== undefined);
 }

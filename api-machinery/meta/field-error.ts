@@ -45,7 +45,7 @@ function formatValue(value: unknown): string {
 }
 
 /** Formats the error without its field: `Required value: …`. */
-export function formatFault(error: FieldError): string {
+export function formatErrorDetail(error: FieldError): string {
   const value = error.badValue === undefined ? '' : `: ${formatValue(error.badValue)}`;
   const detail = error.detail === '' ? '' : `: ${error.detail}`;
   return `${LABELS[error.kind]}${value}${detail}`;
@@ -53,5 +53,5 @@ export function formatFault(error: FieldError): string {
 
 /** Formats the error as upstream does: `spec.containers[0].image: Required value: …`. */
 export function formatFieldError(error: FieldError): string {
-  return `${error.field}: ${formatFault(error)}`;
+  return `${error.field}: ${formatErrorDetail(error)}`;
 }

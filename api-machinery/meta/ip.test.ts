@@ -4,7 +4,7 @@ import {
   formatIp,
   formatIpRange,
   ipFamilyOf,
-  nonSpecialIpFaults,
+  nonSpecialIpErrors,
   parseIp,
   parseIpRange,
   rangeContains,
@@ -74,7 +74,7 @@ describe('ranges', () => {
   });
 });
 
-describe('nonSpecialIpFaults', () => {
+describe('nonSpecialIpErrors', () => {
   test.each([
     ['10.0.0.1', /^$/],
     ['2001:db8::1', /^$/],
@@ -87,7 +87,7 @@ describe('nonSpecialIpFaults', () => {
     ['fe80::1', /link-local range/],
     ['224.0.0.5', /multicast/],
     ['ff02::1', /multicast/],
-  ])('of %s', (text, fault) => {
-    expect(nonSpecialIpFaults(text).join(';')).toMatch(fault);
+  ])('of %s', (text, error) => {
+    expect(nonSpecialIpErrors(text).join(';')).toMatch(error);
   });
 });

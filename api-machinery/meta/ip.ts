@@ -110,13 +110,13 @@ const SPECIAL: readonly (readonly [range: IpRange | undefined, reason: string])[
 ];
 
 /** Returns reasons why an address cannot be that of another machine, or why a text is not an address. */
-export function nonSpecialIpFaults(text: string): readonly string[] {
+export function nonSpecialIpErrors(text: string): readonly string[] {
   const ip = parseIp(text);
-  if (ip === undefined) return [IP_FAULT];
+  if (ip === undefined) return [IP_ERROR];
   return SPECIAL.filter(([range]) => range !== undefined && rangeContains(range, ip)).map(
     ([, reason]) => reason,
   );
 }
 
 /** Message for a text that is not an address. */
-export const IP_FAULT = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
+export const IP_ERROR = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';

@@ -1,7 +1,7 @@
 /** Label sets: validation of labels and annotations, and their text form. */
 
 import type { FieldError } from './field-error.ts';
-import { annotationSizeFaults, labelValueFaults, qualifiedNameFaults } from './names.ts';
+import { annotationSizeErrors, labelValueErrors, qualifiedNameErrors } from './names.ts';
 
 export type LabelSet = Readonly<Record<string, string>>;
 
@@ -13,8 +13,8 @@ export function validateLabels(labels: LabelSet, path: string): readonly FieldEr
   const found: FieldError[] = [];
   for (const key in labels) {
     const text = labels[key] ?? '';
-    addInvalid(found, path, key, qualifiedNameFaults(key));
-    const values = labelValueFaults(text);
+    addInvalid(found, path, key, qualifiedNameErrors(key));
+    const values = labelValueErrors(text);
     if (values.length > 0) addInvalid(found, `${path}[${key}]`, text, values);
     if (found.length >= MAX_ERRORS) break;
   }
@@ -25,17 +25,17 @@ export function validateLabels(labels: LabelSet, path: string): readonly FieldEr
 export function validateAnnotations(annotations: LabelSet, path: string): readonly FieldError[] {
   const found: FieldError[] = [];
   for (const key in annotations) {
-    addInvalid(found, path, key, qualifiedNameFaults(key.toLowerCase()));
+    addInvalid(found, path, key, qualifiedNameErrors(key.toLowerCase()));
     if (found.length >= MAX_ERRORS) break;
   }
-  for (const detail of annotationSizeFaults(annotations)) {
+  for (const detail of annotationSizeErrors(annotations)) {
     found.push({ kind: 'FieldValueTooLong', field: path, detail });
   }
   return found;
 }
 
-function addInvalid(found: FieldError[], field: string, badValue: string, faults: readonly string[]): void {
-  for (const detail of faults) found.push({ kind: 'FieldValueInvalid', field, badValue, detail });
+function addInvalid(found: FieldError[], field: string, badValue: string, errors: readonly string[]): void {
+  for (const detail of errors) found.push({ kind: 'FieldValueInvalid', field, badValue, detail });
 }
 
 /** Formats labels as `a=b,c=d` with sorted keys; the empty set becomes the empty text. */

@@ -21,14 +21,14 @@ type Reasons = readonly string[];
 /** Shared, because it is the most frequent result. */
 const NONE: Reasons = [];
 
-function formFaults(text: string, pattern: RegExp, max: number, form: string): Reasons {
+function formErrors(text: string, pattern: RegExp, max: number, form: string): Reasons {
   if (text.length > max) return [`must be at most ${max} characters`];
   return pattern.test(text) ? NONE : [form];
 }
 
 /** A DNS label: `my-name-1`. */
-export function dns1123LabelFaults(text: string): Reasons {
-  return formFaults(
+export function dns1123LabelErrors(text: string): Reasons {
+  return formErrors(
     text,
     LABEL_1123,
     DNS_LABEL_MAX,
@@ -37,8 +37,8 @@ export function dns1123LabelFaults(text: string): Reasons {
 }
 
 /** A DNS subdomain: `example.com`, the form of most object names. */
-export function dns1123SubdomainFaults(text: string): Reasons {
-  return formFaults(
+export function dns1123SubdomainErrors(text: string): Reasons {
+  return formErrors(
     text,
     SUBDOMAIN,
     DNS_SUBDOMAIN_MAX,
@@ -47,8 +47,8 @@ export function dns1123SubdomainFaults(text: string): Reasons {
 }
 
 /** A DNS label that starts with a letter: the form of service names. */
-export function dns1035LabelFaults(text: string): Reasons {
-  return formFaults(
+export function dns1035LabelErrors(text: string): Reasons {
+  return formErrors(
     text,
     LABEL_1035,
     DNS_LABEL_MAX,
@@ -57,7 +57,7 @@ export function dns1035LabelFaults(text: string): Reasons {
 }
 
 /** A key of labels, annotations and resources: `name` or `example.com/name`. */
-export function qualifiedNameFaults(text: string): Reasons {
+export function qualifiedNameErrors(text: string): Reasons {
   // The usual form, without a prefix.
   if (text.length <= DNS_LABEL_MAX && QUALIFIED_PART.test(text)) return NONE;
   const parts = text.split('/');
@@ -67,14 +67,14 @@ export function qualifiedNameFaults(text: string): Reasons {
   const reasons: string[] = [];
   if (prefix === '') reasons.push('prefix part must not be empty');
   else if (prefix !== undefined)
-    reasons.push(...dns1123SubdomainFaults(prefix).map((reason) => `prefix part ${reason}`));
+    reasons.push(...dns1123SubdomainErrors(prefix).map((reason) => `prefix part ${reason}`));
   if (name === undefined || name === '') reasons.push('name part must not be empty');
-  else reasons.push(...qualifiedPartFaults(name).map((reason) => `name part ${reason}`));
+  else reasons.push(...qualifiedPartErrors(name).map((reason) => `name part ${reason}`));
   return reasons;
 }
 
-const qualifiedPartFaults = (text: string): Reasons =>
-  formFaults(
+const qualifiedPartErrors = (text: string): Reasons =>
+  formErrors(
     text,
     QUALIFIED_PART,
     DNS_LABEL_MAX,
@@ -82,32 +82,32 @@ const qualifiedPartFaults = (text: string): Reasons =>
   );
 
 /** A label's value: empty, or up to 63 characters of the same form as a key's name part. */
-export function labelValueFaults(text: string): Reasons {
-  return text === '' ? NONE : qualifiedPartFaults(text);
+export function labelValueErrors(text: string): Reasons {
+  return text === '' ? NONE : qualifiedPartErrors(text);
 }
 
 /** The name of an environment variable. */
-export function envVarNameFaults(text: string): Reasons {
+export function envVarNameErrors(text: string): Reasons {
   const form = "must be letters, digits, '_', '-' or '.', not starting with a digit, such as 'my.env-name'";
   const reasons = ENV_VAR.test(text) ? [] : [form];
-  return [...reasons, ...dotNameFaults(text)];
+  return [...reasons, ...dotNameErrors(text)];
 }
 
 /** An identifier of the C language: `my_name`. */
-export function cIdentifierFaults(text: string): Reasons {
+export function cIdentifierErrors(text: string): Reasons {
   return C_IDENTIFIER.test(text)
     ? []
     : ["must be letters, digits or '_', not starting with a digit, such as 'my_name'"];
 }
 
 /** Names that refer to directories when used as file names. */
-function dotNameFaults(text: string): Reasons {
+function dotNameErrors(text: string): Reasons {
   if (text === '.' || text === '..') return [`must not be '${text}'`];
   return text.startsWith('..') ? ["must not start with '..'"] : [];
 }
 
 /** The name of a container's port (IANA service name). */
-export function portNameFaults(text: string): Reasons {
+export function portNameErrors(text: string): Reasons {
   const reasons: string[] = [];
   if (text.length > 15) reasons.push('must be at most 15 characters');
   if (!/^[-a-z0-9]+$/.test(text)) reasons.push("must be lower-case letters, digits or '-'");
@@ -118,52 +118,52 @@ export function portNameFaults(text: string): Reasons {
 }
 
 /** The number of a port. */
-export function portNumberFaults(port: number): Reasons {
+export function portNumberErrors(port: number): Reasons {
   return Number.isInteger(port) && port >= 1 && port <= 65_535
     ? []
     : ['must be between 1 and 65535, inclusive'];
 }
 
 /** A key of a ConfigMap or Secret, which becomes a file's name. */
-export function configMapKeyFaults(text: string): Reasons {
+export function configMapKeyErrors(text: string): Reasons {
   if (text.length <= CONFIG_KEY_MAX && !text.startsWith('.') && CONFIG_KEY.test(text)) return NONE;
   const reasons: string[] = [];
   if (text.length > CONFIG_KEY_MAX) reasons.push(`must be at most ${CONFIG_KEY_MAX} characters`);
   if (!CONFIG_KEY.test(text)) reasons.push("must be letters, digits, '-', '_' or '.', such as 'key.name'");
-  return [...reasons, ...dotNameFaults(text)];
+  return [...reasons, ...dotNameErrors(text)];
 }
 
 /** The name of an HTTP header. */
-export function httpHeaderNameFaults(text: string): Reasons {
+export function httpHeaderNameErrors(text: string): Reasons {
   return HEADER_NAME.test(text) ? [] : ["must be letters, digits or '-', such as 'X-Header-Name'"];
 }
 
 /** A path below some directory: relative, no `..` element. */
-export function relativePathFaults(text: string): Reasons {
+export function relativePathErrors(text: string): Reasons {
   if (text.startsWith('/')) return ['must be a relative path'];
-  return parentElementFaults(text);
+  return parentElementErrors(text);
 }
 
 /** A path that starts at the root. */
-export function absolutePathFaults(text: string): Reasons {
+export function absolutePathErrors(text: string): Reasons {
   return text.startsWith('/') ? [] : ['must be an absolute path'];
 }
 
 /** Rejects `..` elements in a path. */
-export function parentElementFaults(text: string): Reasons {
+export function parentElementErrors(text: string): Reasons {
   return text.split('/').includes('..') ? ["must not contain '..'"] : [];
 }
 
 /** A path in a volume's directory: relative, no `..`, and no name starting with `..`, which are reserved
  *  for the atomic writer. */
-export function volumeFilePathFaults(text: string): Reasons {
-  const reasons = relativePathFaults(text);
+export function volumeFilePathErrors(text: string): Reasons {
+  const reasons = relativePathErrors(text);
   if (reasons.length > 0) return reasons;
   return text.startsWith('..') ? ["must not start with '..'"] : [];
 }
 
 /** Total size of an object's annotations. */
-export function annotationSizeFaults(annotations: Readonly<Record<string, string>>): Reasons {
+export function annotationSizeErrors(annotations: Readonly<Record<string, string>>): Reasons {
   let bytes = 0;
   for (const key in annotations) {
     bytes += Buffer.byteLength(key) + Buffer.byteLength(annotations[key] ?? '');

@@ -4,7 +4,7 @@
 
 import type { LabelSelector } from '../gen/meta-v1.ts';
 import type { LabelSet } from './labels.ts';
-import { labelValueFaults, qualifiedNameFaults } from './names.ts';
+import { labelValueErrors, qualifiedNameErrors } from './names.ts';
 
 export type SelectorOperator = 'in' | 'notIn' | 'exists' | 'notExists' | 'greaterThan' | 'lessThan';
 
@@ -64,14 +64,14 @@ const shown = (token: string): string => (token === '' ? 'the end' : `'${token}'
 function readKey(scanner: Scanner): string {
   const key = scanner.next();
   if (!isWord(key)) return scanner.fail(`expected a label key, found ${shown(key)}`);
-  const [reason] = qualifiedNameFaults(key);
+  const [reason] = qualifiedNameErrors(key);
   return reason === undefined ? key : scanner.fail(`label key '${key}': ${reason}`);
 }
 
 /** A value may be empty: `a=` and `a in (,b)`. */
 function readValue(scanner: Scanner): string {
   const value = isWord(scanner.peek()) ? scanner.next() : '';
-  const [reason] = labelValueFaults(value);
+  const [reason] = labelValueErrors(value);
   return reason === undefined ? value : scanner.fail(`label value '${value}': ${reason}`);
 }
 

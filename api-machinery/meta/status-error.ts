@@ -1,6 +1,6 @@
 /** API errors: a reason, its HTTP code, and a Status object for the wire. */
 import type { ListMeta, Status, StatusCause, StatusDetails } from '../gen/meta-v1.ts';
-import { type FieldError, formatFault } from './field-error.ts';
+import { type FieldError, formatErrorDetail } from './field-error.ts';
 
 /** Every reason has exactly one HTTP code. */
 const CODES = {
@@ -27,7 +27,7 @@ const CODES = {
 export type StatusReason = keyof typeof CODES;
 
 export interface StatusErrorOptions {
-  readonly faults?: readonly FieldError[];
+  readonly errors?: readonly FieldError[];
   /** Kind (or resource), name and group of the failed object; seconds after which to retry. */
   readonly details?: Omit<StatusDetails, 'causes'>;
   /** Causes in addition to the validation errors. */
@@ -41,7 +41,7 @@ export interface StatusErrorOptions {
 
 export class StatusError extends Error {
   readonly reason: StatusReason;
-  readonly faults: readonly FieldError[];
+  readonly errors: readonly FieldError[];
   readonly code: number;
   readonly details: Omit<StatusDetails, 'causes'>;
   readonly causes: readonly StatusCause[];
@@ -51,7 +51,7 @@ export class StatusError extends Error {
     super(message, { cause: options.cause });
     this.name = 'StatusError';
     this.reason = reason;
-    this.faults = options.faults ?? [];
+    this.errors = options.errors ?? [];
     this.code = options.code ?? CODES[reason];
     this.details = options.details ?? {};
     this.causes = options.causes ?? [];
@@ -60,12 +60,12 @@ export class StatusError extends Error {
 
   /** Returns the Status object for the client. */
   toStatus(): Status {
-    const faults = this.faults.map((fault) => ({
-      reason: fault.kind === 'FieldUnknown' ? 'FieldValueInvalid' : fault.kind,
-      message: formatFault(fault),
-      field: fault.field,
+    const errors = this.errors.map((error) => ({
+      reason: error.kind === 'FieldUnknown' ? 'FieldValueInvalid' : error.kind,
+      message: formatErrorDetail(error),
+      field: error.field,
     }));
-    const causes = [...faults, ...this.causes];
+    const causes = [...errors, ...this.causes];
     const details = { ...this.details, ...(causes.length === 0 ? {} : { causes }) };
     return {
       apiVersion: 'v1',

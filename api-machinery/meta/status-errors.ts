@@ -47,7 +47,7 @@ export function invalid(kind: Subject, name: string, errors: readonly FieldError
   const texts = errors.map(formatFieldError);
   const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
   return new StatusError('Invalid', `${qualified(kind)} ${JSON.stringify(name)} is invalid: ${list}`, {
-    faults: errors,
+    errors,
     details: detailsOf(kind, name),
   });
 }

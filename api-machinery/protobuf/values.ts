@@ -4,7 +4,7 @@
 import { Buffer } from 'node:buffer';
 import { embeddedText } from '../codec/embedded-text.ts';
 import { parseJsonBytes } from '../codec/json-bytes.ts';
-import { SyntaxFault } from '../codec/limits.ts';
+import { TextSyntaxError } from '../codec/limits.ts';
 import { ProtobufError } from '../codec/protobuf/error.ts';
 import type { Reader } from '../codec/protobuf/reader.ts';
 import type { Writer } from '../codec/protobuf/writer.ts';
@@ -299,7 +299,7 @@ function parseEmbedded(bytes: Buffer): unknown {
   try {
     return parseJsonBytes(bytes).value;
   } catch (error) {
-    if (error instanceof SyntaxFault) throw malformed(`embedded JSON: ${error.message}`);
+    if (error instanceof TextSyntaxError) throw malformed(`embedded JSON: ${error.message}`);
     throw error;
   }
 }

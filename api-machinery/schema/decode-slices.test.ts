@@ -42,10 +42,10 @@ describe('decodeInSteps', () => {
       const wanted = decode<unknown>(type, value, options);
       const steps = decodeInSteps<unknown>(type, value, options);
       const decoded = finish(steps);
-      // What has other faults than unknown members is refused.
+      // What has other errors than unknown members is refused.
       const isUsed = wanted.errors.every(({ kind }) => kind === 'FieldUnknown');
       expect(!isUsed || JSON.stringify(decoded.value) === JSON.stringify(wanted.value)).toBe(true);
-      // Of very many faults, others may be among the first.
+      // Of very many errors, others may be among the first.
       expect(decoded.errors).toHaveLength(wanted.errors.length);
       const isAll = wanted.errors.length < 200;
       expect(new Set(isAll ? decoded.errors : [])).toEqual(new Set(isAll ? wanted.errors : []));

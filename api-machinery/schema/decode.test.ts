@@ -12,7 +12,7 @@ const pod = (container: object, spec: object = {}): object => ({
   spec: { containers: [{ name: 'a', ...container }], ...spec },
 });
 
-const faults = (type: string, value: unknown): readonly string[] =>
+const fieldErrors = (type: string, value: unknown): readonly string[] =>
   decode(type, value).errors.map((error) => `${error.kind} ${error.field}`);
 
 describe('decode', () => {
@@ -172,7 +172,7 @@ describe('decode', () => {
     ['something that is no object', 'x', ['FieldValueTypeInvalid ']],
     ['a kind that is no text', { kind: 1 }, ['FieldValueTypeInvalid kind']],
   ])('reports %s', (_, value, expected, type = 'core/v1.Pod') => {
-    expect(faults(type, value)).toEqual(expected);
+    expect(fieldErrors(type, value)).toEqual(expected);
   });
 
   it('reports everything at once and keeps the rest', () => {
@@ -231,7 +231,7 @@ describe('decode', () => {
     expect([found(upstream, 'plat'), found(own, 'kubernetes')]).toEqual([['FieldUnknown'], ['FieldUnknown']]);
   });
 
-  it('ends its list of faults somewhere, and soon', () => {
+  it('ends its list of errors somewhere, and soon', () => {
     const data = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`unknown${index}`, 1]));
     expect(decode('core/v1.Pod', data).errors.length).toBeLessThan(300);
   });
@@ -284,7 +284,7 @@ describe('maps', () => {
 describe('types with a JSON form of their own', () => {
   const schema = (properties: object): object => ({ openAPIV3Schema: { properties } });
   const errorsOf = (properties: object): readonly string[] =>
-    faults(
+    fieldErrors(
       `apiextensions.${VOCABULARIES.plat.apiGroupDomain}/v1.CustomResourceValidation`,
       schema(properties),
     );

@@ -50,7 +50,7 @@ export interface Decoded<T> {
 /** Above any depth that the codecs accept; stops at values that contain themselves. */
 const MAX_DEPTH = 200;
 /** More errors would not be read; rejecting a large body must not take long. */
-const MAX_FAULTS = 200;
+const MAX_ERRORS = 200;
 
 class Decoder {
   readonly errors: FieldError[] = [];
@@ -72,7 +72,7 @@ class Decoder {
   }
 
   #report(kind: FieldErrorKind, detail: string, badValue?: unknown): undefined {
-    if (this.errors.length >= MAX_FAULTS) return undefined;
+    if (this.errors.length >= MAX_ERRORS) return undefined;
     const shown = this.#hidden || badValue === undefined || typeof badValue === 'object' ? {} : { badValue };
     this.errors.push({ kind, field: formatPath(this.#path), detail, ...shown });
     return undefined;
@@ -270,7 +270,7 @@ class Decoder {
   #unknown(plan: StructPlan, value: Readonly<Record<string, unknown>>): void {
     for (const key of Object.keys(value)) {
       if (plan.members.has(key)) continue;
-      if (this.errors.length >= MAX_FAULTS) return;
+      if (this.errors.length >= MAX_ERRORS) return;
       this.#path.push(key);
       const hint = didYouMean(key, [...plan.members.keys()]);
       this.#report('FieldUnknown', `${plan.typeName} has no such field${hint}`);

@@ -43,7 +43,7 @@ export function namedGateEnabled(settings: GateSettings, name: string): boolean 
 }
 
 /** Returns why a name is not a feature gate. */
-export function gateNameFault(
+export function gateNameError(
   name: string,
   gates: readonly FeatureGate[] = FEATURE_GATES,
 ): string | undefined {
@@ -61,7 +61,7 @@ export function checkGates(
     const gate = gates.find((candidate) => candidate.name === name);
     const field = `featureGates[${name}]`;
     if (gate === undefined) {
-      const detail = gateNameFault(name, gates) ?? '';
+      const detail = gateNameError(name, gates) ?? '';
       errors.push({ kind: 'FieldValueNotFound', field, badValue: name, detail });
     } else if (gate.locked === true && value !== gate.default) {
       const detail = `this gate is locked to ${gate.default}; leave it out`;

@@ -219,28 +219,28 @@ function decodeObject(kind: ManifestKind, value: unknown, vocabulary: Vocabulary
     }
     case 'Secret': {
       const ready = prepare<Secret>(kind, value, foldStringData);
-      const faults = validateSecret(ready.object, vocabulary);
-      return { kind, ...ready, errors: mergeFieldErrors(ready.errors, faults), ...at };
+      const fieldErrors = validateSecret(ready.object, vocabulary);
+      return { kind, ...ready, errors: mergeFieldErrors(ready.errors, fieldErrors), ...at };
     }
     case 'PersistentVolume': {
       const ready = prepare<PersistentVolume>(kind, value);
-      const faults = validatePersistentVolume(ready.object);
-      return { kind, ...ready, errors: mergeFieldErrors(ready.errors, faults), ...at };
+      const fieldErrors = validatePersistentVolume(ready.object);
+      return { kind, ...ready, errors: mergeFieldErrors(ready.errors, fieldErrors), ...at };
     }
     case 'CSIDriver': {
       const ready = prepare<CSIDriver>(kind, value);
-      const faults = validateCSIDriver(ready.object);
-      return { kind, ...ready, errors: mergeFieldErrors(ready.errors, faults), ...at };
+      const fieldErrors = validateCSIDriver(ready.object);
+      return { kind, ...ready, errors: mergeFieldErrors(ready.errors, fieldErrors), ...at };
     }
     case 'PersistentVolumeClaim': {
       const ready = prepare<PersistentVolumeClaim>(kind, value);
-      const faults = validatePersistentVolumeClaim(ready.object);
-      return { kind, ...ready, errors: mergeFieldErrors(ready.errors, faults), ...at };
+      const fieldErrors = validatePersistentVolumeClaim(ready.object);
+      return { kind, ...ready, errors: mergeFieldErrors(ready.errors, fieldErrors), ...at };
     }
     case 'Endpoints': {
       const ready = prepare<Endpoints>(kind, value);
-      const faults = validateEndpoints(ready.object);
-      return { kind, ...ready, errors: mergeFieldErrors(ready.errors, faults), ...at };
+      const fieldErrors = validateEndpoints(ready.object);
+      return { kind, ...ready, errors: mergeFieldErrors(ready.errors, fieldErrors), ...at };
     }
     default:
       return kind satisfies never;

@@ -36,7 +36,7 @@ async function run(
   stop: AbortSignal,
 ): Promise<void> {
   const types = { cri: createMessageTypes(criV1), containerd: createMessageTypes(containerdTable) };
-  const log = createErrorLog(join(dir, `faults-${process.pid}.log`));
+  const log = createErrorLog(join(dir, `errors-${process.pid}.log`));
   let count = 0;
   const up = (): void => {
     count += 1;

@@ -14,7 +14,7 @@ export interface Agents extends AsyncDisposable {
   /** Of all processes together. */
   readonly use: () => Promise<AgentsUse>;
   /** Errors of agents that exited unexpectedly. */
-  readonly faults: () => readonly string[];
+  readonly errors: () => readonly string[];
 }
 
 export interface FleetPlace {
@@ -33,14 +33,14 @@ const send = (child: ChildProcess, message: ToAgents): void => void child.send(m
 
 /** Starts them and returns at once; they start one after the other. */
 export function startAgents({ dir, bootstrapConfig, names, processes, perSecond }: FleetPlace): Agents {
-  const faults: string[] = [];
+  const errors: string[] = [];
   const children = Array.from({ length: processes }, (_, index) => {
     const child = fork(PROGRAM, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     child.on('message', (message: FromAgents) => {
-      if (message.kind === 'failed') faults.push(message.message);
+      if (message.kind === 'failed') errors.push(message.message);
     });
     child.once('exit', (code, signal) => {
-      if (code !== 0) faults.push(`a process of agents exited with ${signal ?? code}`);
+      if (code !== 0) errors.push(`a process of agents exited with ${signal ?? code}`);
     });
     const own = names.filter((_name, at) => at % processes === index);
     send(child, {
@@ -50,7 +50,7 @@ export function startAgents({ dir, bootstrapConfig, names, processes, perSecond 
     return child;
   });
   return {
-    faults: () => faults,
+    errors: () => errors,
     async use() {
       const pids = children.map(({ pid }) => pid ?? 0);
       const [cpu, resident] = await Promise.all([

@@ -43,8 +43,8 @@ export async function measurePhase(
     agents.use(),
     residentMiB(plane.pid),
   ]);
-  const [faults] = agents.faults();
-  if (faults !== undefined) throw new Error(`an agent failed: ${faults}`);
+  const [errors] = agents.errors();
+  if (errors !== undefined) throw new Error(`an agent failed: ${errors}`);
   const startsMs = pods.startsMs(startMs);
   const bindsMs = pods.bindsMs(startMs);
   const figures: PhaseFigures = {

@@ -21,14 +21,14 @@ export interface CreateFigures {
   /** From the create request to its event at a watcher, 99th percentile. */
   readonly watchP99Ms: number;
   /** Error in responses or events. */
-  readonly fault: string | undefined;
+  readonly error: string | undefined;
 }
 
 export type FillFigures = Omit<CreateFigures, 'coldPerSecond'>;
 
 export interface RateFigures {
   readonly perSecond: number;
-  readonly fault: string | undefined;
+  readonly error: string | undefined;
 }
 
 export interface Load {
@@ -59,7 +59,7 @@ export function createLoad({ clients, target, say }: LoadDeps): Load {
     // Built before the measurement: only the server is measured.
     const requests = Array.from({ length: count }, (_, index) => make(index));
     let next = 0;
-    let fault: string | undefined;
+    let error: string | undefined;
     const startMs = performance.now();
     await Promise.all(
       clients.map(async (client) => {
@@ -68,11 +68,11 @@ export function createLoad({ clients, target, say }: LoadDeps): Load {
           if (request === undefined) return;
           onSend(index);
           const reply = await client.send(request);
-          if (reply.status !== status) fault = faultOf(reply);
+          if (reply.status !== status) error = errorOf(reply);
         }
       }),
     );
-    return { perSecond: (count * 1000) / (performance.now() - startMs), fault };
+    return { perSecond: (count * 1000) / (performance.now() - startMs), error };
   }
 
   async function fillAndEmpty(): Promise<FillFigures> {
@@ -95,7 +95,7 @@ export function createLoad({ clients, target, say }: LoadDeps): Load {
     const onSend = (index: number): void =>
       void sentMs.set(podName(index), performance.timeOrigin + performance.now());
     const watchers = await startWatchers({ target, path, count: WATCHER_COUNT, expected: POD_COUNT });
-    const { perSecond, fault } = await send(POD_COUNT, make, 201, onSend);
+    const { perSecond, error } = await send(POD_COUNT, make, 201, onSend);
     const seen = await watchers.end();
     say(`${POD_COUNT} pods created, the last event seen`);
     const delays = seen.arrivals.flatMap(([name, atMs]) => {
@@ -104,7 +104,7 @@ export function createLoad({ clients, target, say }: LoadDeps): Load {
     });
     const sorted = delays.toSorted((a, b) => a - b);
     const watchP99Ms = sorted[Math.floor(sorted.length * 0.99)] ?? Number.POSITIVE_INFINITY;
-    return { perSecond, watchP99Ms, fault: fault ?? seen.fault };
+    return { perSecond, watchP99Ms, error: error ?? seen.error };
   }
 
   return {
@@ -135,4 +135,4 @@ async function warmUp(round: () => Promise<{ readonly perSecond: number }>): Pro
   return first;
 }
 
-const faultOf = ({ status, body }: Reply): string => `${status}: ${body.toString('utf8', 0, 200)}`;
+const errorOf = ({ status, body }: Reply): string => `${status}: ${body.toString('utf8', 0, 200)}`;

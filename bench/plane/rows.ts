@@ -26,39 +26,39 @@ async function memoryText({ memory }: PlaneBench): Promise<string> {
 }
 
 /** Returns a measurement with the server's memory after it. */
-async function withMemory(bench: PlaneBench, value: number, fault: string | undefined): Promise<Measurement> {
-  return { value, detail: await memoryText(bench), ...(fault === undefined ? {} : { fault }) };
+async function withMemory(bench: PlaneBench, value: number, error: string | undefined): Promise<Measurement> {
+  return { value, detail: await memoryText(bench), ...(error === undefined ? {} : { error }) };
 }
 
 async function measureCreate(bench: PlaneBench): Promise<Measurement> {
-  const { perSecond, coldPerSecond, fault } = await bench.load.create();
-  const { detail = '', ...measured } = await withMemory(bench, perSecond, fault);
+  const { perSecond, coldPerSecond, error } = await bench.load.create();
+  const { detail = '', ...measured } = await withMemory(bench, perSecond, error);
   const floor = await measureStore(bench.store, bench.clients.length);
   return { ...measured, detail: `${detail}, first ${POD_COUNT} ${coldPerSecond.toFixed(0)} /s`, floor };
 }
 
 async function measureWatch(bench: PlaneBench): Promise<Measurement> {
-  const { watchP99Ms, fault } = await bench.load.create();
-  return withMemory(bench, watchP99Ms, fault);
+  const { watchP99Ms, error } = await bench.load.create();
+  return withMemory(bench, watchP99Ms, error);
 }
 
 /** On a separate server: elsewhere the warm-up is still in the watch history. */
 async function measureMemory({ another }: PlaneBench): Promise<Measurement> {
   await using stack = new AsyncDisposableStack();
   const fresh = await another(stack);
-  const { fault } = await fresh.load.fill();
+  const { error } = await fresh.load.fill();
   const { serverMiB } = await fresh.memory();
-  return withMemory(fresh, serverMiB, fault);
+  return withMemory(fresh, serverMiB, error);
 }
 
 async function measureGet(bench: PlaneBench): Promise<Measurement> {
   await bench.load.create();
-  const { perSecond, fault } = await bench.load.send(
+  const { perSecond, error } = await bench.load.send(
     GETS,
     (index) => requestBytes('GET', anyPod(index)),
     200,
   );
-  return withMemory(bench, perSecond, fault);
+  return withMemory(bench, perSecond, error);
 }
 
 async function measurePatch(bench: PlaneBench): Promise<Measurement> {
@@ -67,8 +67,8 @@ async function measurePatch(bench: PlaneBench): Promise<Measurement> {
     const patch = JSON.stringify({ metadata: { labels: { generation: String(index) } } });
     return requestBytes('PATCH', anyPod(index), patch, 'application/merge-patch+json');
   };
-  const { perSecond, fault } = await bench.load.send(PATCHES, make, 200);
-  return withMemory(bench, perSecond, fault);
+  const { perSecond, error } = await bench.load.send(PATCHES, make, 200);
+  return withMemory(bench, perSecond, error);
 }
 
 /** Returns the median time of one client's read until its last byte, in ms. `read` returns the content. */
@@ -80,15 +80,15 @@ async function measureReading(
 ): Promise<Measurement> {
   await bench.load.create();
   const times: number[] = [];
-  let fault: string | undefined;
+  let error: string | undefined;
   for (let round = 0; round < LIST_REPEATS; round += 1) {
     const startMs = performance.now();
     const replies = await read(path);
     times.push(performance.now() - startMs);
     const items = replies.map(({ body }) => countItems(body)).reduce((sum, count) => sum + count, 0);
-    if (items !== expected) fault = `${items} pods instead of ${expected}`;
+    if (items !== expected) error = `${items} pods instead of ${expected}`;
   }
-  return withMemory(bench, median(times), fault);
+  return withMemory(bench, median(times), error);
 }
 
 /** A pod's own name: some servers omit the kind of items. */

@@ -2,13 +2,13 @@
  *  built from Debian's sources if it does not exist, which takes a while. */
 import { startEtcd } from '#plane/store/etcd.fixture.ts';
 import { freePort } from '../../testing/free-port.ts';
-import { type StockProcess, startStock } from '../../testing/stock-process.ts';
+import { startUpstream, type UpstreamProcess } from '../../testing/stock-process.ts';
 import {
-  checkStockServer,
-  type StockServerPlace,
-  stockPrograms,
-  stockServerFlags,
-  writeStockFiles,
+  checkUpstreamServer,
+  type UpstreamServerPlace,
+  upstreamPrograms,
+  upstreamServerFlags,
+  writeUpstreamFiles,
 } from '../../testing/stock-server.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -30,12 +30,12 @@ async function isReady(target: Target): Promise<boolean> {
   }
 }
 
-function startServer(folder: string, place: StockServerPlace, target: Target): Promise<StockProcess> {
-  return startStock({
+function startServer(folder: string, place: UpstreamServerPlace, target: Target): Promise<UpstreamProcess> {
+  return startUpstream({
     program: `${folder}/kube-apiserver`,
     // As in our measurement: pods need no service account.
     args: [
-      ...stockServerFlags(place),
+      ...upstreamServerFlags(place),
       '--authorization-mode=RBAC',
       '--disable-admission-plugins=ServiceAccount',
     ],
@@ -49,11 +49,11 @@ export async function setUpUpstream(
   stack: AsyncDisposableStack,
   say: (line: string) => void,
 ): Promise<PlaneBench> {
-  const folder = await stockPrograms();
+  const folder = await upstreamPrograms();
   const { path: dir } = stack.use(await createTempDir('na-bench-u-'));
   const etcd = stack.use(await startEtcd());
   const port = await freePort();
-  const { authority, admin } = await writeStockFiles(dir);
+  const { authority, admin } = await writeUpstreamFiles(dir);
   const target = { port, ca: authority.certificate, cert: admin.certificate, key: admin.key };
   say("starting upstream's API server");
   const startMs = performance.now();
@@ -66,7 +66,7 @@ export async function setUpUpstream(
     await eventually(
       async () => (await client.send(requestBytes('GET', '/api/v1/namespaces/default'))).status === 200,
     );
-    await checkStockServer((method, path, body) => client.send(requestBytes(method, path, body)));
+    await checkUpstreamServer((method, path, body) => client.send(requestBytes(method, path, body)));
   }
   return {
     store: 'etcd',

@@ -123,7 +123,7 @@ async function watch({
     return arrivals.length >= wanted && isSteady();
   }
 
-  function faultOf(): string | undefined {
+  function errorOf(): string | undefined {
     if (arrivals.length !== wanted) return `${arrivals.length} events instead of ${wanted}`;
     if (isSteady()) return undefined;
     return `watchers received between ${Math.min(...received)} and ${Math.max(...received)} bytes`;
@@ -133,7 +133,7 @@ async function watch({
     await untilTrue(isDone, LAST_EVENT_MS);
     for (const close of closers) close();
     for (const { close } of recordings) close();
-    return { fault: faultOf(), arrivals };
+    return { error: errorOf(), arrivals };
   };
 }
 

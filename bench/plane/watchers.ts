@@ -14,7 +14,7 @@ export interface WatchersOptions {
 
 export interface WatchersSeen {
   /** Error in the events. */
-  readonly fault: string | undefined;
+  readonly error: string | undefined;
   /** Object names and arrival times of their events, in ms of wall time. */
   readonly arrivals: readonly (readonly [name: string, atMs: number])[];
 }

@@ -1,5 +1,5 @@
-/** What an agent holds after many pods came and went, beside a fresh agent with the same pods. The runtime is played; the
- *  API server is a real one. */
+/** Memory that an agent retains after many pods were added and removed, compared with a fresh agent with the same pods.
+ *  The runtime is simulated; the API server is real. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { residentMiB } from '../process.ts';
 import type { RowOn } from '../row.ts';

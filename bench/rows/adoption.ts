@@ -40,7 +40,7 @@ async function measure(bench: Bench): Promise<Measurement> {
     times.push(performance.now() - startMs);
     say(`adoption: ${times.at(-1)?.toFixed(0)} ms`);
     if (containers(pods) !== before)
-      return { value: median(times) / 1000, fault: 'a container was replaced' };
+      return { value: median(times) / 1000, error: 'a container was replaced' };
   }
   return { value: median(times) / 1000 };
 }

@@ -105,8 +105,8 @@ async function measure({ pid, client, agents }: ScrapeBench): Promise<Measuremen
     `${after.scrapes - before.scrapes} scrapes over ${after.connections - before.connections} connections`,
     `server ${(await residentMiB(pid)).toFixed(0)} MiB`,
   ].join(', ');
-  const fault = found === PODS ? undefined : `metrics of ${found} pods instead of ${PODS}`;
-  return { value: (used / seconds) * 100, detail, ...(fault === undefined ? {} : { fault }) };
+  const error = found === PODS ? undefined : `metrics of ${found} pods instead of ${PODS}`;
+  return { value: (used / seconds) * 100, detail, ...(error === undefined ? {} : { error }) };
 }
 
 export const metricsScrape: RowOn<ScrapeBench> = {

@@ -94,7 +94,7 @@ export function createCertificateAdmission(deps: CertificateAdmissionDeps): read
   ];
 }
 
-/** None of a request that can't be read: nothing is signed for it. */
+/** Returns none for a malformed request, which is never signed. */
 function organizationsOf(request: string): readonly string[] {
   try {
     const pem = Buffer.from(request, 'base64').toString('latin1');

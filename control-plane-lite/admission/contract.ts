@@ -14,13 +14,13 @@ export interface AdmissionRequest {
   /** The draft; a mutating plugin changes it in place. Absent for DELETE. */
   readonly object: ApiObject | undefined;
   readonly old: ApiObject | undefined;
-  /** Reads the object where it is none of the resource: a Binding, a Scale, the options of a connection. */
+  /** Decodes an object of a kind other than the resource's: a Binding, a Scale, connect options. */
   readonly schema?: ObjectSchema;
   readonly user: UserInfo;
   readonly dryRun: boolean;
   /** Create, update, patch or delete options, as an object of the meta group. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** Made when first asked for. */
+  /** Created on first use. */
   readonly signal: () => AbortSignal;
   warn(text: string): void;
   annotate(key: string, value: string): void;

@@ -11,14 +11,14 @@ import { setInSpec } from './spec-draft.ts';
 
 interface ClassedKind {
   readonly plugin: string;
-  /** `group/plural` of what has a class. */
+  /** `group/plural` of the resource with a class. */
   readonly resource: string;
   /** Group and name of the classes, and their kind for messages. */
   readonly classes: readonly [group: string, plural: string, kind: string];
   /** Annotations that mark the default class. */
   readonly marks: readonly string[];
-  /** Whether an object says its class itself, be it none. */
-  readonly isTold: (object: ApiObject) => boolean;
+  /** Reports whether an object specifies its class, even an empty one. */
+  readonly isSpecified: (object: ApiObject) => boolean;
   readonly give: (draft: ApiObject, name: string) => void;
 }
 
@@ -37,7 +37,7 @@ function createDefaultClass({ objects }: AdmissionDeps, kind: ClassedKind): Admi
     resources: new Set([kind.resource]),
     mutate(request) {
       const { object, subresource } = request;
-      if (object === undefined || subresource !== '' || kind.isTold(object)) return;
+      if (object === undefined || subresource !== '' || kind.isSpecified(object)) return;
       const [name, another] = defaults;
       if (another !== undefined)
         throw refusal(request, `${defaults.size} default ${className} were found, only 1 allowed`);
@@ -54,7 +54,7 @@ export function createDefaultStorageClass(deps: AdmissionDeps): AdmissionPlugin 
     resource: '/persistentvolumeclaims',
     classes: [`storage.${apiGroupDomain}`, 'storageclasses', 'StorageClasses'],
     marks: [`storageclass.${domain}/is-default-class`, `storageclass.beta.${domain}/is-default-class`],
-    isTold: (object) =>
+    isSpecified: (object) =>
       object.metadata.annotations?.[annotation] !== undefined ||
       typed<PersistentVolumeClaim>(object).spec?.storageClassName !== undefined,
     give: (draft, storageClassName) =>
@@ -71,7 +71,7 @@ export function createDefaultIngressClass(deps: AdmissionDeps): AdmissionPlugin 
     resource: `${group}/ingresses`,
     classes: [group, 'ingressclasses', 'IngressClasses'],
     marks: [`ingressclass.${domain}/is-default-class`],
-    isTold: (object) =>
+    isSpecified: (object) =>
       object.metadata.annotations?.[annotation] !== undefined ||
       typed<Ingress>(object).spec?.ingressClassName !== undefined,
     give: (draft, ingressClassName) => setInSpec<NonNullable<Ingress['spec']>>(draft, { ingressClassName }),

@@ -13,8 +13,8 @@ export interface DefaultTolerationsOptions {
 
 const EVICTS = 'NoExecute';
 
-/** Whether the pod says itself how long it stays. */
-const isTold = (tolerations: readonly Toleration[], wanted: string): boolean =>
+/** Reports whether the pod has its own toleration of the taint. */
+const isTolerated = (tolerations: readonly Toleration[], wanted: string): boolean =>
   tolerations.some(
     ({ key = '', effect }) => (key === wanted || key === '') && (effect === undefined || effect === EVICTS),
   );
@@ -24,7 +24,7 @@ export function createDefaultTolerations(
   { notReadySeconds, unreachableSeconds }: DefaultTolerationsOptions,
 ): AdmissionPlugin {
   const toleration = (name: string, tolerationSeconds: number): Toleration & { readonly key: string } => ({
-    // Joined, not a template: that is a rope to V8, at which `JSON.stringify` leaves its quick way for the whole pod.
+    // Joined, not a template: V8 builds a rope, for which `JSON.stringify` leaves its fast path for the whole pod.
     key: ['node.', vocabulary.domain, '/', name].join(''),
     operator: 'Exists',
     effect: EVICTS,
@@ -38,7 +38,7 @@ export function createDefaultTolerations(
     mutate({ object, subresource }) {
       if (object === undefined || subresource !== '') return;
       const given = typed<Pod>(object).spec?.tolerations ?? [];
-      const missing = wanted.filter(({ key }) => !isTold(given, key));
+      const missing = wanted.filter(({ key }) => !isTolerated(given, key));
       if (missing.length === 0) return;
       const tolerations = [...given, ...missing.map((each) => ({ ...each }))];
       setInSpec<PodSpec>(object, { tolerations });

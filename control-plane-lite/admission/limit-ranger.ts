@@ -5,7 +5,7 @@ import { typed } from '../resources/view.ts';
 import { indexByNamespace } from './by-namespace.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';
-import { claimFaults, podFaults } from './limit-ranger/constraints.ts';
+import { claimErrors, podErrors } from './limit-ranger/constraints.ts';
 import { giveDefaults } from './limit-ranger/defaults.ts';
 import { refusal } from './refusal.ts';
 
@@ -13,7 +13,7 @@ export function createLimitRanger({ vocabulary, objects }: AdmissionDeps): Admis
   const rangesOf = indexByNamespace(objects('', 'limitranges'));
   const annotation = `${vocabulary.domain}/limit-ranger`;
 
-  /** What containers have does not change later; what is on its way out is left alone. */
+  /** Resources of containers are immutable, and terminating objects are not checked. */
   function concerns({ resource, operation, subresource, object }: AdmissionRequest): boolean {
     if (object === undefined || subresource !== '') return false;
     if (resource.info.plural === 'pods' && operation === 'UPDATE') return false;
@@ -35,13 +35,13 @@ export function createLimitRanger({ vocabulary, objects }: AdmissionDeps): Admis
       if (object === undefined || !concerns(request)) return;
       for (const range of rangesOf(namespace)) {
         const limits = typed<LimitRange>(range).spec?.limits ?? [];
-        const faults =
+        const errors =
           resource.info.plural === 'pods'
-            ? podFaults(typed<Pod>(object), limits)
-            : claimFaults(typed<PersistentVolumeClaim>(object), limits);
-        const [first, ...more] = faults;
+            ? podErrors(typed<Pod>(object), limits)
+            : claimErrors(typed<PersistentVolumeClaim>(object), limits);
+        const [first, ...more] = errors;
         if (first === undefined) continue;
-        throw refusal(request, more.length === 0 ? first : `[${faults.join(', ')}]`);
+        throw refusal(request, more.length === 0 ? first : `[${errors.join(', ')}]`);
       }
     },
   };

@@ -48,7 +48,7 @@ export function enabledPlugins(
 }
 
 /** Reason why the two lists conflict; empty: they do not. */
-export function pluginFaults(enable: readonly string[], disable: readonly string[]): readonly string[] {
+export function pluginErrors(enable: readonly string[], disable: readonly string[]): readonly string[] {
   return enable
     .filter((name) => disable.includes(name))
     .map((name) => `--enable-admission-plugins and --disable-admission-plugins both name ${name}`);

@@ -20,7 +20,7 @@ export function createNamespaceAutoProvision({
     try {
       await createNamespace(name);
     } catch (thrown) {
-      // Somebody else needed it, too.
+      // A concurrent request has created it.
       if (!(thrown instanceof StatusError && thrown.reason === 'AlreadyExists')) throw thrown;
     }
   }

@@ -27,7 +27,7 @@ export function createNamespaceLifecycle(deps: NamespaceLifecycleDeps): Admissio
     const resource = cache.resource(namespaces);
     const known = resource.get(name);
     if (known !== undefined) return known.object();
-    // It may have been made by another server a moment ago.
+    // Another server may just have created it.
     await cache.waitForNewest();
     return resource.get(name)?.object();
   }

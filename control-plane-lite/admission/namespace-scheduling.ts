@@ -46,7 +46,7 @@ export function createPodNodeSelector(
 ): AdmissionPlugin {
   const read = annotationReader(deps);
 
-  /** What the namespace wants of its pods. */
+  /** Returns the node selector of the request's namespace. */
   function wantedOf(request: AdmissionRequest): Labels {
     const text = read(request, 'node-selector');
     if (text === undefined) return clusterDefault;

@@ -12,7 +12,7 @@ import { type PodSpec, setInSpec } from './spec-draft.ts';
 
 const PODS: ReadonlySet<string> = new Set(['/pods']);
 
-/** The pod of a request that makes or changes one, and not a part of it. */
+/** Returns the pod of a create or update request; `undefined` for subresources. */
 const podOf = ({ object, subresource }: AdmissionRequest): Pod | undefined =>
   object === undefined || subresource !== '' ? undefined : typed<Pod>(object);
 
@@ -36,7 +36,7 @@ export function createAntiAffinityLimit({ vocabulary }: Pick<AdmissionDeps, 'voc
   };
 }
 
-/** Nothing is done in a namespace that is not there. */
+/** Rejects requests in missing namespaces. */
 export function createNamespaceExists({ objects }: Pick<AdmissionDeps, 'objects'>): AdmissionPlugin {
   const namespaces = objects('', 'namespaces');
   return {
@@ -79,7 +79,7 @@ function hasNewImages(spec: PodSpec, { old }: AdmissionRequest): boolean {
   return [...imagesOf(spec)].some((image) => !known.has(image));
 }
 
-/** Pods may not say as whom they run. */
+/** Rejects pods that specify their user. */
 export const securityContextDeny: AdmissionPlugin = {
   name: 'SecurityContextDeny',
   operations: ['CREATE', 'UPDATE'],

@@ -8,7 +8,7 @@ import type { AdmissionDeps } from './deps.ts';
 import { refusal } from './refusal.ts';
 
 export interface OwnerReferencesDeps extends Pick<AdmissionDeps, 'authorizer'> {
-  /** The resource of a kind; `undefined` if there is none. */
+  /** Returns the resource of a kind; `undefined` if unknown. */
   readonly resourceOf: (
     apiVersion: string,
     kind: string,
@@ -22,7 +22,7 @@ export interface OwnerReferencesDeps extends Pick<AdmissionDeps, 'authorizer'> {
     | undefined;
 }
 
-interface Asked {
+interface Permission {
   readonly group: string;
   readonly version: string;
   readonly resource: string;
@@ -33,7 +33,7 @@ interface Asked {
 
 const isBlocking = ({ blockOwnerDeletion }: OwnerReference): boolean => blockOwnerDeletion === true;
 
-/** Owners whose deletion the object newly blocks. */
+/** Returns owners whose deletion the object did not block before. */
 function newlyBlocked(
   now: readonly OwnerReference[],
   before: readonly OwnerReference[],
@@ -43,7 +43,7 @@ function newlyBlocked(
 }
 
 export function createOwnerReferences({ authorizer, resourceOf }: OwnerReferencesDeps): AdmissionPlugin {
-  async function may({ user }: AdmissionRequest, verb: string, asked: Asked): Promise<boolean> {
+  async function may({ user }: AdmissionRequest, verb: string, asked: Permission): Promise<boolean> {
     const attributes = { user, verb, isResource: true, path: '', ...asked };
     return (await authorizer.authorize(attributes)).effect === 'allow';
   }

@@ -10,7 +10,7 @@ import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';
 import { NO_POD_SECURITY, type PodSecurityConfig } from './pod-security/config.ts';
 import { violationsOf } from './pod-security/evaluate.ts';
-import { formatLevel, isPrivileged, labelFaults, MODES, type Mode, policyOf } from './pod-security/levels.ts';
+import { formatLevel, isPrivileged, labelErrors, MODES, type Mode, policyOf } from './pod-security/levels.ts';
 import { refusal } from './refusal.ts';
 
 /** Workloads that create pods: only warned about, because their pods are rejected themselves. */
@@ -28,7 +28,7 @@ const TEMPLATES = [
 const memberOf = (value: unknown, name: string): unknown =>
   isMutableObject(value) ? value[name] : undefined;
 
-/** The pods that an object makes. */
+/** Returns the pod that an object creates; `undefined` if it creates none. */
 function templateOf(object: ApiObject, plural: string): Pod | undefined {
   const { spec } = object;
   const place =
@@ -57,7 +57,7 @@ export function createPodSecurity(
     const labels = namespaces.get(request.namespace)?.labels ?? {};
     const policy = policyOf(labels, vocabulary, defaults);
     if (isPrivileged(policy)) return;
-    // What runs already is left alone until it is to be another.
+    // Existing pods are not checked until an update changes them.
     if (before !== undefined && isDeepStrictEqual(pod.spec, before.spec)) return;
     const exemption = exemptionOf(request, pod);
     if (exemption !== undefined) {
@@ -65,9 +65,9 @@ export function createPodSecurity(
       return;
     }
     for (const mode of modes) {
-      const fault = violationsOf(pod, policy[mode], vocabulary);
-      if (fault === undefined) continue;
-      const text = `violates PodSecurity ${JSON.stringify(formatLevel(policy[mode]))}: ${fault}`;
+      const error = violationsOf(pod, policy[mode], vocabulary);
+      if (error === undefined) continue;
+      const text = `violates PodSecurity ${JSON.stringify(formatLevel(policy[mode]))}: ${error}`;
       if (mode === 'enforce') throw refusal(request, text);
       if (mode === 'warn') request.warn(`would ${text.replace(/^violates/, 'violate')}`);
       else
@@ -84,10 +84,10 @@ export function createPodSecurity(
   }
 
   function lookAtNamespace(request: AdmissionRequest, { metadata }: ApiObject): void {
-    const faults = labelFaults(metadata.labels ?? {}, vocabulary);
+    const errors = labelErrors(metadata.labels ?? {}, vocabulary);
     const same = isDeepStrictEqual(metadata.labels, request.old?.metadata.labels);
-    if (faults.length > 0 && !same)
-      throw invalid({ group: '', name: 'Namespace' }, metadata.name ?? '', faults);
+    if (errors.length > 0 && !same)
+      throw invalid({ group: '', name: 'Namespace' }, metadata.name ?? '', errors);
   }
 
   return {

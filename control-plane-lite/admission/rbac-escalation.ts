@@ -51,7 +51,7 @@ export function createRbacEscalation({ rbac, authorizer, group }: RbacEscalation
       JSON.stringify([before?.rules ?? [], before?.aggregationRule]);
     if (before !== undefined && same) return;
     const everything: PolicyRule = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
-    // What a role aggregates can grow without its author.
+    // Aggregated rules can grow without an update of the role.
     const wanted = aggregationRule === undefined ? rules : [...rules, everything];
     if (await may(request, 'escalate', plural, request.name)) return;
     refuse(request, plural, wanted);

@@ -24,7 +24,7 @@ export interface ResourceQuotaParts {
 /** Requests that are charged in one write of a quota. */
 const MOST_TOGETHER = 512;
 
-/** What may use more of a quota after it was made. */
+/** Resources whose usage an update can increase. */
 const GROWING: ReadonlySet<string> = new Set(['services', 'persistentvolumeclaims']);
 
 const podIn = ({ resource: { info } }: AdmissionRequest, object: ApiObject): Pod | undefined =>
@@ -56,7 +56,7 @@ export function createResourceQuotaAdmission(
     });
   }
 
-  /** @throws StatusError Forbidden if a quota needs to know more of the pod than it says */
+  /** @throws StatusError Forbidden if the pod lacks a request or limit that a quota covers */
   function checkAmounts(request: AdmissionRequest, quota: ApiObject, object: ApiObject): void {
     const pod = podIn(request, object);
     if (pod === undefined || request.operation !== 'CREATE') return;
@@ -109,7 +109,7 @@ export function createResourceQuotaAdmission(
     name: 'ResourceQuota',
     operations: ['CREATE', 'UPDATE'],
     validate(request) {
-      // Most namespaces have none: nothing is to be waited for then.
+      // Fast path: most namespaces have no quotas.
       const { object } = request;
       if (object === undefined || !concerns(request) || quotasOf(request.namespace).length === 0)
         return undefined;

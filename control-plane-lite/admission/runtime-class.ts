@@ -64,7 +64,7 @@ export function createRuntimeClassAdmission({ vocabulary, objects }: AdmissionDe
 }
 
 /** Where the class lets its pods run.
- *  @throws StatusError Forbidden if the pod asks for other nodes */
+ *  @throws StatusError Forbidden if the node selector of the pod conflicts */
 function placement(
   request: AdmissionRequest,
   { spec }: Pod,

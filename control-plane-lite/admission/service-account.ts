@@ -8,7 +8,7 @@ import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';
 import { refusal } from './refusal.ts';
 import { createAwaiter } from './service-account/awaiter.ts';
-import { secretFault } from './service-account/mountable.ts';
+import { secretError } from './service-account/mountable.ts';
 import { mountToken } from './service-account/token-volume.ts';
 
 const DEFAULT_ACCOUNT = 'default';
@@ -52,8 +52,8 @@ export function createServiceAccountAdmission({
 
   function limit(request: AdmissionRequest, pod: Pod, account: ServiceAccount): void {
     if (!isTrue(account.metadata?.annotations?.[enforceKey])) return;
-    const fault = secretFault(pod, account);
-    if (fault !== undefined) throw refusal(request, fault);
+    const fieldError = secretError(pod, account);
+    if (fieldError !== undefined) throw refusal(request, fieldError);
   }
 
   function admitNew(request: AdmissionRequest): void | Promise<void> {
@@ -68,7 +68,7 @@ export function createServiceAccountAdmission({
     const spec = membersOf(object, 'spec');
     spec['serviceAccountName'] = used;
     spec['serviceAccount'] = used;
-    // The usual case takes no turn of the event loop.
+    // The common case is synchronous.
     const known = accounts.get(`${namespace}/${used}`);
     if (known !== undefined) return complete(pod, request, checked(request, used, known));
     return lookUp(namespace, used).then((found) => complete(pod, request, checked(request, used, found)));

@@ -5,7 +5,7 @@ import type { ApiObject } from '../resources/contract.ts';
 
 export type PodSpec = NonNullable<Pod['spec']>;
 
-/** Gives the draft a spec with these members anew: what was its spec may be shared with the live object. */
+/** Replaces the draft's spec with a copy that has these members: the old one may be shared with the live object. */
 export function setInSpec<T extends object>(draft: ApiObject, change: Partial<T>): void {
   const { spec } = draft;
   draft['spec'] = { ...(isMutableObject(spec) ? spec : {}), ...change };

@@ -7,12 +7,12 @@ import { typed } from '../resources/view.ts';
 import type { AdmissionPlugin } from './contract.ts';
 import { refusal } from './refusal.ts';
 
-/** By this word of upstream's a provisioner names a volume that it has yet to make: there is nothing to ask of it. */
+/** Upstream's placeholder name of a volume that the provisioner has not created yet: it has no labels. */
 const TO_BE_MADE = 'placeholder-for-provisioning';
 
 type Spec = NonNullable<PersistentVolume['spec']>;
 
-/** What a cloud would have to be asked of, for people. */
+/** Returns the name of the cloud volume type for messages; `undefined` for other volumes. */
 function askedOf(spec: Spec): string | undefined {
   const {
     awsElasticBlockStore: aws,
@@ -46,8 +46,8 @@ export function createVolumeLabel({ domain }: Pick<Vocabulary, 'domain'>): Admis
       const { labels = {}, annotations = {} } = metadata;
       const isPlaced = topologies.some((names) => names.every((name) => (labels[name] ?? '') !== ''));
       if (annotations[provisioned] !== undefined && isPlaced) return;
-      const fault = askedOf(spec);
-      if (fault !== undefined) throw refusal(request, fault);
+      const fieldError = askedOf(spec);
+      if (fieldError !== undefined) throw refusal(request, fieldError);
     },
   };
 }

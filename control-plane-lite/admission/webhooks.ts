@@ -125,7 +125,7 @@ export function createMutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
   };
 }
 
-/** What the patch makes of the object; `undefined`: it is what it was.
+/** Applies the patch to the object; `undefined` if it changes nothing.
  *  @throws StatusError InternalError if the patch or what it makes can't be read */
 function change(
   hook: Hook,
@@ -148,7 +148,7 @@ function change(
   }
   if (isDeepStrictEqual(patched, object)) return undefined;
   const { object: made, errors } = schema.decode(patched);
-  const [fault] = errors;
-  if (fault !== undefined) throw failure(`${fault.field}: ${fault.detail}`);
+  const [fieldError] = errors;
+  if (fieldError !== undefined) throw failure(`${fieldError.field}: ${fieldError.detail}`);
   return made;
 }

@@ -67,14 +67,14 @@ describe('createAgents', () => {
   test('by its own authorities, expects the certificate of the node, whatever the address', async () => {
     const { tls } = await agentsAt('10.0.0.9').find('n1');
     expect(tls).toMatchObject({ servername: 'n1', ca: ['SERVING', 'CA'], cert: 'C' });
-    const faultOf = (subject: object): string | undefined =>
+    const errorOf = (subject: object): string | undefined =>
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a certificate of which only the subject is read
       tls?.checkServerIdentity?.('10.0.0.9', { subject } as PeerCertificate)?.message;
-    expect(faultOf({ CN: 'system:node:n1', O: 'system:nodes' })).toBeUndefined();
-    expect(faultOf({ CN: 'system:node:n2', O: 'system:nodes' })).toContain('system:node:n2');
-    expect(faultOf({ CN: 'system:node:n1', O: 'others' })).toBeDefined();
-    expect(faultOf({ CN: ['system:node:n1', 'x'], O: 'system:nodes' })).toBeDefined();
-    expect(faultOf({ CN: 'control-plane-lite' })).toBeDefined();
+    expect(errorOf({ CN: 'system:node:n1', O: 'system:nodes' })).toBeUndefined();
+    expect(errorOf({ CN: 'system:node:n2', O: 'system:nodes' })).toContain('system:node:n2');
+    expect(errorOf({ CN: 'system:node:n1', O: 'others' })).toBeDefined();
+    expect(errorOf({ CN: ['system:node:n1', 'x'], O: 'system:nodes' })).toBeDefined();
+    expect(errorOf({ CN: 'control-plane-lite' })).toBeDefined();
   });
 
   test('two nodes that registered one address share no connection', async () => {

@@ -57,7 +57,7 @@ export type AgentTrust =
   | { readonly kind: 'none' };
 
 /** Returns the reason why a certificate is not that of the node's agent. */
-function nodeFault(nodeName: string, { subject }: Pick<PeerCertificate, 'subject'>): Error | undefined {
+function nodeError(nodeName: string, { subject }: Pick<PeerCertificate, 'subject'>): Error | undefined {
   const { CN: name, O: group } = subject;
   if (String(name) === `${NODE_USER_PREFIX}${nodeName}` && String(group) === NODES_GROUP) return undefined;
   return new Error(`its certificate is issued to ${JSON.stringify(String(name))}`);
@@ -67,14 +67,14 @@ function probeMessage(nodeName: string, { host, port }: Target, trust: AgentTrus
   // Node's advice about its own flags does not apply here.
   const reason = error.message.replace(/; if the root CA is installed locally.*/, '');
   const message = `the agent of node ${nodeName} at ${host} port ${port} can't be reached: ${reason}`;
-  if (trust.kind !== 'own' || !isCertificateFault(error)) return message;
+  if (trust.kind !== 'own' || !isCertificateError(error)) return message;
   return (
     `${message}; it needs a serving certificate of this cluster (serverTLSBootstrap: true in its configuration), ` +
     'or the server --nodeagent-certificate-authority or --nodeagent-skip-tls-verify'
   );
 }
 
-const isCertificateFault = (error: Error): boolean =>
+const isCertificateError = (error: Error): boolean =>
   ('code' in error && /CERT|UNABLE_TO|SIGNATURE/.test(String(error.code))) ||
   error.message.startsWith('its certificate');
 
@@ -159,7 +159,7 @@ export function createAgents(deps: AgentsDeps, options: NodeAddressOptions): Age
         return {
           servername: serverNameOf(nodeName),
           ca: [...trust.authorities],
-          checkServerIdentity: (_, certificate) => nodeFault(nodeName, certificate),
+          checkServerIdentity: (_, certificate) => nodeError(nodeName, certificate),
         };
       default:
         return trust satisfies never;

@@ -355,7 +355,7 @@ describe('rejections', () => {
     expect(failure.message).toContain(message);
   });
 
-  test('all faults at once', () => {
+  test('all errors at once', () => {
     expect(statusOf(() => apply(undefined, 'm', thing({ x: 1, y: 2 }))).message).toContain(
       'errors:\n  .spec.x: field not declared in schema\n  .spec.y: ',
     );

@@ -7,38 +7,38 @@ import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
 import { type JsonObject } from '../patch/json-value.ts';
 import { elementOfItem, formatPath } from './path-element.ts';
 
-const MOST_FAULTS = 20;
+const MAX_FIELD_ERRORS = 20;
 
 /** @throws StatusError BadRequest with every error (at most twenty) */
 export function checkApplied(object: Readonly<JsonObject>, { root }: TypeModel, title: string): void {
-  const faults: string[] = [];
-  checkValue(object, root, [], faults);
-  if (faults.length === 0) return;
-  const list = faults.length === 1 ? faults[0] : `errors:\n${faults.map((fault) => `  ${fault}`).join('\n')}`;
+  const errors: string[] = [];
+  checkValue(object, root, [], errors);
+  if (errors.length === 0) return;
+  const list = errors.length === 1 ? errors[0] : `errors:\n${errors.map((error) => `  ${error}`).join('\n')}`;
   throw new StatusError('BadRequest', `failed to create typed patch object (${title}): ${list}`);
 }
 
 type Path = readonly string[];
 
-function checkValue(value: unknown, node: TypeNode, path: Path, faults: string[]): void {
-  if (faults.length >= MOST_FAULTS || value === null || value === undefined) return;
-  const fault = (text: string): void => {
-    faults.push(path.length === 0 ? text : `${formatPath(path)}: ${text}`);
+function checkValue(value: unknown, node: TypeNode, path: Path, errors: string[]): void {
+  if (errors.length >= MAX_FIELD_ERRORS || value === null || value === undefined) return;
+  const error = (text: string): void => {
+    errors.push(path.length === 0 ? text : `${formatPath(path)}: ${text}`);
   };
   switch (node.kind) {
     case 'untyped':
       return;
     case 'scalar':
-      if (typeof value === 'object') fault(`expected a scalar, got ${show(value)}`);
+      if (typeof value === 'object') error(`expected a scalar, got ${show(value)}`);
       return;
     case 'list':
-      if (Array.isArray(value)) checkItems(value, node, path, faults);
-      else fault(`expected list, got ${show(value)}`);
+      if (Array.isArray(value)) checkItems(value, node, path, errors);
+      else error(`expected list, got ${show(value)}`);
       return;
     case 'map':
     case 'struct':
-      if (isObject(value)) checkMembers(value, node, path, faults);
-      else fault(`expected map, got ${show(value)}`);
+      if (isObject(value)) checkMembers(value, node, path, errors);
+      else error(`expected map, got ${show(value)}`);
       return;
     default:
       node satisfies never;
@@ -49,27 +49,28 @@ function checkMembers(
   object: JsonObject,
   node: Extract<TypeNode, { kind: 'map' | 'struct' }>,
   path: Path,
-  faults: string[],
+  errors: string[],
 ): void {
   for (const name in object) {
     const here = [...path, `f:${name}`];
     const type = node.kind === 'map' ? node.element : node.member(name)?.node;
-    if (type !== undefined) checkValue(object[name], type, here, faults);
-    else if (faults.length < MOST_FAULTS) faults.push(`${formatPath(here)}: field not declared in schema`);
+    if (type !== undefined) checkValue(object[name], type, here, errors);
+    else if (errors.length < MAX_FIELD_ERRORS)
+      errors.push(`${formatPath(here)}: field not declared in schema`);
   }
 }
 
-function checkItems(items: readonly unknown[], list: ListNode, path: Path, faults: string[]): void {
+function checkItems(items: readonly unknown[], list: ListNode, path: Path, errors: string[]): void {
   const seen = new Set<string>();
   for (const [index, item] of items.entries()) {
     const element = list.listType === 'atomic' ? `i:${index}` : elementOfItem(item, list);
-    if (faults.length >= MOST_FAULTS) return;
-    if (typeof element !== 'string') faults.push(`${formatPath(path)}: element ${index}: ${element.fault}`);
+    if (errors.length >= MAX_FIELD_ERRORS) return;
+    if (typeof element !== 'string') errors.push(`${formatPath(path)}: element ${index}: ${element.error}`);
     else if (seen.has(element)) {
-      faults.push(`${formatPath(path)}: duplicate entries for key ${formatPath([element])}`);
+      errors.push(`${formatPath(path)}: duplicate entries for key ${formatPath([element])}`);
     } else {
       seen.add(element);
-      checkValue(item, list.element, [...path, element], faults);
+      checkValue(item, list.element, [...path, element], errors);
     }
   }
 }

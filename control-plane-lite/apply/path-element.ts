@@ -9,7 +9,7 @@ import { own } from '../patch/json-value.ts';
 
 /** A list item without an identity: a key is missing, or is not a scalar. */
 export interface Nameless {
-  readonly fault: string;
+  readonly error: string;
 }
 
 interface KeyPart {
@@ -39,13 +39,13 @@ const isScalar = (value: unknown): boolean => typeof value !== 'object' && value
 /** Returns the element that identifies an item of a list of type `set` or `map`. */
 export function elementOfItem(item: unknown, list: ListNode): string | Nameless {
   if (list.listType === 'set') return elementOfValue(item);
-  if (!isObject(item)) return { fault: 'associative list with keys may not have non-map elements' };
+  if (!isObject(item)) return { error: 'associative list with keys may not have non-map elements' };
   let element = '';
   for (const { name, text, fallback } of partsOf(list)) {
     const value = own(item, name) ?? fallback;
     if (!isScalar(value)) {
-      const fault = `associative list with keys has an element that omits key field ${JSON.stringify(name)} (and doesn't have default value)`;
-      return { fault };
+      const error = `associative list with keys has an element that omits key field ${JSON.stringify(name)} (and doesn't have default value)`;
+      return { error };
     }
     element += text + JSON.stringify(value);
   }
@@ -55,10 +55,10 @@ export function elementOfItem(item: unknown, list: ListNode): string | Nameless 
 function elementOfValue(item: unknown): string | Nameless {
   if (isScalar(item)) return `v:${JSON.stringify(item)}`;
   if (item === null || item === undefined) {
-    return { fault: "associative list without keys has an element that's an explicit null" };
+    return { error: "associative list without keys has an element that's an explicit null" };
   }
   const what = Array.isArray(item) ? 'list' : 'map';
-  return { fault: `associative list without keys has an element that's a ${what} type` };
+  return { error: `associative list without keys has an element that's a ${what} type` };
 }
 
 /** Reports whether two items have the same identity, without building it. */

@@ -39,7 +39,7 @@ function readFacts(): PolicyFacts {
   return requireData('./data/bootstrap-policy.json') as PolicyFacts;
 }
 
-/** Rewrites our words in names, groups and labels to those of the vocabulary. */
+/** Translates neutral names, groups and labels to the vocabulary. */
 function createTranslator(to: Vocabulary): (text: string) => string {
   const from = VOCABULARIES.plat;
   const names: readonly (readonly [string, string])[] = [

@@ -36,7 +36,7 @@ export interface NonResourceRuleView {
 export interface Authorizer {
   readonly name: string;
   authorize(attributes: AuthorizationAttributes): Decision | Promise<Decision>;
-  /** What the user may do in a namespace, for SelfSubjectRulesReview. */
+  /** Returns the rules of the user in a namespace, for SelfSubjectRulesReview. */
   rulesOf(
     user: UserInfo,
     namespace: string,

@@ -27,7 +27,7 @@ export const masters: Authorizer = {
   rulesOf: (user) => (user.groups.includes(MASTERS_GROUP) ? EVERYTHING : NOTHING),
 };
 
-/** The first mode that allows or denies decides; where none does, the request is refused with all their reasons. */
+/** Runs the modes in order. The first one that allows or denies decides; otherwise the request is denied with all reasons. */
 export function createAuthorizerChain(modes: readonly Authorizer[]): Authorizer {
   return {
     name: 'chain',

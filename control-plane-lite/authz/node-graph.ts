@@ -13,7 +13,7 @@ import { typed } from '../resources/view.ts';
 export type ReferredKind = 'secret' | 'configMap' | 'claim' | 'account';
 
 export interface NodeGraph extends WatchHandle {
-  /** Whether a pod on the node leads to the object; `key` is `namespace/name`. Secrets may be those of volumes. */
+  /** Reports whether a pod on the node references the object, directly or through a volume. `key`: `namespace/name`. */
   reaches(node: string, kind: ReferredKind, key: string): boolean;
   /** Whether the volume is bound to a claim of a pod on the node. */
   reachesVolume(node: string, name: string): boolean;
@@ -38,14 +38,14 @@ interface PodEntry {
 }
 
 interface VolumeEntry {
-  /** `namespace/name`; empty if it is bound to none. */
+  /** `namespace/name`; empty if unbound. */
   readonly claim: string;
   readonly secrets: readonly string[];
 }
 
 const referenceKey = (kind: ReferredKind, key: string): string => `${kind} ${key}`;
 
-/** Counts how many pods of a node name something. */
+/** Counts the references of a node's pods. */
 class References {
   readonly #byNode = new Map<string, Map<string, number>>();
 

@@ -73,7 +73,7 @@ export function createNodeAuthorizer({ graph, vocabulary, rules }: NodeAuthorize
       return none('can only get, create, update, patch, or delete a node lease');
     if (asked.namespace !== nodeLeaseNamespace)
       return none(`can only access leases in the ${JSON.stringify(nodeLeaseNamespace)} system namespace`);
-    // A new one has its name in the body, which admission looks at.
+    // The name of a new object is in the body, which admission checks.
     if (asked.verb !== 'create' && asked.name !== node)
       return none('can only access node lease with the same name as the requesting node');
     return ALLOWED;

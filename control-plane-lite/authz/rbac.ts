@@ -23,7 +23,7 @@ export interface RbacCaches {
 }
 
 export interface Rbac extends Authorizer {
-  /** All rules that hold for a user: cluster-wide ones, and those of the namespace unless that is empty. */
+  /** Returns all rules of a user: cluster-wide ones, and those of the namespace unless it is empty. */
   policyOf(user: UserInfo, namespace: string): readonly PolicyRule[];
   /** The rules of a role; those that it aggregates are written into it by a controller. */
   rulesOfRole(ref: RoleRef, namespace: string): readonly PolicyRule[] | undefined;
@@ -51,7 +51,7 @@ const userKeys = ({ name, groups }: UserInfo): readonly string[] => [
   ...groups.map((group) => `Group:${group}`),
 ];
 
-/** Bindings by subject, so that a request looks only at those of its user and groups. */
+/** Bindings by subject, so that a request evaluates only those of its user and groups. */
 class BindingIndex {
   readonly #bySubject = new Map<string, Map<string, Binding>>();
 

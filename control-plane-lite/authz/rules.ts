@@ -21,7 +21,7 @@ function hasResource(
   );
 }
 
-/** A URL, or everything that starts with what stands before a final `*`. */
+/** Reports whether one of the URLs matches: exactly, or by the prefix before a trailing `*`. */
 const hasPath = (urls: readonly string[] | undefined, path: string): boolean =>
   urls?.some(
     (url) => url === ALL || url === path || (url.endsWith(ALL) && path.startsWith(url.slice(0, -1))),
@@ -79,7 +79,7 @@ function coversPiece(owner: PolicyRule, piece: PolicyRule): boolean {
   );
 }
 
-/** The parts of `wanted`, split into single rules, that `owned` does not cover; empty if all are covered. */
+/** Returns the single rules of `wanted` that `owned` does not cover. */
 export function uncovered(
   owned: readonly PolicyRule[],
   wanted: readonly PolicyRule[],

@@ -115,11 +115,11 @@ class World {
   /** The state at each revision. */
   readonly states: State[] = [new Map(), new Map()];
   readonly clients: Client[] = [];
-  readonly faults: string[] = [];
+  readonly errors: string[] = [];
   /** Number of watchers that were found consistent. */
   checked = 0;
   readonly #must: Must = (holds, what) => {
-    if (!holds) this.faults.push(what);
+    if (!holds) this.errors.push(what);
   };
 
   constructor(fixture: CacheFixture) {
@@ -277,7 +277,7 @@ describe('the cache', () => {
           const world = new World(fixture);
           for (const step of steps) await world.run(step);
           await world.check();
-          expect(world.faults).toEqual([]);
+          expect(world.errors).toEqual([]);
           checked += world.checked;
         }),
         { numRuns: 40 },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { startFault } from './start-error.ts';
+import { startError } from './start-error.ts';
 
 const where = { bindAddress: '0.0.0.0', securePort: 6443, dataDir: '/d' };
 const failure = (code: string, syscall: string): Error =>
@@ -18,13 +18,13 @@ describe('the reason why the server failed to start', () => {
     ['EACCES', 'mkdir', '--data-dir: /d is not writable: EACCES: it went wrong'],
     ['EROFS', 'open', '--data-dir: /d is on a read-only file system'],
   ])('%s of %s', (code, syscall, text) => {
-    expect(startFault(failure(code, syscall), where)).toBe(text);
+    expect(startError(failure(code, syscall), where)).toBe(text);
   });
 
   test('other failures are reported with their causes, nothing twice', () => {
     const cause = new Error('the disk is gone');
-    expect(startFault(new Error('no store', { cause }), where)).toBe('no store: the disk is gone');
-    expect(startFault(new Error('no store: the disk is gone', { cause }), where)).toBe(
+    expect(startError(new Error('no store', { cause }), where)).toBe('no store: the disk is gone');
+    expect(startError(new Error('no store: the disk is gone', { cause }), where)).toBe(
       'no store: the disk is gone',
     );
   });

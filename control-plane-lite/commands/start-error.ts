@@ -8,9 +8,9 @@ type Where = Pick<ServerConfig, 'bindAddress' | 'securePort' | 'dataDir'>;
 const isListening = (error: Error): boolean => 'syscall' in error && error.syscall === 'listen';
 
 /** Names the flag to change if the failure identifies it. */
-export function startFault(error: Error, { bindAddress, securePort, dataDir }: Where): string {
+export function startError(error: Error, { bindAddress, securePort, dataDir }: Where): string {
   const code = errorCode(error) ?? '';
-  if (isListening(error) || code === 'EADDRINUSE') return listenFault(code, bindAddress, securePort);
+  if (isListening(error) || code === 'EADDRINUSE') return listenError(code, bindAddress, securePort);
   switch (code) {
     case 'EEXIST':
     case 'ENOTDIR':
@@ -25,7 +25,7 @@ export function startFault(error: Error, { bindAddress, securePort, dataDir }: W
   }
 }
 
-function listenFault(code: string, address: string, port: number): string {
+function listenError(code: string, address: string, port: number): string {
   const place = `${address.includes(':') ? `[${address}]` : address}:${port}`;
   switch (code) {
     case 'EADDRINUSE':

@@ -6,7 +6,7 @@ import { formatFieldError } from '#api/meta/field-error.ts';
 import { noEffectWarnings } from '#api/schema/effect.ts';
 import { checkGates, type GateSettings } from '#api/schema/feature-gates.ts';
 import { gatesSetInVain } from '#api/schema/gate-effects.ts';
-import { pluginFaults } from '../admission/names.ts';
+import { pluginErrors } from '../admission/names.ts';
 import { unknownControllers } from '../controllers/names.ts';
 import { SETTINGS, type ServerConfig, type Setting } from './settings.ts';
 
@@ -40,7 +40,7 @@ function option(setting: Setting): Options {
   };
 }
 
-/** Returns the gates that were set. Never throws: `gateFaults` reports invalid ones */
+/** Returns the gates that were set. Never throws: `gateErrors` reports invalid ones */
 export const gateSettings = (words: readonly string[]): GateSettings =>
   Object.fromEntries(words.map((word) => [word.split('=')[0] ?? '', word.endsWith('=true')]));
 
@@ -48,7 +48,7 @@ export const gateSettings = (words: readonly string[]): GateSettings =>
 export const configWarnings = ({ featureGates }: ServerConfig): readonly string[] =>
   noEffectWarnings(gatesSetInVain(gateSettings(featureGates), 'control-plane-lite'));
 
-function gateFaults(words: readonly string[]): readonly string[] {
+function gateErrors(words: readonly string[]): readonly string[] {
   const unreadable = words.filter((word) => !/^[A-Za-z0-9]+=(true|false)$/.test(word));
   if (unreadable.length > 0) {
     return unreadable.map(
@@ -59,10 +59,10 @@ function gateFaults(words: readonly string[]): readonly string[] {
 }
 
 /** Checks settings that only make sense together. */
-function crossFaults(config: ServerConfig): readonly string[] {
-  const faults: string[] = [];
+function crossErrors(config: ServerConfig): readonly string[] {
+  const errors: string[] = [];
   const both = (a: string, b: string, first: string, second: string): void => {
-    if ((a === '') !== (b === '')) faults.push(`--${first} and --${second} must be given together`);
+    if ((a === '') !== (b === '')) errors.push(`--${first} and --${second} must be given together`);
   };
   both(config.tlsCertFile, config.tlsPrivateKeyFile, 'tls-cert-file', 'tls-private-key-file');
   both(config.etcdCertfile, config.etcdKeyfile, 'etcd-certfile', 'etcd-keyfile');
@@ -73,20 +73,20 @@ function crossFaults(config: ServerConfig): readonly string[] {
     'nodeagent-client-key',
   );
   if (config.nodeagentSkipTlsVerify && config.nodeagentCertificateAuthority !== '') {
-    faults.push('--nodeagent-skip-tls-verify and --nodeagent-certificate-authority exclude each other');
+    errors.push('--nodeagent-skip-tls-verify and --nodeagent-certificate-authority exclude each other');
   }
   if (config.auditPolicyFile !== '' && config.auditLogPath === '') {
-    faults.push('--audit-policy-file has no effect without --audit-log-path');
+    errors.push('--audit-policy-file has no effect without --audit-log-path');
   }
-  faults.push(...gateFaults(config.featureGates));
-  faults.push(...pluginFaults(config.enableAdmissionPlugins, config.disableAdmissionPlugins));
+  errors.push(...gateErrors(config.featureGates));
+  errors.push(...pluginErrors(config.enableAdmissionPlugins, config.disableAdmissionPlugins));
   for (const word of unknownControllers(config.controllers)) {
-    faults.push(`--controllers: ${JSON.stringify(word)} names no controller`);
+    errors.push(`--controllers: ${JSON.stringify(word)} names no controller`);
   }
   if (config.serviceClusterIpRange.length > 2) {
-    faults.push('--service-cluster-ip-range: at most two ranges, one of each family');
+    errors.push('--service-cluster-ip-range: at most two ranges, one of each family');
   }
-  return faults;
+  return errors;
 }
 
 type Read = { readonly value: unknown } | { readonly problem: string };
@@ -217,7 +217,7 @@ export function parseConfig(argv: readonly string[]): ServerConfig {
   if (parsed[SETTINGS.anonymousAuth.flag] === undefined) values['anonymousAuth'] = anonymousDefault(values);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one value of its type for each setting of the table
   const config = values as unknown as ServerConfig;
-  const conflicts = crossFaults(config);
+  const conflicts = crossErrors(config);
   if (conflicts.length > 0) throw new ConfigError(conflicts);
   return config;
 }

@@ -135,7 +135,7 @@ describe('a body', () => {
     expect((await failure(() => read(ask))).slice(0, expected.length)).toBe(expected);
   });
 
-  it('is checked again after a patch, which then is at fault', async () => {
+  it('is checked again after a patch, which then is at error', async () => {
     const check = (value: unknown): ApiObject =>
       finish(content.checkObject(requestOf({}), value, target, 'Strict', {}));
     expect(check(pod)).toMatchObject({ spec: { restartPolicy: 'Always' } });

@@ -4,7 +4,7 @@
 import type { JsonValue } from '#api/codec/json.ts';
 import { parseJsonBytes } from '#api/codec/json-bytes.ts';
 import { parseJsonInTurns } from '#api/codec/json-slices.ts';
-import { SyntaxFault } from '#api/codec/limits.ts';
+import { TextSyntaxError } from '#api/codec/limits.ts';
 import { ProtobufError } from '#api/codec/protobuf/error.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { StatusError } from '#api/meta/status-error.ts';
@@ -16,7 +16,7 @@ import type { YamlReader } from './yaml-reader.ts';
 
 /** Parsers of formats other than JSON. */
 export interface BodyReaders {
-  /** Is waited for between two slices of a large body; what it throws ends the reading. */
+  /** Awaited between two slices of a large body. An exception ends the parsing. */
   readonly turn?: () => Promise<void>;
   readonly protobuf: ApiProtobuf;
   readonly yaml: YamlReader;
@@ -49,7 +49,7 @@ export function unrecognized(kind: string, detail: string, body: Buffer, cause?:
 const parsed = ({ value, errors }: JsonValue): ParsedBody => ({ value, duplicates: errors });
 
 function noJson(error: unknown, body: Buffer, kind: string): unknown {
-  if (!(error instanceof SyntaxFault)) return error;
+  if (!(error instanceof TextSyntaxError)) return error;
   const what = body.length === 0 ? 'unexpected end of JSON input' : error.message;
   const place = `line ${error.line}, column ${error.column}`;
   return unrecognized(kind, `couldn't get version/kind; json parse error: ${what} at ${place}`, body, error);
@@ -94,11 +94,15 @@ async function parseAsYaml(body: Buffer, kind: string, { yaml, turn }: BodyReade
   try {
     const document = await yaml.read(body);
     const errors = document?.errors ?? [];
-    const fault = errors.find((error) => error.kind !== 'FieldValueDuplicate');
-    if (fault === undefined) return { value: document?.value, duplicates: errors };
-    throw unrecognized(kind, `error converting YAML to JSON: yaml: ${fault.field}: ${fault.detail}`, body);
+    const fieldError = errors.find((error) => error.kind !== 'FieldValueDuplicate');
+    if (fieldError === undefined) return { value: document?.value, duplicates: errors };
+    throw unrecognized(
+      kind,
+      `error converting YAML to JSON: yaml: ${fieldError.field}: ${fieldError.detail}`,
+      body,
+    );
   } catch (error) {
-    if (!(error instanceof SyntaxFault)) throw error;
+    if (!(error instanceof TextSyntaxError)) throw error;
     throw unrecognized(kind, `error converting YAML to JSON: yaml: ${error.message}`, body, error);
   }
 }

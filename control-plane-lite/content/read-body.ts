@@ -26,22 +26,22 @@ export interface ReadOptions {
   /** Duplicate keys, from the parser. */
   readonly duplicates: readonly FieldError[];
   readonly warn: (text: string) => void;
-  /** Collects faults that make the object invalid but still readable, to be reported with validation errors;
+  /** Collects errors that make the object invalid but still readable, to be reported with validation errors;
    *  without it such an object is rejected immediately. */
   readonly words?: FieldError[];
 }
 
 /** Maximum number of warnings: a client that ignores the first hundred ignores the rest. */
-const MAX_STRICT_FAULTS = 100;
+const MAX_STRICT_ERRORS = 100;
 
 /** `unknown field "spec.foo"` or `duplicate field "spec.foo"`. */
 const strictText = ({ kind, field }: FieldError): string =>
   `${kind === 'FieldValueDuplicate' ? 'duplicate' : 'unknown'} field ${JSON.stringify(field)}`;
 
-/** Returns the distinct texts of the faults that `Strict` rejects. */
+/** Returns the distinct texts of the errors that `Strict` rejects. */
 function strictTexts(duplicates: readonly FieldError[], unknown: readonly FieldError[]): readonly string[] {
   if (duplicates.length === 0 && unknown.length === 0) return [];
-  return [...new Set([...duplicates, ...unknown].map(strictText))].slice(0, MAX_STRICT_FAULTS);
+  return [...new Set([...duplicates, ...unknown].map(strictText))].slice(0, MAX_STRICT_ERRORS);
 }
 
 const versionOf = (apiVersion: string): string => apiVersion.slice(apiVersion.lastIndexOf('/') + 1);
@@ -96,13 +96,13 @@ function withType(
   return typed;
 }
 
-/** Reports whether the faults are only unsupported enum values: the object can be decoded, but is not
+/** Reports whether the errors are only unsupported enum values: the object can be decoded, but is not
  *  valid. */
 const onlyWords = (errors: readonly FieldError[]): boolean =>
   errors.every(({ kind }) => kind === 'FieldValueNotSupported');
 
 /** @throws StatusError Invalid if the object can be decoded, else the error that `unreadable` returns */
-function checkFaults(
+function checkErrors(
   { errors, object }: DecodedObject,
   { kind, apiVersion }: TypeMeta,
   { words }: ReadOptions,
@@ -140,12 +140,12 @@ export function* readObjectValue(
   const decoded =
     inSlices && schema.decodeInSteps ? yield* schema.decodeInSteps(typed) : schema.decode(typed);
   const refuse = (why: string): StatusError => cannotBeHandled(target, target, why);
-  checkFaults(decoded, target, options, refuse);
+  checkErrors(decoded, target, options, refuse);
   handleStrict(strictTexts(options.duplicates, decoded.unknown), options, refuse);
   return decoded.object;
 }
 
-/** Checks a patched object like a body; its faults are those of the patch. `known`: the object before the
+/** Checks a patched object like a body; its errors are those of the patch. `known`: the object before the
  *  patch, if its unchanged parts need no new check.
  *  @throws StatusError Invalid, or BadRequest if its kind changed */
 export function* readPatchedValue(
@@ -166,7 +166,7 @@ export function* readPatchedValue(
     invalid(subject, decoded.object.metadata.name ?? '', [
       { kind: 'FieldValueInvalid', field: 'patch', detail },
     ]);
-  checkFaults(decoded, target, options, refuse);
+  checkErrors(decoded, target, options, refuse);
   handleStrict(strictTexts(options.duplicates, decoded.unknown), options, refuse);
   return decoded.object;
 }

@@ -50,7 +50,7 @@ function convertedSource(cached: StoredForm, resource: Resource): Source {
     object ??= convertNow(resource, cached.object());
     return object;
   };
-  // JSON of what was written just now is made at each look.
+  // The JSON of recent writes is created on each access.
   const bytes = (): number => cached.json.length;
   return { bytes, json: () => form('json', () => Buffer.from(JSON.stringify(made()))), object: made, form };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SyntaxFault } from '#api/codec/limits.ts';
+import { TextSyntaxError } from '#api/codec/limits.ts';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { createYamlReader } from './yaml-reader.ts';
 
@@ -40,7 +40,7 @@ describe('createYamlReader', () => {
     const slow = reader.read(body(large(40_000)));
     const next = reader.read(body(large(1000)));
     const late = clock.advance(1000);
-    await expect(slow).rejects.toThrow(new SyntaxFault('takes too long to read', 1, 1));
+    await expect(slow).rejects.toThrow(new TextSyntaxError('takes too long to read', 1, 1));
     await late;
     expect(Object.keys((await next)?.value ?? {})).toHaveLength(1000);
   });

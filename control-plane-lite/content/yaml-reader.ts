@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { parseJsonInTurns } from '#api/codec/json-slices.ts';
 import { parseJsonText } from '#api/codec/json-text.ts';
-import { SyntaxFault } from '#api/codec/limits.ts';
+import { TextSyntaxError } from '#api/codec/limits.ts';
 import type { YamlDocument } from '#api/codec/yaml.ts';
 import { type Clock, systemClock, type Timer } from '#api/kit/clock.ts';
 import { hasCode } from '#api/kit/errno.ts';
@@ -24,7 +24,7 @@ export interface TextWriter {
 
 export interface YamlReader extends TextWriter {
   /** The first document that has content.
-   *  @throws SyntaxFault, also for a text that takes too long to read */
+   *  @throws TextSyntaxError, also for a text that takes too long to read */
   read(body: Buffer): Promise<YamlDocument | undefined>;
 }
 
@@ -48,12 +48,12 @@ export type TextTask =
       readonly indent: string;
     };
 
-/** What the thread says to a text. */
+/** Response of the thread to a document. */
 export type YamlReply =
   | { readonly kind: 'written'; readonly bytes: Uint8Array }
   | { readonly kind: 'nothing' }
   | { readonly kind: 'document'; readonly document: Omit<YamlDocument, 'value'>; readonly json?: string }
-  | { readonly kind: 'fault'; readonly message: string; readonly line: number; readonly column: number };
+  | { readonly kind: 'error'; readonly message: string; readonly line: number; readonly column: number };
 
 /** Work between two turns of the event loop. */
 const TURN_MS = 5;
@@ -79,8 +79,8 @@ async function documentOf(reply: YamlReply): Promise<YamlDocument | undefined> {
       throw new Error('the thread wrote a text instead of reading it');
     case 'nothing':
       return undefined;
-    case 'fault':
-      throw new SyntaxFault(reply.message, reply.line, reply.column);
+    case 'error':
+      throw new TextSyntaxError(reply.message, reply.line, reply.column);
     case 'document':
       return reply.json === undefined
         ? reply.document
@@ -100,7 +100,7 @@ const programOf = (url: string): URL =>
   new URL(url.endsWith('.ts') ? './yaml-worker.ts' : './yaml-worker.js', url);
 
 const isTooLarge = (error: Error): boolean => hasCode(error, 'ERR_WORKER_OUT_OF_MEMORY');
-const tooMuch = (cause: Error): Error => new SyntaxFault('takes too much memory to read', 1, 1, cause);
+const tooMuch = (cause: Error): Error => new TextSyntaxError('takes too much memory to read', 1, 1, cause);
 
 interface Task {
   readonly task: TextTask;
@@ -115,7 +115,7 @@ export function createYamlReader(options: YamlReaderOptions = {}): YamlReader {
   let current: Task | undefined;
   let timer: Timer | undefined;
 
-  function end(fault?: Error): void {
+  function end(fieldError?: Error): void {
     const ended = worker;
     worker = undefined;
     timer?.cancel();
@@ -123,7 +123,7 @@ export function createYamlReader(options: YamlReaderOptions = {}): YamlReader {
     const task = current;
     current = undefined;
     if (task === undefined) return;
-    task.reject(fault ?? new Error('the YAML reader thread exited'));
+    task.reject(fieldError ?? new Error('the YAML reader thread exited'));
     next();
   }
 
@@ -161,7 +161,7 @@ export function createYamlReader(options: YamlReaderOptions = {}): YamlReader {
     timer?.cancel();
     worker ??= start();
     worker.postMessage(current.task, []);
-    timer = clock.setTimer(() => end(new SyntaxFault('takes too long to read', 1, 1)), longestMs);
+    timer = clock.setTimer(() => end(new TextSyntaxError('takes too long to read', 1, 1)), longestMs);
   }
 
   const answerTo = (task: TextTask): Promise<YamlReply> =>

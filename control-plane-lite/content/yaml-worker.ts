@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer';
 import { parentPort } from 'node:worker_threads';
-import { SyntaxFault } from '#api/codec/limits.ts';
+import { TextSyntaxError } from '#api/codec/limits.ts';
 import { firstDocument } from './first-document.ts';
 import { formText, indented } from './text-forms.ts';
 import type { TextTask, YamlReply } from './yaml-reader.ts';
@@ -20,9 +20,9 @@ function readDocument(text: string): YamlReply {
     }
     return { kind: 'nothing' };
   } catch (thrown) {
-    if (!(thrown instanceof SyntaxFault)) throw thrown;
+    if (!(thrown instanceof TextSyntaxError)) throw thrown;
     const { message, line, column } = thrown;
-    return { kind: 'fault', message, line, column };
+    return { kind: 'error', message, line, column };
   }
 }
 

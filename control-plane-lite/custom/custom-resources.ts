@@ -71,7 +71,7 @@ function infoOf(
   };
 }
 
-/** Changes of a definition that let old objects differ from what its schemas say now. Deletion counts as a change. */
+/** Reports whether stored objects can differ from the schemas of a definition, because it changed or is being deleted. */
 function isOutdated({ metadata }: CustomResourceDefinition): boolean {
   const deletion = metadata?.deletionTimestamp === undefined ? 0 : 1;
   return (metadata?.generation ?? 1) > 1 + deletion;
@@ -85,7 +85,7 @@ function deprecationOf(
   return version.deprecationWarning ?? `${group}/${version.name} ${kind} is deprecated`;
 }
 
-/** What all versions have in common. */
+/** Properties that all versions share. */
 interface Common {
   readonly definition: CustomResourceDefinition;
   readonly names: CustomResourceDefinitionNames;
@@ -151,7 +151,7 @@ export function customSchemas(
   );
 }
 
-/** The resources of an established definition. The first is the one that stands for the stored objects. */
+/** Returns the resources of an established definition. The first one represents the stored objects. */
 export function customResources(
   definition: CustomResourceDefinition,
   options: CustomResourceOptions,
@@ -180,7 +180,7 @@ export function customResources(
   return [main, ...made.filter((each) => each !== main).map((each) => ({ ...each, stored: main }))];
 }
 
-/** The stored objects as they are, whatever version they are in: for removing them without their conversion. */
+/** Resource of the stored objects in any version, for their removal without conversion. */
 export function storedObjects(definition: CustomResourceDefinition, vocabulary: Vocabulary): Resource {
   const { spec } = definition;
   const version = storageVersion(definition) ?? spec.versions[0];

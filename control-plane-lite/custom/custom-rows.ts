@@ -40,7 +40,7 @@ function dateCell(value: unknown, nowMs: number): Cell {
   return Number.isNaN(ms) ? '<invalid>' : formatAge(nowMs - ms);
 }
 
-/** What a column of a type shows of a value; `null` where it isn't there or of another type. */
+/** Returns the cell of a value in a column of this type; `null` if it is absent or of another type. */
 export function cellOf(type: string, value: unknown, nowMs: number): Cell {
   if (value === undefined || value === null) return null;
   switch (type) {

@@ -39,7 +39,7 @@ export function servedNames({ spec, status }: CustomResourceDefinition): CustomR
 export const definitionOf = (object: ApiObject): CustomResourceDefinition =>
   typed<CustomResourceDefinition>(object);
 
-/** A definition without what takes room: its schemas, and who owns which field. */
+/** Returns a definition without its large members: schemas and managed fields. */
 export function withoutSchemas({
   metadata = {},
   spec,

@@ -18,7 +18,7 @@ import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { createCustomSchema } from './schema/custom-schema.ts';
 import { readJsonSchema } from './schema/json-schema.ts';
-import { schemaFaults } from './schema/structural-schema.ts';
+import { schemaErrors } from './schema/structural-schema.ts';
 
 const vocabulary = VOCABULARIES.plat;
 const prefix = vocabulary.schemaExtensionPrefix;
@@ -83,14 +83,14 @@ const { schema } = letrec<{ schema: unknown }>((tie) => ({
 }));
 const values = dictionary(names, jsonValue({ maxDepth: 4 }));
 
-const faultsOf = (given: unknown): number =>
-  schemaFaults(readJsonSchema(given, prefix), 's', true, context).length;
+const errorsOf = (given: unknown): number =>
+  schemaErrors(readJsonSchema(given, prefix), 's', true, context).length;
 
 describe('any schema', () => {
   test('is read and judged', () => {
     assert(
       property(schema, (given) => {
-        expect(faultsOf({ type: 'object', properties: { v: given } })).toBeGreaterThanOrEqual(0);
+        expect(errorsOf({ type: 'object', properties: { v: given } })).toBeGreaterThanOrEqual(0);
       }),
       { numRuns: 500 },
     );
@@ -101,7 +101,7 @@ describe('any schema', () => {
     assert(
       property(schema, values, (given, members) => {
         const root = { type: 'object', properties: { a: given, status: given } };
-        if (faultsOf(root) > 0) return;
+        if (errorsOf(root) > 0) return;
         good += 1;
         const made = createCustomSchema({
           apiVersion: 'x.example/v1',

@@ -11,7 +11,7 @@ import { completeNames, holds } from './definition.ts';
 
 /** Names that others have. */
 export interface TakenNames {
-  /** Plurals, singulars and short names, which all stand in the same place. */
+  /** Plurals, singulars and short names, which share one namespace. */
   readonly resources: ReadonlySet<string>;
   readonly kinds: ReadonlySet<string>;
 }

@@ -9,7 +9,7 @@ import type { FieldError } from '#api/meta/field-error.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid, notFound } from '#api/meta/status-errors.ts';
 import { formatTime } from '#api/meta/time.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import type { BoundObject } from '../authn/service-account/claims.ts';
 import type { TokenIssuer } from '../authn/service-account/issuer.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
@@ -54,8 +54,8 @@ export async function accountTokenEndpoint(
   const { spec = {} } = typed<{ readonly spec?: Partial<TokenRequest['spec']> }>(body);
   const { expirationSeconds = DEFAULT_SECONDS, boundObjectRef, audiences: asked = [] } = spec;
   const audiences = asked.length === 0 ? issuer.audiences : asked;
-  const faults = faultsOf(expirationSeconds, boundObjectRef);
-  if (faults.length > 0) throw invalid(subjectOf(target), '', faults);
+  const errors = errorsOf(expirationSeconds, boundObjectRef);
+  if (errors.length > 0) throw invalid(subjectOf(target), '', errors);
   const bound = boundObjectRef === undefined ? undefined : boundTo(deps, namespace, name, boundObjectRef);
   const subject = { namespace, account: { name, uid: account.metadata.uid ?? '' }, bound };
   const nowMs = deps.clock.now();
@@ -80,17 +80,17 @@ function existing({ cache }: EndpointDeps, resource: Resource, namespace: string
   return object;
 }
 
-function faultsOf(seconds: Int64, reference: BoundObjectReference | undefined): readonly FieldError[] {
-  const faults = createFaults();
+function errorsOf(seconds: Int64, reference: BoundObjectReference | undefined): readonly FieldError[] {
+  const errors = createFieldErrors();
   const path = 'spec.expirationSeconds';
-  if (seconds < MIN_SECONDS) faults.invalid(path, seconds, 'may not specify a duration less than 10 minutes');
+  if (seconds < MIN_SECONDS) errors.invalid(path, seconds, 'may not specify a duration less than 10 minutes');
   if (seconds > MAX_SECONDS)
-    faults.invalid(path, seconds, 'may not specify a duration larger than 2^32 seconds');
+    errors.invalid(path, seconds, 'may not specify a duration larger than 2^32 seconds');
   if (reference !== undefined && kindOf(reference) === undefined) {
     const given = `${reference.apiVersion ?? ''} ${reference.kind ?? ''}`;
-    faults.invalid('spec.boundObjectRef', given, 'must be a Pod or a Secret of v1');
+    errors.invalid('spec.boundObjectRef', given, 'must be a Pod or a Secret of v1');
   }
-  return faults.errors;
+  return errors.all;
 }
 
 function kindOf({ apiVersion, kind }: BoundObjectReference): BoundObject['kind'] | undefined {

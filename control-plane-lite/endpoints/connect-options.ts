@@ -6,7 +6,7 @@ import { type JsonField, jsonFields } from '#api/schema/registry.ts';
 import type { ApiObject } from '../resources/contract.ts';
 
 /** The parsed options of a connect request. */
-export interface Asked {
+export interface ConnectRequest {
   readonly query: URLSearchParams;
   /** Path after the subresource, decoded; empty or starting with a slash. */
   readonly path: string;
@@ -34,7 +34,7 @@ function numbersOf(query: URLSearchParams, key: string): readonly number[] {
 
 /** Returns the value of a field; `undefined` if the request omits it.
  *  @throws StatusError BadRequest */
-function valueOf({ json, type }: JsonField, { query, path }: Asked): unknown {
+function valueOf({ json, type }: JsonField, { query, path }: ConnectRequest): unknown {
   if (json === PATH) return path === '' ? undefined : path;
   switch (type) {
     case 'bool':
@@ -54,7 +54,7 @@ function valueOf({ json, type }: JsonField, { query, path }: Asked): unknown {
 
 /** Returns the options of a kind such as `PodExecOptions` as an object.
  *  @throws StatusError BadRequest if the query has an invalid value */
-export function connectOptions(kind: string, asked: Asked): ApiObject {
+export function connectOptions(kind: string, asked: ConnectRequest): ApiObject {
   const options: ApiObject = { apiVersion: 'v1', kind, metadata: {} };
   for (const field of fieldsOf(kind)) {
     const value = valueOf(field, asked);
@@ -64,7 +64,7 @@ export function connectOptions(kind: string, asked: Asked): ApiObject {
 }
 
 /** Returns the connect request that the options describe. */
-export function askedBy(options: ApiObject): Asked {
+export function connectRequestOf(options: ApiObject): ConnectRequest {
   const query = new URLSearchParams();
   for (const { json } of fieldsOf(options.kind)) {
     const value = options[json];

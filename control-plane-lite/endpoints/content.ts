@@ -55,7 +55,7 @@ export interface Content {
     request: ApiRequest,
     target: BodyTarget,
     validation: FieldValidation,
-    /** Collects decoding faults that leave the object readable, to be reported with validation errors;
+    /** Collects decoding errors that leave the object readable, to be reported with validation errors;
      *  otherwise they are thrown. */
     words?: FieldError[],
   ): Promise<ApiObject>;

@@ -7,7 +7,7 @@ import type { ApiRequest, ApiResponse, Handler } from '../http/contract.ts';
 import type { Resource, UserInfo } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Caller, ObjectRef, Verbs } from '../verbs/contract.ts';
-import type { Asked } from './connect-options.ts';
+import type { ConnectRequest } from './connect-options.ts';
 import type { Content } from './content.ts';
 
 export interface EndpointDeps {
@@ -24,7 +24,10 @@ export interface EndpointDeps {
   readonly connect?: (request: ApiRequest, resource: Resource) => ConnectHandler | undefined;
 }
 
-export type ConnectHandler = (request: ApiRequest, asked: Asked) => ApiResponse | Promise<ApiResponse>;
+export type ConnectHandler = (
+  request: ApiRequest,
+  asked: ConnectRequest,
+) => ApiResponse | Promise<ApiResponse>;
 
 /** A class for its getter: the signal is created on first use, which is rare. */
 class RequestCaller implements Caller {

@@ -21,8 +21,8 @@ const MAX_SELECTOR_LENGTH = 16_384;
 
 const META_GROUP_SUBJECT = { group: 'meta', name: '' };
 
-function reject(kind: string, fault: FieldError): never {
-  throw invalid({ ...META_GROUP_SUBJECT, name: kind }, '', [fault]);
+function reject(kind: string, error: FieldError): never {
+  throw invalid({ ...META_GROUP_SUBJECT, name: kind }, '', [error]);
 }
 
 /** `true`, `1` and a bare parameter are true. @throws StatusError BadRequest */
@@ -79,12 +79,12 @@ export function parseFieldManager(
 ): string {
   const given = query.get('fieldManager') ?? '';
   if (given === '') return managerOf(userAgent);
-  const fault = { kind: 'FieldValueInvalid', field: 'fieldManager', badValue: given } as const;
+  const error = { kind: 'FieldValueInvalid', field: 'fieldManager', badValue: given } as const;
   if (Buffer.byteLength(given) > MAX_MANAGER_BYTES) {
-    reject(kind, { ...fault, detail: `must not be more than ${MAX_MANAGER_BYTES} bytes long` });
+    reject(kind, { ...error, detail: `must not be more than ${MAX_MANAGER_BYTES} bytes long` });
   }
   if (!/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u.test(given)) {
-    reject(kind, { ...fault, detail: 'may contain printable characters only' });
+    reject(kind, { ...error, detail: 'may contain printable characters only' });
   }
   return given;
 }

@@ -8,7 +8,7 @@ import { resourceSubject } from '../verbs/deps.ts';
 import { type AccountTokenEndpoint, accountTokenEndpoint } from './account-token.ts';
 import { bindingEndpoint } from './binding.ts';
 import { type Component, getComponent, listComponents } from './components.ts';
-import { askedBy, connectOptions } from './connect-options.ts';
+import { connectOptions, connectRequestOf } from './connect-options.ts';
 import { deleteCollectionEndpoint, deleteEndpoint } from './delete.ts';
 import { type ConnectHandler, callerOf, type EndpointDeps, refOf } from './deps.ts';
 import { evictionEndpoint } from './eviction.ts';
@@ -196,7 +196,7 @@ async function connect(
     schema: deps.connectSchema(part.kind),
     caller: callerOf(request),
   });
-  return connected(request, askedBy(options));
+  return connected(request, connectRequestOf(options));
 }
 
 /** Returns the path after the subresource: empty or starting with a slash. */

@@ -56,11 +56,11 @@ function checkReview(
     );
   }
   const context = { vocabulary, user, namespace, nowMs: clock.now(), dryRun: false, gates: NO_GATES };
-  const faults = resource.strategy.validate?.(object, context) ?? [];
-  const [first] = faults;
+  const errors = resource.strategy.validate?.(object, context) ?? [];
+  const [first] = errors;
   if (first === undefined) return;
   if (PLAINLY_REFUSED.has(resource.info.kind)) throw new StatusError('BadRequest', first.detail);
-  throw invalid(kindSubject(resource), object.metadata.name ?? '', faults);
+  throw invalid(kindSubject(resource), object.metadata.name ?? '', errors);
 }
 
 /** Responds with the review and its status. */

@@ -6,13 +6,13 @@ import { applyScale, scaleOf, validateScale } from '../resources/scale.ts';
 export interface ScaleMapping {
   readonly schema: ObjectSchema;
   scaleOf(object: ApiObject): ApiObject;
-  faults(scale: ApiObject): ReturnType<typeof import('../resources/scale.ts')['validateScale']>;
+  errors(scale: ApiObject): ReturnType<typeof import('../resources/scale.ts')['validateScale']>;
   apply(draft: ApiObject, scale: ApiObject): void;
 }
 
 export const createScaleMapping = (schema: ObjectSchema): ScaleMapping => ({
   schema,
   scaleOf,
-  faults: validateScale,
+  errors: validateScale,
   apply: applyScale,
 });

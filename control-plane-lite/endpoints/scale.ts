@@ -70,8 +70,8 @@ const viewOf = (mapping: ScaleMapping): AdmissionView => ({
 
 /** @throws StatusError Invalid */
 function checkScale(mapping: ScaleMapping, scale: ApiObject, name: string): void {
-  const faults = mapping.faults(scale);
-  if (faults.length > 0) throw invalid({ group: 'autoscaling', name: 'Scale' }, name, faults);
+  const errors = mapping.errors(scale);
+  if (errors.length > 0) throw invalid({ group: 'autoscaling', name: 'Scale' }, name, errors);
 }
 
 interface ScaleChange {

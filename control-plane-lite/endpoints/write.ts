@@ -37,8 +37,8 @@ export async function createEndpoint(
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'CreateOptions');
-  const faults: FieldError[] = [];
-  const object = await deps.content.readObject(request, targetOf(resource), query.fieldValidation, faults);
+  const errors: FieldError[] = [];
+  const object = await deps.content.readObject(request, targetOf(resource), query.fieldValidation, errors);
   const isLarge = await hasLargeBody(request);
   const outcome = await deps.verbs.create({
     ...query,
@@ -59,8 +59,8 @@ export async function updateEndpoint(
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'UpdateOptions');
-  const faults: FieldError[] = [];
-  const given = await deps.content.readObject(request, targetOf(resource), query.fieldValidation, faults);
+  const errors: FieldError[] = [];
+  const given = await deps.content.readObject(request, targetOf(resource), query.fieldValidation, errors);
   const { subresource } = request.info;
   const mayCreate = subresource === '' && (resource.stored ?? resource).strategy.createOnUpdate === true;
   const write = {
@@ -68,7 +68,7 @@ export async function updateEndpoint(
     ref: refOf(request, resource),
     // Each attempt works on its own copy.
     change: () => copyJson(given),
-    faults,
+    errors,
     isLarge: await hasLargeBody(request),
     caller: callerOf(request),
   };
@@ -123,8 +123,8 @@ export function checkForce({ query }: ApiRequest, { type }: PatchBody): boolean 
 interface PatchTerms {
   readonly query: WriteQuery;
   readonly force: boolean;
-  /** Faults of the last attempt, reported with the validation errors. */
-  readonly faults: FieldError[];
+  /** FieldErrors of the last attempt, reported with the validation errors. */
+  readonly errors: FieldError[];
 }
 
 /** Only an apply of a whole object may create it. */
@@ -138,27 +138,27 @@ function changeOf(
   request: ApiRequest,
   resource: Resource,
   patch: PatchBody,
-  { query, force, faults }: PatchTerms,
+  { query, force, errors }: PatchTerms,
 ): PatchChange {
   const { subresource } = request.info;
   const target = targetOf(resource);
   const check = (value: unknown, inSlices: boolean, known?: ApiObject): Steps<ApiObject> =>
     deps.content.checkObject(request, value, target, query.fieldValidation, {
-      words: faults,
+      words: errors,
       known,
       inSlices,
     });
   if (patch.type !== 'apply') {
     const change: PureChange = {
       pure(live, known, isLarge) {
-        faults.length = 0;
+        errors.length = 0;
         return patchSteps(live, { patch, resource, check: (value) => check(value, isLarge, known) });
       },
     };
     return subresource === '' ? { change } : { change, subresource };
   }
   const change: CreatingChange = async (live, isLarge = false) => {
-    faults.length = 0;
+    errors.length = 0;
     const steps = applyPatchObject({
       live,
       applied: patch.value,

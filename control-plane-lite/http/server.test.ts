@@ -145,11 +145,11 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
   test('shows only the audit ID of an internal error, and logs the rest', async () => {
     const logged: object[] = [];
     const log: Logger = { ...silentLogger, error: (fields) => void logged.push(fields) };
-    const fault = new TypeError('secret detail');
+    const fieldError = new TypeError('secret detail');
     await using server = await startTls({
       log,
       resources: () => {
-        throw fault;
+        throw fieldError;
       },
     });
     const { statusCode, headers, body } = await get(server, '/api/v1/pods');
@@ -157,7 +157,7 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
     expect(statusCode).toBe(500);
     expect(text).not.toContain('secret');
     expect(text).toContain(String(headers['audit-id']));
-    expect(logged).toMatchObject([{ auditID: headers['audit-id'], err: fault }]);
+    expect(logged).toMatchObject([{ auditID: headers['audit-id'], err: fieldError }]);
   });
 
   test('gets details and Retry-After of a StatusError, and warnings', async () => {

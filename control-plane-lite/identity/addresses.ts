@@ -1,6 +1,6 @@
 /** Addresses of the server: names for its certificate, and the address advertised to clients. */
 import { networkInterfaces } from 'node:os';
-import { nonSpecialIpFaults, parseIpRange } from '#api/meta/ip.ts';
+import { nonSpecialIpErrors, parseIpRange } from '#api/meta/ip.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import { vocabularyOf } from '../config/vocabulary.ts';
 import { ipSpace } from '../resources/core/allocation/spaces.ts';
@@ -24,7 +24,7 @@ function hostOf({ advertiseAddress, bindAddress }: ServerConfig): string {
 export function advertisedAddress({ advertiseAddress, bindAddress }: ServerConfig): string {
   if (advertiseAddress !== '') return advertiseAddress;
   if (!isAny(bindAddress)) return bindAddress;
-  return machineAddresses().find((address) => nonSpecialIpFaults(address).length === 0) ?? '127.0.0.1';
+  return machineAddresses().find((address) => nonSpecialIpErrors(address).length === 0) ?? '127.0.0.1';
 }
 
 /** Returns the cluster IP of the `kubernetes` Service: the first of the service range. */

@@ -58,7 +58,7 @@ describe('decode', () => {
     expect(schema.decode({ ...bare }, bare).object['spec']).toBe(bare.spec);
   });
 
-  it('keeps unknown members apart from faults', () => {
+  it('keeps unknown members apart from errors', () => {
     const { errors, unknown, object } = schemaOf('core/v1.Pod').decode(pod({ imag: 'x', tty: 'yes' }));
     expect(errors.map(({ field }) => field)).toEqual(['spec.containers[0].tty']);
     expect(unknown.map(({ field }) => field)).toEqual(['spec.containers[0].imag']);

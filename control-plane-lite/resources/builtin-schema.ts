@@ -16,10 +16,10 @@ export interface BuiltinSchemaOptions {
   readonly gates: ReadonlySet<string>;
 }
 
-const NO_FAULTS: readonly FieldError[] = [];
+const NO_ERRORS: readonly FieldError[] = [];
 const isUnknown = ({ kind }: FieldError): boolean => kind === 'FieldUnknown';
 
-/** An object as the decoder gives it: the members that every object has may be missing. */
+/** Decoded object: members that every object has may be missing. */
 interface Raw extends Record<string, unknown> {
   readonly kind?: string;
   readonly apiVersion?: string;
@@ -29,7 +29,7 @@ interface Raw extends Record<string, unknown> {
 const isComplete = (raw: Raw): raw is ApiObject =>
   raw.kind !== undefined && raw.apiVersion !== undefined && raw.metadata !== undefined;
 
-/** What may be shared: every write has metadata of its own. */
+/** Members that may be shared between writes: all but the metadata. */
 function partsOf(known: ApiObject): object {
   const { metadata: _, ...parts } = known;
   return parts;
@@ -65,7 +65,7 @@ export function createBuiltinSchema(
   function finished({ value: raw, errors }: Decoded<Raw>, parts: object): DecodedObject {
     const object = complete(raw);
     applyDefaultsInPlace(typeRef, object, defaultOptions, parts);
-    if (errors.length === 0) return { object, errors: NO_FAULTS, unknown: NO_FAULTS };
+    if (errors.length === 0) return { object, errors: NO_ERRORS, unknown: NO_ERRORS };
     return {
       object,
       errors: errors.filter((error) => !isUnknown(error)),

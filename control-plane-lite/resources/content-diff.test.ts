@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import { changedPaths, immutableField, sameContent } from './content-diff.ts';
 
 describe('sameContent', () => {
@@ -43,11 +43,11 @@ describe('changedPaths', () => {
 
 describe('immutableField', () => {
   test('finds a change and shows the new value', () => {
-    const faults = createFaults();
-    immutableField(faults, 'a', 'a', 'spec.same');
-    immutableField(faults, 'b', 'a', 'spec.other');
-    immutableField(faults, undefined, 'a', 'spec.gone');
-    expect(faults.errors).toEqual([
+    const errors = createFieldErrors();
+    immutableField(errors, 'a', 'a', 'spec.same');
+    immutableField(errors, 'b', 'a', 'spec.other');
+    immutableField(errors, undefined, 'a', 'spec.gone');
+    expect(errors.all).toEqual([
       { kind: 'FieldValueInvalid', field: 'spec.other', badValue: 'b', detail: 'field is immutable' },
       { kind: 'FieldValueInvalid', field: 'spec.gone', badValue: null, detail: 'field is immutable' },
     ]);

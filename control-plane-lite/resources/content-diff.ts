@@ -2,7 +2,7 @@
  *  absent one. Pure. */
 
 import { isMutableObject } from '#api/kit/object.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import { own } from '../patch/json-value.ts';
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
@@ -41,7 +41,7 @@ function collect(a: unknown, b: unknown, path: string, found: string[], limit: n
   } else found.push(path);
 }
 
-/** A field that is what it was when the object was made: a fault if it differs. */
-export function immutableField(faults: Faults, value: unknown, old: unknown, path: string): void {
-  if (!sameContent(value, old)) faults.invalid(path, value ?? null, 'field is immutable');
+/** Reports an error if an immutable field has changed. */
+export function immutableField(errors: FieldErrors, value: unknown, old: unknown, path: string): void {
+  if (!sameContent(value, old)) errors.invalid(path, value ?? null, 'field is immutable');
 }

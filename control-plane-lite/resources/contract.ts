@@ -19,7 +19,7 @@ export interface ApiObject {
   [member: string]: unknown;
 }
 
-/** A type whose members may be set. */
+/** Type with writable members. */
 export type Draft<T> = { -readonly [K in keyof T]: T[K] };
 
 export interface UserInfo {
@@ -29,7 +29,7 @@ export interface UserInfo {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What a strategy may know of the request. */
+/** Request data for strategies. */
 export interface StrategyContext {
   readonly vocabulary: Vocabulary;
   readonly user: UserInfo;
@@ -39,36 +39,36 @@ export interface StrategyContext {
   readonly gates: ReadonlySet<string>;
 }
 
-/** What deletion of an object takes. */
+/** Parameters of a deletion. */
 export interface DeletionPlan {
-  /** Seconds until it may be removed; 0 removes it now if nothing else holds it. */
+  /** Seconds before removal; 0 removes the object immediately, unless finalizers remain. */
   readonly graceSeconds: Int64;
 }
 
-/** Frees what was reserved for an object that then wasn't stored. */
+/** Releases the reservations of an object that was not stored. */
 export type Release = () => Promise<void>;
 
 export interface Strategy {
-  /** Reasons why a name is no name of this kind. Default: DNS subdomain. */
-  readonly nameFaults?: (name: string) => readonly string[];
+  /** Returns the reasons why a name is invalid for this kind. Default: DNS subdomain. */
+  readonly nameErrors?: (name: string) => readonly string[];
   /** Clears what a client may not set at creation and sets what it never sets (initial status, phase). The generic
    *  part (uid, timestamps, generation 1, empty status where there is a status subresource) is done before. */
   readonly prepareForCreate?: (draft: ApiObject, context: StrategyContext) => void;
   /** A new object has the status that the client sent (nodes register with theirs). Default false. */
   readonly keepsStatusOnCreate?: boolean;
-  /** All faults beyond metadata, which is checked for every kind. `old`, unless the object is new: what was checked
+  /** All errors beyond metadata, which is checked for every kind. `old`, unless the object is new: what was checked
    *  when it was stored and is as it was needs no second look. */
   readonly validate?: (object: ApiObject, context: StrategyContext, old?: ApiObject) => readonly FieldError[];
-  /** Faults of what may come into an object later only; `validate` is called as well. */
+  /** Returns the errors of a new object, in addition to `validate`. */
   readonly validateCreate?: (object: ApiObject, context: StrategyContext) => readonly FieldError[];
   /** Follows the name of a new object that was changed because another had it. */
   readonly renamed?: (draft: ApiObject, oldName: string) => void;
   /** Keeps what an update may not change. The generic part (metadata, status kept where there is a status
    *  subresource, generation raised if spec changed) is done before. */
   readonly prepareForUpdate?: (draft: ApiObject, old: ApiObject, context: StrategyContext) => void;
-  /** Further faults, for which more has to be looked at than one turn of the event loop has time for. */
+  /** Returns further errors. Asynchronous, because the checks exceed one turn of the event loop. */
   readonly validateInTurns?: (object: ApiObject, context: StrategyContext) => Promise<readonly FieldError[]>;
-  /** Faults of the change; `validate` is called as well. */
+  /** Returns the errors of an update, in addition to `validate`. */
   readonly validateUpdate?: (
     object: ApiObject,
     old: ApiObject,
@@ -96,9 +96,9 @@ export interface Strategy {
   /** Something of its own keeps a deleted object alive beside metadata.finalizers (a namespace's spec.finalizers).
    *  Such an object is always marked first and removed when nothing holds it. */
   readonly holdsDeletion?: (object: ApiObject) => boolean;
-  /** Changes an object that is marked as being deleted for the first time (a namespace's phase). */
+  /** Changes an object when its deletion begins (the phase of a namespace). */
   readonly markDeleting?: (draft: ApiObject) => void;
-  /** Default propagation where the client names none. Default background. */
+  /** Propagation policy if the client specifies none. Default: background. */
   readonly defaultPropagation?: 'orphan' | 'background';
   /** Takes from a shared pool what the object needs (service IPs, node ports), writing it into the draft.
    *  With `old`, only what changed. */
@@ -107,9 +107,9 @@ export interface Strategy {
     old: ApiObject | undefined,
     context: StrategyContext,
   ) => Promise<Release>;
-  /** Frees what an updated object no longer has, once it is stored. */
+  /** Releases reservations that an updated object no longer uses, after it has been stored. */
   readonly settle?: (object: ApiObject, old: ApiObject) => Promise<void>;
-  /** Frees what a removed object had. */
+  /** Releases the reservations of a removed object. */
   readonly release?: (object: ApiObject) => Promise<void>;
   /** Nothing that is called for an update (this strategy, the kind's parts, admission) changes anything inside the
    *  members of its draft other than `metadata`: they set such a member anew. What a patch leaves alone is then the
@@ -132,7 +132,7 @@ export type Cell = string | number | bigint | boolean | null | readonly Cell[];
 export interface PartStrategy {
   /** Whether it changes metadata beside its own member. Default: it does not. */
   readonly changesMetadata?: boolean;
-  /** Keeps everything of `old` that is not of this part. Changes the draft. */
+  /** Restores all fields of `old` outside this subresource. Changes the draft. */
   readonly prepareForUpdate: (draft: ApiObject, old: ApiObject, context: StrategyContext) => void;
   readonly validateUpdate?: (
     object: ApiObject,
@@ -191,12 +191,12 @@ export interface ObjectSchema {
   decode(value: unknown, known?: ApiObject): DecodedObject;
   /** The same of a large value, in short steps. */
   decodeInSteps?(value: unknown, known?: ApiObject): Steps<DecodedObject>;
-  /** Defaults alone, for what was merged. Changes the draft. */
+  /** Applies defaults to a merged object. Changes the draft. */
   applyDefaults(draft: ApiObject): void;
   /** The object with the empty members that the decoder would have given it and without those that it would have
    *  dropped: itself if nothing is to be done; it is never changed. Absent: objects have no other form. */
   completed?(object: ApiObject): ApiObject;
-  /** How members merge under strategic merge patch and apply. */
+  /** Merge rules of members for strategic merge patches and apply. */
   readonly model: TypeModel;
   /** Type name for protobuf (`core/v1.Pod`); absent: no protobuf. */
   readonly typeRef?: string;
@@ -207,7 +207,7 @@ export interface ObjectSchema {
 
 export interface DecodedObject {
   readonly object: ApiObject;
-  /** Faults that make the object unusable: wrong types, unknown words. */
+  /** Errors that make the object unusable: wrong types, unknown enumeration values. */
   readonly errors: readonly FieldError[];
   /** Members that the type doesn't have, for `fieldValidation`. */
   readonly unknown: readonly FieldError[];
@@ -223,7 +223,7 @@ export interface Resource {
   readonly storage: StorageInfo;
   /** From the stored version to this one and back; absent where they are the same. Changes the draft. */
   readonly conversion?: Conversion;
-  /** The resource in the version that is stored, whose strategy decides; absent: this one. */
+  /** The resource in its storage version, whose strategy applies. Default: this resource. */
   readonly stored?: Resource;
   /** Objects are prepared and checked in the version that they are served in, and only then converted (custom
    *  resources, events of the newer API). */
@@ -232,9 +232,9 @@ export interface Resource {
   readonly retired?: AbortSignal;
   /** Text for the Warning header of every request; absent: the version is not deprecated by its definition. */
   readonly deprecation?: string;
-  /** The release that serves it no longer, such as `1.25`, where that is known. */
+  /** Release that removes the version, such as `1.25`, if known. */
   readonly removedRelease?: string;
-  /** How its objects show and take a number of pods; absent: as the built-in kinds do. */
+  /** Access to the scale fields. Default: those of built-in kinds. */
   readonly scale?: ScaleAccess;
 }
 
@@ -242,7 +242,7 @@ export interface Resource {
 export interface ScaleAccess {
   /** The Scale of an object. */
   scaleOf(object: ApiObject): ApiObject;
-  /** Gives an object the number of pods that a Scale asks for. Changes the draft. */
+  /** Sets the desired number of pods from a Scale. Changes the draft. */
   apply(draft: ApiObject, scale: ApiObject): void;
 }
 
@@ -258,16 +258,16 @@ export interface StorageInfo {
 export interface Conversion {
   fromStorage(object: ApiObject): ApiObject | Promise<ApiObject>;
   toStorage(object: ApiObject): ApiObject | Promise<ApiObject>;
-  /** Many at once, in the same order, where that is cheaper than one by one. */
+  /** Converts many objects at once, in order, if that is cheaper. */
   manyFromStorage?(objects: readonly ApiObject[]): Promise<readonly ApiObject[]>;
   /** Conversions with the same text make the same of the same object; forms made by them are kept under it.
    *  Default: the served `apiVersion` alone decides. */
   readonly id?: string;
-  /** Somebody else converts, and has to be waited for. */
+  /** Whether conversion is asynchronous, through a webhook. */
   readonly takesTime?: boolean;
 }
 
-/** What a file of one kind exports to its group's table (`core/table.ts`, `groups/table.ts`). */
+/** Definition of one kind for the table of its group (`core/table.ts`, `groups/table.ts`). */
 export interface KindEntry {
   readonly strategy: Strategy;
   /** By name of the subresource. `status` without an entry gets the generic one: only `status` changes. */

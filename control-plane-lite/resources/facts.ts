@@ -39,7 +39,7 @@ interface FactTable {
 /** A resource with its names in both worlds. */
 export interface BuiltinFact {
   readonly info: ResourceInfo;
-  /** `apps/v1/Deployment`, `v1/Pod`: in our own words whatever is spoken on the wire. */
+  /** `apps/v1/Deployment`, `v1/Pod`: neutral names, independent of the vocabulary on the wire. */
   readonly factKey: string;
   /** `apps/v1.Deployment`, `core/v1.Pod`. */
   readonly typeRef: string;
@@ -50,7 +50,7 @@ function readTable(): FactTable {
   return readResourceTable() as FactTable;
 }
 
-/** An API group in the words of a vocabulary; groups without a domain are the same in all. */
+/** Returns an API group in a vocabulary. Groups without a domain are the same in all vocabularies. */
 export function wireGroup(group: string, vocabulary: Vocabulary): string {
   const suffix = `.${VOCABULARIES.plat.apiGroupDomain}`;
   return group.endsWith(suffix) ? `${group.slice(0, -suffix.length)}.${vocabulary.apiGroupDomain}` : group;
@@ -104,7 +104,7 @@ export function builtinFacts(vocabulary: Vocabulary): readonly BuiltinFact[] {
   return table.resources.map((fact) => builtinFact(fact, fact.columns ?? table.defaultColumns, vocabulary));
 }
 
-/** Columns of kinds that have none of their own. */
+/** Columns of kinds without specific ones. */
 export const defaultColumns = (): readonly ColumnDefinition[] => readTable().defaultColumns;
 
 /** `apps/v1`, or `v1` in the core group. */

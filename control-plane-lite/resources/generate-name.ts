@@ -1,7 +1,7 @@
 /** Names that the server generates from `generateName`. */
 import { randomInt } from 'node:crypto';
 
-/** No vowels and nothing that is easily misread: a generated name spells no word. */
+/** Without vowels and ambiguous characters, so that generated names contain no words and are readable. */
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 const LONGEST_NAME = 63;

@@ -7,7 +7,7 @@ import { copyJson } from '#api/codec/copy-json.ts';
 import { nextInt64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { formatTime } from '#api/meta/time.ts';
-import { boundedFaults, createFaults } from '#api/schema/validation/faults.ts';
+import { boundedFieldErrors, createFieldErrors } from '#api/schema/validation/faults.ts';
 import { validateMetadata } from '#api/schema/validation/metadata.ts';
 import type { ApiObject, Resource, StrategyContext } from './contract.ts';
 
@@ -21,10 +21,10 @@ const SERVER_SET = [
   'selfLink',
 ] as const;
 
-/** Parts through which the server itself changes the object, having checked what it does. */
+/** Subresources through which the server itself changes the object, after its own validation. */
 const MADE_BY_US: ReadonlySet<string> = new Set(['binding']);
 
-/** The object itself, or a part that stands for some of it in another form. */
+/** Reports whether the request is for the object itself, or for a subresource that represents a part of it. */
 const isWhole = (subresource: string): boolean => subresource === '' || subresource === 'scale';
 
 const hasStatusPart = ({ info }: Resource): boolean => info.subresources.has('status');
@@ -32,7 +32,7 @@ const hasStatusPart = ({ info }: Resource): boolean => info.subresources.has('st
 const countsGeneration = ({ strategy }: Resource, object: ApiObject): boolean =>
   strategy.countsGeneration ?? 'spec' in object;
 
-/** A new object: who and when it is, and nothing of what only the server knows. */
+/** Prepares a new object: sets its identity and timestamps, and clears fields that only the server sets. */
 export function prepareForCreate(
   resource: Resource,
   draft: ApiObject,
@@ -56,18 +56,18 @@ export function validateCreate(
   context: StrategyContext,
 ): readonly FieldError[] {
   const { strategy } = resource;
-  return boundedFaults([
-    () => metadataFaults(resource, object),
+  return boundedFieldErrors([
+    () => metadataErrors(resource, object),
     () => strategy.validate?.(object, context) ?? [],
     () => strategy.validateCreate?.(object, context) ?? [],
   ]);
 }
 
-function metadataFaults({ info, strategy }: Resource, object: ApiObject): readonly FieldError[] {
-  const { nameFaults } = strategy;
+function metadataErrors({ info, strategy }: Resource, object: ApiObject): readonly FieldError[] {
+  const { nameErrors } = strategy;
   return validateMetadata(object.metadata, {
     namespaced: info.namespaced,
-    ...(nameFaults === undefined ? {} : { nameFaults }),
+    ...(nameErrors === undefined ? {} : { nameErrors }),
   });
 }
 
@@ -95,7 +95,7 @@ export function prepareForUpdate(
 
 type ServerSet = (typeof SERVER_SET)[number];
 
-/** A client may leave such a member out; what it may not do is in `updateFaults`. */
+/** Clients may omit these members; `updateErrors` rejects changes. */
 function keep(draft: ApiObject, old: ApiObject, member: ServerSet): void {
   const { metadata } = draft;
   const before = old.metadata[member];
@@ -131,7 +131,7 @@ function raiseGeneration(resource: Resource, draft: ApiObject, old: ApiObject): 
 
 const IMMUTABLE = 'field is immutable';
 
-/** Faults of a change, those of the changed object included. */
+/** Returns the errors of an update, including those of the updated object. */
 export function validateUpdate(
   resource: Resource,
   object: ApiObject,
@@ -139,41 +139,41 @@ export function validateUpdate(
   context: StrategyContext,
   subresource: string,
 ): readonly FieldError[] {
-  const common = [() => metadataFaults(resource, object), () => metadataChangeFaults(object, old)];
-  if (MADE_BY_US.has(subresource)) return boundedFaults(common);
+  const common = [() => metadataErrors(resource, object), () => metadataChangeErrors(object, old)];
+  if (MADE_BY_US.has(subresource)) return boundedFieldErrors(common);
   if (!isWhole(subresource)) {
     const part = resource.parts[subresource];
-    return boundedFaults([...common, () => part?.validateUpdate?.(object, old, context) ?? []]);
+    return boundedFieldErrors([...common, () => part?.validateUpdate?.(object, old, context) ?? []]);
   }
   const { strategy } = resource;
-  return boundedFaults([
+  return boundedFieldErrors([
     ...common,
     () => strategy.validate?.(object, context, old) ?? [],
     () => strategy.validateUpdate?.(object, old, context) ?? [],
   ]);
 }
 
-function metadataChangeFaults(object: ApiObject, old: ApiObject): readonly FieldError[] {
-  const faults = createFaults();
+function metadataChangeErrors(object: ApiObject, old: ApiObject): readonly FieldError[] {
+  const errors = createFieldErrors();
   const { metadata } = object;
   for (const member of ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp'] as const) {
     if ((metadata[member] ?? '') !== (old.metadata[member] ?? '')) {
-      faults.invalid(`metadata.${member}`, metadata[member] ?? '', IMMUTABLE);
+      errors.invalid(`metadata.${member}`, metadata[member] ?? '', IMMUTABLE);
     }
   }
   const grace = metadata.deletionGracePeriodSeconds;
   if (grace !== old.metadata.deletionGracePeriodSeconds) {
-    faults.invalid('metadata.deletionGracePeriodSeconds', grace ?? null, IMMUTABLE);
+    errors.invalid('metadata.deletionGracePeriodSeconds', grace ?? null, IMMUTABLE);
   }
   if (old.metadata.deletionTimestamp !== undefined) {
     const before = new Set(old.metadata.finalizers ?? []);
     const added = (metadata.finalizers ?? []).filter((finalizer) => !before.has(finalizer));
     if (added.length > 0) {
-      faults.forbidden(
+      errors.forbidden(
         'metadata.finalizers',
         `no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`,
       );
     }
   }
-  return faults.errors;
+  return errors.all;
 }

@@ -19,7 +19,7 @@ export interface ResourceRegistry {
   /** Puts a resource in, in place of one of the same group, version and name. */
   put(resource: Resource): void;
   remove(group: string, version: string, plural: string): void;
-  /** Takes some out and puts others in, as one change. */
+  /** Removes and adds resources as one change. */
   replace(gone: Iterable<ResourceKey>, come: Iterable<Resource>): void;
   /** Has the listener called after every change, for discovery and the like, until the returned function is. The new
    *  state is there before any listener is called. */
@@ -79,7 +79,7 @@ export function createResourceRegistry(initial: readonly Resource[] = []): Resou
   };
 }
 
-/** What a path names, by the words in it. */
+/** Resource that the segments of a path name. */
 export interface NamedResource {
   readonly group: string;
   readonly version: string;
@@ -88,7 +88,7 @@ export interface NamedResource {
   readonly subresource: string;
 }
 
-/** Whether there is what the words name, rather than clients making them up. */
+/** Reports whether the named resource exists. */
 export function isKnown(
   registry: Pick<ResourceRegistry, 'find'>,
   { group, version, resource, subresource }: NamedResource,

@@ -5,11 +5,11 @@ import type { LabelSet } from '#api/meta/labels.ts';
 import { formatSelector, SelectorError } from '#api/meta/selectors.ts';
 import { parseTime } from '#api/meta/time.ts';
 
-/** What stands for a list, map or name that is empty. */
+/** Cell text of an empty list, map or name. */
 export const NONE = '<none>';
-/** What stands for a point in time that isn't known. */
+/** Cell text of an unknown time. */
 export const UNKNOWN = '<unknown>';
-/** What stands for a field that the object leaves out. */
+/** Cell text of an absent field. */
 export const UNSET = '<unset>';
 
 const MINUTE = 60;
@@ -24,7 +24,7 @@ function twoUnits(seconds: number, unit: number, name: string, smaller: number, 
 }
 
 /** A span of time for people, the coarser the longer: `119s`, `9m59s`, `179m`, `7h59m`, `47h`, `7d23h`, `729d`,
- *  `7y364d`, `8y`. What is more than a second to come is `<invalid>`. */
+ *  `7y364d`, `8y`. More than a second in the future: `<invalid>`. */
 export function formatAge(ageMs: number): string {
   const seconds = Math.trunc(ageMs / 1000);
   if (seconds < -1) return '<invalid>';
@@ -40,17 +40,17 @@ export function formatAge(ageMs: number): string {
   return `${Math.floor(seconds / YEAR)}y`;
 }
 
-/** How long ago an API timestamp was; `<unknown>` where there is none. */
+/** Returns the age of an API timestamp; `<unknown>` if it is absent. */
 export function formatSince(timestamp: string | undefined, nowMs: number): string {
   return timestamp === undefined ? UNKNOWN : formatAge(nowMs - parseTime(timestamp));
 }
 
-/** How far ahead an API timestamp is; `<unknown>` where there is none. */
+/** Returns the time until an API timestamp; `<unknown>` if it is absent. */
 export function formatUntil(timestamp: string | undefined, nowMs: number): string {
   return timestamp === undefined ? UNKNOWN : formatAge(parseTime(timestamp) - nowMs);
 }
 
-/** The Age cell: how long ago the object was made. */
+/** Returns the Age cell: the time since creation. */
 export function ageOf(
   object: { readonly metadata?: { readonly creationTimestamp?: string } },
   nowMs: number,
@@ -58,17 +58,17 @@ export function ageOf(
   return formatSince(object.metadata?.creationTimestamp, nowMs);
 }
 
-/** The text, or `<none>` for an empty one. */
+/** Returns the text, or `<none>` if it is empty. */
 export const orNone = (text: string | undefined): string => (text === undefined || text === '' ? NONE : text);
 
-/** `a=b,c=d` in order of the keys, or `<none>`. */
+/** Returns `a=b,c=d` sorted by key, or `<none>`. */
 export function formatLabelCell(labels: LabelSet | undefined): string {
   if (labels === undefined) return NONE;
   const keys = Object.keys(labels).toSorted();
   return orNone(keys.map((key) => `${key}=${labels[key] ?? ''}`).join(','));
 }
 
-/** A label selector object as text, or `<none>`; `<error>` if it can't be understood. */
+/** Formats a label selector; `<none>` if it is empty, `<error>` if it is invalid. */
 export function formatSelectorCell(selector: LabelSelector | undefined): string {
   if (selector === undefined) return NONE;
   try {

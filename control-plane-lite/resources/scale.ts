@@ -6,11 +6,11 @@ import type { ReplicationController } from '#api/gen/core-v1.ts';
 import type { LabelSelector } from '#api/gen/meta-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { formatSelector } from '#api/meta/selectors.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import type { ApiObject } from './contract.ts';
 import { membersOf, typed } from './view.ts';
 
-/** What the kinds with a scale have in common. */
+/** Fields that all scalable kinds share. */
 interface Scalable {
   readonly spec?: {
     readonly replicas?: number;
@@ -23,7 +23,7 @@ const REPLICATION_CONTROLLER = 'ReplicationController';
 
 function selectorText(object: ApiObject): string {
   if (object.kind === REPLICATION_CONTROLLER) {
-    // The only kind whose selector is a plain map of labels.
+    // The only kind whose selector is a map of labels.
     return formatSelector({ matchLabels: typed<ReplicationController>(object).spec?.selector ?? {} });
   }
   const { selector } = typed<Scalable>(object).spec ?? {};
@@ -31,7 +31,7 @@ function selectorText(object: ApiObject): string {
 }
 
 /** The Scale of a ReplicationController, ReplicaSet, Deployment or StatefulSet.
- *  @throws SelectorError if the object's selector is none, which validation keeps out */
+ *  @throws SelectorError if the selector is invalid, which validation prevents */
 export function scaleOf(object: ApiObject): ApiObject {
   const { spec, status } = typed<Scalable>(object);
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
@@ -52,14 +52,14 @@ export function scaleOf(object: ApiObject): ApiObject {
   };
 }
 
-/** Every fault of a Scale that a client sends. */
+/** Returns every error of a Scale in a request. */
 export function validateScale(scale: ApiObject): readonly FieldError[] {
-  const faults = createFaults();
-  faults.nonNegative('spec.replicas', typed<Scale>(scale).spec?.replicas);
-  return faults.errors;
+  const errors = createFieldErrors();
+  errors.nonNegative('spec.replicas', typed<Scale>(scale).spec?.replicas);
+  return errors.all;
 }
 
-/** Gives an object the number of pods that a Scale asks for. Changes the draft. */
+/** Sets the desired number of pods from a Scale. Changes the draft. */
 export function applyScale(draft: ApiObject, scale: ApiObject): void {
   membersOf(draft, 'spec')['replicas'] = typed<Scale>(scale).spec?.replicas ?? 0;
 }

@@ -21,12 +21,12 @@ export async function fromStorageVersion(resource: Resource, object: ApiObject):
   return conversion === undefined ? converted : (resource.schema.completed?.(converted) ?? converted);
 }
 
-/** The draft in the version whose strategy decides. */
+/** Converts the draft to the storage version, whose strategy applies. */
 export function toDecidingVersion(resource: Resource, draft: ApiObject): ApiObject | Promise<ApiObject> {
   return resource.decidesInServed === true ? draft : toStorageVersion(resource, draft);
 }
 
-/** What was decided, as it is stored. */
+/** Converts the result to its stored form. */
 export function toStoredForm(resource: Resource, draft: ApiObject): ApiObject | Promise<ApiObject> {
   return resource.decidesInServed === true && resource.conversion !== undefined
     ? convertDecided(resource, draft)
@@ -38,16 +38,16 @@ async function convertDecided(resource: Resource, draft: ApiObject): Promise<Api
   return resource.stored?.schema.completed?.(converted) ?? converted;
 }
 
-/** What a client gets to see of what was decided, which itself stays as it is. */
+/** Returns the result in the version of the request, as a copy. */
 export function shownDecision(resource: Resource, object: ApiObject): ApiObject | Promise<ApiObject> {
   return resource.decidesInServed === true ? object : shownOf(resource, object);
 }
 
-/** Whether stored bytes are what clients of the resource get. */
+/** Reports whether clients receive the stored bytes unchanged. */
 export const isStoredVersion = (resource: Resource): boolean =>
   resource.stored === undefined && resource.conversion === undefined;
 
-/** What a client gets to see of a stored object, which itself stays as it is. */
+/** Returns a stored object in the version of the request, as a copy. */
 export async function shownOf(resource: Resource, object: ApiObject): Promise<ApiObject> {
   return isStoredVersion(resource) ? object : fromStorageVersion(resource, copyJson(object));
 }

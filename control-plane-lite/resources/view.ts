@@ -10,7 +10,7 @@ export function typed<T>(object: ApiObject): T {
   return object as unknown as T;
 }
 
-/** The spec of a draft as its kind's type has it, to be changed; made if there is none. */
+/** Returns the spec of a draft for changes; creates a missing one. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows the kind that it serves
 export function draftSpec<T>(draft: ApiObject): Draft<T> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `gen/` and the decoder come from one table
@@ -20,7 +20,7 @@ export function draftSpec<T>(draft: ApiObject): Draft<T> {
 /** Members of an object, to be set. */
 export type Members = Record<string, unknown>;
 
-/** The object that a draft has as this member, made if there is none. */
+/** Returns the object in this member of a draft; creates a missing one. */
 export function membersOf(draft: Members, name: string): Members {
   const found = draft[name];
   if (isMutableObject(found)) return found;
@@ -29,7 +29,7 @@ export function membersOf(draft: Members, name: string): Members {
   return made;
 }
 
-/** Sets a member to what it was, or removes it if it wasn't there. */
+/** Restores the previous value of a member, or its absence. */
 export function keepMember(draft: Members, old: Members, name: string): void {
   if (old[name] === undefined) delete draft[name];
   else draft[name] = old[name];

@@ -1,4 +1,4 @@
-/** Each filter: which pods it refuses on which nodes, and what it says. */
+/** Each filter: rejected pods and nodes, and messages. */
 import { describe, expect, test } from 'vitest';
 import type { Node } from '#api/gen/core-v1.ts';
 import { findNode } from './find-node.ts';

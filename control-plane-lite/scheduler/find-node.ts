@@ -17,7 +17,7 @@ export interface SearchOptions {
 export interface FitFailure {
   readonly refusals: ReadonlyMap<NodeInfo, Refusal>;
   readonly total: number;
-  /** What may help. */
+  /** Events that can make the pod schedulable. */
   readonly wokenBy: ReadonlySet<WakeEvent>;
 }
 
@@ -28,7 +28,7 @@ export type Decision =
 /** With fewer nodes, all are checked. */
 const FEW_NODES = 100;
 
-/** How many nodes that will do are enough: of large fleets a part, which gets smaller as they get larger. */
+/** Returns the sufficient number of feasible nodes: a share that decreases with the size of the fleet. */
 export function enoughNodes(total: number): number {
   if (total < FEW_NODES) return total;
   const percent = Math.max(5, 50 - Math.trunc(total / 125));

@@ -18,7 +18,7 @@ export interface FollowDeps {
   readonly fleet: Fleet;
   readonly queue: SchedulingQueue;
   readonly readPod: ReadPod;
-  /** The fleet has changed; events say what may make pods schedulable. */
+  /** Called when the fleet has changed, with the events that can make pods schedulable. */
   readonly onChange: (...events: readonly WakeEvent[]) => void;
   /** The pod no longer needs scheduling. */
   readonly onDone: (key: string) => void;

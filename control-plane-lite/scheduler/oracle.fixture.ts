@@ -80,7 +80,7 @@ function affinityHolds(pod: Pod, node: Node, { nodes, placed }: World): boolean 
   const friends = withNode.filter(({ other }) => near.every((term) => isAbout(term, other)));
   const friendly = (key: string): boolean => friends.some(({ at }) => together(key, at, node));
   if (near.every(({ topologyKey }) => friendly(topologyKey))) return true;
-  // The first of its group may be anywhere where the labels are.
+  // The first pod of a group may be on any node with the topology labels.
   const nobody = friends.every(({ at }) =>
     near.every(({ topologyKey }) => labelsOf(at)[topologyKey] === undefined),
   );

@@ -19,7 +19,7 @@ export interface PumpDeps {
 /** Others get their turn after so long, in ms. */
 const SLICE_MS = 5;
 
-/** Works until none is due or the signal fires. */
+/** Processes entries until none is due or the signal is aborted. */
 export async function pump(deps: PumpDeps, signal: AbortSignal): Promise<undefined> {
   const { clock, pause, queue, binder, attempt, flushEvents } = deps;
   while (!signal.aborted) {

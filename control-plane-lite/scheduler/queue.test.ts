@@ -9,7 +9,7 @@ interface Case {
   readonly clock: FakeClock;
   readonly queue: SchedulingQueue;
   readonly add: (name: string, options?: PodOptions) => void;
-  /** Names of all that are due, which stay taken. */
+  /** Removes all due entries and returns their names. */
   readonly takeAll: () => readonly string[];
 }
 
@@ -67,7 +67,7 @@ describe('the queue', () => {
       queue.giveBack('default/a', undefined);
       await clock.advance(10_000);
     }
-    // Each round has two tries; what is seen is the wait after the first.
+    // Each round has two attempts; the delay after the first is observed.
     expect(waits).toEqual([1000, 4000, 10_000, 10_000, 10_000, 10_000]);
   });
 

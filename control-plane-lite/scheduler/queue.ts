@@ -27,7 +27,7 @@ export interface SchedulingQueue {
   giveBack(key: string, wokenBy: ReadonlySet<WakeEvent> | undefined): void;
   /** Reports an event that may make pods schedulable. */
   wake(event: WakeEvent): void;
-  /** What is known of a pod that waits. */
+  /** State of a pending pod. */
   get(key: string): PodInfo | undefined;
   /** Number of waiting pods in all states. */
   readonly size: number;
@@ -58,7 +58,7 @@ const isBefore = (a: Place, b: Place): boolean =>
 const backoffMs = (attempts: number): number =>
   Math.min(FIRST_BACKOFF_MS * 2 ** (attempts - 1), LONGEST_BACKOFF_MS);
 
-/** Entries whose backoff ends together share a timer: thousands may be woken at a time. */
+/** Groups entries whose backoff ends together under one timer: thousands may become due at once. */
 function createBackoffs(clock: Clock, makeDue: (entry: Entry) => void) {
   const rounds = new Map<number, { readonly entries: Set<Entry>; readonly timer: Timer }>();
   const places = new Map<Entry, number>();

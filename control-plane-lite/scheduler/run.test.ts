@@ -1,4 +1,4 @@
-/** The scheduler at work on a store in memory: what it writes, what it undoes, what it does not do. */
+/** Scheduler on an in-memory store: writes, rollbacks and omissions. */
 
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
@@ -27,7 +27,7 @@ const vocabulary = VOCABULARIES.plat;
 
 interface World extends AsyncDisposable {
   readonly clock: FakeClock;
-  /** `binding p1` and the like, for every update that the scheduler asked for. */
+  /** Every update by the scheduler, such as `binding p1`. */
   readonly updates: readonly string[];
   addNode(node: Node): Promise<void>;
   addPod(name: string, options?: PodOptions): Promise<void>;
@@ -36,7 +36,7 @@ interface World extends AsyncDisposable {
   events(): readonly Event[];
   /** Runs before the scheduler's next updates of this kind; may throw. */
   before(subresource: string, work: () => Promise<void>): void;
-  /** Until it holds; the clock stands still. */
+  /** Waits until the condition holds, without advancing the clock. */
   until(holds: () => boolean): Promise<void>;
 }
 

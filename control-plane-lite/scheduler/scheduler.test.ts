@@ -19,7 +19,7 @@ const podTerms = fc.array(
   { minLength: 1, maxLength: 2 },
 );
 
-/** Most pods ask for little, as most pods do. */
+/** Most pods have small requests, as in real clusters. */
 const rarely = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.option(value, { nil: undefined, freq: 3 });
 

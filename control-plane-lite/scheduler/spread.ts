@@ -5,7 +5,7 @@ import type { NodeInfo } from './fleet/model.ts';
 
 const NONE: ReadonlyMap<NodeInfo, number> = new Map();
 
-/** How many pods of the namespace match, by node. Those that are on their way out don't count. */
+/** Counts matching pods of the namespace by node, without terminating ones. */
 export function matchingPods(
   { groups }: FleetView,
   namespace: string,

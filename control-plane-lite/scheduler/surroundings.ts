@@ -38,7 +38,7 @@ export interface LiveSurroundings extends Surroundings {
   close(): void;
 }
 
-/** Keeps all objects of a resource by key: for resources of which there are few. */
+/** Stores all objects of a resource by key. For resources with few objects. */
 function follow(
   { registry, cache }: SurroundingsDeps,
   [group, version, plural]: readonly [string, string, string],
@@ -68,7 +68,7 @@ function budgetOf(entry: CachedObject): Budget | undefined {
   return {
     covers: ({ shape }) =>
       shape.namespace === entry.namespace &&
-      // Upstream takes a budget without conditions to be about no pod here.
+      // As upstream, an empty selector of a budget matches no pod here.
       requirements.length > 0 &&
       matchesLabels(requirements, shape.labels),
     allowed: status?.disruptionsAllowed ?? 0,

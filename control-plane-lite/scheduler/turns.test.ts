@@ -20,7 +20,7 @@ const SHAPES = 100;
 const LOOK_MS = 0.005;
 const LONGEST_TURN_MS = 20;
 
-/** Calls `onLook` for each look at whether the node takes pods, and `onPods` when its pods are gone through. */
+/** Calls `onLook` for each check of the node, and `onPods` when its pods are iterated. */
 function watch(node: NodeInfo, onLook: () => void, onPods: () => void): void {
   const { unschedulable, pods } = node;
   Object.defineProperty(node, 'unschedulable', {
@@ -97,7 +97,7 @@ describe('a large fleet', () => {
     expect(waiting).toHaveLength(0);
     expect(pods.every(({ key }) => fleet.nodeOf(key) !== undefined)).toBe(true);
     expect(counts.walks).toBe(0);
-    // Each pod needs a look at a part of the nodes, however many pods there are.
+    // Each pod checks a part of the nodes, regardless of the number of pods.
     expect(counts.looks).toBeLessThanOrEqual((PODS - PLACED) * enoughNodes(NODES));
     expect(Math.max(...turns) * LOOK_MS).toBeLessThanOrEqual(LONGEST_TURN_MS);
     expect(turns.length).toBeGreaterThan(100);

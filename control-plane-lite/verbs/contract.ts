@@ -38,7 +38,7 @@ export interface WriteOptions {
   readonly fieldManager: string;
   /** Faults found while decoding the object, reported with the validation errors. A change may set them anew
    *  on each call. */
-  readonly faults?: readonly FieldError[];
+  readonly errors?: readonly FieldError[];
   /** The body has `LARGE_BYTES` or more: each step on its object runs in a turn of the event loop of its own. */
   readonly isLarge?: boolean;
 }

@@ -30,7 +30,7 @@ import {
   strategyContext,
   type VerbDeps,
   type Written,
-  withReadFaults,
+  withReadErrors,
   withResourceVersion,
   writeToStore,
 } from './deps.ts';
@@ -76,8 +76,8 @@ export async function attemptCreate(deps: VerbDeps, write: CreateWrite): Promise
   if (isLarge) await yieldToEventLoop();
   const { validateInTurns } = base.strategy;
   const late = validateInTurns === undefined ? [] : await validateInTurns(draft, context);
-  const faults = withReadFaults(write, [...found, ...late]);
-  if (faults.length > 0) throw invalid(kindSubject(resource), draft.metadata.name ?? '', faults);
+  const errors = withReadErrors(write, [...found, ...late]);
+  if (errors.length > 0) throw invalid(kindSubject(resource), draft.metadata.name ?? '', errors);
   const named = { ...ref, name: draft.metadata.name ?? '' };
   await deps.admission.validate(
     admissionRequest('CREATE', { ...write, ref: named }, { object: draft, old: undefined }),

@@ -240,13 +240,13 @@ export function withResourceVersion(object: ApiObject, revision: number): ApiObj
 }
 
 /** Appends validation errors to those of decoding, without duplicates. */
-export function withReadFaults(
-  { faults: read = [] }: WriteOptions,
-  faults: readonly FieldError[],
+export function withReadErrors(
+  { errors: read = [] }: WriteOptions,
+  errors: readonly FieldError[],
 ): readonly FieldError[] {
-  if (read.length === 0) return faults;
+  if (read.length === 0) return errors;
   const fields = new Set(read.map(({ field }) => field));
-  return [...read, ...faults.filter(({ field }) => !fields.has(field))];
+  return [...read, ...errors.filter(({ field }) => !fields.has(field))];
 }
 
 /** Encodes the bytes stored under the key; the cache registers the object that they were encoded from. */

@@ -36,7 +36,7 @@ import {
   storeKey,
   strategyContext,
   type VerbDeps,
-  withReadFaults,
+  withReadErrors,
   withResourceVersion,
   writeToStore,
 } from './deps.ts';
@@ -291,8 +291,8 @@ async function prepare(
   const { validateInTurns } = base.strategy;
   const late =
     validateInTurns === undefined || subresource !== '' ? [] : await validateInTurns(draft, context);
-  const faults = withReadFaults(write, [...found, ...late]);
-  if (faults.length > 0) throw invalid(kindSubject(ref.resource), ref.name, faults);
+  const errors = withReadErrors(write, [...found, ...late]);
+  if (errors.length > 0) throw invalid(kindSubject(ref.resource), ref.name, errors);
   if (write.admitted !== true) await deps.admission.validate(requestOf(write, draft, old));
   for (const text of base.strategy.warnings?.(draft, old) ?? []) write.caller.warn(text);
 }

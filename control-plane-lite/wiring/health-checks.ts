@@ -1,5 +1,5 @@
-/** What the health endpoints look at. The checks have upstream's names, so that exclusions in probes and runbooks mean the
- *  same here, and its order. Those of upstream's parts that have no counterpart here are not listed. */
+/** Checks of the health endpoints, with upstream's names and in its order, so that exclusions in probes and runbooks apply
+ *  here as well. Checks of upstream's components without a counterpart here are not listed. */
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { type HealthCheck, PassingStateError } from '../http/health/health.ts';
 import type { Store } from '../store/contract.ts';

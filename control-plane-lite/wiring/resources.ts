@@ -38,7 +38,7 @@ export function createResources(
     ...coreKinds({ vocabulary, allocation, eventTtlSeconds: config.eventTtl / 1000 }),
     ...groupKinds({
       vocabulary,
-      schemaFaults: createDefinitionCheck(createTurns),
+      schemaErrors: createDefinitionCheck(createTurns),
       dropDisabled: dropExpressions,
       ...(gates.has(EXPRESSIONS_GATE) && {
         schemaWarnings: (definition) => expressionWarnings(definition, hasRulesIn(vocabulary)),

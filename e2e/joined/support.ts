@@ -164,7 +164,7 @@ export async function startJoined(
       await watching.end();
       await way[Symbol.asyncDispose]?.();
       await plane[Symbol.asyncDispose]();
-      expect(watching.recorder.faults(), 'statuses of pods that a watcher saw').toEqual([]);
+      expect(watching.recorder.errors(), 'statuses of pods that a watcher saw').toEqual([]);
     },
   };
 }

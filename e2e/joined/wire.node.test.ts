@@ -28,7 +28,8 @@ async function lifeOfAPod(joined: Joined): Promise<void> {
 const successes = ({ exchanges }: RecordingProxy): readonly Exchanged[] =>
   exchanges.filter(({ status }) => status < 300);
 
-const asked = ({ method, path, isWatch }: Exchanged): string => `${method} ${path}${isWatch ? ' watch' : ''}`;
+const requested = ({ method, path, isWatch }: Exchanged): string =>
+  `${method} ${path}${isWatch ? ' watch' : ''}`;
 
 describe('an agent and its API server', () => {
   test('use protobuf, except for patches', async () => {
@@ -38,8 +39,8 @@ describe('an agent and its API server', () => {
     const all = (): readonly Exchanged[] => (proxy === undefined ? [] : successes(proxy));
     await lifeOfAPod(joined);
     const last = `DELETE ${CORE}/pods/talks`;
-    await eventually(() => Promise.resolve(all().some((one) => asked(one) === last)), { what: last });
-    const said = new Set(all().map(asked));
+    await eventually(() => Promise.resolve(all().some((one) => requested(one) === last)), { what: last });
+    const said = new Set(all().map(requested));
     const other = [
       'POST /api/v1/nodes',
       'GET /api/v1/pods',

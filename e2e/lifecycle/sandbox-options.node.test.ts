@@ -18,7 +18,7 @@ describe.concurrent('sandbox', () => {
   const namespace = (kind: string) => readlink(`/proc/self/ns/${kind}`);
   const inside = (kind: string) => `readlink /proc/self/ns/${kind}`;
 
-  test("the node's network, process and IPC namespaces are used only where asked for", async () => {
+  test("the node's network, process and IPC namespaces are used only where requested for", async () => {
     await harness.agent.put(
       'host.json',
       pod('host', { hostPID: true, hostIPC: true, containers: [sh('c', WAIT)] }),

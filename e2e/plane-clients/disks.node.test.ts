@@ -95,7 +95,7 @@ describe('a server', { timeout: 60_000 }, () => {
     await using disk = await createDisk('-o', 'loop', image);
     await using program = await startProgram(join(disk.path, 'd'));
     expect((await program.call('POST', COLLECTION, object('first'))).status).toBe(201);
-    // What the kernel does with a disk that fails.
+    // Behaviour of the kernel with a failing disk.
     await disk.mount('-o', 'remount,abort');
     const reply = await program.call('POST', COLLECTION, object('second'));
     expect([reply.status, reply.body]).toMatchObject([507, REFUSED]);

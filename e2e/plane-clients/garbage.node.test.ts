@@ -31,14 +31,14 @@ const POD = {
   },
 };
 
-interface Asked {
+interface SampleRequest {
   readonly method: 'POST' | 'PATCH' | 'GET';
   readonly name: string;
   readonly type?: string;
   readonly body?: object;
 }
 
-const ASKED: Readonly<Record<string, (index: number) => Asked>> = {
+const SAMPLE_REQUESTS: Readonly<Record<string, (index: number) => SampleRequest>> = {
   create: (index) => ({
     method: 'POST',
     name: '',
@@ -66,7 +66,11 @@ const ASKED: Readonly<Record<string, (index: number) => Asked>> = {
 };
 
 /** Sends the requests, so many at a time. */
-async function sendAll(plane: PlaneChild, count: number, make: (index: number) => Asked): Promise<void> {
+async function sendAll(
+  plane: PlaneChild,
+  count: number,
+  make: (index: number) => SampleRequest,
+): Promise<void> {
   const dispatcher = new Agent({ connect: plane.credentials, allowH2: false, connections: CLIENTS });
   let next = 0;
   async function send(): Promise<void> {
@@ -102,7 +106,7 @@ describe.each(['the embedded store', 'etcd'])('on %s', { timeout: 120_000 }, (st
     await using started = await start(store);
     const { plane } = started;
     const left: Record<string, number> = {};
-    for (const [verb, make] of Object.entries(ASKED)) {
+    for (const [verb, make] of Object.entries(SAMPLE_REQUESTS)) {
       await plane.garbage();
       await sendAll(plane, REQUESTS, make);
       left[verb] = Math.round((await plane.garbage()) / REQUESTS);

@@ -94,14 +94,14 @@ test('a service account authenticates with a requested token', async () => {
   await ok('create serviceaccount robot');
   await ok('create rolebinding robots --clusterrole=view --serviceaccount=default:robot');
   const path = '/api/v1/namespaces/default/serviceaccounts/robot/token';
-  const asked = await ok(`create --raw ${path} -f -`, {
+  const requested = await ok(`create --raw ${path} -f -`, {
     input: {
       kind: 'TokenRequest',
       apiVersion: `authentication.${plane.words.apiGroupDomain}/v1`,
       spec: { expirationSeconds: 600 },
     },
   });
-  const { status } = JSON.parse(asked) as { readonly status: { readonly token: string } };
+  const { status } = JSON.parse(requested) as { readonly status: { readonly token: string } };
   const robot = await withToken(status.token, 'robot');
   expect(await ok('get pods -o name', robot)).toBe('pod/web');
   expect(await fails('delete pod web', robot)).toContain(

@@ -31,11 +31,11 @@ describe('files are checked before they are sent', () => {
   });
 
   test('the server reports every validation error that the schema cannot express', async () => {
-    const faults = await fails(
+    const errors = await fails(
       'create -f -',
       input(pod('faulty', { containers: [{ name: 'A', image: 'a' }, { name: 'b' }] })),
     );
-    expect(faults).toMatch(
+    expect(errors).toMatch(
       /^The Pod "faulty" is invalid: \n\* spec\.containers\[0\]\.name: Invalid value: "A".*\n\* spec\.containers\[1\]\.image: Required value/,
     );
   });

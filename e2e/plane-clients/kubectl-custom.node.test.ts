@@ -52,12 +52,12 @@ test('a definition is applied, waited for, used, and deleted with its objects', 
   expect(await ok('apply -f -', { input: cake('tart', { flavor: 'plum' }) })).toBe(
     'cake.shop.example/tart created',
   );
-  const faults = await fails('create --validate=false -f -', {
+  const errors = await fails('create --validate=false -f -', {
     input: cake('bad', { flavor: 'PLUM', pieces: 13 }),
   });
-  expect(faults).toContain('The Cake "bad" is invalid');
-  expect(faults).toContain('spec.flavor');
-  expect(faults).toContain('spec.pieces');
+  expect(errors).toContain('The Cake "bad" is invalid');
+  expect(errors).toContain('spec.flavor');
+  expect(errors).toContain('spec.pieces');
 
   await using watching = start('get ck --watch --no-headers');
   expect(await watching.line()).toMatch(/^tart plum \d+s$/);

@@ -25,7 +25,7 @@ async function family(name: string): Promise<void> {
   await plane.post(`${APPS}/replicasets`, { ...workload('ReplicaSet', name), metadata });
 }
 
-/** Waits until an object is gone; old releases call it a fault that it is gone already. */
+/** Waits until an object is gone; old releases call it an error that it is gone already. */
 async function gone(name: string): Promise<void> {
   const { err } = await run(`wait --for=delete ${name} --timeout=10s`);
   expect(err).toMatch(/^$|no matching resources found/);

@@ -30,15 +30,15 @@ describe('explain', () => {
     const byGroup = new Map(rows.map((row) => [row.at(-3), row[0]]));
     const kinds = [...byGroup].map(([group, name]) => `${name} --api-version=${group}`);
     expect(kinds.length).toBeGreaterThan(15);
-    const faults: string[] = [];
+    const errors: string[] = [];
     // A few at a time: each reads the whole document.
     while (kinds.length > 0) {
       const some = kinds.splice(0, 8);
       const texts = await Promise.all(some.map((kind) => ok(`explain ${kind}`)));
       const bad = some.filter((_, index) => !/DESCRIPTION:\n +\S[\s\S]*metadata\t</.test(texts[index] ?? ''));
-      faults.push(...bad);
+      errors.push(...bad);
     }
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 });
 

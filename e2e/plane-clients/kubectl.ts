@@ -32,7 +32,7 @@ export type Command = string | readonly string[];
 export interface Watching extends AsyncDisposable {
   /** The next line that it prints, without surplus spaces. @throws Error when none comes in time */
   line(): Promise<string>;
-  /** What it printed of errors so far. */
+  /** Standard error output so far. */
   errors(): string;
   /** Writes to its input, which stays open. */
   say(text: string): void;
@@ -42,11 +42,11 @@ export interface Kubectl {
   /** Folder for files that commands read. */
   readonly dir: () => string;
   readonly run: (command: Command, options?: RunOptions) => Promise<Ended>;
-  /** What it prints. @throws Error if it fails */
+  /** Returns the standard output. @throws Error if the command fails */
   readonly ok: (command: Command, options?: RunOptions) => Promise<string>;
-  /** What it prints of errors. @throws Error if it doesn't fail */
+  /** Returns the standard error output. @throws Error if the command succeeds */
   readonly fails: (command: Command, options?: RunOptions) => Promise<string>;
-  /** What it prints as JSON. */
+  /** Returns the output parsed as JSON. */
   readonly json: (command: Command) => Promise<Body>;
   /** Returns the cells of a table, line by line. */
   readonly table: (command: Command) => Promise<readonly (readonly string[])[]>;

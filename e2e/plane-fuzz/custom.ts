@@ -1,4 +1,4 @@
-/** A custom resource whose schema has something of everything. */
+/** Custom resource whose schema uses every feature. */
 import type { Vocabulary } from '#api/vocabulary.ts';
 
 type Json = Readonly<Record<string, unknown>>;

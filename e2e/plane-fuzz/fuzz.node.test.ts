@@ -63,7 +63,7 @@ describe('a fuzzed server', { timeout: (SECONDS + 150) * 1000 }, () => {
   });
 
   test('responds to everything, preserves its objects, and keeps serving', async () => {
-    // What is loaded and compiled first does not count.
+    // The first run loads and compiles code and does not count.
     const warm = await fuzz(plane, world, random, SECONDS * 250);
     const before = await plane.vitals();
     const report = await fuzz(plane, world, random, SECONDS * 750);

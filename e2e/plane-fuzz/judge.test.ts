@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findFault } from './judge.ts';
+import { findError } from './judge.ts';
 import type { Ask } from './requests.ts';
 import type { HttpResponse } from './send.ts';
 
@@ -27,7 +27,7 @@ const response = (status: number, text: string, change: Partial<HttpResponse> = 
   ...change,
 });
 
-describe('findFault', () => {
+describe('findError', () => {
   test.each<[string, Ask, HttpResponse]>([
     ['an object', ask(), response(200, '{}')],
     ['a Status', ask(), response(404, failure(404))],
@@ -40,12 +40,12 @@ describe('findFault', () => {
     ],
     ['a way that is not there', ask({ target: '/api/v1/nodes/a/proxy/' }), response(503, failure(503))],
     ['no response to an invalid request', ask({ raw: Buffer.from('x') }), response(0, '')],
-  ])('takes %s', (_name, asked, given) => {
-    expect(findFault(asked, given)).toBeUndefined();
+  ])('takes %s', (_name, requested, given) => {
+    expect(findError(requested, given)).toBeUndefined();
   });
 
   test.each<[string, Ask, HttpResponse]>([
-    ['a fault of the server', ask(), response(500, failure(500))],
+    ['an error of the server', ask(), response(500, failure(500))],
     ['a full server', ask({ method: 'POST' }), response(507, failure(507))],
     ['a server that is not available', ask(), response(503, failure(503))],
     ['a time-out that nobody asked for', ask(), response(504, failure(504))],
@@ -53,7 +53,7 @@ describe('findFault', () => {
     ['a failure without a Status', ask(), response(404, '{}')],
     ['a Status with another code', ask(), response(404, failure(400))],
     ['a Status without a reason', ask(), response(404, failure(404, { reason: undefined }))],
-  ])('finds %s', (_name, asked, given) => {
-    expect(findFault(asked, given)).toEqual(expect.any(String));
+  ])('finds %s', (_name, requested, given) => {
+    expect(findError(requested, given)).toEqual(expect.any(String));
   });
 });

@@ -5,7 +5,7 @@ import { type HttpResponse, isStream } from './send.ts';
 /** The server is a proxy for a backend that does not exist. */
 const isPassage = ({ target }: Ask): boolean => /\/(proxy|log|exec|attach|portforward)\b/.test(target);
 
-/** What takes a busy machine longer than the server gives a request. */
+/** Body size in bytes above which a request can exceed the server's time limit on a busy machine. */
 const LARGE_BODY_BYTES = 32 * 1024;
 
 /** The client requested a short timeout, an unknown state, or too much. */
@@ -34,8 +34,8 @@ interface StatusBody {
   readonly reason?: unknown;
 }
 
-/** `undefined`: nothing to complain about. The text is the same for the same fault. */
-export function findFault(ask: Ask, response: HttpResponse): string | undefined {
+/** `undefined`: nothing to complain about. The text is the same for the same error. */
+export function findError(ask: Ask, response: HttpResponse): string | undefined {
   const { status, contentType, text } = response;
   const where = `${ask.method} ${ask.headers.find(([name]) => name === 'Content-Type')?.[1] ?? ''}`;
   if (!isAllowed(ask, response)) return `${status} for ${where}`;

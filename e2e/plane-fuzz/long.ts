@@ -6,7 +6,7 @@ import type { Ask } from './requests.ts';
 const LONG = 3 * 1024 * 1024 - 4096;
 /** Members of an object, or items of a list; the longest bodies have more than a hundred thousand. */
 const MANY = 20_000;
-/** What the line of a request and its headers may have together. */
+/** Maximum total size of the request line and headers. */
 const HEAD = 12_000;
 
 const fill = (pump: string, length: number = LONG): string => pump.repeat(Math.floor(length / pump.length));

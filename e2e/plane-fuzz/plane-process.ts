@@ -52,7 +52,7 @@ function stall(): number {
 
 function vitals(): Vitals {
   const longestTurnMs = delay.max / 1e6;
-  // What is left after two collections is held by something.
+  // Memory that remains after two collections is referenced.
   globalThis.gc?.();
   globalThis.gc?.();
   const { rss, heapUsed, external } = process.memoryUsage();
@@ -69,10 +69,10 @@ function garbage(): number {
   return heapUsed - process.memoryUsage().heapUsed;
 }
 
-process.on('message', (asked) => {
-  if (asked === 'stall') report({ kind: 'stall', ms: stall() });
-  else if (asked === 'garbage') report({ kind: 'garbage', bytes: garbage() });
-  else if (asked === 'vitals') report({ kind: 'vitals', vitals: vitals() });
+process.on('message', (requested) => {
+  if (requested === 'stall') report({ kind: 'stall', ms: stall() });
+  else if (requested === 'garbage') report({ kind: 'garbage', bytes: garbage() });
+  else if (requested === 'vitals') report({ kind: 'vitals', vitals: vitals() });
   else void server.close(AbortSignal.abort()).then(() => process.exit());
 });
 report({ kind: 'ready', url: server.url, platconfigFile: server.platconfigFile });

@@ -325,7 +325,7 @@ export function nextAsk(world: World, random: Random): Ask {
   };
 }
 
-/** Remembers what the server showed. */
+/** Records objects from responses. */
 export function remember(world: World, target: string, object: Members): void {
   const [path = ''] = target.split('?');
   const { metadata } = object as { metadata?: { name?: unknown } };

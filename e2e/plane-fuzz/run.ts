@@ -1,12 +1,12 @@
 /** Sends requests until the timeout, and reports failures. */
 import type { Random } from '../../testing/random.ts';
-import { findFault } from './judge.ts';
+import { findError } from './judge.ts';
 import type { PlaneChild } from './plane-child.ts';
 import { type Ask, type Members, nextAsk, remember, type World } from './requests.ts';
 import { type HttpResponse, send } from './send.ts';
 
 export interface Finding {
-  readonly fault: string;
+  readonly error: string;
   readonly ask: string;
   readonly response: string;
 }
@@ -15,7 +15,7 @@ export interface FuzzReport {
   readonly sent: number;
   /** Number of responses by status. */
   readonly statuses: Readonly<Record<number, number>>;
-  /** One of each fault. */
+  /** One of each error. */
   readonly findings: readonly Finding[];
   readonly slowest: { readonly ms: number; readonly ask: string };
 }
@@ -43,15 +43,15 @@ export async function fuzz(
       statuses[response.status] = (statuses[response.status] ?? 0) + 1;
       if (response.tookMs > slowest.ms) slowest = { ms: response.tookMs, ask: show(ask) };
       learn(world, ask, response);
-      const fault = findFault(ask, response);
-      if (fault !== undefined) note(fault, ask, `${response.status} ${response.text}`);
+      const error = findError(ask, response);
+      if (error !== undefined) note(error, ask, `${response.status} ${response.text}`);
     } catch (thrown) {
       note(`no response: ${String(thrown)}`, ask, '');
     }
   }
-  function note(fault: string, ask: Ask, response: string): void {
-    if (findings.has(fault) || findings.size >= MOST_FINDINGS) return;
-    findings.set(fault, { fault, ask: show(ask), response: response.slice(0, SHOWN_CHARACTERS) });
+  function note(error: string, ask: Ask, response: string): void {
+    if (findings.has(error) || findings.size >= MOST_FINDINGS) return;
+    findings.set(error, { error, ask: show(ask), response: response.slice(0, SHOWN_CHARACTERS) });
   }
   const line = async (): Promise<void> => {
     while (performance.now() < endMs && plane.alive && findings.size < MOST_FINDINGS) await one();

@@ -12,7 +12,7 @@ import { type Ask, rawOf } from './requests.ts';
 export interface HttpResponse {
   /** 0: the server closed the connection without a response. */
   readonly status: number;
-  /** Empty for what is compressed. */
+  /** Content type of the body; empty if it is compressed. */
   readonly contentType: string;
   readonly text: string;
   readonly tookMs: number;

@@ -1,4 +1,4 @@
-/** What requests with very many members are made of. */
+/** Building blocks of requests with very many members. */
 import type { Ask } from './requests.ts';
 
 /** Bodies may have 3 MiB; the rest is for what stands around. */

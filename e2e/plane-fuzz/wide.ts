@@ -6,10 +6,10 @@ import { sample } from '../../testing/rounds.ts';
 import type { WideAsk } from './stall.ts';
 import { type Asks, ask, get, ITEMS, KEPT_KEYS, KEYS, list, members, named } from './wide-parts.ts';
 
-/** What a patch of JSON may have. */
+/** Number of operations in a JSON patch, just below the maximum. */
 const OPERATIONS = 9999;
 
-/** What the requests of all parts are made of. */
+/** Common building blocks of all requests. */
 function partsOf(words: Vocabulary, namespace: string) {
   const core = `/api/v1/namespaces/${namespace}`;
   const maps = `${core}/configmaps`;
@@ -85,7 +85,7 @@ function creates({
       ask('POST', `${maps}?${dry}`, map(`${members(KEYS, '""').slice(0, -1)},"aaa":""}`)),
     ],
     [
-      'wide map with a fault at its end',
+      'wide map with an error at its end',
       ask('POST', `${maps}?${dry}`, map(`${members(KEYS, '""').slice(0, -1)},}`)),
     ],
     ['wide secret', ask('POST', `${core}/secrets?${dry}`, map(members(KEYS, '""')))],

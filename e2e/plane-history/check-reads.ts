@@ -10,16 +10,16 @@ export const sameVersion = (a: Version | undefined, b: Version | undefined): boo
 
 const byKey = (a: Key, b: Key): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
-export function checkGets(truth: Truth, gets: readonly Get[], faults: string[]): void {
+export function checkGets(truth: Truth, gets: readonly Get[], errors: string[]): void {
   for (const { key, floor, endedMs, found } of gets) {
     const states = possible(truth, key, floor, truth.ceiling(endedMs));
     if (states.some((state) => sameVersion(state, found))) continue;
     const text = states.map((state) => state?.revision ?? 'nothing').join(', ');
-    faults.push(`get ${key} from ${floor}: ${found?.revision ?? 'nothing'}, possible ${text}`);
+    errors.push(`get ${key} from ${floor}: ${found?.revision ?? 'nothing'}, possible ${text}`);
   }
 }
 
-export function checkListings(truth: Truth, listings: readonly Listing[], faults: string[]): void {
+export function checkListings(truth: Truth, listings: readonly Listing[], errors: string[]): void {
   const state = new Map<Key, Version>();
   let next = 0;
   const revisionOf = ({ revisions }: Listing): number => revisions[0] ?? 0;
@@ -34,7 +34,7 @@ export function checkListings(truth: Truth, listings: readonly Listing[], faults
       else state.set(change.version.key, change.version);
       next += 1;
     }
-    checkListing(listing, revision, state, faults);
+    checkListing(listing, revision, state, errors);
   }
 }
 
@@ -42,12 +42,12 @@ function checkListing(
   { selection, floor, exact, revisions, items, remaining }: Listing,
   revision: number,
   state: ReadonlyMap<Key, Version>,
-  faults: string[],
+  errors: string[],
 ): void {
   const where = `list ${JSON.stringify(selection)}@${revision}`;
-  if (revisions.some((each) => each !== revision)) faults.push(`${where}: pages of ${revisions.join(', ')}`);
-  if (revision < floor) faults.push(`${where}: older than what was seen, ${floor}`);
-  if (exact !== undefined && exact !== revision) faults.push(`${where}: ${exact} was asked for`);
+  if (revisions.some((each) => each !== revision)) errors.push(`${where}: pages of ${revisions.join(', ')}`);
+  if (revision < floor) errors.push(`${where}: older than what was seen, ${floor}`);
+  if (exact !== undefined && exact !== revision) errors.push(`${where}: ${exact} was requested`);
   const expected = [...state.values()]
     .filter(({ key, value }) => isSelected(selection, key, value))
     .toSorted((a, b) => byKey(a.key, b.key));
@@ -55,11 +55,11 @@ function checkListing(
   if (wrong !== undefined || items.length !== expected.length) {
     const text = (versions: readonly Version[]): string =>
       versions.map(({ key, revision: own }) => `${key}@${own}`).join(' ');
-    faults.push(`${where}: ${text(items)} instead of ${text(expected)}`);
+    errors.push(`${where}: ${text(items)} instead of ${text(expected)}`);
   }
   for (const { seen, left } of remaining) {
     if (seen + left !== expected.length) {
-      faults.push(`${where}: ${left} left after ${seen} of ${expected.length}`);
+      errors.push(`${where}: ${left} left after ${seen} of ${expected.length}`);
     }
   }
 }

@@ -17,15 +17,15 @@ interface Expected {
   readonly version: Version;
 }
 
-export function checkWatchings(truth: Truth, watchings: readonly Watching[], faults: string[]): void {
+export function checkWatchings(truth: Truth, watchings: readonly Watching[], errors: string[]): void {
   for (const watching of watchings) {
-    const fault = checkWatching(truth, watching);
-    if (fault === undefined) continue;
-    faults.push(`watch ${JSON.stringify([watching.selection, watching.start])}: ${fault}`);
+    const error = checkWatching(truth, watching);
+    if (error === undefined) continue;
+    errors.push(`watch ${JSON.stringify([watching.selection, watching.start])}: ${error}`);
   }
 }
 
-/** What a change is to one who sees only what is selected. */
+/** Returns the event of a change for a watch with a selector. */
 export function expectedOf(selection: Selection, { type, version, previous }: Change): Expected | undefined {
   const was = previous !== undefined && isSelected(selection, version.key, previous.value);
   const is = type !== 'DELETED' && isSelected(selection, version.key, version.value);
@@ -47,15 +47,15 @@ function checkFromState(truth: Truth, watching: Watching, floor: number): string
   const first = firstIndex(truth.changes, ({ version }) => version.revision > range.from);
   const state = new Map<string, Version>();
   for (const { type, version } of truth.changes.slice(0, first)) apply(state, type, version);
-  let fault = 'no state fits';
+  let error = 'no state fits';
   for (let next = first; ; next += 1) {
     const from = Math.max(range.from, truth.changes[next - 1]?.version.revision ?? 0);
     const initial = [...state.values()].filter(({ key, value }) => isSelected(selection, key, value));
     const found = checkInitial(truth, watching, from, initial);
     if (found === undefined) return undefined;
-    if (next === first) fault = found;
+    if (next === first) error = found;
     const change = truth.changes[next];
-    if (change === undefined || change.version.revision >= range.to) return `${fault} (nor any later state)`;
+    if (change === undefined || change.version.revision >= range.to) return `${error} (nor any later state)`;
     apply(state, change.type, change.version);
   }
 }

@@ -2,25 +2,25 @@
 import { changed, textOf, type Version, type Write } from './history.ts';
 import { type Change, possible, type Truth } from './truth.ts';
 
-export function checkWrites(truth: Truth, writes: readonly Write[], faults: string[]): void {
+export function checkWrites(truth: Truth, writes: readonly Write[], errors: string[]): void {
   const byId = new Map(writes.map((write) => [write.id, write]));
   const done = new Map<string, Change>();
   for (const change of truth.changes) {
     if (change.type === 'DELETED' || isForeign(change.version)) continue;
     const id = change.version.value.data['last'] ?? '';
     const write = byId.get(id);
-    if (write === undefined) faults.push(`${at(change.version)}: nobody wrote ${JSON.stringify(id)}`);
-    else if (done.has(id)) faults.push(`${at(change.version)}: ${id} was done twice`);
-    else checkEffect(change, write, faults);
+    if (write === undefined) errors.push(`${at(change.version)}: nobody wrote ${JSON.stringify(id)}`);
+    else if (done.has(id)) errors.push(`${at(change.version)}: ${id} was done twice`);
+    else checkEffect(change, write, errors);
     done.set(id, change);
   }
   for (const write of writes) {
     if (write.result.kind === 'done' && !done.has(write.id)) {
-      faults.push(`${write.id}: responded with ${write.result.version.revision}, but lost`);
+      errors.push(`${write.id}: responded with ${write.result.version.revision}, but lost`);
     }
-    if (write.result.kind === 'refused') checkRefusal(truth, write, faults);
+    if (write.result.kind === 'refused') checkRefusal(truth, write, errors);
   }
-  checkDeletions(truth, writes, faults);
+  checkDeletions(truth, writes, errors);
 }
 
 /** Written by the server itself, not by a client of the history. */
@@ -49,28 +49,28 @@ function effectOf({ intent }: Write, previous: Version | undefined): string | un
 const isBase = (base: number | undefined, previous: Version | undefined): boolean =>
   previous !== undefined && (base === undefined || base === previous.revision);
 
-function checkEffect({ version, previous }: Change, write: Write, faults: string[]): void {
+function checkEffect({ version, previous }: Change, write: Write, errors: string[]): void {
   const { id, intent, result, floor } = write;
   const where = `${id} (${intent.kind}) ${at(version)}`;
   const effect = effectOf(write, previous);
-  if (write.key !== version.key) faults.push(`${where}: meant for ${write.key}`);
-  else if (effect === undefined) faults.push(`${where}: done on ${previous?.revision ?? 'nothing'}`);
+  if (write.key !== version.key) errors.push(`${where}: meant for ${write.key}`);
+  else if (effect === undefined) errors.push(`${where}: done on ${previous?.revision ?? 'nothing'}`);
   else if (effect !== textOf(version.value)) {
-    faults.push(`${where}: made ${textOf(version.value)} instead of ${effect}`);
+    errors.push(`${where}: made ${textOf(version.value)} instead of ${effect}`);
   }
-  if (version.revision <= floor) faults.push(`${where}: ordered before what was seen at its start, ${floor}`);
-  if (result.kind === 'refused') faults.push(`${where}: done although refused with ${result.reason}`);
+  if (version.revision <= floor) errors.push(`${where}: ordered before what was seen at its start, ${floor}`);
+  if (result.kind === 'refused') errors.push(`${where}: done although refused with ${result.reason}`);
   if (result.kind !== 'done') return;
   if (result.version.revision !== version.revision) {
-    faults.push(`${where}: responded with revision ${result.version.revision}`);
+    errors.push(`${where}: responded with revision ${result.version.revision}`);
   }
   if (textOf(result.version.value) !== textOf(version.value)) {
-    faults.push(`${where}: responded with ${textOf(result.version.value)}`);
+    errors.push(`${where}: responded with ${textOf(result.version.value)}`);
   }
 }
 
 /** A write is refused only for a state that was there while it was under way. */
-function checkRefusal(truth: Truth, write: Write, faults: string[]): void {
+function checkRefusal(truth: Truth, write: Write, errors: string[]): void {
   const { key, intent, result, floor, endedMs, id } = write;
   if (result.kind !== 'refused') return;
   const states = possible(truth, key, floor, truth.ceiling(endedMs));
@@ -92,13 +92,13 @@ function checkRefusal(truth: Truth, write: Write, faults: string[]): void {
   };
   if (!states.some(isReason)) {
     const text = states.map((state) => state?.revision ?? 'nothing').join(', ');
-    faults.push(
+    errors.push(
       `${id} (${intent.kind} of ${JSON.stringify('base' in intent ? intent.base : '')}) ${key}: refused with ${result.status} ${result.reason} on ${text}`,
     );
   }
 }
 
-function checkDeletions(truth: Truth, writes: readonly Write[], faults: string[]): void {
+function checkDeletions(truth: Truth, writes: readonly Write[], errors: string[]): void {
   const deletions = new Map(
     truth.changes
       .filter(({ type, version }) => type === 'DELETED' && !isForeign(version))
@@ -109,24 +109,24 @@ function checkDeletions(truth: Truth, writes: readonly Write[], faults: string[]
   for (const { id, intent, result, floor } of wanted) {
     if (result.kind !== 'deleted') continue;
     const change = deletions.get(result.uid);
-    if (deleted.has(result.uid)) faults.push(`${id}: ${result.uid} was deleted twice`);
+    if (deleted.has(result.uid)) errors.push(`${id}: ${result.uid} was deleted twice`);
     deleted.add(result.uid);
-    if (change === undefined) faults.push(`${id}: deletion of ${result.uid} is lost`);
-    else if (change.version.revision <= floor) faults.push(`${id}: deleted before it was asked`);
+    if (change === undefined) errors.push(`${id}: deletion of ${result.uid} is lost`);
+    else if (change.version.revision <= floor) errors.push(`${id}: deleted before it was requested`);
     else if (
       intent.kind === 'delete' &&
       intent.base !== undefined &&
       intent.base !== change.previous?.revision
     ) {
-      faults.push(`${id}: deleted ${change.previous?.revision ?? 'nothing'} instead of ${intent.base}`);
+      errors.push(`${id}: deleted ${change.previous?.revision ?? 'nothing'} instead of ${intent.base}`);
     }
   }
   for (const [uid, { version, previous }] of deletions) {
     const mayBe = wanted.some(({ key, result }) => key === version.key && result.kind === 'unknown');
-    if (!deleted.has(uid) && !mayBe) faults.push(`${at(version)}: nobody deleted ${uid}`);
-    if (version.uid !== uid) faults.push(`${at(version)}: deletion of ${version.uid} instead of ${uid}`);
+    if (!deleted.has(uid) && !mayBe) errors.push(`${at(version)}: nobody deleted ${uid}`);
+    if (version.uid !== uid) errors.push(`${at(version)}: deletion of ${version.uid} instead of ${uid}`);
     if (previous !== undefined && textOf(version.value) !== textOf(previous.value)) {
-      faults.push(`${at(version)}: deleted with ${textOf(version.value)}`);
+      errors.push(`${at(version)}: deleted with ${textOf(version.value)}`);
     }
   }
 }

@@ -1,6 +1,6 @@
 /** The checker itself: it accepts a true history, and finds each kind of error planted in it. */
 import { describe, expect, test } from 'vitest';
-import { findFaults } from './check.ts';
+import { findErrors } from './check.ts';
 import {
   changed,
   type EventType,
@@ -202,7 +202,7 @@ const withData = (seen: Seen, data: Readonly<Record<string, string>>): Seen =>
     : seen;
 const bookmark = (revision: number): Seen => ({ kind: 'bookmark', revision, initialEnd: false });
 
-const FAULTS: readonly (readonly [string, Plant, RegExp])[] = [
+const ERRORS: readonly (readonly [string, Plant, RegExp])[] = [
   [
     'an acknowledged write is lost',
     (history) => inEvents((seen) => without(seen, 3))({ ...history, end: 15 }),
@@ -338,7 +338,7 @@ const FAULTS: readonly (readonly [string, Plant, RegExp])[] = [
   [
     'a list is of another revision',
     inListing(3, (listing) => ({ ...listing, exact: 13 })),
-    /13 was asked for/,
+    /13 was requested/,
   ],
   [
     'what remains is miscounted',
@@ -423,21 +423,21 @@ function found(revision: number): Version {
   return change.version;
 }
 
-describe('findFaults', () => {
+describe('findErrors', () => {
   test('finds none in a true history', () => {
-    expect(findFaults(trueHistory())).toEqual([]);
+    expect(findErrors(trueHistory())).toEqual([]);
   });
 
-  test.each(FAULTS)('finds that %s', (_name, plant, fault) => {
-    expect(findFaults(plant(trueHistory())).join('\n')).toMatch(fault);
+  test.each(ERRORS)('finds that %s', (_name, plant, error) => {
+    expect(findErrors(plant(trueHistory())).join('\n')).toMatch(error);
   });
 
   test('takes a write whose client went away as done or not', () => {
     const unknown = (write: Write): Write => ({ ...write, result: { kind: 'unknown' } });
-    expect(findFaults(inWrite('b.4', unknown)(trueHistory()))).toEqual([]);
-    expect(findFaults(inWrite('a.4', unknown)(trueHistory()))).toEqual([]);
+    expect(findErrors(inWrite('b.4', unknown)(trueHistory()))).toEqual([]);
+    expect(findErrors(inWrite('a.4', unknown)(trueHistory()))).toEqual([]);
     const never = inWrite('b.1', unknown)(trueHistory());
-    expect(findFaults(never)).toEqual([]);
+    expect(findErrors(never)).toEqual([]);
   });
 
   test('takes a watch that was cut off as it is', () => {
@@ -448,7 +448,7 @@ describe('findFaults', () => {
       seen: cut.seen.slice(0, length),
       complete: false,
     }));
-    expect(findFaults({ ...trueHistory(), watchings })).toEqual([]);
+    expect(findErrors({ ...trueHistory(), watchings })).toEqual([]);
   });
 
   test('knows what was there before', () => {
@@ -460,7 +460,7 @@ describe('findFaults', () => {
     };
     const history = trueHistory();
     const listings = history.listings.slice(0, 1).map((listing) => ({ ...listing, items: [version] }));
-    expect(findFaults({ ...history, before: [version], listings })).toEqual([]);
-    expect(findFaults({ ...history, before: [], listings })).not.toEqual([]);
+    expect(findErrors({ ...history, before: [version], listings })).toEqual([]);
+    expect(findErrors({ ...history, before: [], listings })).not.toEqual([]);
   });
 });

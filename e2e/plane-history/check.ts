@@ -14,22 +14,22 @@ const textOfSeen = (seen: Seen): string =>
 const upTo = (end: number, seen: readonly Seen[]): readonly Seen[] =>
   seen.filter((each) => (each.kind === 'event' ? each.version.revision : each.revision) <= end);
 
-export function findFaults({ end, before, ...history }: History): readonly string[] {
-  const faults: string[] = [];
+export function findErrors({ end, before, ...history }: History): readonly string[] {
+  const errors: string[] = [];
   const [witness = [], ...others] = history.witnesses.map((seen) => upTo(end, seen));
-  const truth = createTruth(changesOf(witness, before, faults), history.writes);
+  const truth = createTruth(changesOf(witness, before, errors), history.writes);
   const texts = witness.map(textOfSeen).filter((text) => text !== '');
   for (const other of others) {
     const seen = other.map(textOfSeen).filter((text) => text !== '');
     const differs = texts.findIndex((text, index) => text !== seen[index]);
     if (differs >= 0 || seen.length !== texts.length) {
-      faults.push(`witnesses differ: ${texts[differs] ?? 'end'} and ${seen[differs] ?? 'end'}`);
+      errors.push(`witnesses differ: ${texts[differs] ?? 'end'} and ${seen[differs] ?? 'end'}`);
     }
   }
-  checkWrites(truth, history.writes, faults);
-  checkGets(truth, history.gets, faults);
-  checkListings(truth, history.listings, faults);
+  checkWrites(truth, history.writes, errors);
+  checkGets(truth, history.gets, errors);
+  checkListings(truth, history.listings, errors);
   const watchings = history.watchings.map((each) => ({ ...each, seen: upTo(end, each.seen) }));
-  checkWatchings(truth, watchings, faults);
-  return faults;
+  checkWatchings(truth, watchings, errors);
+  return errors;
 }

@@ -193,7 +193,7 @@ export interface WatchWish {
   readonly initialEvents?: boolean;
   /** The server ends it after so many seconds. */
   readonly timeoutSeconds?: number;
-  /** The client goes away. */
+  /** Aborted to disconnect the client. */
   readonly signal: AbortSignal;
   /** Resolves at the server's response: later changes are seen. */
   readonly onOpen?: () => void;

@@ -6,7 +6,7 @@ import { API_ALONE, startTestPlane, type TestPlane } from '#plane/main.fixture.t
 import { startEtcd } from '#plane/store/etcd.fixture.ts';
 import { createRandom } from '../../testing/random.ts';
 import { ofRound } from '../../testing/rounds.ts';
-import { findFaults } from './check.ts';
+import { findErrors } from './check.ts';
 import type { Server } from './client.ts';
 import { runHistory } from './run.ts';
 
@@ -20,11 +20,11 @@ const serverOf = (plane: TestPlane): Server => ({ url: () => plane.url, agent: (
 interface Outcome {
   readonly seed: number;
   readonly surprises: readonly string[];
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
 }
 
-/** What must come of it. */
-const nothingWrong = ({ seed }: Outcome): Outcome => ({ seed, surprises: [], faults: [] });
+/** Expected results. */
+const nothingWrong = ({ seed }: Outcome): Outcome => ({ seed, surprises: [], errors: [] });
 
 async function judgedRun(planes: readonly TestPlane[], chaos?: () => Promise<void>): Promise<Outcome> {
   const { seed } = createRandom();
@@ -46,7 +46,7 @@ async function judgedRun(planes: readonly TestPlane[], chaos?: () => Promise<voi
   return {
     seed,
     surprises: run.surprises.slice(0, 10),
-    faults: [...idle, ...findFaults(run.history).slice(0, 10)],
+    errors: [...idle, ...findErrors(run.history).slice(0, 10)],
   };
 }
 

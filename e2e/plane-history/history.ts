@@ -1,7 +1,7 @@
 /** History of the requests and observations of 32 clients on ConfigMaps, as plain data, for the checker. All
  *  times are those of one process (`performance.now`), so they can be compared. */
 
-/** What of a ConfigMap the history is about. */
+/** Observed part of a ConfigMap. */
 export interface Value {
   readonly color: string;
   readonly data: Readonly<Record<string, string>>;
@@ -48,7 +48,7 @@ export type Write = Call & {
     | { readonly kind: 'done'; readonly version: Version }
     | { readonly kind: 'deleted'; readonly uid: string }
     | { readonly kind: 'refused'; readonly status: number; readonly reason: string }
-    /** The client went away; it may have been done or not. */
+    /** The client disconnected; the outcome is unknown. */
     | { readonly kind: 'unknown' };
 };
 

@@ -28,7 +28,7 @@ export interface Truth {
 export function changesOf(
   seen: readonly Seen[],
   before: readonly Version[],
-  faults: string[],
+  errors: string[],
 ): readonly Change[] {
   const current = new Map(before.map((version) => [version.key, version]));
   const changes: Change[] = before
@@ -39,11 +39,11 @@ export function changesOf(
     if (each.kind === 'bookmark') continue;
     const { type, version } = each;
     const { key, revision } = version;
-    if (revision <= last) faults.push(`witness: ${type} ${key} at ${revision} came after ${last}`);
+    if (revision <= last) errors.push(`witness: ${type} ${key} at ${revision} came after ${last}`);
     last = revision;
     const previous = current.get(key);
     if ((type === 'ADDED') !== (previous === undefined)) {
-      faults.push(`witness: ${type} ${key} at ${revision}, before it ${previous?.revision ?? 'nothing'}`);
+      errors.push(`witness: ${type} ${key} at ${revision}, before it ${previous?.revision ?? 'nothing'}`);
     }
     changes.push({ type, version, previous });
     if (type === 'DELETED') current.delete(key);

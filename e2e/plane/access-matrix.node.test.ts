@@ -35,7 +35,7 @@ let identities: readonly Identity[];
 let places: readonly Place[];
 let ways: Ways;
 
-/** What the pod of the first node refers to. */
+/** Objects that the pod of the first node references. */
 const REFERRED = new Map([
   [
     'n1',
@@ -152,7 +152,7 @@ async function sendAll(cases: Iterable<Case>) {
       },
       body,
     );
-    const expected = may(identity, place.asked(method));
+    const expected = may(identity, place.requested(method));
     seen[expected ? 'allowed' : 'denied'] += 1;
     if (isDenied(response, method === 'HEAD', identity.name) === expected || response.status >= 600) {
       const what = `${identity.name} ${method} ${path} (${type}, ${way})`;

@@ -2,8 +2,8 @@
  *  anonymous clients are, written down for tests. Knows nothing of the server's own tables. Source:
  *  upstream's documents on RBAC default roles and node authorization, release 1.24; document 2 §5 and 2.7. */
 
-/** What a request is about. */
-export interface Asked {
+/** Attributes of a request for authorization. */
+export interface Access {
   readonly verb: string;
   /** Absent: a path that is of no resource. */
   readonly resource?: {
@@ -101,7 +101,7 @@ export function createModel(domain: string, nodeLeaseNamespace: string, referred
   };
   const ownVerbs = ['get', 'create', 'update', 'patch', 'delete'];
 
-  function nodeMay(node: string, { verb, resource }: Asked): boolean | undefined {
+  function nodeMay(node: string, { verb, resource }: Access): boolean | undefined {
     if (resource === undefined) return undefined;
     const { group, plural, subresource, namespace, name } = resource;
     const key = `${group}/${plural}`;
@@ -123,7 +123,7 @@ export function createModel(domain: string, nodeLeaseNamespace: string, referred
   const has = (list: readonly string[] | undefined, value: string): boolean =>
     list !== undefined && (list.includes('*') || list.includes(value));
 
-  function allows(rule: Rule, { verb, resource, path }: Asked): boolean {
+  function allows(rule: Rule, { verb, resource, path }: Access): boolean {
     if (!has(rule.verbs, verb)) return false;
     if (resource === undefined) {
       const paths = rule.paths ?? [];
@@ -137,11 +137,11 @@ export function createModel(domain: string, nodeLeaseNamespace: string, referred
     );
   }
 
-  return (subject: Subject, asked: Asked): boolean => {
-    if (subject.groups.some((group) => (byGroup[group] ?? []).some((rule) => allows(rule, asked))))
+  return (subject: Subject, requested: Access): boolean => {
+    if (subject.groups.some((group) => (byGroup[group] ?? []).some((rule) => allows(rule, requested))))
       return true;
     if (!subject.groups.includes('system:nodes')) return false;
-    const decided = nodeMay(subject.name.replace('system:node:', ''), asked);
-    return decided ?? nodeRules.some((rule) => allows(rule, asked));
+    const decided = nodeMay(subject.name.replace('system:node:', ''), requested);
+    return decided ?? nodeRules.some((rule) => allows(rule, requested));
   };
 }

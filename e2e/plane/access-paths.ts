@@ -1,11 +1,11 @@
 /** All paths of an API server, from its discovery documents, with the attributes of their requests. */
-import type { Asked } from './access-model.ts';
+import type { Access } from './access-model.ts';
 import type { Plane } from './support.ts';
 
 export interface Place {
   readonly path: string;
   /** Request attributes of a method on the path. */
-  readonly asked: (method: string) => Asked;
+  readonly requested: (method: string) => Access;
   readonly namespaced?: boolean;
   readonly subresource: string;
 }
@@ -52,7 +52,7 @@ function placeOf(kind: Kind, namespace: string, name: string, rest = ''): Place 
     path,
     namespaced: kind.namespaced,
     subresource,
-    asked: (method) => ({
+    requested: (method) => ({
       verb: resourceVerb(method, name),
       path,
       resource: { group, plural, subresource, namespace: within, name },
@@ -77,7 +77,7 @@ function plainPlace(path: string): Place {
   return {
     path,
     subresource: '',
-    asked: (method) => ({ verb: method === 'WATCH' ? 'get' : method.toLowerCase(), path }),
+    requested: (method) => ({ verb: method === 'WATCH' ? 'get' : method.toLowerCase(), path }),
   };
 }
 

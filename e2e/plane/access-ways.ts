@@ -79,10 +79,10 @@ function createHttp2(open: () => ClientHttp2Session): { readonly send: Send; rea
       if (body.length > 0) stream.end(body);
     });
   /** A server takes no stream while much waits to be read on the session, such as many documents of OpenAPI. */
-  const send: Send = async (...asked) => {
+  const send: Send = async (...requested) => {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await once(...asked);
+        return await once(...requested);
       } catch (thrown) {
         if (attempt === ATTEMPTS || !String(thrown).includes('NGHTTP2_ENHANCE_YOUR_CALM')) throw thrown;
         await pause(attempt * 100);

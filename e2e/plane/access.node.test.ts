@@ -373,11 +373,11 @@ describe('roles', () => {
     });
 
     test('SelfSubjectAccessReview is of who asks', async () => {
-      const asked = async (token: string): Promise<unknown> =>
+      const requested = async (token: string): Promise<unknown> =>
         (await review('selfsubjectaccessreviews', attributes('delete', 'pods'), plane.as(token))).body.status[
           'allowed'
         ];
-      expect([await asked('viewer-t'), await asked('editor-t')]).toEqual([false, true]);
+      expect([await requested('viewer-t'), await requested('editor-t')]).toEqual([false, true]);
     });
 
     test('LocalSubjectAccessReview is of its namespace', async () => {

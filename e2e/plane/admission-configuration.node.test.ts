@@ -5,7 +5,7 @@ import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';
 import { type ConversionWebhook, startConversionWebhook } from './conversion-webhook.ts';
 import { type Body, type Json, pod, type Reply, usePlane, WAIT } from './support.ts';
 
-interface Asked {
+interface ReviewRequest {
   readonly apiVersion: string;
   readonly kind: string;
   readonly spec: {
@@ -32,15 +32,15 @@ const clientConfig = (server: ConversionWebhook, users: readonly Json[]): Json =
 describe.each<VocabularyName>(['plat', 'kubernetes'])('configured in the %s vocabulary', (vocabulary) => {
   const { apiGroupDomain: domain, clientConfigFileMember: member } = VOCABULARIES[vocabulary];
   let server: ConversionWebhook;
-  let verdict: (asked: Asked) => Json | number = () => ({ allowed: true });
-  const reviews = (): readonly Asked[] => server.reviews as unknown as readonly Asked[];
+  let verdict: (requested: ReviewRequest) => Json | number = () => ({ allowed: true });
+  const reviews = (): readonly ReviewRequest[] => server.reviews as unknown as readonly ReviewRequest[];
 
   async function flags(dir: string): Promise<readonly string[]> {
     server = await startConversionWebhook((review) => {
-      const asked = review as unknown as Asked & { readonly request?: { readonly uid: string } };
-      const { apiVersion, kind, request } = asked;
+      const requested = review as unknown as ReviewRequest & { readonly request?: { readonly uid: string } };
+      const { apiVersion, kind, request } = requested;
       if (request !== undefined) return { apiVersion, kind, response: { uid: request.uid, allowed: true } };
-      const said = verdict(asked);
+      const said = verdict(requested);
       return typeof said === 'number' ? said : { apiVersion, kind, status: said };
     });
     const me = { name: 'me', user: { token: 'of-images' } };

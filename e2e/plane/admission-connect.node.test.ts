@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { REMOTE_COMMAND_V4 } from '#api/vocabulary.ts';
-import { type Asked, type Recorder, startRecorder } from './admission-recorder.ts';
+import { type Recorder, type ReviewRequest, startRecorder } from './admission-recorder.ts';
 import { agentCertificate } from './agent-certificate.ts';
 import { type Json, usePlane } from './support.ts';
 
@@ -52,7 +52,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   reached = [];
-  recorder.asked.length = 0;
+  recorder.requested.length = 0;
   recorder.judge = () => ({ allowed: true });
 });
 
@@ -125,7 +125,7 @@ interface Case {
   readonly method: string;
   readonly protocol: Protocol;
   readonly path: string;
-  /** What admission sees. */
+  /** Expected admission request. */
   readonly seen: Json;
 }
 
@@ -148,8 +148,8 @@ describe.each(CASES)('$method ($protocol) $path', ({ method, protocol, path, see
   const [, resource, name, subResource] = /(pods|services|nodes)\/([^/]+)\/([a-z]+)/.exec(path) ?? [];
 
   test.each(['mutating', 'validating'])('a %s webhook refuses it before an agent hears of it', async (by) => {
-    recorder.judge = (asked) =>
-      asked.by === by ? { allowed: false, status: { code: 418, message: 'no' } } : { allowed: true };
+    recorder.judge = (requested) =>
+      requested.by === by ? { allowed: false, status: { code: 418, message: 'no' } } : { allowed: true };
     expect(await statusOf(method, path, protocol)).toBe(418);
     expect(reached).toEqual([]);
     const common = {
@@ -162,11 +162,11 @@ describe.each(CASES)('$method ($protocol) $path', ({ method, protocol, path, see
       oldObject: null,
       options: null,
     };
-    const asked = by === 'mutating' ? ['mutating'] : ['mutating', 'validating'];
-    expect(recorder.asked).toMatchObject(asked.map((each) => ({ ...common, by: each })));
+    const requested = by === 'mutating' ? ['mutating'] : ['mutating', 'validating'];
+    expect(recorder.requested).toMatchObject(requested.map((each) => ({ ...common, by: each })));
     // Nothing of what is stored, either.
-    expect(recorder.asked.map(({ object }) => object)).toEqual(asked.map(() => seen));
-    expect(recorder.asked[0]?.namespace).toBe(resource === 'nodes' ? undefined : 'default');
+    expect(recorder.requested.map(({ object }) => object)).toEqual(requested.map(() => seen));
+    expect(recorder.requested[0]?.namespace).toBe(resource === 'nodes' ? undefined : 'default');
   });
 });
 
@@ -179,8 +179,8 @@ test.each(STREAM_CASES.filter(({ protocol }) => protocol !== 'plain'))(
 );
 
 describe('a connection that admission changes', () => {
-  const patch = (value: unknown, path: string) => (asked: Asked) =>
-    asked.by === 'validating'
+  const patch = (value: unknown, path: string) => (requested: ReviewRequest) =>
+    requested.by === 'validating'
       ? { allowed: true }
       : {
           allowed: true,
@@ -204,10 +204,10 @@ describe('a connection that admission changes', () => {
 test('a log is read without being admitted', async () => {
   recorder.judge = () => ({ allowed: false });
   expect((await plane.get(`${POD}/log`)).text).toBe('reached');
-  expect(recorder.asked).toEqual([]);
+  expect(recorder.requested).toEqual([]);
 });
 
 test('a number that is none is refused before anybody is asked', async () => {
   expect((await plane.get(`${POD}/portforward?ports=x`)).status).toBe(400);
-  expect(recorder.asked).toEqual([]);
+  expect(recorder.requested).toEqual([]);
 });

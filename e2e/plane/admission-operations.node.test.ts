@@ -84,11 +84,11 @@ function kindOf(object: Body | null): string {
 }
 
 function seen(): readonly string[] {
-  return recorder.asked.map(({ by, operation, kind, resource, subResource, object, oldObject }) => {
+  return recorder.requested.map(({ by, operation, kind, resource, subResource, object, oldObject }) => {
     const part = subResource === undefined ? '' : `/${subResource}`;
-    const asked = `${resource.group}/${resource.version} ${resource.resource}${part}`;
+    const requested = `${resource.group}/${resource.version} ${resource.resource}${part}`;
     const of = `${kind.group}/${kind.version} ${kind.kind}`;
-    return `${by}: ${operation} ${asked}: ${of}, ${kindOf(object)} was ${kindOf(oldObject)}`;
+    return `${by}: ${operation} ${requested}: ${of}, ${kindOf(object)} was ${kindOf(oldObject)}`;
   });
 }
 
@@ -167,7 +167,7 @@ async function check(part: Part, sample: Sample | undefined): Promise<readonly o
     const requests = ways[verb] ?? [];
     expect(requests, `${part.name}: no request for ${verb}`).not.toHaveLength(0);
     for (const request of requests) {
-      recorder.asked.length = 0;
+      recorder.requested.length = 0;
       const reply = await request();
       const found = [...seen()];
       // Not every part can be applied to, and not every connection leads anywhere.
@@ -197,7 +197,7 @@ describe('admission sees', () => {
     const differences: object[] = [];
     for (const part of parts.filter(({ subresource }) => subresource === '')) {
       const sample = sampleOf(part);
-      recorder.asked.length = 0;
+      recorder.requested.length = 0;
       if (sample !== undefined) {
         const { status, text } = await plane.post(sample.path, sample.object);
         const made = { status, found: seen() };
@@ -226,7 +226,7 @@ describe('admission sees', () => {
     const status = { observedGeneration: body.metadata.generation, ...counts };
     expect((await plane.patch(`${budgets}/b/status`, { status })).status).toBe(200);
     const ofBudgets = (): readonly string[] =>
-      [...recorder.asked, ...recorder.askedByOthers]
+      [...recorder.requested, ...recorder.askedByOthers]
         .filter(({ resource, by }) => resource.resource === 'poddisruptionbudgets' && by === 'validating')
         .map(({ operation, subResource, userInfo }) => `${operation} ${subResource} by ${userInfo.username}`)
         .filter((line) => !line.endsWith('by system:apiserver:disruption'));
@@ -234,7 +234,7 @@ describe('admission sees', () => {
       ['?dryRun=All', []],
       ['', ['UPDATE status by system:apiserver']],
     ] as const) {
-      recorder.asked.length = 0;
+      recorder.requested.length = 0;
       recorder.askedByOthers.length = 0;
       const evicted = await plane.post(`${at}/pods/a/eviction${query}`, { metadata: { name: 'a' } });
       expect([evicted.status, ofBudgets()]).toEqual([201, wanted]);

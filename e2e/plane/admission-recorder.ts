@@ -10,7 +10,7 @@ interface Kind {
 }
 
 /** A recorded request of a webhook. */
-export interface Asked {
+export interface ReviewRequest {
   readonly uid: string;
   /** `mutating` or `validating`. */
   readonly by: string;
@@ -27,13 +27,13 @@ export interface Asked {
 }
 
 /** The response to a request, without its uid. */
-export type Judge = (asked: Asked) => Json;
+export type Judge = (requested: ReviewRequest) => Json;
 
 export interface Recorder extends AsyncDisposable {
   /** Requests of the administrator since the last reset. */
-  readonly asked: Asked[];
-  /** What others asked for. */
-  readonly askedByOthers: Asked[];
+  readonly requested: ReviewRequest[];
+  /** Requests of other clients. */
+  readonly askedByOthers: ReviewRequest[];
   judge: Judge;
 }
 
@@ -48,17 +48,17 @@ const EVERYTHING = {
 /** Resolves once both webhooks count. */
 export async function startRecorder(plane: Plane): Promise<Recorder> {
   const recorder: Omit<Recorder, typeof Symbol.asyncDispose> = {
-    asked: [],
+    requested: [],
     askedByOthers: [],
     judge: () => ({ allowed: true }),
   };
   const server = await startConversionWebhook((review) => {
-    const { apiVersion, kind, request } = review as unknown as Json & { readonly request: Asked };
+    const { apiVersion, kind, request } = review as unknown as Json & { readonly request: ReviewRequest };
     const by = server.paths.at(-1)?.startsWith('/mutating') === true ? 'mutating' : 'validating';
-    const asked = { ...request, by };
-    if (request.userInfo.username === 'admin') recorder.asked.push(asked);
-    else recorder.askedByOthers.push(asked);
-    return { apiVersion, kind, response: { uid: request.uid, ...recorder.judge(asked) } };
+    const requested = { ...request, by };
+    if (request.userInfo.username === 'admin') recorder.requested.push(requested);
+    else recorder.askedByOthers.push(requested);
+    return { apiVersion, kind, response: { uid: request.uid, ...recorder.judge(requested) } };
   });
   const path = plane.path('admissionregistration/v1', '');
   for (const kind of ['mutating', 'validating']) {
@@ -76,11 +76,11 @@ export async function startRecorder(plane: Plane): Promise<Recorder> {
     });
   }
   await eventually(async () => {
-    recorder.asked.length = 0;
+    recorder.requested.length = 0;
     await plane.post('/api/v1/namespaces/default/configmaps?dryRun=All', { metadata: { name: 'probe' } });
-    return recorder.asked.length === 2;
+    return recorder.requested.length === 2;
   });
-  recorder.asked.length = 0;
+  recorder.requested.length = 0;
   return Object.assign(recorder, {
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   });

@@ -4,12 +4,12 @@ import type { VocabularyName } from '#api/vocabulary.ts';
 import { type ConversionWebhook, startConversionWebhook } from './conversion-webhook.ts';
 import { type Json, usePlane, WAIT } from './support.ts';
 
-interface Asked {
+interface ReviewRequest {
   readonly apiVersion: string;
   readonly kind: string;
   readonly request: Json & { readonly uid: string; readonly name?: string };
 }
-type Judge = (request: Asked['request'], path: string) => Json;
+type Judge = (request: ReviewRequest['request'], path: string) => Json;
 
 const patchOf = (operations: readonly Json[]): Json => ({
   allowed: true,
@@ -22,14 +22,14 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the %s vocabu
   let server: ConversionWebhook;
   let at: string;
   let judge: Judge;
-  const asked: Asked[] = [];
+  const requested: ReviewRequest[] = [];
   const configurations = plane.path('admissionregistration/v1', '');
 
   beforeAll(async () => {
     server = await startConversionWebhook((review) => {
       // The server of the other webhooks, with another question.
-      const question = review as unknown as Asked;
-      asked.push(question);
+      const question = review as unknown as ReviewRequest;
+      requested.push(question);
       const { apiVersion, kind, request } = question;
       return {
         apiVersion,
@@ -42,7 +42,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the %s vocabu
   beforeEach(async () => {
     at = await plane.namespace();
     judge = () => ({ allowed: true });
-    asked.length = 0;
+    requested.length = 0;
   });
 
   const hook = (name: string, change: Json = {}): Json => ({
@@ -66,10 +66,10 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the %s vocabu
     await plane.post(path, { metadata: { name }, webhooks });
     const probe = async (): Promise<number> => {
       await plane.post(`${at}/configmaps?dryRun=All`, { metadata: { name: 'probe' } });
-      return asked.length;
+      return requested.length;
     };
     await expect.poll(probe, WAIT).toBeGreaterThan(0);
-    asked.length = 0;
+    requested.length = 0;
     return {
       [Symbol.asyncDispose]: async () => {
         await plane.delete(`${path}/${name}`);
@@ -83,7 +83,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the %s vocabu
   test('are asked as the document says', async () => {
     await using _ = await configure('validating', [hook('a')]);
     await create('m', { data: { a: 'b' } });
-    const [first] = asked;
+    const [first] = requested;
     expect(first).toMatchObject({
       apiVersion: `admission.${words.apiGroupDomain}/v1`,
       kind: 'AdmissionReview',
@@ -104,7 +104,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the %s vocabu
     });
     await plane.patch(`${at}/configmaps/m`, { data: { a: 'c' } });
     await plane.delete(`${at}/configmaps/m`);
-    expect(asked.slice(1)).toMatchObject([
+    expect(requested.slice(1)).toMatchObject([
       { request: { operation: 'UPDATE', object: { data: { a: 'c' } }, oldObject: { data: { a: 'b' } } } },
       { request: { operation: 'DELETE', object: null, oldObject: { data: { a: 'c' } } } },
     ]);
@@ -138,7 +138,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the %s vocabu
     };
     const { status, body } = await create('m');
     expect([status, body.data]).toEqual([201, { a: 'a,b', b: 'of b' }]);
-    expect(asked).toHaveLength(3);
+    expect(requested).toHaveLength(3);
   });
 
   test('that make nonsense fail the request', async () => {
@@ -178,7 +178,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the %s vocabu
     await expect
       .poll(async () => {
         await create('probe', {}, '?dryRun=All');
-        return asked.map(({ request }) => request['dryRun']);
+        return requested.map(({ request }) => request['dryRun']);
       }, WAIT)
       .toContain(true);
     await plane.delete(`${path}/${name}`);
@@ -221,7 +221,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the %s vocabu
         spec: { maxReplicas: 3, targetCPUUtilizationPercentage: 70 },
       });
       const scalers = { group: 'autoscaling', resource: 'horizontalpodautoscalers' };
-      expect(asked.map(({ request }) => request)).toMatchObject([
+      expect(requested.map(({ request }) => request)).toMatchObject([
         {
           kind: { group: 'autoscaling', version: 'v2', kind: 'HorizontalPodAutoscaler' },
           resource: { ...scalers, version: 'v2' },
@@ -235,7 +235,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the %s vocabu
     await using _ = await configure('validating', [hook('a', { rules })]);
     expect((await plane.patch(`${path}/m`, { spec: { maxReplicas: 5 } })).status).toBe(200);
     await plane.delete(`${path}/m`);
-    expect(asked.map(({ request }) => request)).toMatchObject([
+    expect(requested.map(({ request }) => request)).toMatchObject([
       {
         object: { apiVersion: 'autoscaling/v2', spec: { maxReplicas: 5 } },
         oldObject: { apiVersion: 'autoscaling/v2', spec: { maxReplicas: 3 } },
@@ -249,7 +249,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the %s vocabu
     const other = await plane.namespace();
     await plane.post(`${other}/configmaps`, { metadata: { name: 'm' } });
     await plane.post(`${at}/secrets`, { metadata: { name: 'm' } });
-    expect(asked).toHaveLength(0);
+    expect(requested).toHaveLength(0);
   });
 });
 

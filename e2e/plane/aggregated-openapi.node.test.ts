@@ -10,7 +10,7 @@ let extension: Extension;
 beforeAll(async () => {
   extension = await aggregate(plane);
   // It is found to be there before it is asked for documents; that is not what the tests wait for.
-  await eventually(() => extension.asked.length >= DOCUMENTS);
+  await eventually(() => extension.requested.length >= DOCUMENTS);
 });
 afterAll(() => extension[Symbol.asyncDispose]());
 
@@ -27,7 +27,7 @@ const ours = async (): Promise<Json> =>
 const DOCUMENTS = 2;
 
 let priority = 10;
-/** What has the server look at the extension once more. */
+/** Triggers another check of the extension server. */
 async function change(): Promise<void> {
   priority += 1;
   await plane.patch(plane.path('apiregistration/v1', `apiservices/${NAME}`), {
@@ -35,9 +35,9 @@ async function change(): Promise<void> {
   });
 }
 async function look(): Promise<void> {
-  const before = extension.asked.length;
+  const before = extension.requested.length;
   await change();
-  await expect.poll(() => extension.asked.length, WAIT).toBeGreaterThanOrEqual(before + DOCUMENTS);
+  await expect.poll(() => extension.requested.length, WAIT).toBeGreaterThanOrEqual(before + DOCUMENTS);
 }
 
 const widgetPath = `${BASE}/widgets`;
@@ -80,7 +80,7 @@ test('a document is asked for with its tag, and what it says anew shows under an
     .toMatchObject({ get: { description: 'second' } });
   const { headers } = await plane.get('/openapi/v2');
   await look();
-  expect(extension.asked).toContain('/openapi/v2 "2"');
+  expect(extension.requested).toContain('/openapi/v2 "2"');
   const same = await plane.get('/openapi/v2', { 'if-none-match': String(headers['etag']) });
   expect(same.status).toBe(304);
   extension.documents.set('/openapi/v2', { body: describe2('third'), etag: '"3"' });

@@ -60,7 +60,7 @@ const user = (name: string, claimName: string, nodeName: string): Json =>
   });
 
 /** Until the attachment is there. */
-async function asked(handle: string, node: string): Promise<AttachmentBody> {
+async function requested(handle: string, node: string): Promise<AttachmentBody> {
   const path = pathOf(handle, node);
   const body = await eventually(async () => {
     const reply = await plane.get(path);
@@ -108,7 +108,7 @@ describe('attachdetach', () => {
     const ns = await plane.namespace();
     await addVolume(ns, 'v1');
     await plane.post(`${ns}/pods`, user('p', 'v1', 'a'));
-    const attachment = await asked('v1', 'a');
+    const attachment = await requested('v1', 'a');
     expect(attachment.body.spec).toEqual({
       attacher: DRIVER,
       nodeName: 'a',
@@ -144,7 +144,7 @@ describe('attachdetach', () => {
     expect((await plane.get(pathOf('v1', 'b'))).status).toBe(404);
     await plane.patch(attachment.path, { metadata: { finalizers: null } });
     await untilGone(attachment.path);
-    await attach(await asked('v1', 'b'));
+    await attach(await requested('v1', 'b'));
     await untilReported('b', [attachedEntry('v1')]);
   });
 
@@ -157,9 +157,9 @@ describe('attachdetach', () => {
       ['second', 'b'],
     ] as const) {
       await plane.post(`${ns}/pods`, user(`${name}-many`, 'many', node));
-      await asked('many', node);
+      await requested('many', node);
       await plane.post(`${ns}/pods`, user(name, 'once', node));
-      if (node === 'a') await asked('once', node);
+      if (node === 'a') await requested('once', node);
     }
     await untilEvent(ns, 'second', 'Volume is already used by pod(s) first');
     expect((await plane.get(pathOf('once', 'b'))).status).toBe(404);
@@ -169,7 +169,7 @@ describe('attachdetach', () => {
     const ns = await plane.namespace();
     await addVolume(ns, 'broken');
     await plane.post(`${ns}/pods`, user('p', 'broken', 'a'));
-    const attachment = await asked('broken', 'a');
+    const attachment = await requested('broken', 'a');
     const attachError = { time: new Date().toISOString(), message: 'no such disk' };
     await plane.patch(`${attachment.path}/status`, { status: { attached: false, attachError } });
     const event = await untilEvent(ns, 'p', 'AttachVolume.Attach failed for volume "broken" : no such disk');
@@ -190,7 +190,7 @@ describe('attachdetach', () => {
     await plane.post(`${ns}/pods`, user('plain', 'plain', 'c'));
     await plane.post(`${ns}/pods`, user('self', 'self', 'alone'));
     await plane.post(`${ns}/pods`, user('done', 'ended', 'c'));
-    const ended = await asked('ended', 'c');
+    const ended = await requested('ended', 'c');
     await attach(ended);
     await untilReported('c', [attachedEntry('ended')]);
     await plane.patch(`${ns}/pods/done/status`, { status: { phase: 'Succeeded' } }, STRATEGIC);
@@ -200,7 +200,7 @@ describe('attachdetach', () => {
     await untilReported('c', undefined);
     // A pod on a managed node shows that all that was there before was looked at.
     await plane.post(`${ns}/pods`, user('self-too', 'self', 'c'));
-    await asked('self', 'c');
+    await requested('self', 'c');
     expect((await plane.get(pathOf('self', 'alone'))).status).toBe(404);
     expect(
       (await plane.get(`${ATTACHMENTS}/${attachmentName(csi.driver, csi.volumeHandle, 'c')}`)).status,
@@ -280,7 +280,7 @@ describe('attachdetach', () => {
       ...user('p', 'moves', 'off'),
       spec: { ...(user('p', 'moves', 'off')['spec'] as Json), terminationGracePeriodSeconds: 3600 },
     });
-    const attachment = await asked('moves', 'off');
+    const attachment = await requested('moves', 'off');
     await attach(attachment);
     await untilReported('off', [attachedEntry('moves')]);
     await use('off', ['moves']);
@@ -296,14 +296,14 @@ describe('attachdetach', () => {
       .poll(async () => (await plane.get(attachment.path)).body.metadata.deletionTimestamp, WAIT)
       .toBeDefined();
     await plane.patch(attachment.path, { metadata: { finalizers: null } });
-    await asked('moves', 'b');
+    await requested('moves', 'b');
   });
 
   test('what a server did not get to is done by the next', async () => {
     const ns = await plane.namespace();
     await addVolume(ns, 'kept');
     await plane.post(`${ns}/pods`, user('p', 'kept', 'a'));
-    const kept = await asked('kept', 'a');
+    const kept = await requested('kept', 'a');
     await attach(kept);
     await expect
       .poll(async () => (await reportedVolumes('a')) ?? [], WAIT)

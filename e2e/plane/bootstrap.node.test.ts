@@ -48,7 +48,7 @@ describe.each(VOCABULARY_NAMES)('a new server of the %s vocabulary', (vocabulary
     await plane.delete(path);
     expect(await watch.take(2)).toEqual([`DELETED ${words.apiService}`, `ADDED ${words.apiService}`]);
     expect((await plane.get(path)).body.spec).toMatchObject({ clusterIP: '10.0.0.1' });
-    // Loopback is no address for others.
+    // Loopback addresses are unreachable for other hosts.
     expect((await plane.get('/api/v1/namespaces/default/endpoints')).body.items).toEqual([]);
   });
 });

@@ -201,7 +201,7 @@ console.log(JSON.stringify({ kind: 'ExecCredential', apiVersion: info.apiVersion
 describe('an oidc provider', () => {
   const authority = createAuthority({ commonName: 'idp' }, new Date(Date.now() - 1000), new Date(4e12));
   let provider: Server;
-  const asked: string[] = [];
+  const requested: string[] = [];
 
   beforeAll(async () => {
     const identity = issueIdentity(authority, {
@@ -214,7 +214,7 @@ describe('an oidc provider', () => {
     provider = createServer({ cert: identity.certificate, key: identity.key }, (request, response) => {
       const { port } = provider.address() as AddressInfo;
       const url = `https://localhost:${port}`;
-      asked.push(`${request.method} ${request.url}`);
+      requested.push(`${request.method} ${request.url}`);
       response.setHeader('content-type', 'application/json');
       const claims = Buffer.from(JSON.stringify({ exp: 4e9 })).toString('base64url');
       const results: Readonly<Record<string, object>> = {
@@ -238,7 +238,7 @@ describe('an oidc provider', () => {
     await using client = await connect('oidc', { 'auth-provider': { name: 'oidc', config } });
     // The server trusts another provider, or none: what counts is what was sent.
     await expect(client.list(maps, signal)).rejects.toMatchObject({ status: 401 });
-    expect(asked.slice(0, 2)).toEqual(['GET /.well-known/openid-configuration', 'POST /token']);
+    expect(requested.slice(0, 2)).toEqual(['GET /.well-known/openid-configuration', 'POST /token']);
     const text = await readFile(client.file, 'utf8');
     expect(text).toContain('"refresh-token": "next"');
     expect(text).toMatch(/"id-token": "e30\./);

@@ -57,9 +57,9 @@ describe('configuration and storage', () => {
         [{ immutable: false }, 'immutable'],
         [{ immutable: null }, 'immutable'],
       ];
-      for (const [patch, fault] of rows) {
+      for (const [patch, error] of rows) {
         const { status, body } = await plane.patch(path, patch);
-        expect({ status, fields: fieldsOf(body) }).toEqual({ status: 422, fields: [fault] });
+        expect({ status, fields: fieldsOf(body) }).toEqual({ status: 422, fields: [error] });
       }
       const labelled = await plane.patch(path, { metadata: { labels: { a: 'b' }, annotations: { c: 'd' } } });
       expect(labelled).toMatchObject({
@@ -124,7 +124,7 @@ describe('configuration and storage', () => {
       ['dockerconfigjson', { data: { '.dockerconfigjson': 'bm8=' } }, ['data[.dockerconfigjson]']],
       ['dockerconfigjson', { data: { '.dockerconfigjson': 'e30=' } }, []],
       ['service-account-token', { data: {} }, ['metadata.annotations']],
-    ])('type %s with %j has faults in %j', async (type, object, fields) => {
+    ])('type %s with %j has errors in %j', async (type, object, fields) => {
       const { status, body } = await create('secrets', { type: `${plane.words.domain}/${type}`, ...object });
       expect(status).toBe(fields.length === 0 ? 201 : 422);
       expect(fieldsOf(body)).toHaveLength(fields.length);
@@ -135,7 +135,7 @@ describe('configuration and storage', () => {
     create('pods', { spec: { ...(pod('')['spec'] as Json), volumes } });
 
   describe('2.3: Volume', () => {
-    /** Every source with just what it requires, or with one fault more. */
+    /** Every source with just what it requires, or with one error more. */
     test.each<[string, Json, readonly string[]]>([
       ['persistentVolumeClaim', { claimName: 'c' }, ['claimName']],
       ['configMap', { name: 'c' }, []],
@@ -551,8 +551,8 @@ describe('configuration and storage', () => {
         { reclaimPolicy: 'Retain' },
         { volumeBindingMode: 'WaitForFirstConsumer' },
       ]) {
-        const { status, body: fault } = await plane.patch(path, patch);
-        expect({ status, fields: fieldsOf(fault) }).toEqual({ status: 422, fields: Object.keys(patch) });
+        const { status, body: error } = await plane.patch(path, patch);
+        expect({ status, fields: fieldsOf(error) }).toEqual({ status: 422, fields: Object.keys(patch) });
       }
       expect((await plane.patch(path, { allowVolumeExpansion: true })).status).toBe(200);
     });

@@ -24,7 +24,7 @@ export interface ConversionWebhook extends AsyncDisposable {
   readonly url: string;
   /** Base64 of the authority's certificate. */
   readonly caBundle: string;
-  /** What was asked so far. */
+  /** Received reviews so far. */
   readonly reviews: Review[];
   readonly paths: string[];
   /** What the requests proved themselves by. */

@@ -49,7 +49,7 @@ export interface Extension extends AsyncDisposable {
   /** Its documents by path. Others are not there. */
   readonly documents: Map<string, ExtensionDocument>;
   /** Requested documents, each with the request's entity tag. */
-  readonly asked: string[];
+  readonly requested: string[];
   /** Says goodbye to every watch. */
   release(): void;
 }
@@ -89,7 +89,7 @@ export async function startExtension(clientAuthority: string): Promise<Extension
   const watches = new Set<ServerResponse>();
   const gadgets = new Set<string>();
   const documents: Extension['documents'] = new Map();
-  const asked: string[] = [];
+  const requested: string[] = [];
   const widgets = new Map<string, Widget>();
   async function create(message: IncomingMessage, reply: ServerResponse): Promise<void> {
     const pieces: Buffer[] = [];
@@ -115,7 +115,7 @@ export async function startExtension(clientAuthority: string): Promise<Extension
   }
   function describe(message: IncomingMessage, reply: ServerResponse): void {
     reply.setHeader('Content-Type', 'application/json');
-    asked.push([message.url ?? '', message.headers['if-none-match'] ?? ''].join(' ').trim());
+    requested.push([message.url ?? '', message.headers['if-none-match'] ?? ''].join(' ').trim());
     const found = documents.get(message.url ?? '');
     if (found === undefined) reply.statusCode = 404;
     else if (found.etag !== undefined) reply.setHeader('ETag', found.etag);
@@ -176,7 +176,7 @@ export async function startExtension(clientAuthority: string): Promise<Extension
     clients,
     gadgets,
     documents,
-    asked,
+    requested,
     release() {
       for (const watch of watches) {
         watch.end(`${JSON.stringify({ type: 'DELETED', object: { metadata: { name: 'first' } } })}\n`);

@@ -247,12 +247,12 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     await using dir = await createTempDir('na-join-');
     const binding = plane.path('rbac.authorization/v1', 'clusterrolebindings/system:joining-nodes-approval');
     await plane.delete(binding);
-    const asked = Promise.withResolvers<string>();
+    const requested = Promise.withResolvers<string>();
     const joined = join(await newLine(), dir, 'patient', (text) => {
       const [, name] = /csr approve (\S+)/.exec(text) ?? [];
-      if (name !== undefined) asked.resolve(name);
+      if (name !== undefined) requested.resolve(name);
     });
-    await serverCommand('csr', 'approve', await asked.promise);
+    await serverCommand('csr', 'approve', await requested.promise);
     const { code, err } = await joined;
     expect([code, err]).toEqual([0, '']);
     const pem = await readFile(`${dir.path}/pki/nodeagent-client-current.pem`);

@@ -18,7 +18,7 @@ const POD = '/api/v1/namespaces/default/pods/web';
 let agent: Server;
 let respond: (message: IncomingMessage, response: ServerResponse) => void;
 let upgrade: (message: IncomingMessage, socket: Duplex) => void;
-let asked: string[];
+let requested: string[];
 
 beforeAll(async () => {
   const { certificate, key } = await agentCertificate(plane.server.dir, 'n1');
@@ -28,11 +28,11 @@ beforeAll(async () => {
     const { socket } = message;
     const who =
       socket instanceof TLSSocket && socket.authorized ? socket.getPeerCertificate().subject.CN : '';
-    asked.push(`${message.method} ${message.url} ${String(who)}`);
+    requested.push(`${message.method} ${message.url} ${String(who)}`);
     respond(message, response);
   });
   agent.on('upgrade', (message: IncomingMessage, socket: Duplex) => {
-    asked.push(`${message.method} ${message.url} ${message.headers.authorization ?? ''}`);
+    requested.push(`${message.method} ${message.url} ${message.headers.authorization ?? ''}`);
     upgrade(message, socket);
   });
   await new Promise<void>((resolve) => agent.listen(0, '127.0.0.1', resolve));
@@ -69,7 +69,7 @@ afterAll(async () => {
   await new Promise((resolve) => agent.close(resolve));
 });
 beforeEach(() => {
-  asked = [];
+  requested = [];
 });
 
 const says =
@@ -87,7 +87,7 @@ describe('a log', () => {
       'text/plain',
     ]);
     const { componentPrefix, agentComponent } = plane.words;
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       `GET /containerLogs/default/web/main?timestamps=true&tailLines=5 ${componentPrefix}-apiserver-${agentComponent}-client`,
     ]);
   });
@@ -108,7 +108,7 @@ describe('a log', () => {
     respond = says(status, text, { location: 'http://169.254.169.254/' });
     const { body } = await plane.get(`${POD}/log`);
     expect([body.code, body.reason, body.message]).toEqual([code, reason, message]);
-    expect(asked).toHaveLength(1);
+    expect(requested).toHaveLength(1);
   });
 
   test('of an agent that is away is unavailable', async () => {
@@ -121,7 +121,7 @@ describe('a log', () => {
     expect([body.code, body.reason]).toEqual([503, 'ServiceUnavailable']);
     expect(body.message).toContain('its certificate is issued to "system:node:n1"');
     expect((await plane.get('/api/v1/nodes/twin/proxy/pods')).status).toBe(503);
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
   });
 
   test('that breaks off ends', async () => {
@@ -161,10 +161,10 @@ describe('an agent whose certificate is checked', () => {
     });
     expect((await strict.get(`${POD}/log`)).status).toBe(503);
     expect((await strict.get('/api/v1/nodes/n1/proxy/pods')).status).toBe(503);
-    expect(asked).toEqual([]);
+    expect(requested).toEqual([]);
     expect((await strict.get(`${POD}/log?insecureSkipTLSVerifyBackend=true`)).text).toBe('a line\n');
     // A program that listens on this machine sees no certificate of the server unless it has shown the right one.
-    expect(asked).toEqual(['GET /containerLogs/default/web/main ']);
+    expect(requested).toEqual(['GET /containerLogs/default/web/main ']);
   });
 });
 
@@ -206,7 +206,7 @@ describe('a stream', () => {
     };
     const text = await spdy(`${POD}/exec?command=a&command=b&stdout=1&stdin=1`);
     expect(text).toMatch(/^HTTP\/1\.1 101 [\s\S]*X-Stream-Protocol-Version: a[\s\S]*\r\n\r\nreadypong$/);
-    expect(asked).toEqual(['POST /exec/default/web/main?input=1&output=1&command=a&command=b ']);
+    expect(requested).toEqual(['POST /exec/default/web/main?input=1&output=1&command=a&command=b ']);
   });
 
   const WAYS: readonly string[] = [
@@ -240,7 +240,7 @@ describe('a stream', () => {
       expect(text).toMatch(/^HTTP\/1\.1 502 /);
       expect(text).toContain(`invalid upgrade response: status code ${code}`);
       expect(text).not.toContain('169.254');
-      expect(asked).toHaveLength(1);
+      expect(requested).toHaveLength(1);
     },
   );
 
@@ -312,7 +312,7 @@ describe('a proxied request', () => {
     const ask = (path: string): Promise<Reply> => plane.get(`/api/v1/nodes/n1/proxy/${path}`);
     const reply = await ask('here');
     expect([reply.status, reply.headers['location']]).toEqual([302, '/api/v1/nodes/n1/proxy/elsewhere?a=1']);
-    expect(asked.map((line) => line.split(' ')[1])).toEqual(['/here']);
+    expect(requested.map((line) => line.split(' ')[1])).toEqual(['/here']);
   });
 
   test('does not forward the client’s credentials', async () => {

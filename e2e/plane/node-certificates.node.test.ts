@@ -168,12 +168,12 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
         signal,
       ).catch((thrown: unknown) => thrown);
       finished = !(end instanceof Killed);
-      const asked = await requestsOf(name);
+      const requested = await requestsOf(name);
       const certificates = await openClientCertificates(deps, world.options, signal);
       expect(await whatNodeGets(certificates, name), `after ${step} steps`).toMatchObject({ status: 404 });
       const all = await requestsOf(name);
       expect(all, `after ${step} steps`).toHaveLength(1);
-      expect(asked.length === 0 || asked[0]?.metadata.uid === all[0]?.metadata.uid).toBe(true);
+      expect(requested.length === 0 || requested[0]?.metadata.uid === all[0]?.metadata.uid).toBe(true);
     }
   });
 
@@ -310,7 +310,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     const { clientConfig } = await openClientCertificates(deps, world.options, signal);
     let names: ServingNames = { dnsNames: ['serves'], ipAddresses: ['127.0.0.1'] };
     const listeners = new Set<() => void>();
-    const asked: string[] = [];
+    const requested: string[] = [];
     let waiting = Promise.withResolvers<string>();
     const source = await openServingCertificates(
       {
@@ -322,7 +322,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
           return () => void listeners.delete(listener);
         },
         onWaiting(request) {
-          asked.push(request);
+          requested.push(request);
           waiting.resolve(request);
         },
       },

@@ -157,8 +157,8 @@ describe('resourceVersion', () => {
 
   test('a version that does not come is 504 with Retry-After and "Too large resource version"', async () => {
     const far = Number(middle) + 1_000_000;
-    const asked = [`${path}?resourceVersion=${far}`, `${path}/b?resourceVersion=${far}`];
-    for (const response of await Promise.all(asked.map((query) => plane.get(query)))) {
+    const requested = [`${path}?resourceVersion=${far}`, `${path}/b?resourceVersion=${far}`];
+    for (const response of await Promise.all(requested.map((query) => plane.get(query)))) {
       expect(response).toMatchObject({
         status: 504,
         headers: { 'retry-after': expect.stringMatching(/^[1-9]\d*$/) as unknown },
@@ -170,9 +170,9 @@ describe('resourceVersion', () => {
 
   test('a version that comes soon is waited for', async () => {
     const next = Number(await plane.revision()) + 1;
-    const asked = plane.get(`${path}?resourceVersion=${next}`);
+    const requested = plane.get(`${path}?resourceVersion=${next}`);
     await plane.patch(`${path}/b`, { data: { now: String(next) } });
-    const { status, body } = await asked;
+    const { status, body } = await requested;
     expect(status).toBe(200);
     expect(Number(body.metadata.resourceVersion)).toBeGreaterThanOrEqual(next);
   });

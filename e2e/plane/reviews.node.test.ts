@@ -79,7 +79,7 @@ describe('access', () => {
     const rules = plane.path('authorization/v1', 'selfsubjectrulesreviews');
     const { status, body } = await plane.post(rules, { spec: {} });
     expect([status, body.message]).toEqual([400, 'no namespace on request']);
-    const asked = await plane.post(rules, { spec: { namespace: 'default' } });
-    expect([asked.status, asked.body.status['incomplete']]).toEqual([201, false]);
+    const requested = await plane.post(rules, { spec: { namespace: 'default' } });
+    expect([requested.status, requested.body.status['incomplete']]).toEqual([201, false]);
   });
 });

@@ -174,8 +174,8 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])(
       expect([text('namespace'), text('ca.crt')]).toEqual([namespace, plane.server.credentials().ca]);
       const asRobot = plane.as(text('token'));
       const review = { apiVersion: `authorization.${words.apiGroupDomain}/v1`, spec: { namespace } };
-      const asked = await asRobot.post(plane.path('authorization/v1', 'selfsubjectrulesreviews'), review);
-      expect(asked.status).toBe(201);
+      const requested = await asRobot.post(plane.path('authorization/v1', 'selfsubjectrulesreviews'), review);
+      expect(requested.status).toBe(201);
       await plane.delete(`${at}/serviceaccounts/robot`);
       await expect.poll(async () => (await plane.get(`${at}/secrets/s`)).status, WAIT).toBe(404);
       expect((await asRobot.get('/api')).status).toBe(401);

@@ -284,7 +284,7 @@ describe('certificate requests', () => {
     const object = { ...request?.object, metadata: { name: 'asked' } } as Json & { spec?: Json };
     // Of a signer that is not there.
     await plane.post(path, { ...object, spec: { ...object.spec, signerName: 'example.com/signer' } });
-    const one = `${path}/asked`;
+    const one = `${path}/requested`;
     const conditions = async (): Promise<unknown> => (await plane.get(one)).body.status['conditions'];
     await plane.patch(one, { status: { conditions: [condition('Approved')] } });
     expect(await conditions()).toBeUndefined();

@@ -1,4 +1,4 @@
-/** What the server waits on is shown as long as it lasts, with the reason. */
+/** Pending waits of the server are reported with the reason as long as they last. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

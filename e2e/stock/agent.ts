@@ -11,7 +11,7 @@ import { freePort } from '../../testing/free-port.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 import { containerId } from '../lifecycle/support.ts';
-import { type StockServer, startStockServer } from './api-server.ts';
+import { startUpstreamServer, type UpstreamServer } from './api-server.ts';
 import { CLIENT_SIGNER, grantRequest, SERVING_SIGNER } from './certificates.ts';
 
 const WORDS = VOCABULARIES.kubernetes;
@@ -19,8 +19,8 @@ export const NODE = 'n1';
 export const PODS = '/api/v1/namespaces/default/pods';
 const TOKEN = { id: 'abcdef', secret: '0123456789abcdef' };
 
-export interface OnStock extends AsyncDisposable {
-  readonly server: StockServer;
+export interface OnUpstream extends AsyncDisposable {
+  readonly server: UpstreamServer;
   readonly agent: TestAgent;
   readonly cri: CriConnection;
   /** Users that requested the client and the serving certificate. */
@@ -35,7 +35,7 @@ export interface OnStock extends AsyncDisposable {
 }
 
 /** Creates a bootstrap token that authorizes certificate requests, as cluster installers do. */
-async function addToken(server: StockServer): Promise<string> {
+async function addToken(server: UpstreamServer): Promise<string> {
   const group = 'system:bootstrappers:nodes';
   await server.create(`/api/v1/namespaces/${WORDS.systemNamespace}/secrets`, {
     metadata: { name: `bootstrap-token-${TOKEN.id}` },
@@ -56,7 +56,7 @@ async function addToken(server: StockServer): Promise<string> {
   return `${TOKEN.id}.${TOKEN.secret}`;
 }
 
-async function startAgent(server: StockServer, token: string): Promise<TestAgent> {
+async function startAgent(server: UpstreamServer, token: string): Promise<TestAgent> {
   const folder = await createTempDir('na-agent-');
   const bootstrap = `${folder.path}/bootstrap`;
   const tls = { authority: server.authority.certificate, insecure: false };
@@ -87,9 +87,9 @@ async function startAgent(server: StockServer, token: string): Promise<TestAgent
   return agent;
 }
 
-export async function startOnStock(): Promise<OnStock> {
+export async function startOnUpstream(): Promise<OnUpstream> {
   await using started = new AsyncDisposableStack();
-  const server = started.use(await startStockServer());
+  const server = started.use(await startUpstreamServer());
   const agent = started.use(await startAgent(server, await addToken(server)));
   // The agent does not exit before its pods have stopped, and those of the server stop only when it exits.
   started.defer(async () => {

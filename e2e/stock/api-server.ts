@@ -8,12 +8,12 @@ import type { Identity } from '#api/pki/certificate.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { startEtcd } from '#plane/store/etcd.fixture.ts';
 import { freePort } from '../../testing/free-port.ts';
-import { type StockProcess, startStock } from '../../testing/stock-process.ts';
+import { startUpstream, type UpstreamProcess } from '../../testing/stock-process.ts';
 import {
-  checkStockServer,
-  type StockServerPlace,
-  stockServerFlags,
-  writeStockFiles,
+  checkUpstreamServer,
+  type UpstreamServerPlace,
+  upstreamServerFlags,
+  writeUpstreamFiles,
 } from '../../testing/stock-server.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -36,13 +36,13 @@ export interface AuditedRequest {
   readonly responseStatus?: { readonly code: number; readonly message?: string };
 }
 
-export interface StockServer extends AsyncDisposable {
+export interface UpstreamServer extends AsyncDisposable {
   readonly url: string;
   readonly dir: string;
   readonly authority: Identity;
   /** Client configuration of the administrator. */
   readonly configFile: string;
-  readonly process: StockProcess;
+  readonly process: UpstreamProcess;
   call(method: string, path: string, body?: unknown, type?: string): Promise<Reply>;
   /** @throws Error unless it is created */
   create(path: string, object: object): Promise<Body>;
@@ -65,7 +65,7 @@ interface Files {
 }
 
 async function writeFiles(dir: string): Promise<Files> {
-  const { authority, admin, issue } = await writeStockFiles(dir);
+  const { authority, admin, issue } = await writeUpstreamFiles(dir);
   // The test signs certificates of nodes with it.
   await writeFile(`${dir}/ca.key`, authority.key);
   // Client certificate of the server for node agents.
@@ -77,8 +77,8 @@ async function writeFiles(dir: string): Promise<Files> {
   return { dir, authority, admin };
 }
 
-const flags = (place: StockServerPlace): readonly string[] => [
-  ...stockServerFlags(place),
+const flags = (place: UpstreamServerPlace): readonly string[] => [
+  ...upstreamServerFlags(place),
   '--enable-bootstrap-token-auth',
   '--authorization-mode=Node,RBAC',
   '--enable-admission-plugins=NodeRestriction',
@@ -94,8 +94,8 @@ const flags = (place: StockServerPlace): readonly string[] => [
 
 /** Creates the objects of a namespace that admission requires and controllers would create. */
 async function furnish(
-  call: StockServer['call'],
-  create: StockServer['create'],
+  call: UpstreamServer['call'],
+  create: UpstreamServer['create'],
   authority: Identity,
 ): Promise<void> {
   const path = '/api/v1/namespaces/default';
@@ -103,7 +103,7 @@ async function furnish(
   for (const there of [path, `/api/v1/namespaces/${WORDS.systemNamespace}`]) {
     await eventually(async () => (await call('GET', there)).status === 200);
   }
-  await checkStockServer((method, place, body) =>
+  await checkUpstreamServer((method, place, body) =>
     call(method, place, body === undefined ? undefined : JSON.parse(body)),
   );
   await create(`${path}/serviceaccounts`, { metadata: { name: 'default' } });
@@ -112,7 +112,7 @@ async function furnish(
 }
 
 const createCall =
-  (agent: Agent, url: string): StockServer['call'] =>
+  (agent: Agent, url: string): UpstreamServer['call'] =>
   async (method, path, body, type = 'application/json') => {
     const response = await request(url + path, {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the type lists the methods
@@ -127,7 +127,7 @@ const createCall =
   };
 
 const createCreate =
-  (call: StockServer['call']): StockServer['create'] =>
+  (call: UpstreamServer['call']): UpstreamServer['create'] =>
   async (path, object) => {
     const { status, text, body } = await call('POST', path, object);
     if (status !== 201) throw new Error(`POST ${path}: ${status} ${text}`);
@@ -141,7 +141,7 @@ async function readAudit(dir: string): Promise<readonly AuditedRequest[]> {
   return lines.map((line) => JSON.parse(line) as AuditedRequest);
 }
 
-export async function startStockServer(): Promise<StockServer> {
+export async function startUpstreamServer(): Promise<UpstreamServer> {
   await using started = new AsyncDisposableStack();
   const { path: dir } = started.use(await createTempDir('na-stock-'));
   const etcd = started.use(await startEtcd());
@@ -157,8 +157,8 @@ export async function startStockServer(): Promise<StockServer> {
   const call = createCall(agent, url);
   const create = createCreate(call);
   const stock = started.use(
-    await startStock({
-      program: `${inject('stockPrograms')}/kube-apiserver`,
+    await startUpstream({
+      program: `${inject('upstreamPrograms')}/kube-apiserver`,
       args: flags({ dir, port, etcd: etcd.urls.join() }),
       logFile: `${dir}/log`,
       isReady: async () => (await call('GET', '/readyz')).status === 200,

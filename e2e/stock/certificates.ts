@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { eventually } from '../../testing/wait.ts';
 import type { Body } from '../plane/support.ts';
-import type { StockServer } from './api-server.ts';
+import type { UpstreamServer } from './api-server.ts';
 
 const WORDS = VOCABULARIES.kubernetes;
 const REQUESTS = `/apis/certificates.${WORDS.apiGroupDomain}/v1/certificatesigningrequests`;
@@ -18,7 +18,7 @@ const USAGES: Readonly<Record<string, string>> = {
   [SERVING_SIGNER]: 'serverAuth',
 };
 
-async function issue({ dir }: StockServer, request: string, signer: string): Promise<string> {
+async function issue({ dir }: UpstreamServer, request: string, signer: string): Promise<string> {
   const names = `${dir}/request`;
   await writeFile(`${names}.csr`, Buffer.from(request, 'base64'));
   await writeFile(
@@ -32,7 +32,7 @@ async function issue({ dir }: StockServer, request: string, signer: string): Pro
 }
 
 /** Waits for a pending request to the signer, and approves and signs it. Returns its user. */
-export async function grantRequest(server: StockServer, signer: string): Promise<string> {
+export async function grantRequest(server: UpstreamServer, signer: string): Promise<string> {
   const found = await eventually(
     async () => {
       const { body } = await server.call('GET', REQUESTS);

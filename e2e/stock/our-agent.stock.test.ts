@@ -17,7 +17,7 @@ import {
   WAIT,
 } from '../lifecycle/support.ts';
 import { useKubectl } from '../plane-clients/kubectl.ts';
-import { NODE, type OnStock, PODS, startOnStock } from './agent.ts';
+import { NODE, type OnUpstream, PODS, startOnUpstream } from './agent.ts';
 
 const WORDS = VOCABULARIES.kubernetes;
 const CORE = '/api/v1/namespaces/default';
@@ -25,11 +25,11 @@ const MERGE = 'application/merge-patch+json';
 const LEASE = `/apis/coordination.${WORDS.apiGroupDomain}/v1/namespaces/${WORDS.nodeLeaseNamespace}/leases/${NODE}`;
 
 describe('our agent with a stock API server', () => {
-  let on: OnStock;
+  let on: OnUpstream;
   const kubectl = useKubectl(() => on.server.configFile);
   const { ok, run, start } = kubectl;
   beforeAll(async () => {
-    on = await startOnStock();
+    on = await startOnUpstream();
   });
   afterAll(() => on[Symbol.asyncDispose]());
 

@@ -1,17 +1,17 @@
 /** Set-up of project `stock`: provides upstream's programs, built if they do not exist yet
- *  (`inject('stockPrograms')`), and the run's containerd, as for project `node`. */
+ *  (`inject('upstreamPrograms')`), and the run's containerd, as for project `node`. */
 import type { TestProject } from 'vitest/node';
 import startContainerd from '../../testing/containerd-setup.ts';
-import { stockPrograms } from '../../testing/stock-server.ts';
+import { upstreamPrograms } from '../../testing/stock-server.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
     /** Folder with upstream's node agent and API server. */
-    stockPrograms: string;
+    upstreamPrograms: string;
   }
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  project.provide('stockPrograms', await stockPrograms());
+  project.provide('upstreamPrograms', await upstreamPrograms());
   return await startContainerd(project);
 }

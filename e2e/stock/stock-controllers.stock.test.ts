@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Pod } from '#api/gen/core-v1.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { startTestNetwork, type TestNetwork } from '../../testing/network.ts';
-import { type StockProcess, startStock } from '../../testing/stock-process.ts';
+import { startUpstream, type UpstreamProcess } from '../../testing/stock-process.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 import { useKubectl } from '../plane-clients/kubectl.ts';
@@ -32,15 +32,15 @@ describe('upstream controllers, scheduler and service proxy with our API server'
   let dir: TempDir;
   let server: Program;
   let network: TestNetwork;
-  const programs = new Map<string, StockProcess>();
+  const programs = new Map<string, UpstreamProcess>();
   const { ok } = useKubectl(() => `${dir.path}/admin.platconfig`);
   const started = new AsyncDisposableStack();
 
   async function startPart(name: string, flags: readonly string[]): Promise<void> {
     const port = await freePort();
     await mkdir(`${dir.path}/${name}`);
-    const part = await startStock({
-      program: `${inject('stockPrograms')}/${name}`,
+    const part = await startUpstream({
+      program: `${inject('upstreamPrograms')}/${name}`,
       args: [
         `--kubeconfig=${dir.path}/admin.platconfig`,
         ...flags.map((f) => f.replace('{port}', `${port}`)),

@@ -12,7 +12,7 @@ import { eventually } from '../../testing/wait.ts';
 import { pod as manifest, sh, WAIT } from '../lifecycle/support.ts';
 import { useKubectl } from '../plane-clients/kubectl.ts';
 import { type Program, startProgram } from '../plane-clients/program/program.ts';
-import { requestsOf, type StockNode, startStockNode } from './stock-node.ts';
+import { requestsOf, startUpstreamNode, type UpstreamNode } from './stock-node.ts';
 
 const WORDS = VOCABULARIES.kubernetes;
 const NS = 'stock-pods';
@@ -55,7 +55,7 @@ const deployment = (version: string): Deployment => ({
 describe('a stock node with our API server', () => {
   let dir: TempDir;
   let server: Program;
-  let node: StockNode;
+  let node: UpstreamNode;
   let port: number;
   const { ok, run, start } = useKubectl(() => `${dir.path}/admin.platconfig`);
   const startServer = (): Promise<Program> =>
@@ -116,7 +116,7 @@ describe('a stock node with our API server', () => {
     port = await freePort();
     server = await startServer();
     started.defer(() => server[Symbol.asyncDispose]());
-    node = started.use(await startStockNode(server, { serverDir: dir.path, namespace: NS }));
+    node = started.use(await startUpstreamNode(server, { serverDir: dir.path, namespace: NS }));
     // The node stops its pods while it can.
     started.defer(async () => {
       const path = `/api/v1/namespaces/${NS}`;

@@ -12,7 +12,7 @@ import { VOCABULARIES } from '#api/vocabulary.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
 import { startTestContainerd } from '../../testing/containerd.ts';
 import { freePort } from '../../testing/free-port.ts';
-import { type StockProcess, startStock } from '../../testing/stock-process.ts';
+import { startUpstream, type UpstreamProcess } from '../../testing/stock-process.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 import { type Program, runProgram } from '../plane-clients/program/program.ts';
@@ -38,16 +38,16 @@ find . -type f | while read -r file; do mount --bind "$file" "/proc/sys/$file"; 
 cd /
 exec "$@"`;
 
-export interface StockNode extends AsyncDisposable {
+export interface UpstreamNode extends AsyncDisposable {
   readonly name: string;
-  readonly process: StockProcess;
+  readonly process: UpstreamProcess;
   readonly cri: CriConnection;
   readonly pkiDir: string;
   /** For static pods. */
   readonly manifestDir: string;
 }
 
-export interface StockNodeOptions {
+export interface UpstreamNodeOptions {
   /** Folder of the server. */
   readonly serverDir: string;
   /** Of the pods that the test makes. */
@@ -122,7 +122,10 @@ async function shareMounts(folder: string): Promise<void> {
   await run('mount', ['--make-shared', folder]);
 }
 
-export async function startStockNode(server: Program, options: StockNodeOptions): Promise<StockNode> {
+export async function startUpstreamNode(
+  server: Program,
+  options: UpstreamNodeOptions,
+): Promise<UpstreamNode> {
   await using started = new AsyncDisposableStack();
   const { path: folder } = started.use(await createTempDir('na-stock-'));
   started.defer(() => removeLogs(options.namespace));
@@ -142,13 +145,13 @@ export async function startStockNode(server: Program, options: StockNodeOptions)
   const name = folder.replace(/.*-/, 'stock-').toLowerCase();
   const ports = [await freePort(), await freePort()];
   const program = [
-    `${inject('stockPrograms')}/${PROGRAM}`,
+    `${inject('upstreamPrograms')}/${PROGRAM}`,
     ...flags(folder, name, ports, `${options.serverDir}/pki/ca.crt`),
     `--container-runtime-endpoint=${containerd.endpoint}`,
     ...(options.flags ?? []),
   ];
   const stock = started.use(
-    await startStock({
+    await startUpstream({
       program: 'unshare',
       args: ['--mount', '--propagation=unchanged', 'sh', '-c', DISGUISE, 'sh', `${folder}/sys`, ...program],
       logFile: `${folder}/log`,

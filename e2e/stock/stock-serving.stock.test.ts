@@ -6,7 +6,7 @@ import { eventually } from '../../testing/wait.ts';
 import { sh, WAIT } from '../lifecycle/support.ts';
 import { useKubectl } from '../plane-clients/kubectl.ts';
 import { type Program, startProgram } from '../plane-clients/program/program.ts';
-import { startStockNode } from './stock-node.ts';
+import { startUpstreamNode } from './stock-node.ts';
 
 const NS = 'stock-serving';
 
@@ -25,7 +25,7 @@ describe('a stock node whose serving certificate is ours', () => {
       ]),
     );
     const flags = ['--rotate-server-certificates'];
-    started.use(await startStockNode(server, { serverDir: dir.path, namespace: NS, flags }));
+    started.use(await startUpstreamNode(server, { serverDir: dir.path, namespace: NS, flags }));
   });
   afterAll(() => started.disposeAsync());
 

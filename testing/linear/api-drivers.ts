@@ -18,10 +18,10 @@ import { parseIp, parseIpRange } from '#api/meta/ip.ts';
 import { parseJsonPath } from '#api/meta/json-path.ts';
 import { validateAnnotations, validateLabels } from '#api/meta/labels.ts';
 import {
-  dns1035LabelFaults,
-  dns1123LabelFaults,
-  dns1123SubdomainFaults,
-  envVarNameFaults,
+  dns1035LabelErrors,
+  dns1123LabelErrors,
+  dns1123SubdomainErrors,
+  envVarNameErrors,
 } from '#api/meta/names.ts';
 import { parseQuantity } from '#api/meta/quantity.ts';
 import { formatLabelSelector, parseLabelSelector } from '#api/meta/selectors.ts';
@@ -247,10 +247,10 @@ export const API_DRIVERS: readonly Driver[] = [
     name: 'names',
     covers: [],
     run: (text) => [
-      dns1123LabelFaults(text),
-      dns1123SubdomainFaults(text),
-      dns1035LabelFaults(text),
-      envVarNameFaults(text),
+      dns1123LabelErrors(text),
+      dns1123SubdomainErrors(text),
+      dns1035LabelErrors(text),
+      envVarNameErrors(text),
     ],
     frames: [['a', 'a']],
     pumps: ['a.', 'a-', 'a/'],

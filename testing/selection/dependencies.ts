@@ -1,4 +1,4 @@
-/** What each source file depends on: its imports, and files whose names are in its text, such as programs that it
+/** Dependencies of each source file: its imports, and files whose names are in its text, such as programs that it
  *  starts and data that it reads. */
 import { basename } from 'node:path';
 import { files, importsOf, readText } from '../imports.ts';

@@ -363,7 +363,7 @@ describe('the group of the files', () => {
   });
 });
 
-describe('faults', () => {
+describe('errors', () => {
   test.each(ROUND.flatMap((method) => [[method, 'before'] as const, [method, 'after'] as const]))(
     'the driver dies at %s, %s its work',
     async (method, deed) => {

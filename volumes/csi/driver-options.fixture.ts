@@ -6,7 +6,7 @@ export interface TestDriverOptions {
   readonly name: string;
   /** Directory of its registration socket. */
   readonly registryDir: string;
-  /** Contains its volumes, its socket, its recorded calls, and the faults to inject. */
+  /** Contains its volumes, its socket, its recorded calls, and the errors to inject. */
   readonly dataDir: string;
   readonly nodeID?: string;
   readonly topology?: Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ export interface TestDriverOptions {
   readonly capabilities?: readonly string[];
 }
 
-/** A fault injected once, into the next call of a method. */
+/** An error injected once, into the next call of a method. */
 export interface Misdeed {
   readonly method: string;
   /** `before` and `after`: the driver kills itself before or after doing the work. */

@@ -1,5 +1,5 @@
 /** A CSI driver for tests, as a separate process: `node driver.ts <options as JSON>`. It prints `ready`
- *  when it serves, records its calls, and injects the requested faults. */
+ *  when it serves, records its calls, and injects the requested errors. */
 import { mkdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -44,7 +44,7 @@ const endpoint = join(dataDir, 'csi.sock');
 const registration = join(registryDir, `${name}-reg.sock`);
 const volumes = createDriverVolumes(dataDir);
 
-/** Removes and returns the fault if it is for this method. */
+/** Removes and returns the error if it is for this method. */
 async function takeMisdeed(method: string): Promise<Misdeed | undefined> {
   const text = await readFile(misdeedFile(dataDir), 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;

@@ -25,13 +25,13 @@ export const failureReason = (error: Error): string =>
   error instanceof VolumeSetupError ? error.reason : 'FailedMount';
 
 /** Combines the errors of failed volumes: `volume "cfg": ConfigMap default/app not found; volume "x": …`.
- *  @param heldBackMs backoff until the first of them is retried */
-export function combineFailures(failures: readonly VolumeFailure[], heldBackMs = 0): VolumeError {
+ *  @param backoffMs backoff until the first of them is retried */
+export function combineFailures(failures: readonly VolumeFailure[], backoffMs = 0): VolumeError {
   const message = failures.map(({ name, error }) => `volume "${name}": ${error.message}`).join('; ');
   const errors = failures.map(({ error }) => error);
   const cause = errors.length === 1 ? errors[0] : new AggregateError(errors, 'several volumes failed');
   const [reason = '', ...others] = new Set(errors.map(failureReason));
   const volumes = failures.map(({ name }) => name);
   const sole = others.length === 0 ? { reason } : {};
-  return new VolumeError(message, { ...sole, volumes, heldBackMs, failures, cause });
+  return new VolumeError(message, { ...sole, volumes, backoffMs, failures, cause });
 }

@@ -4,7 +4,7 @@ export class VolumeError extends Error {
   readonly volumes: readonly string[];
   /** Remaining backoff in ms; 0 if a retry is possible at once. Not part of the message, so that the same
    *  failure has the same text each time. */
-  readonly heldBackMs: number;
+  readonly backoffMs: number;
   /** The error of each volume that could not be set up; empty for a failed teardown. */
   readonly failures: readonly VolumeFailure[];
 
@@ -13,7 +13,7 @@ export class VolumeError extends Error {
     options: {
       reason?: string;
       volumes: readonly string[];
-      heldBackMs?: number;
+      backoffMs?: number;
       failures?: readonly VolumeFailure[];
       cause?: unknown;
     },
@@ -22,7 +22,7 @@ export class VolumeError extends Error {
     this.name = 'VolumeError';
     this.reason = options.reason ?? 'FailedMount';
     this.volumes = options.volumes;
-    this.heldBackMs = options.heldBackMs ?? 0;
+    this.backoffMs = options.backoffMs ?? 0;
     this.failures = options.failures ?? [];
   }
 }

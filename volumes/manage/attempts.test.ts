@@ -28,7 +28,7 @@ describe('createAttempts', () => {
     const delays: number[] = [];
     for (let count = 0; count < 10; count += 1) {
       messages.add(await messageOf(attempts.run('p', 'v', fail, never)));
-      delays.push(attempts.heldBackMs('p', ['v']));
+      delays.push(attempts.backoffMs('p', ['v']));
       await clock.advance(122_000);
     }
     expect(delays).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 122_000, 122_000]);
@@ -42,12 +42,12 @@ describe('createAttempts', () => {
     await clock.advance(500);
     await messageOf(attempts.run('p', 'v', fail, never));
     await messageOf(attempts.run('p', 'w', fail, never));
-    expect(attempts.heldBackMs('p', ['v'])).toBe(1000);
-    expect(attempts.heldBackMs('p', ['v', 'w'])).toBe(500);
-    expect(attempts.heldBackMs('p', ['x'])).toBe(0);
-    expect(attempts.heldBackMs('q', ['v'])).toBe(0);
+    expect(attempts.backoffMs('p', ['v'])).toBe(1000);
+    expect(attempts.backoffMs('p', ['v', 'w'])).toBe(500);
+    expect(attempts.backoffMs('p', ['x'])).toBe(0);
+    expect(attempts.backoffMs('q', ['v'])).toBe(0);
     await clock.advance(2000);
-    expect(attempts.heldBackMs('p', ['v', 'w'])).toBe(0);
+    expect(attempts.backoffMs('p', ['v', 'w'])).toBe(0);
   });
 
   test('delays one volume without an attempt, and not others', async () => {
@@ -66,7 +66,7 @@ describe('createAttempts', () => {
     await clock.advance(500);
     await attempts.run('p', 'v', async () => undefined, never);
     await messageOf(attempts.run('p', 'v', fail, never));
-    expect(attempts.heldBackMs('p', ['v'])).toBe(500);
+    expect(attempts.backoffMs('p', ['v'])).toBe(500);
   });
 
   test('retries at once after a reset', async () => {

@@ -17,7 +17,7 @@ export interface Attempts {
   /** Resets the backoff of failed attempts. */
   retry(podUID: string): void;
   /** Returns the remaining backoff of these volumes in ms, until the first of them may be retried. */
-  heldBackMs(podUID: string, names: readonly string[]): number;
+  backoffMs(podUID: string, names: readonly string[]): number;
   /** Aborts attempts of the pod, forgets its failures, and returns the attempts still in flight. */
   stop(podUID: string): readonly string[];
 }
@@ -128,7 +128,7 @@ export function createAttempts({ clock }: { readonly clock: Clock }): Attempts {
       const pod = pods.get(podUID);
       pod?.failures.clear();
     },
-    heldBackMs(podUID, names) {
+    backoffMs(podUID, names) {
       const failures = pods.get(podUID)?.failures;
       const readyAtMs = names.map((name) => failures?.get(name)?.readyAtMs).filter((ms) => ms !== undefined);
       return readyAtMs.length === 0 ? 0 : Math.max(0, Math.min(...readyAtMs) - clock.monotonic());

@@ -314,7 +314,7 @@ describe('mountPod', () => {
       reason: 'FailedMount',
       volumes: ['cfg', 'key', 'tok', 'odd', 'none', 'big', 'down', 'esc'],
     });
-    expect(failure).toHaveProperty('heldBackMs', expect.any(Number));
+    expect(failure).toHaveProperty('backoffMs', expect.any(Number));
     expect(String(failure).split('; ')).toEqual([
       'VolumeError: volume "cfg": ConfigMap default/absent not found',
       'volume "key": ConfigMap default/app has no key "k"',
@@ -340,7 +340,7 @@ describe('mountPod', () => {
       tries.push(await manager.mountPod(pod, never).catch((thrown: unknown) => thrown));
     }
     expect(new Set(tries.map((error) => String(error))).size).toBe(1);
-    expect(tries.map((error) => (error instanceof VolumeError ? error.heldBackMs : -1))).toEqual([
+    expect(tries.map((error) => (error instanceof VolumeError ? error.backoffMs : -1))).toEqual([
       500, 1000, 999,
     ]);
   });

@@ -136,7 +136,7 @@ export function createVolumeManager(
     const results = await until(signal, Promise.all(operations.map(perform)));
     const failures = results.filter((failure) => failure !== undefined);
     signal.throwIfAborted();
-    if (failures.length > 0) throw combineFailures(failures, attempts.heldBackMs(podUID, namesOf(failures)));
+    if (failures.length > 0) throw combineFailures(failures, attempts.backoffMs(podUID, namesOf(failures)));
   }
 
   return {

@@ -1,7 +1,7 @@
 /** Loads a client configuration file and resolves it to the parameters of a connection. */
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { ClientConfigError, formatClientConfigFault } from '#api/client-config/error.ts';
+import { ClientConfigError, formatClientConfigError } from '#api/client-config/error.ts';
 import { MAX_CLIENT_CONFIG_BYTES, parseClientConfig } from '#api/client-config/parse.ts';
 import {
   type ResolvedClientConfig,
@@ -47,6 +47,6 @@ export async function loadClientConfig(
   if (parsed.kind === 'invalid') throw new ClientConfigError(file, parsed.errors);
   return {
     config: await resolveClientConfig(parsed.config, { readFile: readSmallFile }, options),
-    warnings: parsed.warnings.map((problem) => formatClientConfigFault(file, problem)),
+    warnings: parsed.warnings.map((problem) => formatClientConfigError(file, problem)),
   };
 }

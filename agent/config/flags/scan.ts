@@ -48,7 +48,7 @@ function spellOutBooleans(token: string): string {
 }
 
 /** `-config` for `--config`: yargs would read it as single letters, so it is removed and reported. */
-function singleDashFault(token: string): ConfigError | undefined {
+function singleDashError(token: string): ConfigError | undefined {
   const name = /^-(?<name>[A-Za-z][\w-]+)(?:=.*)?$/.exec(token)?.groups?.['name'];
   if (name === undefined || flagEntry(name) === undefined) return undefined;
   return { kind: 'FieldUnknown', field: `-${name}`, detail: `a long flag has two dashes: --${name}` };
@@ -116,8 +116,8 @@ function readGiven(entry: FlagEntry, value: unknown, tokens: readonly string[]):
 export async function scanFlags(argv: readonly string[]): Promise<FlagScan> {
   const end = argv.indexOf('--');
   const own = end < 0 ? argv : argv.slice(0, end);
-  const errors: ConfigError[] = own.flatMap((token) => singleDashFault(token) ?? []);
-  const tokens = own.filter((token) => singleDashFault(token) === undefined).map(spellOutBooleans);
+  const errors: ConfigError[] = own.flatMap((token) => singleDashError(token) ?? []);
+  const tokens = own.filter((token) => singleDashError(token) === undefined).map(spellOutBooleans);
   const parse = await createFlagParser();
   const { named, rest } = parse(tokens);
   const flags: GivenFlag[] = [];

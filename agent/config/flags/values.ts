@@ -1,6 +1,6 @@
 /** Converts flags to values of settings. */
 import { isAbsolute, resolve } from 'node:path';
-import { type ConfigError, placeFault } from '../errors.ts';
+import { type ConfigError, placeError } from '../errors.ts';
 import type { ConfigValue } from '../reader.ts';
 import type { Setting } from '../setting.ts';
 import { checkValue } from '../values/check.ts';
@@ -82,10 +82,10 @@ export function readFlags(scan: FlagScan, cwd: string): FlagValues {
     const { setting } = given.entry;
     warnings.push(...repetitionWarning(given));
     const parsed = readFlagTexts(setting, given.texts);
-    const faults = parsed.kind === 'ok' ? checkValue(setting, parsed.value) : parsed.faults;
-    errors.push(...faults.map((fault) => placeFault(setting, fault, { field: given.spelled })));
+    const fieldErrors = parsed.kind === 'ok' ? checkValue(setting, parsed.value) : parsed.errors;
+    errors.push(...fieldErrors.map((error) => placeError(setting, error, { field: given.spelled })));
     const earlier = values.get(setting.key);
-    if (parsed.kind === 'faults' || faults.length > 0) faulty.add(setting.key);
+    if (parsed.kind === 'errors' || fieldErrors.length > 0) faulty.add(setting.key);
     else if (earlier === undefined) {
       values.set(setting.key, { value: absolute(setting, parsed.value, cwd), flag: given.spelled });
     } else warnings.push(`${given.spelled} is an alias of ${earlier.flag}, which applies`);

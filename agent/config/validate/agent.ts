@@ -1,65 +1,65 @@
 /** Validation of the agent's own settings: files, socket, runtime and pod sources. */
-import { httpHeaderNameFaults } from '#api/meta/names.ts';
+import { httpHeaderNameErrors } from '#api/meta/names.ts';
 import type { AgentConfig } from '../gen/config.ts';
-import { type ConfigFault, faultOf } from './fault.ts';
+import { type ConfigFieldError, errorOf } from './fault.ts';
 
 /** Maximum length of a unix socket path, in bytes; the kernel's limit is 108 with the terminating zero. */
 const SOCKET_PATH_MAX = 107;
 
-function checkSockets(config: AgentConfig): readonly ConfigFault[] {
+function checkSockets(config: AgentConfig): readonly ConfigFieldError[] {
   const endpoints = ['containerRuntimeEndpoint', 'imageServiceEndpoint'] as const;
-  const faults = endpoints.flatMap((key) => {
+  const errors = endpoints.flatMap((key) => {
     const value = config[key];
     // The image service defaults to the endpoint of the runtime, whose error is reported there.
     if (key === 'imageServiceEndpoint' && value === config.containerRuntimeEndpoint) return [];
     if (value === '' || /^(?:unix:(?:\/\/)?)?\/[^/]/.test(value)) return [];
     return [
-      faultOf(key, 'must be a unix socket such as unix:///run/containerd/containerd.sock', {
+      errorOf(key, 'must be a unix socket such as unix:///run/containerd/containerd.sock', {
         badValue: value,
       }),
     ];
   });
   const { socketPath } = config;
   if (!socketPath.startsWith('/')) {
-    return [...faults, faultOf('socketPath', 'must be an absolute path', { badValue: socketPath })];
+    return [...errors, errorOf('socketPath', 'must be an absolute path', { badValue: socketPath })];
   }
-  if (Buffer.byteLength(socketPath) <= SOCKET_PATH_MAX) return faults;
+  if (Buffer.byteLength(socketPath) <= SOCKET_PATH_MAX) return errors;
   const detail = `must have at most ${SOCKET_PATH_MAX} bytes, the limit of unix sockets`;
-  return [...faults, faultOf('socketPath', detail, { badValue: socketPath })];
+  return [...errors, errorOf('socketPath', detail, { badValue: socketPath })];
 }
 
-function checkManifestURL(config: AgentConfig): readonly ConfigFault[] {
-  const faults: ConfigFault[] = [];
+function checkManifestURL(config: AgentConfig): readonly ConfigFieldError[] {
+  const errors: ConfigFieldError[] = [];
   const { staticPodURL, staticPodURLHeader } = config;
   const protocol = URL.canParse(staticPodURL) ? new URL(staticPodURL).protocol : '';
   if (staticPodURL !== '' && protocol !== 'http:' && protocol !== 'https:') {
-    faults.push(faultOf('staticPodURL', 'must be an http or https URL', { badValue: staticPodURL }));
+    errors.push(errorOf('staticPodURL', 'must be an http or https URL', { badValue: staticPodURL }));
   }
   for (const [name, values] of Object.entries(staticPodURLHeader)) {
     const path = `[${name}]`;
-    for (const detail of httpHeaderNameFaults(name))
-      faults.push(faultOf('staticPodURLHeader', detail, { path }));
+    for (const detail of httpHeaderNameErrors(name))
+      errors.push(errorOf('staticPodURLHeader', detail, { path }));
     if (values.some((value) => /[\r\n\0]/.test(value))) {
-      faults.push(faultOf('staticPodURLHeader', 'values must be one line', { path }));
+      errors.push(errorOf('staticPodURLHeader', 'values must be one line', { path }));
     }
   }
-  return faults;
+  return errors;
 }
 
 /** Returns the validation errors of the agent's own settings. */
-export function validateAgent(config: AgentConfig): readonly ConfigFault[] {
-  const faults = [...checkSockets(config), ...checkManifestURL(config)];
+export function validateAgent(config: AgentConfig): readonly ConfigFieldError[] {
+  const errors = [...checkSockets(config), ...checkManifestURL(config)];
   if (config.containerRuntime !== 'remote') {
     const detail = 'not supported; use remote with --container-runtime-endpoint';
     const badValue = config.containerRuntime;
-    faults.push(faultOf('containerRuntime', detail, { kind: 'FieldValueNotSupported', badValue }));
+    errors.push(errorOf('containerRuntime', detail, { kind: 'FieldValueNotSupported', badValue }));
   }
   if (config.exitOnLockContention && config.lockFile === '') {
     const detail = 'needs the lock file: --lock-file';
-    faults.push(faultOf('exitOnLockContention', detail, { badValue: true, others: ['lockFile'] }));
+    errors.push(errorOf('exitOnLockContention', detail, { badValue: true, others: ['lockFile'] }));
   }
   if (config.rootDir === '') {
-    faults.push(faultOf('rootDir', 'must be given', { kind: 'FieldValueRequired' }));
+    errors.push(errorOf('rootDir', 'must be given', { kind: 'FieldValueRequired' }));
   }
-  return faults;
+  return errors;
 }

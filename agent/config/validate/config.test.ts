@@ -5,7 +5,7 @@ import type { AgentConfig } from '../gen/config.ts';
 import { validateConfig } from './config.ts';
 
 const base = createDefaultConfig();
-const faults = (change: Partial<AgentConfig>): readonly string[] =>
+const errors = (change: Partial<AgentConfig>): readonly string[] =>
   validateConfig({ ...base, ...change }).map(({ field, detail }) => `${field}: ${detail}`);
 
 const allAlpha = { featureGates: { AllAlpha: true } };
@@ -77,7 +77,7 @@ describe('validateConfig accepts', () => {
       { staticPodURL: 'https://example.com/pods?x=1', staticPodURLHeader: { 'X-Key': ['a'] } },
     ],
   ])('%s', (_name, change) => {
-    expect(faults(change)).toEqual([]);
+    expect(errors(change)).toEqual([]);
   });
 });
 
@@ -421,12 +421,12 @@ describe('validateConfig rejects', () => {
       'logging.vmodule[0].filePattern: must be',
     ],
   ])('%s', (_name, change, message) => {
-    const found = faults(change);
+    const found = errors(change);
     expect(found).toHaveLength(1);
     expect(found[0]).toContain(message);
   });
 
   test('everything at once', () => {
-    expect(faults({ maxPods: -1, imageGCLowThresholdPercent: 90, cgroupsPerQOS: false })).toHaveLength(3);
+    expect(errors({ maxPods: -1, imageGCLowThresholdPercent: 90, cgroupsPerQOS: false })).toHaveLength(3);
   });
 });

@@ -9,7 +9,7 @@ import { CONFIG_SETTINGS } from '../table.ts';
 import { checkValue } from '../values/check.ts';
 import { validateAgent } from './agent.ts';
 import { validateEviction } from './eviction.ts';
-import { type ConfigFault, faultOf } from './fault.ts';
+import { type ConfigFieldError, errorOf } from './fault.ts';
 import { validateImages } from './images.ts';
 import { validateLogging } from './logging.ts';
 import { validateNetwork } from './network.ts';
@@ -20,9 +20,9 @@ import { validateServing } from './serving.ts';
 import { validateShutdown } from './shutdown.ts';
 import { validateTimes } from './times.ts';
 
-export type { ConfigFault } from './fault.ts';
+export type { ConfigFieldError } from './fault.ts';
 
-type Rule = (config: AgentConfig) => readonly ConfigFault[];
+type Rule = (config: AgentConfig) => readonly ConfigFieldError[];
 
 const RULES: readonly Rule[] = [
   checkTable,
@@ -42,7 +42,7 @@ const RULES: readonly Rule[] = [
 ];
 
 /** Returns all validation errors: values outside their range, and conflicting combinations. */
-export function validateConfig(config: AgentConfig): readonly ConfigFault[] {
+export function validateConfig(config: AgentConfig): readonly ConfigFieldError[] {
   return RULES.flatMap((rule) => rule(config));
 }
 
@@ -54,18 +54,18 @@ function simpleValue(raw: unknown): ConfigValue | undefined {
 }
 
 /** Ranges and allowed values of the table. */
-function checkTable(config: AgentConfig): readonly ConfigFault[] {
+function checkTable(config: AgentConfig): readonly ConfigFieldError[] {
   const values = settingValues(config);
   return CONFIG_SETTINGS.flatMap((setting) => {
     const value = simpleValue(values.get(setting.key));
-    const faults = value === undefined ? [] : checkValue(setting, value);
-    return faults.map(({ kind, detail, badValue, path }) =>
-      faultOf(setting.key, detail, { kind, badValue, path }),
+    const errors = value === undefined ? [] : checkValue(setting, value);
+    return errors.map(({ kind, detail, badValue, path }) =>
+      errorOf(setting.key, detail, { kind, badValue, path }),
     );
   });
 }
 
-function checkFeatureGates(config: AgentConfig): readonly ConfigFault[] {
+function checkFeatureGates(config: AgentConfig): readonly ConfigFieldError[] {
   return checkGates(config.featureGates).map((error) => ({ ...error, settings: ['featureGates'] }));
 }
 
@@ -76,7 +76,7 @@ function isDefault(setting: Setting, value: unknown): boolean {
 }
 
 /** Returns errors of values that need a disabled feature gate. */
-function checkNeededGates(config: AgentConfig): readonly ConfigFault[] {
+function checkNeededGates(config: AgentConfig): readonly ConfigFieldError[] {
   const values = settingValues(config);
   return CONFIG_SETTINGS.flatMap((setting) => {
     const value = values.get(setting.key);
@@ -84,7 +84,7 @@ function checkNeededGates(config: AgentConfig): readonly ConfigFault[] {
     if (missing.length === 0 || isDefault(setting, value)) return [];
     const detail = `needs the feature gate ${missing.map((gate) => `${gate}=true`).join(' and ')}`;
     return [
-      faultOf(setting.key, detail, {
+      errorOf(setting.key, detail, {
         kind: 'FieldValueForbidden',
         badValue: value,
         others: ['featureGates'],

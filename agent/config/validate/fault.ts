@@ -2,7 +2,7 @@
 import type { FieldError, FieldErrorKind } from '#api/meta/field-error.ts';
 
 /** `field` starts with the first of `settings`. */
-export interface ConfigFault extends FieldError {
+export interface ConfigFieldError extends FieldError {
   /** Keys of the settings that the rule reads, the invalid one first. */
   readonly settings: readonly string[];
 }
@@ -17,7 +17,7 @@ export interface FaultOptions {
 }
 
 /** Creates the error of one setting; invalid unless `kind` says otherwise. */
-export function faultOf(key: string, detail: string, options: FaultOptions = {}): ConfigFault {
+export function errorOf(key: string, detail: string, options: FaultOptions = {}): ConfigFieldError {
   const { kind = 'FieldValueInvalid', badValue, path = '', others = [] } = options;
   return {
     kind,

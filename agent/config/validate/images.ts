@@ -1,9 +1,9 @@
 /** Validation of images and container logs. */
 import { compareQuantities } from '#api/meta/quantity.ts';
 import type { AgentConfig } from '../gen/config.ts';
-import { type ConfigFault, faultOf } from './fault.ts';
+import { type ConfigFieldError, errorOf } from './fault.ts';
 
-function checkCredentialProviders(config: AgentConfig): readonly ConfigFault[] {
+function checkCredentialProviders(config: AgentConfig): readonly ConfigFieldError[] {
   const { imageCredentialProviderConfig: file, imageCredentialProviderBinDir: directory } = config;
   if ((file === '') === (directory === '')) return [];
   const [given, missing] =
@@ -14,21 +14,21 @@ function checkCredentialProviders(config: AgentConfig): readonly ConfigFault[] {
     missing === 'imageCredentialProviderConfig'
       ? '--image-credential-provider-config'
       : '--image-credential-provider-bin-dir';
-  return [faultOf(given, `needs ${flag} as well`, { badValue: config[given], others: [missing] })];
+  return [errorOf(given, `needs ${flag} as well`, { badValue: config[given], others: [missing] })];
 }
 
 /** Returns the validation errors of image collection, credential plugins and log rotation. */
-export function validateImages(config: AgentConfig): readonly ConfigFault[] {
-  const faults = [...checkCredentialProviders(config)];
+export function validateImages(config: AgentConfig): readonly ConfigFieldError[] {
+  const errors = [...checkCredentialProviders(config)];
   const { imageGCHighThresholdPercent: high, imageGCLowThresholdPercent: low } = config;
   if (low >= high) {
     const detail = `must be below imageGCHighThresholdPercent, which is ${high}`;
     const others = ['imageGCHighThresholdPercent'];
-    faults.push(faultOf('imageGCLowThresholdPercent', detail, { badValue: low, others }));
+    errors.push(errorOf('imageGCLowThresholdPercent', detail, { badValue: low, others }));
   }
   if (compareQuantities(config.containerLogMaxSize, '0') === 0) {
     const detail = 'must not be zero; a negative size switches rotation off';
-    faults.push(faultOf('containerLogMaxSize', detail, { badValue: config.containerLogMaxSize }));
+    errors.push(errorOf('containerLogMaxSize', detail, { badValue: config.containerLogMaxSize }));
   }
-  return faults;
+  return errors;
 }

@@ -1,14 +1,14 @@
 /** Validation of the logging settings. */
 import type { AgentConfig } from '../gen/config.ts';
-import { type ConfigFault, faultOf } from './fault.ts';
+import { type ConfigFieldError, errorOf } from './fault.ts';
 
 /** Returns the validation errors of the logging settings. */
-export function validateLogging(config: AgentConfig): readonly ConfigFault[] {
+export function validateLogging(config: AgentConfig): readonly ConfigFieldError[] {
   const { format, vmodule } = config.logging;
-  const faults: ConfigFault[] = vmodule.flatMap(({ filePattern }, index) =>
+  const errors: ConfigFieldError[] = vmodule.flatMap(({ filePattern }, index) =>
     filePattern === '' || /[=,]/.test(filePattern)
       ? [
-          faultOf('logging.vmodule', 'must be a file pattern without "=" and ","', {
+          errorOf('logging.vmodule', 'must be a file pattern without "=" and ","', {
             badValue: filePattern,
             path: `[${index}].filePattern`,
           }),
@@ -18,7 +18,7 @@ export function validateLogging(config: AgentConfig): readonly ConfigFault[] {
   if (vmodule.length > 0 && format !== 'text') {
     const detail = 'works with the text format only';
     const options = { kind: 'FieldValueForbidden', others: ['logging.format'] } as const;
-    faults.push(faultOf('logging.vmodule', detail, options));
+    errors.push(errorOf('logging.vmodule', detail, options));
   }
-  return faults;
+  return errors;
 }

@@ -1,6 +1,6 @@
 /** Validation of cgroups, their enforcement, and sysctls. */
 import type { AgentConfig } from '../gen/config.ts';
-import { type ConfigFault, faultOf } from './fault.ts';
+import { type ConfigFieldError, errorOf } from './fault.ts';
 
 const SYSCTL_NAME = /^[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?(?:[./][a-z0-9](?:[-_a-z0-9]*[a-z0-9])?)*$/;
 const SYSCTL_PATTERN = /^[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?(?:[./][a-z0-9](?:[-_a-z0-9]*[a-z0-9])?)*[./]?\*$/;
@@ -10,36 +10,36 @@ const SYSCTL_PATTERN = /^[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?(?:[./][a-z0-9](?:[-_a-
 const NAMESPACED = [/^kernel[./]shm/, /^kernel[./]msg/, /^kernel[./]sem$/, /^fs[./]mqueue[./]/, /^net[./]/];
 
 /** Returns the validation errors of the sysctl patterns. */
-function checkSysctls({ allowedUnsafeSysctls }: AgentConfig): readonly ConfigFault[] {
+function checkSysctls({ allowedUnsafeSysctls }: AgentConfig): readonly ConfigFieldError[] {
   return allowedUnsafeSysctls.flatMap((badValue, index) => {
     const options = { badValue, path: `[${index}]` };
     if (!SYSCTL_NAME.test(badValue) && !SYSCTL_PATTERN.test(badValue)) {
       const detail =
         'must be the name of a sysctl, or a prefix and *, such as net.core.somaxconn or kernel.msg*';
-      return [faultOf('allowedUnsafeSysctls', detail, options)];
+      return [errorOf('allowedUnsafeSysctls', detail, options)];
     }
     if (NAMESPACED.some((pattern) => pattern.test(badValue))) return [];
     const detail =
       'belongs to the whole machine; only kernel.shm*, kernel.msg*, kernel.sem, fs.mqueue.*, net.*';
-    return [faultOf('allowedUnsafeSysctls', detail, options)];
+    return [errorOf('allowedUnsafeSysctls', detail, options)];
   });
 }
 
 /** Returns the validation errors of the enforcement of allocatable. */
-function checkEnforcement(config: AgentConfig): readonly ConfigFault[] {
+function checkEnforcement(config: AgentConfig): readonly ConfigFieldError[] {
   const key = 'enforceNodeAllocatable';
   const groups: readonly string[] = config.enforceNodeAllocatable;
-  const faults: ConfigFault[] = [];
+  const errors: ConfigFieldError[] = [];
   const enforced = groups.filter((group) => group !== 'none');
   if (!config.cgroupsPerQOS && enforced.length > 0) {
     const detail = 'must be empty or none while cgroupsPerQOS is false';
-    faults.push(faultOf(key, detail, { badValue: groups, others: ['cgroupsPerQOS'] }));
+    errors.push(errorOf(key, detail, { badValue: groups, others: ['cgroupsPerQOS'] }));
   }
   if (groups.includes('none') && enforced.length > 0) {
-    faults.push(faultOf(key, 'none must stand alone', { badValue: groups }));
+    errors.push(errorOf(key, 'none must stand alone', { badValue: groups }));
   }
   for (const group of new Set(groups.filter((one, index) => groups.indexOf(one) !== index))) {
-    faults.push(faultOf(key, 'must not repeat a group', { kind: 'FieldValueDuplicate', badValue: group }));
+    errors.push(errorOf(key, 'must not repeat a group', { kind: 'FieldValueDuplicate', badValue: group }));
   }
   const cgroups = {
     'system-reserved': 'systemReservedCgroup',
@@ -48,30 +48,30 @@ function checkEnforcement(config: AgentConfig): readonly ConfigFault[] {
   for (const [group, cgroup] of Object.entries(cgroups)) {
     if (!groups.includes(group) || config[cgroup] !== '') continue;
     const detail = `${group} needs its cgroup: ${cgroup} (--${group}-cgroup)`;
-    faults.push(faultOf(key, detail, { badValue: group, others: [cgroup] }));
+    errors.push(errorOf(key, detail, { badValue: group, others: [cgroup] }));
   }
-  return faults;
+  return errors;
 }
 
 /** Returns the validation errors of cgroups, pod counts and sysctls. */
-export function validateResources(config: AgentConfig): readonly ConfigFault[] {
-  const faults = [...checkEnforcement(config), ...checkSysctls(config)];
+export function validateResources(config: AgentConfig): readonly ConfigFieldError[] {
+  const errors = [...checkEnforcement(config), ...checkSysctls(config)];
   if (config.systemCgroups !== '' && config.cgroupRoot === '') {
     const badValue = config.systemCgroups;
-    faults.push(faultOf('systemCgroups', 'needs cgroupRoot', { badValue, others: ['cgroupRoot'] }));
+    errors.push(errorOf('systemCgroups', 'needs cgroupRoot', { badValue, others: ['cgroupRoot'] }));
   }
   if (config.podsPerCore !== 0 && config.podsPerCore > config.maxPods) {
     const detail = `must not be above maxPods, which is ${config.maxPods}`;
-    faults.push(faultOf('podsPerCore', detail, { badValue: config.podsPerCore, others: ['maxPods'] }));
+    errors.push(errorOf('podsPerCore', detail, { badValue: config.podsPerCore, others: ['maxPods'] }));
   }
   const factor = config.memoryThrottlingFactor;
   if (factor <= 0 || factor > 1) {
     const detail = 'must be above 0 and at most 1';
-    faults.push(faultOf('memoryThrottlingFactor', detail, { badValue: factor }));
+    errors.push(errorOf('memoryThrottlingFactor', detail, { badValue: factor }));
   }
   for (const key of ['systemReservedCgroup', 'platReservedCgroup'] as const) {
     if (config[key] === '' || config[key].startsWith('/')) continue;
-    faults.push(faultOf(key, 'must be an absolute name such as /system.slice', { badValue: config[key] }));
+    errors.push(errorOf(key, 'must be an absolute name such as /system.slice', { badValue: config[key] }));
   }
-  return faults;
+  return errors;
 }

@@ -6,7 +6,7 @@ import { parseDurationMs } from '#api/meta/duration.ts';
 import type { ConfigValue } from '../reader.ts';
 import type { Setting } from '../setting.ts';
 import { upstreamMember } from '../upstream.ts';
-import type { ValueFault } from './parsed.ts';
+import type { ValueError } from './parsed.ts';
 
 /** Returns a limit of the table as a number; durations in milliseconds. */
 function limitOf(limit: number | string | null): number | undefined {
@@ -14,7 +14,7 @@ function limitOf(limit: number | string | null): number | undefined {
   return typeof limit === 'number' ? limit : parseDurationMs(limit);
 }
 
-function checkRange(setting: Setting, value: Int64): readonly ValueFault[] {
+function checkRange(setting: Setting, value: Int64): readonly ValueError[] {
   const [lowest, highest] = setting.range ?? [null, null];
   const low = limitOf(lowest);
   const high = limitOf(highest);
@@ -28,7 +28,7 @@ function checkRange(setting: Setting, value: Int64): readonly ValueFault[] {
   return [{ kind: 'FieldValueInvalid', path: '', badValue: value, detail: `must be ${rule}` }];
 }
 
-function checkMember(allowed: readonly string[], text: string, path: string): readonly ValueFault[] {
+function checkMember(allowed: readonly string[], text: string, path: string): readonly ValueError[] {
   if (allowed.includes(text)) return [];
   const shown = allowed.filter((value) => value !== '');
   const others = shown.map(upstreamMember).filter((value) => !shown.includes(value));
@@ -38,7 +38,7 @@ function checkMember(allowed: readonly string[], text: string, path: string): re
 
 /** Returns the errors of a value against the range and the values of its setting. The default is always
  *  allowed. */
-export function checkValue(setting: Setting, value: ConfigValue): readonly ValueFault[] {
+export function checkValue(setting: Setting, value: ConfigValue): readonly ValueError[] {
   if (value.shape === 'number') return checkRange(setting, value.value);
   const allowed = setting.enum;
   if (allowed === undefined) return [];

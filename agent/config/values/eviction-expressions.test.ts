@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SIGNALS } from '#eviction/signals.ts';
-import { amountFault, graceFault, parseThresholdTexts } from './eviction-expressions.ts';
+import { amountError, graceError, parseThresholdTexts } from './eviction-expressions.ts';
 
 const details = (...texts: string[]): readonly string[] => {
   const parsed = parseThresholdTexts(texts);
-  return parsed.kind === 'ok' ? [] : parsed.faults.map(({ detail }) => detail);
+  return parsed.kind === 'ok' ? [] : parsed.errors.map(({ detail }) => detail);
 };
 
 describe('parseThresholdTexts', () => {
@@ -81,24 +81,24 @@ describe('parseThresholdTexts', () => {
   });
 });
 
-describe('amountFault', () => {
+describe('amountError', () => {
   test.each(['1', '100Mi', '0%', '100%', '12.5%', '1e3'])('takes %s', (text) => {
-    expect(amountFault(text)).toBeUndefined();
+    expect(amountError(text)).toBeUndefined();
   });
 
   test.each(['%', 'x%', '-5%', '100.1%', '', 'x', '-1', '0'])('rejects %j', (text) => {
-    expect(amountFault(text)).toBeDefined();
+    expect(amountError(text)).toBeDefined();
   });
 
   test('accepts zero for the minimum reclaim', () => {
-    expect(amountFault('0', true)).toBeUndefined();
-    expect(amountFault('-1', true)).toBeDefined();
+    expect(amountError('0', true)).toBeUndefined();
+    expect(amountError('-1', true)).toBeDefined();
   });
 });
 
-test('graceFault accepts durations above zero only', () => {
-  expect(graceFault('1m30s')).toBeUndefined();
-  expect(graceFault('0s')).toContain('longer than 0s');
-  expect(graceFault('-1s')).toContain('longer than 0s');
-  expect(graceFault('90')).toContain('not a duration');
+test('graceError accepts durations above zero only', () => {
+  expect(graceError('1m30s')).toBeUndefined();
+  expect(graceError('0s')).toContain('longer than 0s');
+  expect(graceError('-1s')).toContain('longer than 0s');
+  expect(graceError('90')).toContain('not a duration');
 });

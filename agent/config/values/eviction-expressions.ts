@@ -6,21 +6,21 @@ import { suggestion } from '#api/kit/suggest.ts';
 import { DurationError, parseDurationMs } from '#api/meta/duration.ts';
 import { compareQuantities, isQuantity } from '#api/meta/quantity.ts';
 import { isSignal, SIGNALS } from '#eviction/signals.ts';
-import { faultAt, type PairSyntax, splitPairs } from './pairs.ts';
-import { ok, type Parsed, unlessFaults, type ValueFault } from './parsed.ts';
+import { errorAt, type PairSyntax, splitPairs } from './pairs.ts';
+import { ok, type Parsed, unlessErrors, type ValueError } from './parsed.ts';
 
 const SYNTAX: PairSyntax = { separator: '<', example: 'signal<value, such as memory.available<100Mi' };
 const PERCENTAGE = /^\d+(?:\.\d+)?%$/;
 
 /** Returns the error of a name that is not an eviction signal. */
-export function signalFault(signal: string): string | undefined {
+export function signalError(signal: string): string | undefined {
   if (isSignal(signal)) return undefined;
   return `"${signal}" is not an eviction signal${suggestion(signal, SIGNALS)} (known: ${SIGNALS.join(', ')})`;
 }
 
 /** Returns the error of a text that is not an amount: a quantity above zero, or a percentage. `zero` allows a
  *  quantity of zero. */
-export function amountFault(amount: string, zero = false): string | undefined {
+export function amountError(amount: string, zero = false): string | undefined {
   if (amount.endsWith('%')) {
     if (!PERCENTAGE.test(amount)) return `"${amount}" is not a percentage; write a number and %, such as 10%`;
     return Number(amount.slice(0, -1)) > 100 ? `"${amount}" is above 100%` : undefined;
@@ -33,7 +33,7 @@ export function amountFault(amount: string, zero = false): string | undefined {
 }
 
 /** Returns the error of a text that is not a grace period: a duration above zero. */
-export function graceFault(period: string): string | undefined {
+export function graceError(period: string): string | undefined {
   try {
     return parseDurationMs(period) > 0 ? undefined : `"${period}" must be longer than 0s`;
   } catch (error) {
@@ -44,15 +44,15 @@ export function graceFault(period: string): string | undefined {
 
 function parseExpressions(text: string): Parsed<readonly (readonly [string, string])[]> {
   const split = splitPairs(text, SYNTAX);
-  const faults: ValueFault[] = [...split.faults];
+  const errors: ValueError[] = [...split.errors];
   for (const { name, value, at, valueAt } of split.pairs) {
-    const signal = signalFault(name);
-    const amount = amountFault(value);
-    if (signal !== undefined) faults.push(faultAt(text, at, signal));
-    if (amount !== undefined) faults.push(faultAt(text, valueAt, amount));
+    const signal = signalError(name);
+    const amount = amountError(value);
+    if (signal !== undefined) errors.push(errorAt(text, at, signal));
+    if (amount !== undefined) errors.push(errorAt(text, valueAt, amount));
   }
-  return unlessFaults(
-    faults,
+  return unlessErrors(
+    errors,
     split.pairs.map(({ name, value }) => [name, value] as const),
   );
 }
@@ -61,7 +61,7 @@ function parseExpressions(text: string): Parsed<readonly (readonly [string, stri
  *  later occurrence replaces a signal of an earlier one; within one text a signal may occur once. */
 export function parseThresholdTexts(texts: readonly string[]): Parsed<Readonly<Record<string, string>>> {
   const read = texts.map(parseExpressions);
-  const faults = read.flatMap((one) => (one.kind === 'faults' ? one.faults : []));
-  if (faults.length > 0) return { kind: 'faults', faults };
+  const errors = read.flatMap((one) => (one.kind === 'errors' ? one.errors : []));
+  if (errors.length > 0) return { kind: 'errors', errors };
   return ok(Object.fromEntries(read.flatMap((one) => (one.kind === 'ok' ? one.value : []))));
 }

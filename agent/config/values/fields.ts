@@ -1,6 +1,6 @@
 /** Reader of the fields of one object of the configuration file, which collects all errors. */
 import { suggestion } from '#api/kit/suggest.ts';
-import type { Parsed, ValueFault } from './parsed.ts';
+import type { Parsed, ValueError } from './parsed.ts';
 
 export interface FieldTaker {
   /** Returns the field read by `parse`, or `fallback` and an error. */
@@ -8,12 +8,12 @@ export interface FieldTaker {
   /** Returns the field read by `parse`, or undefined where it is absent or invalid. */
   optional<T>(name: string, parse: (raw: unknown) => Parsed<T>): T | undefined;
   /** Returns all errors, including those of unknown fields. */
-  faults(): readonly ValueFault[];
+  errors(): readonly ValueError[];
 }
 
 /** Creates a reader for one object. */
 export function createFieldTaker(mapping: Readonly<Record<string, unknown>>): FieldTaker {
-  const faults: ValueFault[] = [];
+  const errors: ValueError[] = [];
   const known: string[] = [];
   const optional = <T>(name: string, parse: (raw: unknown) => Parsed<T>): T | undefined => {
     known.push(name);
@@ -21,7 +21,7 @@ export function createFieldTaker(mapping: Readonly<Record<string, unknown>>): Fi
     if (raw === undefined || raw === null) return undefined;
     const parsed = parse(raw);
     if (parsed.kind === 'ok') return parsed.value;
-    faults.push(...parsed.faults.map((fault) => ({ ...fault, path: `.${name}${fault.path}` })));
+    errors.push(...parsed.errors.map((error) => ({ ...error, path: `.${name}${error.path}` })));
     return undefined;
   };
   return {
@@ -30,17 +30,17 @@ export function createFieldTaker(mapping: Readonly<Record<string, unknown>>): Fi
       const raw = mapping[name];
       if (raw === undefined || raw === null) {
         known.push(name);
-        faults.push({ kind: 'FieldValueRequired', path: `.${name}`, detail: 'must be given' });
+        errors.push({ kind: 'FieldValueRequired', path: `.${name}`, detail: 'must be given' });
         return fallback;
       }
       return optional(name, parse) ?? fallback;
     },
-    faults: () => {
+    errors: () => {
       const unknown = Object.keys(mapping).filter((name) => !known.includes(name));
       return [
-        ...faults,
+        ...errors,
         ...unknown.map(
-          (name): ValueFault => ({
+          (name): ValueError => ({
             kind: 'FieldUnknown',
             path: `.${name}`,
             detail: `no such field${suggestion(name, known)}`,

@@ -15,8 +15,8 @@ import {
   mapParsed,
   ok,
   type Parsed,
-  unlessFaults,
-  type ValueFault,
+  unlessErrors,
+  type ValueError,
   wrongType,
 } from './parsed.ts';
 import { parseInteger, parseIntegerText, parseText } from './scalars.ts';
@@ -31,13 +31,13 @@ export function parseItems<T>(raw: unknown, read: (item: unknown) => Parsed<T>):
   const list = asList(raw);
   if (list === undefined) return wrongType(raw, `must be a list, not ${describeType(raw)}`);
   const values: T[] = [];
-  const faults: ValueFault[] = [];
+  const errors: ValueError[] = [];
   for (const [index, item] of list.entries()) {
     const parsed = read(item);
     if (parsed.kind === 'ok') values.push(parsed.value);
-    else faults.push(...parsed.faults.map((fault) => ({ ...fault, path: `[${index}]${fault.path}` })));
+    else errors.push(...parsed.errors.map((error) => ({ ...error, path: `[${index}]${error.path}` })));
   }
-  return unlessFaults(faults, values);
+  return unlessErrors(errors, values);
 }
 
 /** Reads a list of objects; `build` reads the fields of each. */
@@ -47,7 +47,7 @@ export function parseObjects<T>(raw: unknown, build: (fields: FieldTaker) => T):
     if (mapping === undefined) return wrongType(item, `must be a mapping, not ${describeType(item)}`);
     const fields = createFieldTaker(mapping);
     const value = build(fields);
-    return unlessFaults(fields.faults(), value);
+    return unlessErrors(fields.errors(), value);
   });
 }
 
@@ -86,8 +86,8 @@ export function parseMemoryTexts(texts: readonly string[]): Parsed<readonly Memo
   const read = texts
     .filter((text) => text.trim() !== '')
     .flatMap((text) => text.split(';').map(parseReservation));
-  const faults = read.flatMap((one) => (one.kind === 'faults' ? one.faults : []));
-  if (faults.length > 0) return { kind: 'faults', faults };
+  const errors = read.flatMap((one) => (one.kind === 'errors' ? one.errors : []));
+  if (errors.length > 0) return { kind: 'errors', errors };
   return ok(read.flatMap((one) => (one.kind === 'ok' ? [one.value] : [])));
 }
 

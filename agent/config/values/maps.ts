@@ -1,5 +1,5 @@
 /** Readers of maps: to strings, to booleans, to lists of strings. */
-import { gateNameFault } from '#api/schema/feature-gates.ts';
+import { gateNameError } from '#api/schema/feature-gates.ts';
 import { canonicalGate } from '../upstream.ts';
 import { type Pair, type PairSyntax, readPairs, splitPairs } from './pairs.ts';
 import {
@@ -9,8 +9,8 @@ import {
   mapParsed,
   ok,
   type Parsed,
-  unlessFaults,
-  type ValueFault,
+  unlessErrors,
+  type ValueError,
   wrongType,
 } from './parsed.ts';
 import { parseBool, parseBoolText, parseText } from './scalars.ts';
@@ -24,8 +24,8 @@ export function parseMapTexts(texts: readonly string[]): Parsed<Readonly<Record<
   return mapParsed(readPairs(texts, MAP_SYNTAX, ok), (entries) => Object.fromEntries(entries));
 }
 
-function gateNameFaults(name: string): readonly ValueFault[] {
-  const detail = gateNameFault(canonicalGate(name));
+function gateNameErrors(name: string): readonly ValueError[] {
+  const detail = gateNameError(canonicalGate(name));
   return detail === undefined ? [] : [{ kind: 'FieldValueNotFound', path: '', badValue: name, detail }];
 }
 
@@ -33,8 +33,8 @@ function gateNameFaults(name: string): readonly ValueFault[] {
 export function parseGateTexts(texts: readonly string[]): Parsed<Readonly<Record<string, boolean>>> {
   const read = (text: string, name: string): Parsed<boolean> => {
     const value = parseBoolText(text);
-    const faults = [...gateNameFaults(name), ...(value.kind === 'ok' ? [] : value.faults)];
-    return faults.length === 0 ? value : { kind: 'faults', faults };
+    const errors = [...gateNameErrors(name), ...(value.kind === 'ok' ? [] : value.errors)];
+    return errors.length === 0 ? value : { kind: 'errors', errors };
   };
   return mapParsed(readPairs(texts, GATE_SYNTAX, read), (entries) =>
     Object.fromEntries(entries.map(([name, value]) => [canonicalGate(name), value])),
@@ -53,9 +53,9 @@ export function parseHeaderTexts(
   texts: readonly string[],
 ): Parsed<Readonly<Record<string, readonly string[]>>> {
   const read = texts.map((text) => splitPairs(text, HEADER_SYNTAX));
-  if (read.some(({ faults }) => faults.length > 0)) {
+  if (read.some(({ errors }) => errors.length > 0)) {
     const detail = 'must be name:value,name:value';
-    return { kind: 'faults', faults: [{ kind: 'FieldValueInvalid', path: '', detail }] };
+    return { kind: 'errors', errors: [{ kind: 'FieldValueInvalid', path: '', detail }] };
   }
   return ok(groupHeaders(read.flatMap(({ pairs }) => pairs)));
 }
@@ -71,13 +71,13 @@ function parseEntries<T>(
     return wrongType(raw, `must be a mapping such as ${example}, not ${describeType(raw)}`);
   }
   const entries: (readonly [string, T])[] = [];
-  const faults: ValueFault[] = [];
+  const errors: ValueError[] = [];
   for (const [name, value] of Object.entries(mapping)) {
     const parsed = read(value);
     if (parsed.kind === 'ok') entries.push([name, parsed.value]);
-    else faults.push(...parsed.faults.map((fault) => ({ ...fault, path: `[${name}]${fault.path}` })));
+    else errors.push(...parsed.errors.map((error) => ({ ...error, path: `[${name}]${error.path}` })));
   }
-  return unlessFaults(faults, entries);
+  return unlessErrors(errors, entries);
 }
 
 /** Reads a mapping to strings of the file. */
@@ -89,20 +89,20 @@ export function parseMap(raw: unknown): Parsed<Readonly<Record<string, string>>>
 export function parseGates(raw: unknown): Parsed<Readonly<Record<string, boolean>>> {
   const parsed = parseEntries(raw, '{NodeSwap: true}', parseBool);
   const names = Object.keys(asMapping(raw) ?? {});
-  const faults: ValueFault[] = names.flatMap((name) =>
-    gateNameFaults(name).map((fault) => ({ ...fault, path: `[${name}]` })),
+  const errors: ValueError[] = names.flatMap((name) =>
+    gateNameErrors(name).map((error) => ({ ...error, path: `[${name}]` })),
   );
-  if (parsed.kind === 'faults') return { kind: 'faults', faults: [...faults, ...parsed.faults] };
+  if (parsed.kind === 'errors') return { kind: 'errors', errors: [...errors, ...parsed.errors] };
   const gates = new Map<string, boolean>();
   for (const [name, value] of parsed.value) {
     const ours = canonicalGate(name);
     if (gates.has(ours)) {
       const detail = `is the gate ${ours} in another spelling; specify it once`;
-      faults.push({ kind: 'FieldValueDuplicate', path: `[${name}]`, badValue: value, detail });
+      errors.push({ kind: 'FieldValueDuplicate', path: `[${name}]`, badValue: value, detail });
     }
     gates.set(ours, value);
   }
-  return unlessFaults(faults, Object.fromEntries(gates));
+  return unlessErrors(errors, Object.fromEntries(gates));
 }
 
 /** Reads a mapping to lists of strings of the file, without showing values in errors. */

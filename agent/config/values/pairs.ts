@@ -1,5 +1,5 @@
 /** Splits `name=value,name=value` and similar texts, with the character position of each error. */
-import { type Parsed, unlessFaults, type ValueFault } from './parsed.ts';
+import { type Parsed, unlessErrors, type ValueError } from './parsed.ts';
 
 /** One pair; `at` and `valueAt` are the 1-based characters where name and value start. */
 export interface Pair {
@@ -19,7 +19,7 @@ export interface PairSyntax {
 }
 
 /** An error at a character of the text. */
-export function faultAt(text: string, at: number, detail: string): ValueFault {
+export function errorAt(text: string, at: number, detail: string): ValueError {
   return { kind: 'FieldValueInvalid', path: '', badValue: text, detail: `at character ${at}: ${detail}` };
 }
 
@@ -42,29 +42,29 @@ function readPair(part: string, offset: number, syntax: PairSyntax): Pair | { at
 /** Result of splitting: the valid pairs, and the errors of the others. */
 export interface SplitPairs {
   readonly pairs: readonly Pair[];
-  readonly faults: readonly ValueFault[];
+  readonly errors: readonly ValueError[];
 }
 
 /** Splits one text at its commas; an empty text has no pairs. */
 export function splitPairs(text: string, syntax: PairSyntax): SplitPairs {
   const pairs: Pair[] = [];
-  const faults: ValueFault[] = [];
+  const errors: ValueError[] = [];
   const seen = new Set<string>();
   let offset = 0;
   for (const part of text.trim() === '' ? [] : text.split(',')) {
     const read = readPair(part, offset, syntax);
     offset += part.length + 1;
     if ('detail' in read) {
-      faults.push(faultAt(text, read.at, read.detail));
+      errors.push(errorAt(text, read.at, read.detail));
     } else if (seen.has(read.name) && syntax.repeats === undefined) {
       const detail = `${read.name} is a duplicate; specify it once`;
-      faults.push({ ...faultAt(text, read.at, detail), kind: 'FieldValueDuplicate' });
+      errors.push({ ...errorAt(text, read.at, detail), kind: 'FieldValueDuplicate' });
     } else {
       seen.add(read.name);
       pairs.push(read);
     }
   }
-  return { pairs, faults };
+  return { pairs, errors };
 }
 
 /** Reads every occurrence of a flag; the last occurrence of a name wins.
@@ -75,15 +75,15 @@ export function readPairs<T>(
   readValue: (value: string, name: string) => Parsed<T>,
 ): Parsed<readonly (readonly [string, T])[]> {
   const entries: (readonly [string, T])[] = [];
-  const faults: ValueFault[] = [];
+  const errors: ValueError[] = [];
   for (const text of texts) {
     const split = splitPairs(text, syntax);
-    faults.push(...split.faults);
+    errors.push(...split.errors);
     for (const { name, value, valueAt } of split.pairs) {
       const read = readValue(value, name);
       if (read.kind === 'ok') entries.push([name, read.value]);
-      else faults.push(...read.faults.map(({ detail }) => faultAt(text, valueAt, `${name}: ${detail}`)));
+      else errors.push(...read.errors.map(({ detail }) => errorAt(text, valueAt, `${name}: ${detail}`)));
     }
   }
-  return unlessFaults(faults, entries);
+  return unlessErrors(errors, entries);
 }

@@ -2,7 +2,7 @@
 import type { FieldErrorKind } from '#api/meta/field-error.ts';
 import type { ConfigValue } from '../reader.ts';
 
-export interface ValueFault {
+export interface ValueError {
   readonly kind: FieldErrorKind;
   /** Path inside the value, such as `[0].effect` or `[memory]`; empty for the whole. */
   readonly path: string;
@@ -13,7 +13,7 @@ export interface ValueFault {
 
 export type Parsed<T = ConfigValue> =
   | { readonly kind: 'ok'; readonly value: T }
-  | { readonly kind: 'faults'; readonly faults: readonly ValueFault[] };
+  | { readonly kind: 'errors'; readonly errors: readonly ValueError[] };
 
 /** Returns a value that was read. */
 export function ok<T>(value: T): Parsed<T> {
@@ -22,17 +22,17 @@ export function ok<T>(value: T): Parsed<T> {
 
 /** Returns the error of an invalid value. */
 export function invalid(badValue: unknown, detail: string, path = ''): Parsed<never> {
-  return { kind: 'faults', faults: [{ kind: 'FieldValueInvalid', path, badValue, detail }] };
+  return { kind: 'errors', errors: [{ kind: 'FieldValueInvalid', path, badValue, detail }] };
 }
 
 /** Returns the error of a value of the wrong type. */
 export function wrongType(badValue: unknown, detail: string, path = ''): Parsed<never> {
-  return { kind: 'faults', faults: [{ kind: 'FieldValueTypeInvalid', path, badValue, detail }] };
+  return { kind: 'errors', errors: [{ kind: 'FieldValueTypeInvalid', path, badValue, detail }] };
 }
 
 /** Returns the value, unless there are errors. */
-export function unlessFaults<T>(faults: readonly ValueFault[], value: T): Parsed<T> {
-  return faults.length === 0 ? ok(value) : { kind: 'faults', faults };
+export function unlessErrors<T>(errors: readonly ValueError[], value: T): Parsed<T> {
+  return errors.length === 0 ? ok(value) : { kind: 'errors', errors };
 }
 
 /** Maps the value that was read. */

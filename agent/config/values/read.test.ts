@@ -19,14 +19,14 @@ const setting = (type: SettingType, more: Partial<Setting> = {}): Setting => ({
 
 const flagValue = (type: SettingType, ...texts: string[]): unknown => {
   const parsed = readFlagTexts(setting(type), texts);
-  return parsed.kind === 'ok' ? parsed.value.value : parsed.faults.map(({ detail }) => detail).join('; ');
+  return parsed.kind === 'ok' ? parsed.value.value : parsed.errors.map(({ detail }) => detail).join('; ');
 };
 
 const fileValue = (type: SettingType, raw: unknown, more: Partial<Setting> = {}): unknown => {
   const parsed = readFileValue(setting(type, more), raw);
   return parsed.kind === 'ok'
     ? parsed.value.value
-    : parsed.faults.map(({ path, detail }) => `${path}: ${detail}`).join('; ');
+    : parsed.errors.map(({ path, detail }) => `${path}: ${detail}`).join('; ');
 };
 
 describe('readFlagTexts', () => {
@@ -107,7 +107,7 @@ describe('readFlagTexts', () => {
 
   test('never shows the text of headers', () => {
     const parsed = readFlagTexts(setting('headers'), ['Authorization Bearer hunter2']);
-    expect(parsed.kind).toBe('faults');
+    expect(parsed.kind).toBe('errors');
     expect(JSON.stringify(parsed)).not.toContain('hunter2');
   });
 
@@ -138,7 +138,7 @@ describe('readFlagTexts', () => {
         fc.constantFrom(...types),
         fc.array(fc.string(), { minLength: 1, maxLength: 3 }),
         (type, texts) => {
-          expect(['ok', 'faults']).toContain(readFlagTexts(setting(type), texts).kind);
+          expect(['ok', 'errors']).toContain(readFlagTexts(setting(type), texts).kind);
         },
       ),
     );
@@ -226,7 +226,7 @@ describe('readFileValue', () => {
     ];
     fc.assert(
       fc.property(fc.constantFrom(...types), fc.jsonValue(), (type, raw) => {
-        expect(['ok', 'faults']).toContain(readFileValue(setting(type), raw).kind);
+        expect(['ok', 'errors']).toContain(readFileValue(setting(type), raw).kind);
       }),
     );
   });
@@ -265,8 +265,8 @@ describe('checkValue', () => {
     [[2, null], 1, 'must be at least 2'],
     [[null, 5], 6, 'must be at most 5'],
   ] as const)('rejects what is outside of %j', (range, value, detail) => {
-    const faults = checkValue(setting('int32', { range }), { shape: 'number', value });
-    expect(faults.map((fault) => fault.detail)).toEqual([detail]);
+    const errors = checkValue(setting('int32', { range }), { shape: 'number', value });
+    expect(errors.map((error) => error.detail)).toEqual([detail]);
   });
 
   test('compares durations with the limits of the table', () => {

@@ -30,8 +30,8 @@ function parseTaint(text: string): Parsed<Taint> {
 /** Reads `key=value:effect,key:effect`, every occurrence of the flag. */
 export function parseTaintTexts(texts: readonly string[]): Parsed<readonly Taint[]> {
   const read = parseListTexts(texts).map(parseTaint);
-  const faults = read.flatMap((one) => (one.kind === 'faults' ? one.faults : []));
-  if (faults.length > 0) return { kind: 'faults', faults };
+  const errors = read.flatMap((one) => (one.kind === 'errors' ? one.errors : []));
+  if (errors.length > 0) return { kind: 'errors', errors };
   return ok(read.flatMap((one) => (one.kind === 'ok' ? [one.value] : [])));
 }
 

@@ -19,13 +19,13 @@ const base = applyDefaults('core/v1.Pod', decoded);
 const debug = { name: 'debug', image: 'tools' };
 
 /** `FieldValueInvalid spec.x` for each validation error of the container. */
-function faultsOf(pod: Pod, value: unknown): readonly string[] {
+function errorsOf(pod: Pod, value: unknown): readonly string[] {
   try {
     addEphemeralContainer(pod, value, options);
     return [];
   } catch (thrown) {
     if (!(thrown instanceof StatusError) || thrown.reason !== 'Invalid') throw thrown;
-    return thrown.faults.map(({ kind, field }) => `${kind} ${field}`);
+    return thrown.errors.map(({ kind, field }) => `${kind} ${field}`);
   }
 }
 
@@ -57,7 +57,7 @@ describe('addEphemeralContainer', () => {
   });
 
   const at = 'spec.ephemeralContainers[0]';
-  test.each<[what: string, value: unknown, faults: readonly string[]]>([
+  test.each<[what: string, value: unknown, errors: readonly string[]]>([
     ['that is no object', 'debug', [`FieldValueTypeInvalid ${at}`]],
     ['without a name', { image: 'tools' }, [`FieldValueRequired ${at}.name`]],
     ['without an image', { name: 'debug' }, [`FieldValueRequired ${at}.image`]],
@@ -87,13 +87,13 @@ describe('addEphemeralContainer', () => {
         (member) => `FieldValueForbidden ${at}.${member}`,
       ),
     ],
-  ])('rejects one %s', (_what, value, faults) => {
-    expect(faultsOf(base, value)).toEqual(faults);
+  ])('rejects one %s', (_what, value, errors) => {
+    expect(errorsOf(base, value)).toEqual(errors);
   });
 
   test('rejects a duplicate name with the field path', () => {
     const pod = addEphemeralContainer(base, debug, options);
-    expect(faultsOf(pod, debug)).toEqual(['FieldValueDuplicate spec.ephemeralContainers[1].name']);
+    expect(errorsOf(pod, debug)).toEqual(['FieldValueDuplicate spec.ephemeralContainers[1].name']);
   });
 });
 

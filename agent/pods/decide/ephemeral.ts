@@ -19,7 +19,7 @@ export function addEphemeralContainer(pod: Pod, value: unknown, options: PodVali
   const wanted = withContainers(pod, [...before, decoded.value]);
   const { pod: next, errors } = defaultAndValidatePod(wanted, options, decoded.errors);
   if (errors.length === 0) return next;
-  throw new StatusError('Invalid', errors.map(formatFieldError).join('\n'), { faults: errors });
+  throw new StatusError('Invalid', errors.map(formatFieldError).join('\n'), { errors });
 }
 
 /** Returns the pod with the ephemeral containers of `earlier`, an earlier state of it. */

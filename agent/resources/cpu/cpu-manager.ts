@@ -8,7 +8,7 @@ import type { ContainerRequest, ResourceProvider } from '../contract.ts';
 import { requestsOf } from '../requests.ts';
 import { staleState } from '../state/state-error.ts';
 import type { StateFile } from '../state/state-file.ts';
-import { CpuStateError, cpuStateFault, formatCpuState, parseCpuState } from './cpu-state.ts';
+import { CpuStateError, cpuStateError, formatCpuState, parseCpuState } from './cpu-state.ts';
 import { createPinning, type PinningDeps } from './pinning.ts';
 import {
   assignCpus,
@@ -52,8 +52,8 @@ async function readCpuState(file: StateFile, policy: StaticPolicy): Promise<read
     }
     // Written before the shared pool was initialized.
     if (state.shared.size === 0 && state.assignments.length === 0) return [];
-    const fault = cpuStateFault(state, policy);
-    if (fault !== undefined) throw staleState(file.path, fault);
+    const error = cpuStateError(state, policy);
+    if (error !== undefined) throw staleState(file.path, error);
     return state.assignments;
   } catch (thrown) {
     if (thrown instanceof CpuStateError) throw staleState(file.path, thrown.message, thrown);

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseCpuSet } from '../../machine/cpu-set.ts';
 import { createTopology } from '../../machine/cpu-topology.ts';
-import { CpuStateError, cpuStateFault, formatCpuState, parseCpuState } from './cpu-state.ts';
+import { CpuStateError, cpuStateError, formatCpuState, parseCpuState } from './cpu-state.ts';
 
 const ENTRIES = { pod: { container1: '4-6', container2: '1-3' } };
 
@@ -61,15 +61,15 @@ describe('a state', () => {
     ['in which a CPU is shared and not', '0-3', '1', /CPUs 1 of container c of pod p/],
     ['of a larger machine', '0,2-4', '1', /covers CPUs 0-4, but the machine has 0-3/],
     ['of a smaller machine', '0,2', '1', /covers CPUs 0-2, but the machine has 0-3/],
-  ])('%s is rejected', (_, shared, own, fault) => {
+  ])('%s is rejected', (_, shared, own, error) => {
     const assignments = [{ podUID: 'p', container: 'c', cpus: parseCpuSet(own), init: false }];
-    const found = cpuStateFault({ policy: 'static', shared: parseCpuSet(shared), assignments }, policy);
-    expect(found).toMatch(fault);
+    const found = cpuStateError({ policy: 'static', shared: parseCpuSet(shared), assignments }, policy);
+    expect(found).toMatch(error);
   });
 
   test('of this machine is restored', () => {
     const assignments = [{ podUID: 'p', container: 'c', cpus: parseCpuSet('1'), init: false }];
     const state = { policy: 'static', shared: parseCpuSet('0,2-3'), assignments };
-    expect(cpuStateFault(state, policy)).toBeUndefined();
+    expect(cpuStateError(state, policy)).toBeUndefined();
   });
 });

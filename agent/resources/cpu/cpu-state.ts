@@ -96,7 +96,7 @@ const assignmentsOf = (entries: Entries): readonly CpuAssignment[] =>
   );
 
 /** Returns why the state does not fit this machine and these settings; undefined if it does. */
-export function cpuStateFault(state: CpuState, policy: StaticPolicy): string | undefined {
+export function cpuStateError(state: CpuState, policy: StaticPolicy): string | undefined {
   const { shared, assignments } = state;
   const { topology, reserved } = policy;
   const missing = [...reserved].filter((cpu) => !shared.has(cpu));

@@ -1,5 +1,5 @@
 /** Valid resource names of device plugins. Pure. Source: upstream's `IsExtendedResourceName`, release 1.24. */
-import { qualifiedNameFaults } from '#api/meta/names.ts';
+import { qualifiedNameErrors } from '#api/meta/names.ts';
 
 const QUOTA_PREFIX = 'requests.';
 
@@ -7,5 +7,5 @@ const QUOTA_PREFIX = 'requests.';
  *  @param domain of the vocabulary, whose names belong to the platform */
 export function isExtendedResource(name: string, domain: string): boolean {
   if (!name.includes('/') || name.includes(`${domain}/`) || name.startsWith(QUOTA_PREFIX)) return false;
-  return qualifiedNameFaults(QUOTA_PREFIX + name).length === 0;
+  return qualifiedNameErrors(QUOTA_PREFIX + name).length === 0;
 }

@@ -10,7 +10,7 @@ import {
   formatMemoryState,
   MEMORY_POLICY,
   MemoryStateError,
-  memoryStateFault,
+  memoryStateError,
   parseMemoryState,
 } from './memory-state.ts';
 import type { MemoryAssignment, NodeMemory } from './node-memory.ts';
@@ -42,8 +42,8 @@ async function readMemoryState(
       const what = `was written with the memory manager policy ${state.policy}, not ${MEMORY_POLICY}`;
       throw staleState(file.path, what);
     }
-    const fault = memoryStateFault(state, nodes);
-    if (fault !== undefined) throw staleState(file.path, fault);
+    const error = memoryStateError(state, nodes);
+    if (error !== undefined) throw staleState(file.path, error);
     return state.assignments;
   } catch (thrown) {
     if (thrown instanceof MemoryStateError) throw staleState(file.path, thrown.message, thrown);

@@ -216,7 +216,7 @@ const describe = (table: MemoryTable | undefined): string =>
 
 /** Returns why the state does not fit this machine and these reservations; undefined if it does. A state
  *  without assignments fits any machine: memory sizes differ slightly from boot to boot. */
-export function memoryStateFault(state: MemoryState, nodes: readonly NodeMemory[]): string | undefined {
+export function memoryStateError(state: MemoryState, nodes: readonly NodeMemory[]): string | undefined {
   if (state.assignments.length === 0) return undefined;
   for (const id of new Set([...state.nodes, ...nodes].map((node) => node.id))) {
     const before = state.nodes.find((node) => node.id === id)?.tables ?? new Map<string, MemoryTable>();

@@ -13,7 +13,7 @@ import type {
   Pod,
   Secret,
 } from '#api/gen/core-v1.ts';
-import { envVarNameFaults } from '#api/meta/names.ts';
+import { envVarNameErrors } from '#api/meta/names.ts';
 import { extractField, extractResource, FieldRefError } from '#api/schema/field-ref.ts';
 import type { ConfigWarning } from './dns.ts';
 import { expandVariables } from './expand.ts';
@@ -150,7 +150,7 @@ function addSource(
   for (const [key, text] of Object.entries(data)) {
     const variable = `${prefix}${key}`;
     const source = `${what} key ${JSON.stringify(key)}`;
-    if (envVarNameFaults(variable).length > 0) invalid.push(key);
+    if (envVarNameErrors(variable).length > 0) invalid.push(key);
     else env.set(variable, checkValue(kind === 'Secret' ? decodeSecret(text, source) : text, source));
   }
   if (invalid.length === 0) return;

@@ -3,7 +3,7 @@
 
 import type { Pod } from '#api/gen/core-v1.ts';
 import { trimEnd } from '#api/kit/trim-end.ts';
-import { dns1123LabelFaults } from '#api/meta/names.ts';
+import { dns1123LabelErrors } from '#api/meta/names.ts';
 
 export interface PodHostname {
   readonly kind: 'ok';
@@ -31,11 +31,11 @@ export function podHostname(pod: Pod, clusterDomain: string): PodHostname | Host
     ['hostname', wanted],
     ['subdomain', subdomain],
   ] as const) {
-    const faults = name === '' ? [] : dns1123LabelFaults(name);
-    if (faults[0] !== undefined) {
+    const errors = name === '' ? [] : dns1123LabelErrors(name);
+    if (errors[0] !== undefined) {
       return {
         kind: 'error',
-        message: `spec.${field} ${JSON.stringify(name)} is not a DNS label: ${faults[0]}`,
+        message: `spec.${field} ${JSON.stringify(name)} is not a DNS label: ${errors[0]}`,
       };
     }
   }

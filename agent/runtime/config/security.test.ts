@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { PodSecurityContext, SecurityContext } from '#api/gen/core-v1.ts';
 import { BASE_CONTAINER, SECURITY, testPod, withAnnotations } from './pod.fixture.ts';
 import { decideSeccomp } from './seccomp.ts';
-import { containerSecurity, type ImageUser, nonRootFault, type SecurityInput } from './security.ts';
+import { containerSecurity, type ImageUser, nonRootError, type SecurityInput } from './security.ts';
 
 interface Row {
   readonly pod?: PodSecurityContext;
@@ -104,7 +104,7 @@ describe('containerSecurity', () => {
   });
 });
 
-describe('nonRootFault', () => {
+describe('nonRootError', () => {
   const wanted = { runAsNonRoot: true };
   test.each<[string, Row, RegExp | undefined]>([
     ['allows root unless asked', {}, undefined],
@@ -127,8 +127,8 @@ describe('nonRootFault', () => {
     ['rejects a named user', { pod: wanted, user: { username: 'www' } }, /non-numeric user "www"/],
   ])('%s', (_, row, expected) => {
     const input = inputOf(row);
-    const fault = nonRootFault(input.pod, input.container, input.imageUser);
-    expect(fault ?? 'allowed').toMatch(expected ?? /^allowed$/);
+    const error = nonRootError(input.pod, input.container, input.imageUser);
+    expect(error ?? 'allowed').toMatch(expected ?? /^allowed$/);
     expect(containerSecurity(input).kind).toBe(expected === undefined ? 'ok' : 'error');
   });
 });

@@ -58,7 +58,7 @@ const READONLY_PATHS: readonly string[] = [
 
 /** Returns why the container may not run as its user; `undefined` when it may.
  *  Checked before every start, since the image behind a tag may have changed. */
-export function nonRootFault(
+export function nonRootError(
   pod: Pod,
   container: SecurityInput['container'],
   imageUser: ImageUser,
@@ -81,8 +81,8 @@ export function nonRootFault(
 /** Returns the CRI security context, or the error. */
 export function containerSecurity(input: SecurityInput): SecurityResult {
   const { pod, container, settings } = input;
-  const fault = nonRootFault(pod, container, input.imageUser);
-  if (fault !== undefined) return { kind: 'error', message: fault };
+  const error = nonRootError(pod, container, input.imageUser);
+  if (error !== undefined) return { kind: 'error', message: error };
   const seccomp = decideSeccomp(pod, container, settings);
   if (seccomp.kind === 'error') return seccomp;
   const own = container.securityContext ?? {};

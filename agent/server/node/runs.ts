@@ -13,6 +13,6 @@ export function runsNodeServer(
   origins: Origins,
   isJoined: boolean,
 ): boolean {
-  const isAsked = ASKING.some((key) => (origins.get(key)?.kind ?? 'default') !== 'default');
-  return enableServer && (isJoined || isAsked);
+  const isRequested = ASKING.some((key) => (origins.get(key)?.kind ?? 'default') !== 'default');
+  return enableServer && (isJoined || isRequested);
 }

@@ -54,14 +54,14 @@ function refusalOf(log: Logger, thrown: unknown, path: string): Refusal {
   return { status: 500, message: asError(thrown).message };
 }
 
-interface Asked {
+interface Target {
   readonly path: string;
   readonly parts: readonly string[];
   readonly query: URLSearchParams;
 }
 
 /** Parses the request line; decodes the path once. @throws StatusError BadRequest */
-export function readTarget(target: string): Asked {
+export function readTarget(target: string): Target {
   const mark = target.indexOf('?');
   const encoded = mark < 0 ? target : target.slice(0, mark);
   const bad = new StatusError('BadRequest', 'the request target is not a path');

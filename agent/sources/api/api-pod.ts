@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
 import { isObject } from '#api/kit/object.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { dns1123LabelFaults, dns1123SubdomainFaults } from '#api/meta/names.ts';
+import { dns1123LabelErrors, dns1123SubdomainErrors } from '#api/meta/names.ts';
 import { decode } from '#api/schema/decode.ts';
 import { applyDefaults } from '#api/schema/defaults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
@@ -87,15 +87,15 @@ function nameErrors({ metadata, spec }: Pod): readonly FieldError[] {
   ];
   return [
     ...(isSafeUID(uid) ? [] : [fieldError('metadata.uid', uid, 'is not a valid UID')]),
-    ...dns1123SubdomainFaults(name).map((detail) => fieldError('metadata.name', name, detail)),
-    ...dns1123LabelFaults(namespace).map((detail) => fieldError('metadata.namespace', namespace, detail)),
+    ...dns1123SubdomainErrors(name).map((detail) => fieldError('metadata.name', name, detail)),
+    ...dns1123LabelErrors(namespace).map((detail) => fieldError('metadata.namespace', namespace, detail)),
     ...containers.flatMap((container) =>
-      dns1123LabelFaults(container.name).map((detail) =>
+      dns1123LabelErrors(container.name).map((detail) =>
         fieldError('spec.containers', container.name, detail),
       ),
     ),
     ...(spec?.volumes ?? []).flatMap((volume) =>
-      dns1123LabelFaults(volume.name).map((detail) => fieldError('spec.volumes', volume.name, detail)),
+      dns1123LabelErrors(volume.name).map((detail) => fieldError('spec.volumes', volume.name, detail)),
     ),
   ];
 }

@@ -102,8 +102,8 @@ export function createAppliedTable(deps: AppliedTableDeps): AppliedTable {
       const before = applied.get(fileName);
       const manifest = completeManifest(part.manifest, decoded.kind);
       const set = readPart(deps, { ...part, manifest }, originOf(fileName), before?.set);
-      const faults = set.rejected.flatMap(({ errors }) => errors);
-      if (faults.length > 0) return { identity, document, outcome: 'rejected', errors: faults };
+      const fieldErrors = set.rejected.flatMap(({ errors }) => errors);
+      if (fieldErrors.length > 0) return { identity, document, outcome: 'rejected', errors: fieldErrors };
       if (isDeepStrictEqual(before?.manifest, manifest)) {
         return { identity, document, outcome: 'unchanged', errors: [] };
       }

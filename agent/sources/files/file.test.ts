@@ -69,7 +69,7 @@ const last = (): SourceSnapshot | undefined => snapshots.at(-1);
 const names = (): readonly string[] => (last()?.pods ?? []).map((entry) => entry.pod.metadata?.name ?? '');
 const images = (): readonly string[] =>
   (last()?.pods ?? []).map((entry) => entry.pod.spec?.containers[0]?.image ?? '');
-const faults = (): readonly string[] =>
+const fieldErrors = (): readonly string[] =>
   (last()?.rejected ?? []).map(
     ({ origin, errors }) => `${origin.location.slice(dir.length + 1)}: ${errors[0]?.detail ?? ''}`,
   );
@@ -276,7 +276,7 @@ describe('createFileSource on a directory', () => {
     await until(() => expect(last()?.rejected).toHaveLength(11));
     socket.close();
     expect(names()).toEqual(['good-n1']);
-    expect(faults().map((fault) => fault.replace(/:.*/u, ''))).toEqual([
+    expect(fieldErrors().map((error) => error.replace(/:.*/u, ''))).toEqual([
       'binary.yaml',
       'bomb.yaml',
       'dangling.yaml',
@@ -289,9 +289,9 @@ describe('createFileSource on a directory', () => {
       'loop.yaml',
       'socket.yaml',
     ]);
-    expect(faults()).toContain('fifo.yaml: is a FIFO, not a regular file');
-    expect(faults()).toContain('dangling.yaml: is a dangling symbolic link');
-    expect(faults()).toContain('huge.yaml: has 10485760 bytes; the maximum is 3145728');
+    expect(fieldErrors()).toContain('fifo.yaml: is a FIFO, not a regular file');
+    expect(fieldErrors()).toContain('dangling.yaml: is a dangling symbolic link');
+    expect(fieldErrors()).toContain('huge.yaml: has 10485760 bytes; the maximum is 3145728');
   });
 
   test('a hard link gives the same pod twice, for the merge to settle', async () => {

@@ -70,7 +70,8 @@ function start(
 
 const last = (): SourceSnapshot | undefined => snapshots.at(-1);
 const names = (): readonly string[] => (last()?.pods ?? []).map((entry) => entry.pod.metadata?.name ?? '');
-const faults = (): readonly string[] => (last()?.rejected ?? []).map(({ errors }) => errors[0]?.detail ?? '');
+const fieldErrors = (): readonly string[] =>
+  (last()?.rejected ?? []).map(({ errors }) => errors[0]?.detail ?? '');
 const responded = (count: number): Promise<void> =>
   vi.waitFor(() => expect(requests).toHaveLength(count), { timeout: 10_000, interval: 2 });
 const delivered = (count: number): Promise<void> =>
@@ -180,7 +181,7 @@ describe('createUrlSource', () => {
     await delivered(2);
     expect(names()).toEqual(['web-n1']);
     expect(snapshots[1]?.pods[0]).toBe(snapshots[0]?.pods[0]);
-    expect(faults()).toEqual([expect.stringMatching(message) as unknown]);
+    expect(fieldErrors()).toEqual([expect.stringMatching(message) as unknown]);
     handler = send(pod('web'));
     await recheck(requests.length + 1);
     await vi.waitFor(() => expect(last()?.rejected).toEqual([]), { timeout: 10_000 });
@@ -193,7 +194,7 @@ describe('createUrlSource', () => {
     await responded(1);
     await clock.advance(10_000);
     await delivered(1);
-    expect(faults()[0]).toContain('no complete response within 10000 ms');
+    expect(fieldErrors()[0]).toContain('no complete response within 10000 ms');
   });
 
   test('follows a redirect on the same server', async () => {

@@ -59,8 +59,8 @@ interface Known {
 }
 
 /** Returns the known content after an invalid response: unchanged, with the errors. */
-function withErrors(known: Known, faults: ManifestSet): Known {
-  const { rejected } = faults;
+function withErrors(known: Known, errors: ManifestSet): Known {
+  const { rejected } = errors;
   const same = JSON.stringify(rejected) === JSON.stringify(known.set.rejected);
   return same ? known : { ...known, set: { ...known.set, rejected } };
 }

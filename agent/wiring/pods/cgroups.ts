@@ -18,7 +18,7 @@ import { type ReservedPart, runNodeCgroups } from '../../cgroups/node-cgroups.ts
 import { createPodCgroups, type KnownPods, type PodCgroups } from '../../cgroups/pod-cgroups.ts';
 import { savePodsCgroupPath } from '../../cgroups/pods-note.ts';
 import { createCgroupRecords } from '../../cgroups/records.ts';
-import { type CgroupFault, createCgroupTree } from '../../cgroups/tree.ts';
+import { type CgroupError, createCgroupTree } from '../../cgroups/tree.ts';
 import { featureEnabled } from '../../config/feature-gates.ts';
 import type { AgentConfig } from '../../config/gen/config.ts';
 import type { PodEvent } from '../../pods/pod-event.ts';
@@ -73,7 +73,7 @@ function createOpen(base: Base, { connection }: RuntimeSubsystem): () => Promise
   };
 }
 
-function reportEnforced({ events, node, log }: Base, errors: readonly CgroupFault[]): void {
+function reportEnforced({ events, node, log }: Base, errors: readonly CgroupError[]): void {
   const emit = createNodeEventSink(events, node);
   if (errors.length === 0) {
     emit({

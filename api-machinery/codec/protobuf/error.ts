@@ -16,20 +16,20 @@ export class ProtobufError extends Error {
   readonly reason: ProtobufErrorReason;
   /** Path of the invalid field from the outermost message on: `config.mounts[2].hostPath`; empty if none is. */
   readonly path: string;
-  readonly #fault: string;
+  readonly #error: string;
 
-  constructor(reason: ProtobufErrorReason, fault: string, path = '') {
-    super(path === '' ? fault : `${path}: ${fault}`);
+  constructor(reason: ProtobufErrorReason, error: string, path = '') {
+    super(path === '' ? error : `${path}: ${error}`);
     this.reason = reason;
     this.path = path;
-    this.#fault = fault;
+    this.#error = error;
   }
 
   /** Returns the same error with the path of the enclosing message. */
   within(field: string): ProtobufError {
     const joined =
       this.path === '' || this.path.startsWith('[') ? field + this.path : `${field}.${this.path}`;
-    return new ProtobufError(this.reason, this.#fault, joined);
+    return new ProtobufError(this.reason, this.#error, joined);
   }
 }
 

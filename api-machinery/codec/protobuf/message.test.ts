@@ -124,7 +124,7 @@ describe('decode', () => {
     );
   });
 
-  test('names the path of the field at fault', () => {
+  test('names the path of the field at error', () => {
     const decode = (): unknown => node.decode(bytesOf('12 04 12 02 30 80'));
     expect(decode).toThrow(expect.objectContaining({ path: 'childNode.childNode.size' }));
   });
@@ -223,7 +223,7 @@ describe('encode', () => {
     );
   });
 
-  test('never shows the value of a text at fault', () => {
+  test('never shows the value of a text at error', () => {
     expect(() => node.encode({ color: 'secret' })).not.toThrow('secret');
   });
 

@@ -1,13 +1,13 @@
 import { stat, writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { createTempDir } from '../../../testing/temp.ts';
-import { makeFolder } from './make-folder.ts';
+import { createDir } from './make-folder.ts';
 
 test('creates missing directories, and nothing twice', async () => {
   await using dir = await createTempDir();
   const path = `${dir.path}/a/b/c`;
-  await Promise.all([makeFolder(path, 0o700), makeFolder(path, 0o700)]);
-  await makeFolder(path, 0o755);
+  await Promise.all([createDir(path, 0o700), createDir(path, 0o700)]);
+  await createDir(path, 0o755);
   expect((await stat(path)).mode & 0o777).toBe(0o700);
   expect((await stat(`${dir.path}/a`)).mode & 0o777).toBe(0o700);
 });
@@ -15,9 +15,9 @@ test('creates missing directories, and nothing twice', async () => {
 test('fails at once where nothing can be created', async () => {
   await using dir = await createTempDir();
   await writeFile(`${dir.path}/file`, '');
-  await expect(makeFolder(`${dir.path}/file`, 0o700)).rejects.toMatchObject({ code: 'EEXIST' });
-  await expect(makeFolder(`${dir.path}/file/a`, 0o700)).rejects.toMatchObject({ code: 'ENOTDIR' });
+  await expect(createDir(`${dir.path}/file`, 0o700)).rejects.toMatchObject({ code: 'EEXIST' });
+  await expect(createDir(`${dir.path}/file/a`, 0o700)).rejects.toMatchObject({ code: 'ENOTDIR' });
   for (const path of ['/proc/nosuch', '/proc/nosuch/deep/er']) {
-    await expect(makeFolder(path, 0o700)).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(createDir(path, 0o700)).rejects.toMatchObject({ code: 'ENOENT' });
   }
 });

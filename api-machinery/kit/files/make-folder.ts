@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { errorCode, hasCode } from '../errno.ts';
 
 /** @throws the system's error; EEXIST if something else exists there */
-export async function makeFolder(path: string, mode: number): Promise<void> {
+export async function createDir(path: string, mode: number): Promise<void> {
   try {
     await mkdir(path, { mode });
   } catch (thrown) {
@@ -18,7 +18,7 @@ export async function makeFolder(path: string, mode: number): Promise<void> {
     }
     const above = dirname(path);
     if (code !== 'ENOENT' || above === path) throw thrown;
-    await makeFolder(above, mode);
+    await createDir(above, mode);
     // Still ENOENT: the parent accepts no directories.
     await mkdir(path, { mode }).catch((second: unknown) => {
       if (!hasCode(second, 'EEXIST')) throw second;

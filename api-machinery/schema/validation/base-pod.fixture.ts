@@ -27,7 +27,7 @@ export function podWith(changes: PodChanges): Pod {
 }
 
 /** Returns `FieldValueRequired spec.containers` for each validation error of the changed pod. */
-export function faultsOf(
+export function errorsOf(
   changes: PodChanges,
   options: Partial<PodValidationOptions> = {},
 ): readonly string[] {

@@ -7,7 +7,7 @@ const metadata = { name: 'a', namespace: 'b' };
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe('validateConfigMap', () => {
-  const faults = (members: object): readonly string[] =>
+  const fieldErrors = (members: object): readonly string[] =>
     validateConfigMap({ metadata, ...members }).map((error) => `${error.kind} ${error.field}`);
   test.each([
     ['that is empty', {}, []],
@@ -28,13 +28,13 @@ describe('validateConfigMap', () => {
       { data: { a: 'x'.repeat(MAX_CONFIG_BYTES - 2) }, binaryData: { b: 'AAAA' } },
       ['FieldValueTooLong data'],
     ],
-  ])('%s', (_, members, expected) => expect(faults(members)).toEqual(expected));
+  ])('%s', (_, members, expected) => expect(fieldErrors(members)).toEqual(expected));
 });
 
 describe.each([VOCABULARIES.plat, VOCABULARIES.kubernetes])(
   'validateSecret with words of $name',
   (vocabulary) => {
-    const faults = (type: string, data: Readonly<Record<string, string>>): readonly string[] =>
+    const fieldErrors = (type: string, data: Readonly<Record<string, string>>): readonly string[] =>
       validateSecret({ metadata, type, data }, vocabulary).map((error) => `${error.kind} ${error.field}`);
     const { secretTypeDockerConfigJson: json, secretTypeDockerConfig: cfg, domain } = vocabulary;
     test.each([
@@ -53,7 +53,7 @@ describe.each([VOCABULARIES.plat, VOCABULARIES.kubernetes])(
       ],
       [`${domain}/ssh-auth`, {}, ['FieldValueRequired data[ssh-privatekey]']],
       [`${domain}/tls`, { 'tls.crt': '' }, ['FieldValueRequired data[tls.key]']],
-    ])('%s %j', (type, data, expected) => expect(faults(type, data)).toEqual(expected));
+    ])('%s %j', (type, data, expected) => expect(fieldErrors(type, data)).toEqual(expected));
 
     it('shows no value', () => {
       const errors = validateSecret(

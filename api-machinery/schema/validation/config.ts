@@ -4,9 +4,9 @@ import { Buffer } from 'node:buffer';
 import type { ConfigMap, Secret } from '../../gen/core-v1.ts';
 import { trimEnd } from '../../kit/trim-end.ts';
 import type { FieldError } from '../../meta/field-error.ts';
-import { configMapKeyFaults } from '../../meta/names.ts';
+import { configMapKeyErrors } from '../../meta/names.ts';
 import type { Vocabulary } from '../../vocabulary.ts';
-import { createFaults, type Faults } from './faults.ts';
+import { createFieldErrors, type FieldErrors } from './faults.ts';
 import { validateMetadata } from './metadata.ts';
 
 /** Largest sum of all values of a ConfigMap or Secret. */
@@ -20,15 +20,15 @@ function base64Bytes(text: string): number {
 
 /** Looks at each key. @returns the bytes of all values. One pass, for there may be hundreds of thousands. */
 function validateMembers(
-  faults: Faults,
+  errors: FieldErrors,
   values: Readonly<Record<string, string>>,
   path: string,
   size: (text: string) => number,
 ): number {
   let bytes = 0;
   for (const key in values) {
-    const found = configMapKeyFaults(key);
-    if (found.length > 0) faults.invalidAll(`${path}[${key}]`, key, found);
+    const found = configMapKeyErrors(key);
+    if (found.length > 0) errors.invalidAll(`${path}[${key}]`, key, found);
     bytes += size(values[key] ?? '');
   }
   return bytes;
@@ -36,9 +36,9 @@ function validateMembers(
 
 const textBytes = (text: string): number => Buffer.byteLength(text);
 
-function validateSize(faults: Faults, path: string, bytes: number): void {
+function validateSize(errors: FieldErrors, path: string, bytes: number): void {
   if (bytes > MAX_CONFIG_BYTES) {
-    faults.add(
+    errors.add(
       'FieldValueTooLong',
       path,
       `values must have at most ${MAX_CONFIG_BYTES} bytes in total, not ${bytes}`,
@@ -56,16 +56,16 @@ export function validateConfigMap(configMap: ConfigMap): readonly FieldError[] {
 
 /** Returns every validation error of a ConfigMap beside its metadata. */
 export function validateConfigMapContent(configMap: ConfigMap): readonly FieldError[] {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   const { data = {}, binaryData = {} } = configMap;
   const bytes =
-    validateMembers(faults, data, 'data', textBytes) +
-    validateMembers(faults, binaryData, 'binaryData', base64Bytes);
+    validateMembers(errors, data, 'data', textBytes) +
+    validateMembers(errors, binaryData, 'binaryData', base64Bytes);
   for (const key in binaryData) {
-    if (Object.hasOwn(data, key)) faults.invalid(`data[${key}]`, key, 'key is also in binaryData');
+    if (Object.hasOwn(data, key)) errors.invalid(`data[${key}]`, key, 'key is also in binaryData');
   }
-  validateSize(faults, 'data', bytes);
-  return faults.errors;
+  validateSize(errors, 'data', bytes);
+  return errors.all;
 }
 
 /** Returns every validation error of a Secret whose `stringData` is already in `data`. No value appears in an
@@ -77,36 +77,36 @@ export function validateSecret(secret: Secret, vocabulary: Vocabulary): readonly
 
 /** Returns every validation error of a Secret beside its metadata; its `stringData` is already in `data`. */
 export function validateSecretContent(secret: Secret, vocabulary: Vocabulary): readonly FieldError[] {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   const { data = {}, type = '' } = secret;
-  validateSize(faults, 'data', validateMembers(faults, data, 'data', base64Bytes));
-  validateSecretType(faults, data, type, vocabulary);
+  validateSize(errors, 'data', validateMembers(errors, data, 'data', base64Bytes));
+  validateSecretType(errors, data, type, vocabulary);
   if (type === `${vocabulary.domain}/service-account-token`) {
     const owner = `${vocabulary.domain}/service-account.name`;
     if ((secret.metadata?.annotations?.[owner] ?? '') === '')
-      faults.required(`metadata.annotations[${owner}]`);
+      errors.required(`metadata.annotations[${owner}]`);
   }
-  return faults.errors;
+  return errors.all;
 }
 
 function validateSecretType(
-  faults: Faults,
+  errors: FieldErrors,
   data: Readonly<Record<string, string>>,
   type: string,
   vocabulary: Vocabulary,
 ): void {
   const need = (...keys: readonly string[]): void => {
     for (const key of keys)
-      if (!Object.hasOwn(data, key)) faults.required(`data[${key}]`, `type ${type} needs it`);
+      if (!Object.hasOwn(data, key)) errors.required(`data[${key}]`, `type ${type} needs it`);
   };
   switch (type) {
     case vocabulary.secretTypeDockerConfig:
       need('.dockercfg');
-      validateJsonKey(faults, data, '.dockercfg');
+      validateJsonKey(errors, data, '.dockercfg');
       break;
     case vocabulary.secretTypeDockerConfigJson:
       need('.dockerconfigjson');
-      validateJsonKey(faults, data, '.dockerconfigjson');
+      validateJsonKey(errors, data, '.dockerconfigjson');
       break;
     case `${vocabulary.domain}/basic-auth`:
       if (!Object.hasOwn(data, 'username') && !Object.hasOwn(data, 'password')) need('username', 'password');
@@ -121,13 +121,13 @@ function validateSecretType(
   }
 }
 
-function validateJsonKey(faults: Faults, data: Readonly<Record<string, string>>, key: string): void {
+function validateJsonKey(errors: FieldErrors, data: Readonly<Record<string, string>>, key: string): void {
   const encoded = Object.hasOwn(data, key) ? data[key] : undefined;
   if (encoded === undefined) return;
   try {
     JSON.parse(Buffer.from(encoded, 'base64').toString('utf8'));
   } catch {
     // The parser's message would reveal the secret.
-    faults.add('FieldValueInvalid', `data[${key}]`, 'must be valid JSON');
+    errors.add('FieldValueInvalid', `data[${key}]`, 'must be valid JSON');
   }
 }

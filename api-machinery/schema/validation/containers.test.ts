@@ -1,27 +1,27 @@
 import { describe, expect, test } from 'vitest';
-import { faultsOf, type PodChanges } from './base-pod.fixture.ts';
+import { errorsOf, type PodChanges } from './base-pod.fixture.ts';
 
-type Row = readonly [name: string, changes: PodChanges, faults?: readonly string[]];
+type Row = readonly [name: string, changes: PodChanges, errors?: readonly string[]];
 
 /** Rows whose errors are all of the first container: `FieldValueInvalid image`. */
 function rows(
-  table: readonly (readonly [name: string, container: object, faults?: readonly string[]])[],
+  table: readonly (readonly [name: string, container: object, errors?: readonly string[]])[],
 ): void {
-  test.each(table.map(([name, container, faults = []]) => ({ name, container, faults })))(
+  test.each(table.map(([name, container, errors = []]) => ({ name, container, errors })))(
     '$name',
-    ({ container, faults }) => {
-      expect(faultsOf({ container })).toEqual(
-        faults.map((fault) => fault.replace(' ', ' spec.containers[0].')),
+    ({ container, errors }) => {
+      expect(errorsOf({ container })).toEqual(
+        errors.map((error) => error.replace(' ', ' spec.containers[0].')),
       );
     },
   );
 }
 
 function podRows(table: readonly Row[]): void {
-  test.each(table.map(([name, changes, faults = []]) => ({ name, changes, faults })))(
+  test.each(table.map(([name, changes, errors = []]) => ({ name, changes, errors })))(
     '$name',
-    ({ changes, faults }) => {
-      expect(faultsOf(changes)).toEqual(faults);
+    ({ changes, errors }) => {
+      expect(errorsOf(changes)).toEqual(errors);
     },
   );
 }

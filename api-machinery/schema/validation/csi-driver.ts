@@ -2,8 +2,8 @@
 
 import type { CSIDriver, CSIDriverSpec } from '../../gen/storage-v1.ts';
 import type { FieldError } from '../../meta/field-error.ts';
-import { dns1123SubdomainFaults } from '../../meta/names.ts';
-import { createFaults, type Faults } from './faults.ts';
+import { dns1123SubdomainErrors } from '../../meta/names.ts';
+import { createFieldErrors, type FieldErrors } from './faults.ts';
 
 const GROUP_POLICIES = ['ReadWriteOnceWithFSType', 'File', 'None'];
 const MODES = ['Persistent', 'Ephemeral'];
@@ -14,48 +14,48 @@ const LONGEST_NAME = 63;
 
 /** Returns every validation error of a driver's name: a DNS name in any case, shorter than most. Source: CSI,
  *  GetPluginInfo. */
-export function validateDriverName(faults: Faults, name: string, path: string): void {
-  if (name === '') return faults.required(path);
+export function validateDriverName(errors: FieldErrors, name: string, path: string): void {
+  if (name === '') return errors.required(path);
   if (name.length > LONGEST_NAME) {
-    faults.add('FieldValueTooLong', path, `must have at most ${LONGEST_NAME} characters`, name);
+    errors.add('FieldValueTooLong', path, `must have at most ${LONGEST_NAME} characters`, name);
   }
-  faults.invalidAll(path, name, dns1123SubdomainFaults(name.toLowerCase()));
+  errors.invalidAll(path, name, dns1123SubdomainErrors(name.toLowerCase()));
   return undefined;
 }
 
-function validateTokens(faults: Faults, { tokenRequests = [] }: CSIDriverSpec): void {
+function validateTokens(errors: FieldErrors, { tokenRequests = [] }: CSIDriverSpec): void {
   const audiences = new Set<string>();
   for (const [index, { audience, expirationSeconds }] of tokenRequests.entries()) {
     const path = `spec.tokenRequests[${index}]`;
-    if (audiences.has(audience)) faults.duplicate(`${path}.audience`, audience);
+    if (audiences.has(audience)) errors.duplicate(`${path}.audience`, audience);
     audiences.add(audience);
     if (expirationSeconds === undefined) continue;
     const at = `${path}.expirationSeconds`;
     if (expirationSeconds < SHORTEST_TOKEN_SECONDS) {
-      faults.invalid(at, expirationSeconds, 'may not specify a duration less than 10 minutes');
+      errors.invalid(at, expirationSeconds, 'may not specify a duration less than 10 minutes');
     } else if (expirationSeconds > LONGEST_TOKEN_SECONDS) {
-      faults.invalid(at, expirationSeconds, 'may not specify a duration larger than 2^32 seconds');
+      errors.invalid(at, expirationSeconds, 'may not specify a duration larger than 2^32 seconds');
     }
   }
 }
 
 /** Validates everything but the metadata. */
-export function validateDriverSpec(faults: Faults, spec: CSIDriverSpec): void {
-  for (const member of REQUIRED) if (spec[member] === undefined) faults.required(`spec.${member}`);
+export function validateDriverSpec(errors: FieldErrors, spec: CSIDriverSpec): void {
+  for (const member of REQUIRED) if (spec[member] === undefined) errors.required(`spec.${member}`);
   const { fsGroupPolicy, volumeLifecycleModes = [] } = spec;
   if (fsGroupPolicy !== undefined && !GROUP_POLICIES.includes(fsGroupPolicy)) {
-    faults.unsupported('spec.fsGroupPolicy', fsGroupPolicy, GROUP_POLICIES);
+    errors.unsupported('spec.fsGroupPolicy', fsGroupPolicy, GROUP_POLICIES);
   }
   for (const [index, mode] of volumeLifecycleModes.entries()) {
-    if (!MODES.includes(mode)) faults.unsupported(`spec.volumeLifecycleModes[${index}]`, mode, MODES);
+    if (!MODES.includes(mode)) errors.unsupported(`spec.volumeLifecycleModes[${index}]`, mode, MODES);
   }
-  validateTokens(faults, spec);
+  validateTokens(errors, spec);
 }
 
 /** Returns the validation errors of a driver in a manifest. */
 export function validateCSIDriver({ metadata, spec }: CSIDriver): readonly FieldError[] {
-  const faults = createFaults();
-  validateDriverName(faults, metadata?.name ?? '', 'metadata.name');
-  validateDriverSpec(faults, spec);
-  return faults.errors;
+  const errors = createFieldErrors();
+  validateDriverName(errors, metadata?.name ?? '', 'metadata.name');
+  validateDriverSpec(errors, spec);
+  return errors.all;
 }

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { boundedFaults, createFaults, type Faults, MOST_FAULTS, mergeFieldErrors } from './faults.ts';
+import {
+  boundedFieldErrors,
+  createFieldErrors,
+  type FieldErrors,
+  MAX_FIELD_ERRORS,
+  mergeFieldErrors,
+} from './faults.ts';
 
 const error = (field: string, kind: 'FieldValueInvalid' | 'FieldUnknown' = 'FieldValueInvalid') => ({
   kind,
@@ -24,16 +30,16 @@ describe('mergeFieldErrors', () => {
   });
 });
 
-describe('createFaults', () => {
+describe('createFieldErrors', () => {
   test('collects in order, without values that are absent', () => {
-    const faults = createFaults();
-    faults.required('a');
-    faults.unsupported('b', 'x', ['y', 'z']);
-    faults.nonNegative('c', 0);
-    faults.nonNegative('d', -1);
-    faults.positive('e', 0);
-    faults.positive('f', undefined);
-    expect(faults.errors).toEqual([
+    const errors = createFieldErrors();
+    errors.required('a');
+    errors.unsupported('b', 'x', ['y', 'z']);
+    errors.nonNegative('c', 0);
+    errors.nonNegative('d', -1);
+    errors.positive('e', 0);
+    errors.positive('f', undefined);
+    expect(errors.all).toEqual([
       { kind: 'FieldValueRequired', field: 'a', detail: '' },
       { kind: 'FieldValueNotSupported', field: 'b', badValue: 'x', detail: 'supported values: "y", "z"' },
       { kind: 'FieldValueInvalid', field: 'd', badValue: -1, detail: 'must be greater than or equal to 0' },
@@ -42,41 +48,41 @@ describe('createFaults', () => {
   });
 });
 
-describe('boundedFaults', () => {
-  const check = (work: (faults: Faults) => void) => () => {
-    const faults = createFaults();
-    work(faults);
-    return faults.errors;
+describe('boundedFieldErrors', () => {
+  const check = (work: (errors: FieldErrors) => void) => () => {
+    const errors = createFieldErrors();
+    work(errors);
+    return errors.all;
   };
-  const few = check((faults) => faults.required('few'));
+  const few = check((errors) => errors.required('few'));
 
-  test('has all faults of all checks, in their order', () => {
-    const found = boundedFaults([few, check((faults) => faults.forbidden('other', 'why'))]);
+  test('has all errors of all checks, in their order', () => {
+    const found = boundedFieldErrors([few, check((errors) => errors.forbidden('other', 'why'))]);
     expect(found.map(({ field }) => field)).toEqual(['few', 'other']);
   });
 
   test('ends a check that finds one after the other, and those after it', () => {
     let looked = 0;
-    const many = check((faults) => {
-      for (; looked < 1_000_000; looked += 1) faults.required(`items[${looked}]`);
+    const many = check((errors) => {
+      for (; looked < 1_000_000; looked += 1) errors.required(`items[${looked}]`);
     });
     let isLast = false;
     const last = check(() => {
       isLast = true;
     });
-    const found = boundedFaults([few, many, last]);
-    expect(found).toHaveLength(MOST_FAULTS);
+    const found = boundedFieldErrors([few, many, last]);
+    expect(found).toHaveLength(MAX_FIELD_ERRORS);
     expect(found.slice(0, 2).map(({ field }) => field)).toEqual(['few', 'items[0]']);
-    expect({ looked, isLast }).toEqual({ looked: MOST_FAULTS - 1, isLast: false });
+    expect({ looked, isLast }).toEqual({ looked: MAX_FIELD_ERRORS - 1, isLast: false });
   });
 
   test('passes on what a check throws, and bounds nothing afterwards', () => {
     const broken = () => {
       throw new RangeError('a mistake');
     };
-    expect(() => boundedFaults([broken])).toThrow('a mistake');
-    const faults = createFaults();
-    for (let index = 0; index < 2 * MOST_FAULTS; index += 1) faults.required('');
-    expect(faults.errors).toHaveLength(2 * MOST_FAULTS);
+    expect(() => boundedFieldErrors([broken])).toThrow('a mistake');
+    const errors = createFieldErrors();
+    for (let index = 0; index < 2 * MAX_FIELD_ERRORS; index += 1) errors.required('');
+    expect(errors.all).toHaveLength(2 * MAX_FIELD_ERRORS);
   });
 });

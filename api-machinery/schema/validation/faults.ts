@@ -3,8 +3,8 @@
 import type { Int64 } from '../../kit/int64.ts';
 import type { FieldError, FieldErrorKind } from '../../meta/field-error.ts';
 
-export interface Faults {
-  readonly errors: readonly FieldError[];
+export interface FieldErrors {
+  readonly all: readonly FieldError[];
   add(kind: FieldErrorKind, field: string, detail: string, badValue?: unknown): void;
   required(field: string, detail?: string): void;
   invalid(field: string, badValue: unknown, detail: string): void;
@@ -21,15 +21,15 @@ export interface Faults {
   positive(field: string, value: Int64 | undefined): void;
 }
 
-/** A class, because every written object needs an instance, and most have no errors. */
-export const MOST_FAULTS = 200;
+/** Maximum number of errors that are reported for one object. */
+export const MAX_FIELD_ERRORS = 200;
 
-/** A collector within `boundedFaults` has all that are reported: nothing else of the object needs a look. */
-class EnoughFaults extends Error {
-  override readonly name = 'EnoughFaults';
+/** A collector within `boundedFieldErrors` has all that are reported: nothing else of the object needs a look. */
+class LimitReached extends Error {
+  override readonly name = 'LimitReached';
   readonly errors: readonly FieldError[];
   constructor(errors: readonly FieldError[]) {
-    super('more faults than are reported');
+    super('more errors than are reported');
     this.errors = errors;
   }
 }
@@ -37,33 +37,33 @@ class EnoughFaults extends Error {
 // Only ever set within one call: validators take no turns.
 let isBounded = false;
 
-/** The faults that these checks find, one check after the other, until there are `MOST_FAULTS`: then the one that is
+/** The errors that these checks find, one check after the other, until there are `MAX_FIELD_ERRORS`: then the one that is
  *  at work is ended as well. */
-export function boundedFaults(checks: readonly (() => readonly FieldError[])[]): readonly FieldError[] {
+export function boundedFieldErrors(checks: readonly (() => readonly FieldError[])[]): readonly FieldError[] {
   const found: FieldError[] = [];
   const outer = isBounded;
   isBounded = true;
   try {
     for (const check of checks) {
-      for (const fault of check()) found.push(fault);
-      if (found.length >= MOST_FAULTS) break;
+      for (const fieldError of check()) found.push(fieldError);
+      if (found.length >= MAX_FIELD_ERRORS) break;
     }
   } catch (thrown) {
-    if (!(thrown instanceof EnoughFaults)) throw thrown;
+    if (!(thrown instanceof LimitReached)) throw thrown;
     found.push(...thrown.errors);
   } finally {
     isBounded = outer;
   }
-  return found.length > MOST_FAULTS ? found.slice(0, MOST_FAULTS) : found;
+  return found.length > MAX_FIELD_ERRORS ? found.slice(0, MAX_FIELD_ERRORS) : found;
 }
 
-/** A class, because every object that is written needs one, and most have no fault. */
-class CollectedFaults implements Faults {
-  readonly errors: FieldError[] = [];
+/** A class, because every object that is written needs one, and most have no error. */
+class CollectedFieldErrors implements FieldErrors {
+  readonly all: FieldError[] = [];
 
   add(kind: FieldErrorKind, field: string, detail: string, badValue?: unknown): void {
-    this.errors.push({ kind, field, detail, ...(badValue === undefined ? {} : { badValue }) });
-    if (isBounded && this.errors.length >= MOST_FAULTS) throw new EnoughFaults(this.errors);
+    this.all.push({ kind, field, detail, ...(badValue === undefined ? {} : { badValue }) });
+    if (isBounded && this.all.length >= MAX_FIELD_ERRORS) throw new LimitReached(this.all);
   }
 
   required(field: string, detail = ''): void {
@@ -104,7 +104,7 @@ class CollectedFaults implements Faults {
   }
 }
 
-export const createFaults = (): Faults => new CollectedFaults();
+export const createFieldErrors = (): FieldErrors => new CollectedFieldErrors();
 
 const isAtOrBelow = (field: string, ancestor: string): boolean =>
   field === ancestor || field.startsWith(`${ancestor}.`) || field.startsWith(`${ancestor}[`);

@@ -1,9 +1,9 @@
 /** Validation of references from env and volumes to fields of the pod and to container resources. */
 
 import type { ObjectFieldSelector, ResourceFieldSelector } from '../../gen/core-v1.ts';
-import { qualifiedNameFaults } from '../../meta/names.ts';
+import { qualifiedNameErrors } from '../../meta/names.ts';
 import { canonicalizeQuantity, isQuantity } from '../../meta/quantity.ts';
-import type { Faults } from './faults.ts';
+import type { FieldErrors } from './faults.ts';
 
 /** Fields that an environment variable may refer to. */
 export const ENV_FIELD_PATHS: readonly string[] = [
@@ -50,30 +50,34 @@ const SUBSCRIPT = /^(metadata\.(?:labels|annotations))\['([^']*)'\]$/;
 
 /** Validates a `fieldRef`: a supported field, or one label or annotation by key. */
 export function validateFieldRef(
-  faults: Faults,
+  errors: FieldErrors,
   ref: ObjectFieldSelector,
   supported: readonly string[],
   path: string,
 ): void {
   const { apiVersion = '', fieldPath } = ref;
-  if (apiVersion !== '' && apiVersion !== 'v1') faults.unsupported(`${path}.apiVersion`, apiVersion, ['v1']);
-  if (fieldPath === '') return faults.required(`${path}.fieldPath`);
+  if (apiVersion !== '' && apiVersion !== 'v1') errors.unsupported(`${path}.apiVersion`, apiVersion, ['v1']);
+  if (fieldPath === '') return errors.required(`${path}.fieldPath`);
   const [, map, key] = SUBSCRIPT.exec(fieldPath) ?? [];
   if (map !== undefined && key !== undefined) {
     const name = map.endsWith('annotations') ? key.toLowerCase() : key;
-    return faults.invalidAll(`${path}.fieldPath`, fieldPath, qualifiedNameFaults(name));
+    return errors.invalidAll(`${path}.fieldPath`, fieldPath, qualifiedNameErrors(name));
   }
   if (supported.includes(fieldPath)) return undefined;
   const words = [...supported, "metadata.labels['<key>']", "metadata.annotations['<key>']"];
-  return faults.unsupported(`${path}.fieldPath`, fieldPath, [...new Set(words)]);
+  return errors.unsupported(`${path}.fieldPath`, fieldPath, [...new Set(words)]);
 }
 
 /** Validates a `resourceFieldRef`: a supported resource and a divisor that fits it. */
-export function validateResourceFieldRef(faults: Faults, ref: ResourceFieldSelector, path: string): void {
+export function validateResourceFieldRef(
+  errors: FieldErrors,
+  ref: ResourceFieldSelector,
+  path: string,
+): void {
   const { resource, divisor } = ref;
-  if (resource === '') return faults.required(`${path}.resource`);
+  if (resource === '') return errors.required(`${path}.resource`);
   if (!RESOURCES.includes(resource) && !HUGE_PAGES.test(resource)) {
-    return faults.unsupported(`${path}.resource`, resource, [
+    return errors.unsupported(`${path}.resource`, resource, [
       ...RESOURCES,
       'limits.hugepages-<size>',
       'requests.hugepages-<size>',
@@ -82,5 +86,5 @@ export function validateResourceFieldRef(faults: Faults, ref: ResourceFieldSelec
   if (divisor === undefined || !isQuantity(divisor)) return undefined;
   const allowed = resource.endsWith('.cpu') ? CPU_DIVISORS : BYTE_DIVISORS;
   if (allowed.includes(divisor) || allowed.includes(canonicalizeQuantity(divisor))) return undefined;
-  return faults.unsupported(`${path}.divisor`, divisor, allowed.slice(1));
+  return errors.unsupported(`${path}.divisor`, divisor, allowed.slice(1));
 }

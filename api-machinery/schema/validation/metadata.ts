@@ -3,13 +3,13 @@
 import type { ObjectMeta, OwnerReference } from '../../gen/meta-v1.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { validateAnnotations, validateLabels } from '../../meta/labels.ts';
-import { dns1123LabelFaults, dns1123SubdomainFaults, qualifiedNameFaults } from '../../meta/names.ts';
-import { createFaults, type Faults } from './faults.ts';
+import { dns1123LabelErrors, dns1123SubdomainErrors, qualifiedNameErrors } from '../../meta/names.ts';
+import { createFieldErrors, type FieldErrors } from './faults.ts';
 
 export interface MetadataRules {
   readonly namespaced: boolean;
   /** Returns the reasons why a name is invalid for this kind; default: DNS subdomain. */
-  readonly nameFaults?: (name: string) => readonly string[];
+  readonly nameErrors?: (name: string) => readonly string[];
 }
 
 /** Returns every validation error of an object's metadata. A name is required: it is not generated here. */
@@ -18,34 +18,34 @@ export function validateMetadata(
   rules: MetadataRules,
   path = 'metadata',
 ): readonly FieldError[] {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   const { name = '', namespace = '' } = metadata ?? {};
-  if (name === '') faults.required(`${path}.name`, 'a name is needed; generateName does not make one here');
-  else faults.invalidAll(`${path}.name`, name, (rules.nameFaults ?? dns1123SubdomainFaults)(name));
-  if (rules.namespaced && namespace === '') faults.required(`${path}.namespace`);
-  else if (rules.namespaced) faults.invalidAll(`${path}.namespace`, namespace, dns1123LabelFaults(namespace));
-  else if (namespace !== '') faults.forbidden(`${path}.namespace`, 'objects of this kind have no namespace');
-  faults.nonNegative(`${path}.generation`, metadata?.generation);
-  validateOwners(faults, metadata?.ownerReferences ?? [], `${path}.ownerReferences`);
+  if (name === '') errors.required(`${path}.name`, 'a name is needed; generateName does not make one here');
+  else errors.invalidAll(`${path}.name`, name, (rules.nameErrors ?? dns1123SubdomainErrors)(name));
+  if (rules.namespaced && namespace === '') errors.required(`${path}.namespace`);
+  else if (rules.namespaced) errors.invalidAll(`${path}.namespace`, namespace, dns1123LabelErrors(namespace));
+  else if (namespace !== '') errors.forbidden(`${path}.namespace`, 'objects of this kind have no namespace');
+  errors.nonNegative(`${path}.generation`, metadata?.generation);
+  validateOwners(errors, metadata?.ownerReferences ?? [], `${path}.ownerReferences`);
   for (const [index, finalizer] of (metadata?.finalizers ?? []).entries()) {
-    faults.invalidAll(`${path}.finalizers[${index}]`, finalizer, qualifiedNameFaults(finalizer));
+    errors.invalidAll(`${path}.finalizers[${index}]`, finalizer, qualifiedNameErrors(finalizer));
   }
   return [
-    ...faults.errors,
+    ...errors.all,
     ...validateLabels(metadata?.labels ?? {}, `${path}.labels`),
     ...validateAnnotations(metadata?.annotations ?? {}, `${path}.annotations`),
   ];
 }
 
-function validateOwners(faults: Faults, owners: readonly OwnerReference[], path: string): void {
+function validateOwners(errors: FieldErrors, owners: readonly OwnerReference[], path: string): void {
   for (const [index, owner] of owners.entries()) {
     for (const member of ['apiVersion', 'kind', 'name', 'uid'] as const) {
-      if (owner[member] === '') faults.required(`${path}[${index}].${member}`);
+      if (owner[member] === '') errors.required(`${path}[${index}].${member}`);
     }
   }
   const controllers = owners.filter((owner) => owner.controller === true);
   if (controllers.length > 1) {
-    faults.invalid(
+    errors.invalid(
       path,
       controllers.map((owner) => owner.name),
       'only one owner may be the controller',

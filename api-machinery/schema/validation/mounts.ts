@@ -1,8 +1,8 @@
 /** Validation of volume mounts and block devices of containers. */
 
 import type { Volume, VolumeDevice, VolumeMount } from '../../gen/core-v1.ts';
-import { parentElementFaults, relativePathFaults } from '../../meta/names.ts';
-import type { Faults } from './faults.ts';
+import { parentElementErrors, relativePathErrors } from '../../meta/names.ts';
+import type { FieldErrors } from './faults.ts';
 
 export interface MountContext {
   readonly volumes: readonly Volume[];
@@ -11,24 +11,29 @@ export interface MountContext {
   readonly allowSubPath: boolean;
 }
 
-function validateSubPaths(faults: Faults, mount: VolumeMount, context: MountContext, path: string): void {
+function validateSubPaths(
+  errors: FieldErrors,
+  mount: VolumeMount,
+  context: MountContext,
+  path: string,
+): void {
   const { subPath = '', subPathExpr = '' } = mount;
   for (const [member, text] of [
     ['subPath', subPath],
     ['subPathExpr', subPathExpr],
   ] as const) {
     if (text === '') continue;
-    faults.invalidAll(`${path}.${member}`, text, relativePathFaults(text));
-    if (!context.allowSubPath) faults.forbidden(`${path}.${member}`, 'ephemeral containers cannot have it');
+    errors.invalidAll(`${path}.${member}`, text, relativePathErrors(text));
+    if (!context.allowSubPath) errors.forbidden(`${path}.${member}`, 'ephemeral containers cannot have it');
   }
   if (subPath !== '' && subPathExpr !== '') {
-    faults.invalid(`${path}.subPathExpr`, subPathExpr, 'subPath and subPathExpr must not both be set');
+    errors.invalid(`${path}.subPathExpr`, subPathExpr, 'subPath and subPathExpr must not both be set');
   }
 }
 
 /** Returns every validation error of a container's mounts. */
 export function validateVolumeMounts(
-  faults: Faults,
+  errors: FieldErrors,
   mounts: readonly VolumeMount[],
   devices: readonly VolumeDevice[],
   context: MountContext,
@@ -37,37 +42,37 @@ export function validateVolumeMounts(
   const mountPaths = new Set<string>();
   for (const [index, mount] of mounts.entries()) {
     const at = `${path}[${index}]`;
-    validateVolumeName(faults, mount.name, context, `${at}.name`);
-    if (mount.mountPath === '') faults.required(`${at}.mountPath`);
+    validateVolumeName(errors, mount.name, context, `${at}.name`);
+    if (mount.mountPath === '') errors.required(`${at}.mountPath`);
     else if (mountPaths.has(mount.mountPath)) {
-      faults.invalid(`${at}.mountPath`, mount.mountPath, 'must be unique within the container');
+      errors.invalid(`${at}.mountPath`, mount.mountPath, 'must be unique within the container');
     }
     if (mount.mountPath.includes(':'))
-      faults.invalid(`${at}.mountPath`, mount.mountPath, "must not contain ':'");
+      errors.invalid(`${at}.mountPath`, mount.mountPath, "must not contain ':'");
     mountPaths.add(mount.mountPath);
     if (devices.some((device) => device.name === mount.name)) {
-      faults.invalid(`${at}.name`, mount.name, 'volume is already used as a device in volumeDevices');
+      errors.invalid(`${at}.name`, mount.name, 'volume is already used as a device in volumeDevices');
     }
     if (devices.some((device) => device.devicePath === mount.mountPath)) {
-      faults.invalid(`${at}.mountPath`, mount.mountPath, 'path is already used in volumeDevices');
+      errors.invalid(`${at}.mountPath`, mount.mountPath, 'path is already used in volumeDevices');
     }
-    validateSubPaths(faults, mount, context, at);
+    validateSubPaths(errors, mount, context, at);
     if (mount.mountPropagation === 'Bidirectional' && !context.privileged) {
-      faults.forbidden(`${at}.mountPropagation`, 'Bidirectional is for privileged containers only');
+      errors.forbidden(`${at}.mountPropagation`, 'Bidirectional is for privileged containers only');
     }
   }
 }
 
-function validateVolumeName(faults: Faults, name: string, context: MountContext, path: string): void {
-  if (name === '') faults.required(path);
+function validateVolumeName(errors: FieldErrors, name: string, context: MountContext, path: string): void {
+  if (name === '') errors.required(path);
   else if (!context.volumes.some((volume) => volume.name === name)) {
-    faults.notFound(path, name, 'the pod has no volume of this name');
+    errors.notFound(path, name, 'the pod has no volume of this name');
   }
 }
 
 /** Returns every validation error of a container's block devices, which only claims can provide. */
 export function validateVolumeDevices(
-  faults: Faults,
+  errors: FieldErrors,
   devices: readonly VolumeDevice[],
   context: MountContext,
   path: string,
@@ -77,9 +82,9 @@ export function validateVolumeDevices(
   const paths = new Set<string>();
   for (const [index, device] of devices.entries()) {
     const at = `${path}[${index}]`;
-    validateVolumeName(faults, device.name, context, `${at}.name`);
+    validateVolumeName(errors, device.name, context, `${at}.name`);
     if (names.has(device.name))
-      faults.invalid(`${at}.name`, device.name, 'must be unique within the container');
+      errors.invalid(`${at}.name`, device.name, 'must be unique within the container');
     names.add(device.name);
     const volume = context.volumes.find((candidate) => candidate.name === device.name);
     if (
@@ -87,13 +92,13 @@ export function validateVolumeDevices(
       volume.persistentVolumeClaim === undefined &&
       volume.ephemeral === undefined
     ) {
-      faults.invalid(`${at}.name`, device.name, 'a device must come from a persistent volume claim');
+      errors.invalid(`${at}.name`, device.name, 'a device must come from a persistent volume claim');
     }
-    if (device.devicePath === '') faults.required(`${at}.devicePath`);
+    if (device.devicePath === '') errors.required(`${at}.devicePath`);
     else if (paths.has(device.devicePath)) {
-      faults.invalid(`${at}.devicePath`, device.devicePath, 'must be unique within the container');
+      errors.invalid(`${at}.devicePath`, device.devicePath, 'must be unique within the container');
     }
-    faults.invalidAll(`${at}.devicePath`, device.devicePath, parentElementFaults(device.devicePath));
+    errors.invalidAll(`${at}.devicePath`, device.devicePath, parentElementErrors(device.devicePath));
     paths.add(device.devicePath);
   }
 }

@@ -7,7 +7,7 @@ const list = (errors: readonly { readonly kind: string; readonly field: string }
   errors.map((error) => `${error.kind} ${error.field}`);
 
 describe('validatePersistentVolume', () => {
-  const faults = (spec: object, metadata: object = { name: 'p' }): readonly string[] => {
+  const errors = (spec: object, metadata: object = { name: 'p' }): readonly string[] => {
     const base = { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' } };
     return list(
       validatePersistentVolume(
@@ -55,10 +55,10 @@ describe('validatePersistentVolume', () => {
       { hostPath, nodeAffinity: { required: { nodeSelectorTerms: [] } } },
       ['FieldValueRequired spec.nodeAffinity.required.nodeSelectorTerms'],
     ],
-  ])('%s', (_, spec, expected) => expect(faults(spec)).toEqual(expected));
+  ])('%s', (_, spec, expected) => expect(errors(spec)).toEqual(expected));
 
   it('has no namespace, but a spec', () => {
-    expect(faults({ hostPath }, { name: 'p', namespace: 'n' })).toEqual([
+    expect(errors({ hostPath }, { name: 'p', namespace: 'n' })).toEqual([
       'FieldValueForbidden metadata.namespace',
     ]);
     expect(list(validatePersistentVolume({ metadata: { name: 'p' } }))).toEqual(['FieldValueRequired spec']);
@@ -66,7 +66,7 @@ describe('validatePersistentVolume', () => {
 });
 
 describe('validatePersistentVolumeClaim', () => {
-  const faults = (spec: object): readonly string[] => {
+  const errors = (spec: object): readonly string[] => {
     const base = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
     const value = { metadata: { name: 'p', namespace: 'n' }, spec: { ...base, ...spec } };
     return list(
@@ -116,7 +116,7 @@ describe('validatePersistentVolumeClaim', () => {
       { dataSource: { kind: 'PersistentVolumeClaim', name: '' } },
       ['FieldValueRequired spec.dataSource.name'],
     ],
-  ])('%s', (_, spec, expected) => expect(faults(spec)).toEqual(expected));
+  ])('%s', (_, spec, expected) => expect(errors(spec)).toEqual(expected));
 
   it('needs a spec', () => {
     expect(list(validatePersistentVolumeClaim({ metadata: { name: 'p', namespace: 'n' } }))).toEqual([

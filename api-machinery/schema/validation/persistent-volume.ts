@@ -8,14 +8,14 @@ import type {
   PersistentVolumeSpec,
 } from '../../gen/core-v1.ts';
 import type { FieldError } from '../../meta/field-error.ts';
-import { dns1123SubdomainFaults } from '../../meta/names.ts';
+import { dns1123SubdomainErrors } from '../../meta/names.ts';
 import { compareQuantities } from '../../meta/quantity.ts';
-import { createFaults, type Faults } from './faults.ts';
+import { createFieldErrors, type FieldErrors } from './faults.ts';
 import { validateLabelSelector } from './label-selector.ts';
 import { validateMetadata } from './metadata.ts';
 import { validateNodeSelector } from './node-selector.ts';
 import {
-  csiDriverFaults,
+  csiDriverErrors,
   requireMembers,
   validateAzureDisk,
   validateFc,
@@ -27,15 +27,15 @@ import {
   validateStorageOs,
 } from './volume-sources.ts';
 
-type Rule<T> = (faults: Faults, source: T, path: string) => void;
+type Rule<T> = (errors: FieldErrors, source: T, path: string) => void;
 type SourceRules = {
   readonly [K in keyof Required<PersistentVolumeSource>]: Rule<NonNullable<PersistentVolumeSource[K]>>;
 };
 
 const requires =
   (...members: readonly string[]): Rule<object> =>
-  (faults, source, path) =>
-    requireMembers(faults, source, members, path);
+  (errors, source, path) =>
+    requireMembers(errors, source, members, path);
 
 const RULES: SourceRules = {
   gcePersistentDisk: requires('pdName'),
@@ -59,9 +59,9 @@ const RULES: SourceRules = {
   scaleIO: requires('gateway', 'system', 'volumeName'),
   local: validateHostPath,
   storageos: validateStorageOs,
-  csi: (faults, source, path) => {
-    requireMembers(faults, source, ['driver', 'volumeHandle'], path);
-    faults.invalidAll(`${path}.driver`, source.driver, csiDriverFaults(source.driver));
+  csi: (errors, source, path) => {
+    requireMembers(errors, source, ['driver', 'volumeHandle'], path);
+    errors.invalidAll(`${path}.driver`, source.driver, csiDriverErrors(source.driver));
   },
 };
 
@@ -70,55 +70,55 @@ const isSourceName = (name: string): name is SourceName => Object.hasOwn(RULES, 
 
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- binds the rule to its source
 function validateSource<K extends SourceName>(
-  faults: Faults,
+  errors: FieldErrors,
   spec: PersistentVolumeSpec,
   name: K,
   path: string,
 ): void {
   const source = spec[name];
-  if (source !== undefined) RULES[name](faults, source, `${path}.${name}`);
+  if (source !== undefined) RULES[name](errors, source, `${path}.${name}`);
 }
 
-function validateAccessModes(faults: Faults, modes: readonly string[], path: string): void {
-  if (modes.length === 0) faults.required(path, 'at least one access mode is needed');
+function validateAccessModes(errors: FieldErrors, modes: readonly string[], path: string): void {
+  if (modes.length === 0) errors.required(path, 'at least one access mode is needed');
   if (modes.includes('ReadWriteOncePod') && modes.length > 1) {
-    faults.forbidden(path, 'ReadWriteOncePod must not be used with other access modes');
+    errors.forbidden(path, 'ReadWriteOncePod must not be used with other access modes');
   }
 }
 
-function validateStorageAmount(faults: Faults, amount: string | undefined, path: string): void {
-  if (amount === undefined) faults.required(path);
-  else if (compareQuantities(amount, 0) <= 0) faults.invalid(path, amount, 'must be greater than 0');
+function validateStorageAmount(errors: FieldErrors, amount: string | undefined, path: string): void {
+  if (amount === undefined) errors.required(path);
+  else if (compareQuantities(amount, 0) <= 0) errors.invalid(path, amount, 'must be greater than 0');
 }
 
-function validateClassName(faults: Faults, name: string | undefined, path: string): void {
-  if (name !== undefined && name !== '') faults.invalidAll(path, name, dns1123SubdomainFaults(name));
+function validateClassName(errors: FieldErrors, name: string | undefined, path: string): void {
+  if (name !== undefined && name !== '') errors.invalidAll(path, name, dns1123SubdomainErrors(name));
 }
 
-function validateVolumeSpec(faults: Faults, spec: PersistentVolumeSpec): void {
+function validateVolumeSpec(errors: FieldErrors, spec: PersistentVolumeSpec): void {
   const { capacity = {} } = spec;
-  validateAccessModes(faults, spec.accessModes ?? [], 'spec.accessModes');
+  validateAccessModes(errors, spec.accessModes ?? [], 'spec.accessModes');
   for (const name of Object.keys(capacity)) {
-    if (name !== 'storage') faults.unsupported('spec.capacity', name, ['storage']);
+    if (name !== 'storage') errors.unsupported('spec.capacity', name, ['storage']);
   }
-  validateStorageAmount(faults, capacity['storage'], 'spec.capacity.storage');
-  validateClassName(faults, spec.storageClassName, 'spec.storageClassName');
+  validateStorageAmount(errors, capacity['storage'], 'spec.capacity.storage');
+  validateClassName(errors, spec.storageClassName, 'spec.storageClassName');
   const sources = Object.keys(RULES)
     .filter(isSourceName)
     .filter((name) => spec[name] !== undefined);
-  if (sources.length === 0) faults.required('spec', 'a source is needed, such as hostPath or nfs');
+  if (sources.length === 0) errors.required('spec', 'a source is needed, such as hostPath or nfs');
   for (const extra of sources.slice(1)) {
-    faults.forbidden(`spec.${extra}`, `a volume must have one source, and it has ${sources[0] ?? ''}`);
+    errors.forbidden(`spec.${extra}`, `a volume must have one source, and it has ${sources[0] ?? ''}`);
   }
-  for (const source of sources) validateSource(faults, spec, source, 'spec');
+  for (const source of sources) validateSource(errors, spec, source, 'spec');
   if (spec.hostPath?.path === '/' && spec.persistentVolumeReclaimPolicy === 'Recycle') {
-    faults.forbidden('spec.persistentVolumeReclaimPolicy', "the host's root directory must not be recycled");
+    errors.forbidden('spec.persistentVolumeReclaimPolicy', "the host's root directory must not be recycled");
   }
   const required = spec.nodeAffinity?.required;
   if (spec.local !== undefined && required === undefined) {
-    faults.required('spec.nodeAffinity', 'a local volume needs it');
+    errors.required('spec.nodeAffinity', 'a local volume needs it');
   }
-  if (required !== undefined) validateNodeSelector(faults, required, 'spec.nodeAffinity.required');
+  if (required !== undefined) validateNodeSelector(errors, required, 'spec.nodeAffinity.required');
 }
 
 /** Returns every validation error of a PersistentVolume. */
@@ -131,10 +131,10 @@ export function validatePersistentVolume(volume: PersistentVolume): readonly Fie
 
 /** Returns every validation error of a PersistentVolume except those of its metadata. */
 export function validatePersistentVolumeContent(volume: PersistentVolume): readonly FieldError[] {
-  const faults = createFaults();
-  if (volume.spec === undefined) faults.required('spec');
-  else validateVolumeSpec(faults, volume.spec);
-  return faults.errors;
+  const errors = createFieldErrors();
+  if (volume.spec === undefined) errors.required('spec');
+  else validateVolumeSpec(errors, volume.spec);
+  return errors.all;
 }
 
 /** Returns the storage source in a PersistentVolume's spec. */
@@ -143,22 +143,22 @@ export function persistentVolumeSource(spec: PersistentVolumeSpec): PersistentVo
 }
 
 /** Validates the spec of a claim, which may be in the template of an ephemeral volume. */
-export function validateClaimSpec(faults: Faults, spec: PersistentVolumeClaimSpec, path: string): void {
-  validateAccessModes(faults, spec.accessModes ?? [], `${path}.accessModes`);
-  if (spec.selector !== undefined) validateLabelSelector(faults, spec.selector, `${path}.selector`);
+export function validateClaimSpec(errors: FieldErrors, spec: PersistentVolumeClaimSpec, path: string): void {
+  validateAccessModes(errors, spec.accessModes ?? [], `${path}.accessModes`);
+  if (spec.selector !== undefined) validateLabelSelector(errors, spec.selector, `${path}.selector`);
   const { requests = {}, limits = {} } = spec.resources ?? {};
-  validateStorageAmount(faults, requests['storage'], `${path}.resources.requests.storage`);
+  validateStorageAmount(errors, requests['storage'], `${path}.resources.requests.storage`);
   const [request, limit] = [requests['storage'], limits['storage']];
   if (request !== undefined && limit !== undefined && compareQuantities(request, limit) > 0) {
-    faults.invalid(`${path}.resources.requests.storage`, request, `must be at most the limit, ${limit}`);
+    errors.invalid(`${path}.resources.requests.storage`, request, `must be at most the limit, ${limit}`);
   }
-  validateClassName(faults, spec.storageClassName, `${path}.storageClassName`);
+  validateClassName(errors, spec.storageClassName, `${path}.storageClassName`);
   for (const member of ['dataSource', 'dataSourceRef'] as const) {
     const source = spec[member];
     if (source === undefined) continue;
-    requireMembers(faults, source, ['kind', 'name'], `${path}.${member}`);
+    requireMembers(errors, source, ['kind', 'name'], `${path}.${member}`);
     if ((source.apiGroup ?? '') === '' && source.kind !== '' && source.kind !== 'PersistentVolumeClaim') {
-      faults.invalid(
+      errors.invalid(
         `${path}.${member}`,
         source.kind,
         "must be 'PersistentVolumeClaim' when referencing the default apiGroup",
@@ -175,8 +175,8 @@ export function validatePersistentVolumeClaim(claim: PersistentVolumeClaim): rea
 
 /** Returns every validation error of a PersistentVolumeClaim except those of its metadata. */
 export function validatePersistentVolumeClaimContent(claim: PersistentVolumeClaim): readonly FieldError[] {
-  const faults = createFaults();
-  if (claim.spec === undefined) faults.required('spec');
-  else validateClaimSpec(faults, claim.spec, 'spec');
-  return faults.errors;
+  const errors = createFieldErrors();
+  if (claim.spec === undefined) errors.required('spec');
+  else validateClaimSpec(errors, claim.spec, 'spec');
+  return errors.all;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '../../vocabulary.ts';
 import { podWith } from './base-pod.fixture.ts';
-import { createFaults } from './faults.ts';
+import { createFieldErrors } from './faults.ts';
 import { validatePod } from './pod.ts';
 import { validatePodTemplate, validateServiceTemplate } from './pod-template.ts';
 
@@ -13,69 +13,69 @@ interface Row {
   readonly metadata?: object;
   readonly spec?: object;
   readonly container?: object;
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
 }
 
-function templateWith({ metadata, spec, container }: Omit<Row, 'does' | 'faults'>) {
+function templateWith({ metadata, spec, container }: Omit<Row, 'does' | 'errors'>) {
   const pod = podWith({ spec: { ...spec }, container: { ...container } });
   return { metadata: { labels: { app: 'web' }, ...metadata }, spec: pod.spec ?? { containers: [] } };
 }
 
-function faultsOf(row: Omit<Row, 'does' | 'faults'>): readonly string[] {
-  const faults = createFaults();
+function errorsOf(row: Omit<Row, 'does' | 'errors'>): readonly string[] {
+  const errors = createFieldErrors();
   const owner = { vocabulary, kind: 'ReplicaSet', selector: SELECTOR };
-  validateServiceTemplate(faults, templateWith(row), 'spec.template', owner);
-  return faults.errors.map((error) => `${error.kind} ${error.field}`);
+  validateServiceTemplate(errors, templateWith(row), 'spec.template', owner);
+  return errors.all.map((error) => `${error.kind} ${error.field}`);
 }
 
 describe('validateServiceTemplate', () => {
   test.each<Row>([
-    { does: 'takes a plain template', faults: [] },
-    { does: 'needs no name', metadata: { name: 'x' }, faults: [] },
+    { does: 'takes a plain template', errors: [] },
+    { does: 'needs no name', metadata: { name: 'x' }, errors: [] },
     {
       does: 'wants labels that the selector matches',
       metadata: { labels: { app: 'db' } },
-      faults: ['FieldValueInvalid spec.template.metadata.labels'],
+      errors: ['FieldValueInvalid spec.template.metadata.labels'],
     },
     {
       does: 'checks labels',
       metadata: { labels: { app: 'web', 'a b': '' } },
-      faults: ['FieldValueInvalid spec.template.labels'],
+      errors: ['FieldValueInvalid spec.template.labels'],
     },
     {
       does: 'checks annotations',
       metadata: { annotations: { '/x': '' } },
-      faults: ['FieldValueInvalid spec.template.annotations'],
+      errors: ['FieldValueInvalid spec.template.annotations'],
     },
     {
       does: 'checks the pod below the template',
       container: { image: '' },
-      faults: ['FieldValueRequired spec.template.spec.containers[0].image'],
+      errors: ['FieldValueRequired spec.template.spec.containers[0].image'],
     },
     {
       does: 'wants pods that are always restarted',
       spec: { restartPolicy: 'Never' },
-      faults: ['FieldValueNotSupported spec.template.spec.restartPolicy'],
+      errors: ['FieldValueNotSupported spec.template.spec.restartPolicy'],
     },
     {
       does: 'wants pods without a deadline',
       spec: { activeDeadlineSeconds: 5 },
-      faults: ['FieldValueForbidden spec.template.spec.activeDeadlineSeconds'],
+      errors: ['FieldValueForbidden spec.template.spec.activeDeadlineSeconds'],
     },
     {
       does: 'takes no ephemeral containers',
       spec: { ephemeralContainers: [{ name: 'debug', image: 'x' }] },
-      faults: ['FieldValueForbidden spec.template.spec.ephemeralContainers'],
+      errors: ['FieldValueForbidden spec.template.spec.ephemeralContainers'],
     },
-  ])('$does', ({ faults, ...row }) => {
-    expect(faultsOf(row)).toEqual(faults);
+  ])('$does', ({ errors, ...row }) => {
+    expect(errorsOf(row)).toEqual(errors);
   });
 
   test('needs a template, and a pod in it', () => {
-    const faults = createFaults();
-    validateServiceTemplate(faults, undefined, 'spec.template', { vocabulary, kind: 'X', selector: [] });
-    validatePodTemplate(faults, {}, 'template', { vocabulary });
-    expect(faults.errors.map((error) => error.field)).toEqual(['spec.template', 'template.spec.containers']);
+    const errors = createFieldErrors();
+    validateServiceTemplate(errors, undefined, 'spec.template', { vocabulary, kind: 'X', selector: [] });
+    validatePodTemplate(errors, {}, 'template', { vocabulary });
+    expect(errors.all.map((error) => error.field)).toEqual(['spec.template', 'template.spec.containers']);
   });
 });
 

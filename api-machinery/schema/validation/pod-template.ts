@@ -3,7 +3,7 @@
 import type { PodTemplateSpec } from '../../gen/core-v1.ts';
 import { validateAnnotations, validateLabels } from '../../meta/labels.ts';
 import { matchesLabels, type Requirement } from '../../meta/selectors.ts';
-import type { Faults } from './faults.ts';
+import type { FieldErrors } from './faults.ts';
 import { type PodValidationOptions, validatePodContent } from './pod.ts';
 
 /** Placeholder of the pod's name, which is part of the names of ephemeral volume claims and not known yet. */
@@ -11,7 +11,7 @@ const UNNAMED = { metadata: { name: 'pod' } };
 
 /** Returns every validation error of a template at `path`, such as `spec.template`. */
 export function validatePodTemplate(
-  faults: Faults,
+  errors: FieldErrors,
   template: PodTemplateSpec,
   path: string,
   options: PodValidationOptions,
@@ -23,10 +23,10 @@ export function validatePodTemplate(
     options,
   );
   for (const { kind, field, detail, badValue } of [...found, ...content]) {
-    faults.add(kind, `${path}.${field}`, detail, badValue);
+    errors.add(kind, `${path}.${field}`, detail, badValue);
   }
   if ((template.spec?.ephemeralContainers ?? []).length > 0) {
-    faults.forbidden(
+    errors.forbidden(
       `${path}.spec.ephemeralContainers`,
       'ephemeral containers are not allowed in a template',
     );
@@ -43,23 +43,23 @@ export interface TemplateOwner extends PodValidationOptions {
 /** Returns every validation error of a template whose pods run forever and are selected by labels: of
  *  ReplicationControllers, ReplicaSets, Deployments, StatefulSets and DaemonSets. */
 export function validateServiceTemplate(
-  faults: Faults,
+  errors: FieldErrors,
   template: PodTemplateSpec | undefined,
   path: string,
   owner: TemplateOwner,
 ): void {
-  if (template === undefined) return faults.required(path);
+  if (template === undefined) return errors.required(path);
   const labels = template.metadata?.labels ?? {};
   if (owner.selector.length > 0 && !matchesLabels(owner.selector, labels)) {
-    faults.invalid(`${path}.metadata.labels`, labels, '`selector` does not match template `labels`');
+    errors.invalid(`${path}.metadata.labels`, labels, '`selector` does not match template `labels`');
   }
-  validatePodTemplate(faults, template, path, owner);
+  validatePodTemplate(errors, template, path, owner);
   const { restartPolicy, activeDeadlineSeconds } = template.spec ?? {};
   if (restartPolicy !== undefined && restartPolicy !== 'Always') {
-    faults.unsupported(`${path}.spec.restartPolicy`, restartPolicy, ['Always']);
+    errors.unsupported(`${path}.spec.restartPolicy`, restartPolicy, ['Always']);
   }
   if (activeDeadlineSeconds !== undefined) {
-    faults.forbidden(
+    errors.forbidden(
       `${path}.spec.activeDeadlineSeconds`,
       `activeDeadlineSeconds in ${owner.kind} is not Supported`,
     );

@@ -1,15 +1,15 @@
 import { describe, expect, it, test } from 'vitest';
 import { VOCABULARIES } from '../../vocabulary.ts';
-import { faultsOf, type PodChanges } from './base-pod.fixture.ts';
+import { errorsOf, type PodChanges } from './base-pod.fixture.ts';
 import { validatePod } from './pod.ts';
 
-type Row = readonly [name: string, changes: PodChanges, faults?: readonly string[]];
+type Row = readonly [name: string, changes: PodChanges, fieldErrors?: readonly string[]];
 
 function rows(table: readonly Row[]): void {
-  test.each(table.map(([name, changes, faults = []]) => ({ name, changes, faults })))(
+  test.each(table.map(([name, changes, fieldErrors = []]) => ({ name, changes, fieldErrors })))(
     '$name',
-    ({ changes, faults }) => {
-      expect(faultsOf(changes)).toEqual(faults);
+    ({ changes, fieldErrors }) => {
+      expect(errorsOf(changes)).toEqual(fieldErrors);
     },
   );
 }
@@ -223,31 +223,31 @@ describe('profile annotations', () => {
     metadata: { annotations: { [key]: value } },
   });
   const { appArmorContainerPrefix, seccompPod, seccompContainerPrefix } = VOCABULARIES.plat;
-  const fault = (key: string): readonly string[] => [`FieldValueInvalid metadata.annotations[${key}]`];
+  const fieldError = (key: string): readonly string[] => [`FieldValueInvalid metadata.annotations[${key}]`];
   rows([
     ['AppArmor default', annotated(`${appArmorContainerPrefix}app`, 'runtime/default')],
     ['AppArmor profile of the node', annotated(`${appArmorContainerPrefix}app`, 'localhost/x')],
     [
       'AppArmor profile without a name',
       annotated(`${appArmorContainerPrefix}app`, 'localhost/'),
-      fault(`${appArmorContainerPrefix}app`),
+      fieldError(`${appArmorContainerPrefix}app`),
     ],
     [
       'AppArmor word',
       annotated(`${appArmorContainerPrefix}app`, 'none'),
-      fault(`${appArmorContainerPrefix}app`),
+      fieldError(`${appArmorContainerPrefix}app`),
     ],
     [
       'AppArmor for no container',
       annotated(`${appArmorContainerPrefix}gone`, 'unconfined'),
-      fault(`${appArmorContainerPrefix}gone`),
+      fieldError(`${appArmorContainerPrefix}gone`),
     ],
     ['seccomp of the pod', annotated(seccompPod, 'localhost/a.json')],
-    ['seccomp without a path', annotated(seccompPod, 'localhost/'), fault(seccompPod)],
+    ['seccomp without a path', annotated(seccompPod, 'localhost/'), fieldError(seccompPod)],
     [
       'seccomp further up',
       annotated(`${seccompContainerPrefix}app`, 'localhost/../a'),
-      fault(`${seccompContainerPrefix}app`),
+      fieldError(`${seccompContainerPrefix}app`),
     ],
   ]);
 });
@@ -319,8 +319,8 @@ describe('names and DNS', () => {
 
   it('takes more search domains where the gate allows them', () => {
     const searches = Array.from({ length: 32 }, (_, index) => `s${index}`);
-    expect(faultsOf(dns({ searches }), { expandedDNSConfig: true })).toEqual([]);
-    expect(faultsOf(dns({ searches }))).toHaveLength(1);
+    expect(errorsOf(dns({ searches }), { expandedDNSConfig: true })).toEqual([]);
+    expect(errorsOf(dns({ searches }))).toHaveLength(1);
   });
 });
 

@@ -3,10 +3,10 @@
 
 import type { Pod, PodSpec } from '../../gen/core-v1.ts';
 import type { FieldError } from '../../meta/field-error.ts';
-import { dns1123SubdomainFaults } from '../../meta/names.ts';
+import { dns1123SubdomainErrors } from '../../meta/names.ts';
 import type { Vocabulary } from '../../vocabulary.ts';
 import { validateContainers } from './containers.ts';
-import { createFaults, type Faults } from './faults.ts';
+import { createFieldErrors, type FieldErrors } from './faults.ts';
 import { validateMetadata } from './metadata.ts';
 import { DNS_LIMITS, EXPANDED_DNS_LIMITS, validateNetwork } from './network.ts';
 import { validateProfileAnnotations } from './profile-annotations.ts';
@@ -31,13 +31,13 @@ const LINUX: readonly string[] = ['linux'];
 
 const MAX_DEADLINE_SECONDS = 2 ** 31 - 1;
 
-function validateTimes(faults: Faults, spec: PodSpec, options: PodValidationOptions): void {
+function validateTimes(errors: FieldErrors, spec: PodSpec, options: PodValidationOptions): void {
   if (options.negativeGracePeriod !== true) {
-    faults.nonNegative('spec.terminationGracePeriodSeconds', spec.terminationGracePeriodSeconds);
+    errors.nonNegative('spec.terminationGracePeriodSeconds', spec.terminationGracePeriodSeconds);
   }
   const deadline = spec.activeDeadlineSeconds;
   if (deadline !== undefined && (deadline < 1 || deadline > MAX_DEADLINE_SECONDS)) {
-    faults.invalid(
+    errors.invalid(
       'spec.activeDeadlineSeconds',
       deadline,
       `must be between 1 and ${MAX_DEADLINE_SECONDS}, inclusive`,
@@ -46,46 +46,51 @@ function validateTimes(faults: Faults, spec: PodSpec, options: PodValidationOpti
 }
 
 /** Validates the names of referenced objects. */
-function validateReferences(faults: Faults, spec: PodSpec): void {
+function validateReferences(errors: FieldErrors, spec: PodSpec): void {
   for (const member of ['nodeName', 'serviceAccountName', 'priorityClassName', 'runtimeClassName'] as const) {
     const name = spec[member] ?? '';
-    if (name !== '') faults.invalidAll(`spec.${member}`, name, dns1123SubdomainFaults(name));
+    if (name !== '') errors.invalidAll(`spec.${member}`, name, dns1123SubdomainErrors(name));
   }
   for (const [index, secret] of (spec.imagePullSecrets ?? []).entries()) {
-    if ((secret.name ?? '') === '') faults.required(`spec.imagePullSecrets[${index}].name`);
+    if ((secret.name ?? '') === '') errors.required(`spec.imagePullSecrets[${index}].name`);
   }
 }
 
-function validateSystem(faults: Faults, spec: PodSpec, options: PodValidationOptions): void {
-  if ((spec.restartPolicy ?? '') === '') faults.required('spec.restartPolicy');
+function validateSystem(errors: FieldErrors, spec: PodSpec, options: PodValidationOptions): void {
+  if ((spec.restartPolicy ?? '') === '') errors.required('spec.restartPolicy');
   const os = spec.os?.name;
   const known = options.operatingSystems ?? LINUX;
-  if (os !== undefined && !known.includes(os)) faults.unsupported('spec.os.name', os, known);
-  validateOverhead(faults, spec.overhead ?? {}, 'spec.overhead');
+  if (os !== undefined && !known.includes(os)) errors.unsupported('spec.os.name', os, known);
+  validateOverhead(errors, spec.overhead ?? {}, 'spec.overhead');
 }
 
-function validateSpec(faults: Faults, podName: string, spec: PodSpec, options: PodValidationOptions): void {
-  validateVolumes(faults, spec.volumes ?? [], podName, 'spec.volumes');
-  validateContainers(faults, spec);
-  validatePodSecurity(faults, spec.securityContext ?? {}, spec, 'spec.securityContext');
-  validateNetwork(faults, spec, options.expandedDNSConfig === true ? EXPANDED_DNS_LIMITS : DNS_LIMITS);
-  validateTimes(faults, spec, options);
-  validateReferences(faults, spec);
-  validateScheduling(faults, spec);
-  validateSystem(faults, spec, options);
+function validateSpec(
+  errors: FieldErrors,
+  podName: string,
+  spec: PodSpec,
+  options: PodValidationOptions,
+): void {
+  validateVolumes(errors, spec.volumes ?? [], podName, 'spec.volumes');
+  validateContainers(errors, spec);
+  validatePodSecurity(errors, spec.securityContext ?? {}, spec, 'spec.securityContext');
+  validateNetwork(errors, spec, options.expandedDNSConfig === true ? EXPANDED_DNS_LIMITS : DNS_LIMITS);
+  validateTimes(errors, spec, options);
+  validateReferences(errors, spec);
+  validateScheduling(errors, spec);
+  validateSystem(errors, spec, options);
 }
 
 /** Returns every validation error of a pod, or of a template without a name, except those of its metadata. */
 export function validatePodContent(pod: Pod, options: PodValidationOptions): readonly FieldError[] {
-  const faults = createFaults();
-  if (pod.spec === undefined) faults.required('spec.containers', NO_CONTAINERS);
+  const errors = createFieldErrors();
+  if (pod.spec === undefined) errors.required('spec.containers', NO_CONTAINERS);
   else {
     // Defaults create a missing spec, without containers.
     const spec = { ...pod.spec, containers: pod.spec.containers ?? [] };
-    validateSpec(faults, pod.metadata?.name ?? '', spec, options);
+    validateSpec(errors, pod.metadata?.name ?? '', spec, options);
   }
-  validateProfileAnnotations(faults, pod, options.vocabulary);
-  return faults.errors;
+  validateProfileAnnotations(errors, pod, options.vocabulary);
+  return errors.all;
 }
 
 /** Returns every validation error of a pod. */

@@ -10,8 +10,8 @@ import type {
   Sysctl,
 } from '../../gen/core-v1.ts';
 import type { Int64 } from '../../kit/int64.ts';
-import { parentElementFaults } from '../../meta/names.ts';
-import type { Faults } from './faults.ts';
+import { parentElementErrors } from '../../meta/names.ts';
+import type { FieldErrors } from './faults.ts';
 
 const MAX_ID = 2 ** 31 - 1;
 const SYSCTL = /^[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?(?:[./][a-z0-9](?:[-_a-z0-9]*[a-z0-9])?)*$/;
@@ -19,61 +19,61 @@ const SYSCTL_MAX = 253;
 const IPC_SYSCTLS = ['kernel.shm', 'kernel.msg', 'kernel.sem', 'fs.mqueue.'];
 
 /** Validates a user or group ID by the range of the kernel and the runtime. */
-function validateId(faults: Faults, id: Int64 | undefined, path: string): void {
+function validateId(errors: FieldErrors, id: Int64 | undefined, path: string): void {
   if (id !== undefined && (id < 0 || id > MAX_ID)) {
-    faults.invalid(path, id, `must be between 0 and ${MAX_ID}, inclusive`);
+    errors.invalid(path, id, `must be between 0 and ${MAX_ID}, inclusive`);
   }
 }
 
 /** Validates a path below a directory of the node: relative, without `..`. */
-function localPathFaults(path: string): readonly string[] {
-  return path.startsWith('/') ? ['must be a relative path'] : parentElementFaults(path);
+function localPathErrors(path: string): readonly string[] {
+  return path.startsWith('/') ? ['must be a relative path'] : parentElementErrors(path);
 }
 
-function validateSeccomp(faults: Faults, profile: SeccompProfile | undefined, path: string): void {
+function validateSeccomp(errors: FieldErrors, profile: SeccompProfile | undefined, path: string): void {
   if (profile === undefined) return;
   const { localhostProfile } = profile;
   if (profile.type === 'Localhost') {
     // An empty path would be the directory of all profiles.
     if ((localhostProfile ?? '') === '')
-      faults.required(`${path}.localhostProfile`, 'type Localhost needs it');
+      errors.required(`${path}.localhostProfile`, 'type Localhost needs it');
     else
-      faults.invalidAll(
+      errors.invalidAll(
         `${path}.localhostProfile`,
         localhostProfile,
-        localPathFaults(localhostProfile ?? ''),
+        localPathErrors(localhostProfile ?? ''),
       );
   } else if (localhostProfile !== undefined) {
-    faults.invalid(`${path}.localhostProfile`, localhostProfile, 'may be set for type Localhost only');
+    errors.invalid(`${path}.localhostProfile`, localhostProfile, 'may be set for type Localhost only');
   }
 }
 
 const isIpcSysctl = (name: string): boolean => IPC_SYSCTLS.some((prefix) => name.startsWith(prefix));
 
-function validateSysctls(faults: Faults, sysctls: readonly Sysctl[], spec: PodSpec, path: string): void {
+function validateSysctls(errors: FieldErrors, sysctls: readonly Sysctl[], spec: PodSpec, path: string): void {
   if (sysctls.length === 0) return;
   const names = new Set<string>();
   for (const [index, { name: written }] of sysctls.entries()) {
     const at = `${path}[${index}].name`;
     if (written === '') {
-      faults.required(at);
+      errors.required(at);
       continue;
     }
     if (written.length > SYSCTL_MAX || !SYSCTL.test(written)) {
-      faults.invalid(
+      errors.invalid(
         at,
         written,
         `must be at most ${SYSCTL_MAX} characters of a kernel parameter's name, such as 'net.core.somaxconn'`,
       );
     }
     const name = normalizeSysctl(written);
-    if (names.has(name)) faults.duplicate(at, written);
+    if (names.has(name)) errors.duplicate(at, written);
     names.add(name);
     if (name.startsWith('net.') && spec.hostNetwork === true) {
-      faults.invalid(at, written, 'must not be set in a pod with hostNetwork');
+      errors.invalid(at, written, 'must not be set in a pod with hostNetwork');
     }
     if (isIpcSysctl(name) && spec.hostIPC === true) {
-      faults.invalid(at, written, 'must not be set in a pod with hostIPC');
+      errors.invalid(at, written, 'must not be set in a pod with hostIPC');
     }
   }
 }
@@ -88,37 +88,37 @@ function normalizeSysctl(name: string): string {
 
 /** Returns every validation error of a pod's security context. */
 export function validatePodSecurity(
-  faults: Faults,
+  errors: FieldErrors,
   context: PodSecurityContext,
   spec: PodSpec,
   path: string,
 ): void {
   for (const member of ['runAsUser', 'runAsGroup', 'fsGroup'] as const) {
-    validateId(faults, context[member], `${path}.${member}`);
+    validateId(errors, context[member], `${path}.${member}`);
   }
   for (const [index, group] of (context.supplementalGroups ?? []).entries()) {
-    validateId(faults, group, `${path}.supplementalGroups[${index}]`);
+    validateId(errors, group, `${path}.supplementalGroups[${index}]`);
   }
   if (spec.shareProcessNamespace === true && spec.hostPID === true) {
-    faults.invalid(
+    errors.invalid(
       'spec.shareProcessNamespace',
       true,
       'shareProcessNamespace and hostPID must not both be set',
     );
   }
-  validateSysctls(faults, context.sysctls ?? [], spec, `${path}.sysctls`);
-  validateSeccomp(faults, context.seccompProfile, `${path}.seccompProfile`);
+  validateSysctls(errors, context.sysctls ?? [], spec, `${path}.sysctls`);
+  validateSeccomp(errors, context.seccompProfile, `${path}.seccompProfile`);
 }
 
 const CAPABILITY = /^(?:CAP_)?[A-Za-z0-9_]+$/;
 const isCapability = (name: string, wanted: string): boolean =>
   name.toUpperCase() === wanted || name.toUpperCase() === `CAP_${wanted}`;
 
-function validateCapabilities(faults: Faults, capabilities: Capabilities, path: string): void {
+function validateCapabilities(errors: FieldErrors, capabilities: Capabilities, path: string): void {
   for (const side of ['add', 'drop'] as const) {
     for (const [index, name] of (capabilities[side] ?? []).entries()) {
       if (!CAPABILITY.test(name)) {
-        faults.invalid(
+        errors.invalid(
           `${path}.${side}[${index}]`,
           name,
           "must be a capability's name, such as 'NET_ADMIN', or 'ALL'",
@@ -129,16 +129,16 @@ function validateCapabilities(faults: Faults, capabilities: Capabilities, path: 
 }
 
 /** Returns every validation error of a container's security context. */
-export function validateContainerSecurity(faults: Faults, context: SecurityContext, path: string): void {
-  validateId(faults, context.runAsUser, `${path}.runAsUser`);
-  validateId(faults, context.runAsGroup, `${path}.runAsGroup`);
-  validateSeccomp(faults, context.seccompProfile, `${path}.seccompProfile`);
+export function validateContainerSecurity(errors: FieldErrors, context: SecurityContext, path: string): void {
+  validateId(errors, context.runAsUser, `${path}.runAsUser`);
+  validateId(errors, context.runAsGroup, `${path}.runAsGroup`);
+  validateSeccomp(errors, context.seccompProfile, `${path}.seccompProfile`);
   const { capabilities = {} } = context;
-  validateCapabilities(faults, capabilities, `${path}.capabilities`);
+  validateCapabilities(errors, capabilities, `${path}.capabilities`);
   if (context.allowPrivilegeEscalation !== false) return;
   const at = `${path}.allowPrivilegeEscalation`;
-  if (context.privileged === true) faults.invalid(at, false, 'must not be false in a privileged container');
+  if (context.privileged === true) errors.invalid(at, false, 'must not be false in a privileged container');
   if ((capabilities.add ?? []).some((name) => isCapability(name, 'SYS_ADMIN'))) {
-    faults.invalid(at, false, 'must not be false in a container with the capability SYS_ADMIN');
+    errors.invalid(at, false, 'must not be false in a container with the capability SYS_ADMIN');
   }
 }

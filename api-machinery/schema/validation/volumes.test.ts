@@ -1,12 +1,12 @@
 import { describe, expect, it, test } from 'vitest';
-import { faultsOf } from './base-pod.fixture.ts';
+import { errorsOf } from './base-pod.fixture.ts';
 import { VOLUME_SOURCE_RULES } from './volume-sources.ts';
 
-const volumeFaults = (...volumes: readonly object[]): readonly string[] => faultsOf({ spec: { volumes } });
+const volumeErrors = (...volumes: readonly object[]): readonly string[] => errorsOf({ spec: { volumes } });
 /** Returns the validation errors of one volume's source: `FieldValueRequired path`. */
-const sourceFaults = (source: object): readonly string[] =>
-  volumeFaults({ name: 'v', ...source }).map((fault) =>
-    fault.replace(' spec.volumes[0].', ' ').replace(` ${Object.keys(source)[0]}.`, ' '),
+const sourceErrors = (source: object): readonly string[] =>
+  volumeErrors({ name: 'v', ...source }).map((error) =>
+    error.replace(' spec.volumes[0].', ' ').replace(` ${Object.keys(source)[0]}.`, ' '),
   );
 
 const many = (kind: string, ...members: readonly string[]): readonly string[] =>
@@ -16,7 +16,7 @@ const invalid = (...members: readonly string[]): readonly string[] => many('Fiel
 
 describe('volumes', () => {
   it('have names of their own', () => {
-    expect(volumeFaults({ name: 'a' }, { name: 'a' }, { name: '' }, { name: 'A' })).toEqual([
+    expect(volumeErrors({ name: 'a' }, { name: 'a' }, { name: '' }, { name: 'A' })).toEqual([
       'FieldValueDuplicate spec.volumes[1].name',
       'FieldValueRequired spec.volumes[2].name',
       'FieldValueInvalid spec.volumes[3].name',
@@ -25,7 +25,7 @@ describe('volumes', () => {
 
   it('have exactly one source', () => {
     expect(
-      volumeFaults({ name: 'a', emptyDir: {}, hostPath: { path: '/' }, configMap: { name: 'c' } }),
+      volumeErrors({ name: 'a', emptyDir: {}, hostPath: { path: '/' }, configMap: { name: 'c' } }),
     ).toHaveLength(2);
   });
 });
@@ -80,11 +80,11 @@ const SOURCES: readonly (readonly [
 ];
 
 describe.each(SOURCES)('%s', (source, good, needs) => {
-  it('is valid with what it needs', () => expect(sourceFaults({ [source]: good })).toEqual([]));
+  it('is valid with what it needs', () => expect(sourceErrors({ [source]: good })).toEqual([]));
 
   test.each(needs)('needs %s', (member) => {
     const { [member]: _, ...rest } = good;
-    expect(sourceFaults({ [source]: rest })).toEqual([`FieldValueRequired ${member}`]);
+    expect(sourceErrors({ [source]: rest })).toEqual([`FieldValueRequired ${member}`]);
   });
 });
 
@@ -278,14 +278,14 @@ describe('rules of the sources', () => {
         ),
       ],
     ],
-  ])('%s', (_, source, faults) => {
-    expect(sourceFaults(source)).toEqual(faults);
+  ])('%s', (_, source, errors) => {
+    expect(sourceErrors(source)).toEqual(errors);
   });
 
   it('leave room for the name of an ephemeral claim', () => {
     const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1' } } };
     const volumes = [{ name: 'a'.repeat(63), ephemeral: { volumeClaimTemplate: { spec } } }];
-    expect(faultsOf({ metadata: { name: 'b'.repeat(200) }, spec: { volumes } })).toEqual([
+    expect(errorsOf({ metadata: { name: 'b'.repeat(200) }, spec: { volumes } })).toEqual([
       'FieldValueInvalid spec.volumes[0].name',
     ]);
   });

@@ -1,8 +1,8 @@
 /** Validation of the volumes of a pod: names, exactly one source each, and the rule of that source. */
 
 import type { Volume, VolumeSource } from '../../gen/core-v1.ts';
-import { dns1123LabelFaults, dns1123SubdomainFaults } from '../../meta/names.ts';
-import type { Faults } from './faults.ts';
+import { dns1123LabelErrors, dns1123SubdomainErrors } from '../../meta/names.ts';
+import type { FieldErrors } from './faults.ts';
 import { validateClaimSpec } from './persistent-volume.ts';
 import { VOLUME_SOURCE_RULES } from './volume-sources.ts';
 
@@ -18,32 +18,37 @@ function volumeSourceNames(volume: Volume): readonly SourceName[] {
 }
 
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- binds the rule to its source
-function validateSource<K extends SourceName>(faults: Faults, volume: Volume, name: K, path: string): void {
+function validateSource<K extends SourceName>(
+  errors: FieldErrors,
+  volume: Volume,
+  name: K,
+  path: string,
+): void {
   const source = volume[name];
-  if (source !== undefined) VOLUME_SOURCE_RULES[name](faults, source, `${path}.${name}`);
+  if (source !== undefined) VOLUME_SOURCE_RULES[name](errors, source, `${path}.${name}`);
 }
 
-function validateEphemeral(faults: Faults, volume: Volume, podName: string, path: string): void {
+function validateEphemeral(errors: FieldErrors, volume: Volume, podName: string, path: string): void {
   const template = volume.ephemeral?.volumeClaimTemplate;
   if (template === undefined) return;
   const claimName = `${podName}-${volume.name}`;
-  for (const reason of dns1123SubdomainFaults(claimName)) {
-    faults.invalid(`${path}.name`, volume.name, `name of the volume's claim, '${claimName}', ${reason}`);
+  for (const reason of dns1123SubdomainErrors(claimName)) {
+    errors.invalid(`${path}.name`, volume.name, `name of the volume's claim, '${claimName}', ${reason}`);
   }
   for (const member of Object.keys(template.metadata ?? {})) {
     if (member !== 'labels' && member !== 'annotations') {
-      faults.forbidden(
+      errors.forbidden(
         `${path}.ephemeral.volumeClaimTemplate.metadata.${member}`,
         'only labels and annotations may be set',
       );
     }
   }
-  validateClaimSpec(faults, template.spec, `${path}.ephemeral.volumeClaimTemplate.spec`);
+  validateClaimSpec(errors, template.spec, `${path}.ephemeral.volumeClaimTemplate.spec`);
 }
 
 /** Returns every validation error of a pod's volumes. */
 export function validateVolumes(
-  faults: Faults,
+  errors: FieldErrors,
   volumes: readonly Volume[],
   podName: string,
   path: string,
@@ -51,16 +56,16 @@ export function validateVolumes(
   const names = new Set<string>();
   for (const [index, volume] of volumes.entries()) {
     const at = `${path}[${index}]`;
-    if (volume.name === '') faults.required(`${at}.name`);
-    else faults.invalidAll(`${at}.name`, volume.name, dns1123LabelFaults(volume.name));
-    if (names.has(volume.name)) faults.duplicate(`${at}.name`, volume.name);
+    if (volume.name === '') errors.required(`${at}.name`);
+    else errors.invalidAll(`${at}.name`, volume.name, dns1123LabelErrors(volume.name));
+    if (names.has(volume.name)) errors.duplicate(`${at}.name`, volume.name);
     names.add(volume.name);
     const sources = volumeSourceNames(volume);
-    if (sources.length === 0) faults.required(at, 'a volume needs a source, such as emptyDir: {}');
+    if (sources.length === 0) errors.required(at, 'a volume needs a source, such as emptyDir: {}');
     for (const extra of sources.slice(1)) {
-      faults.forbidden(`${at}.${extra}`, `a volume must have one source, and it has ${sources[0] ?? ''}`);
+      errors.forbidden(`${at}.${extra}`, `a volume must have one source, and it has ${sources[0] ?? ''}`);
     }
-    for (const source of sources) validateSource(faults, volume, source, at);
-    validateEphemeral(faults, volume, podName, at);
+    for (const source of sources) validateSource(errors, volume, source, at);
+    validateEphemeral(errors, volume, podName, at);
   }
 }

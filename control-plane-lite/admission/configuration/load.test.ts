@@ -17,7 +17,7 @@ const head = `apiVersion: apiserver.config.${domain}/v1\nkind: AdmissionConfigur
 
 const problemsOf = async (made: Promise<unknown>): Promise<readonly string[]> => {
   const thrown: unknown = await made.catch((error: unknown) => error);
-  if (!(thrown instanceof PluginConfigError)) throw new Error('no fault was found', { cause: thrown });
+  if (!(thrown instanceof PluginConfigError)) throw new Error('no error was found', { cause: thrown });
   return thrown.problems;
 };
 

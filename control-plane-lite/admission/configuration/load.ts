@@ -18,7 +18,7 @@ export interface LoadDeps {
   readonly readFile: (path: string) => Promise<string>;
 }
 
-/** Largest file that is read, in bytes. */
+/** Maximum file size in bytes. */
 const MAX_BYTES = 1024 * 1024;
 
 const KINDS = [
@@ -26,12 +26,12 @@ const KINDS = [
   { group: 'apiserver', version: 'v1alpha1', kind: 'AdmissionConfiguration' },
 ];
 
-/** Plugins to which a file speaks that doesn't say what it is, as upstream has it. */
+/** Plugins whose configuration may lack apiVersion and kind, as upstream. */
 const OF_UNTYPED_FILES = ['ImagePolicyWebhook', 'PodNodeSelector'];
 
 async function readValue({ readFile }: LoadDeps, file: string): Promise<unknown> {
-  const fail = (faults: readonly FieldError[], cause?: unknown): never => {
-    throw new PluginConfigError(file, faults, { cause });
+  const fail = (errors: readonly FieldError[], cause?: unknown): never => {
+    throw new PluginConfigError(file, errors, { cause });
   };
   let text: string;
   try {
@@ -74,8 +74,8 @@ function placesOf(section: Section, file: string): readonly Place[] {
   });
 }
 
-/** The settings of every plugin that the file names. No file: none.
- *  @throws PluginConfigError with every fault of the file, or of the first of the others that can't be read */
+/** Loads the settings of every plugin in the file. Without a file, there are none.
+ *  @throws PluginConfigError with every error of the file, or of the first unreadable referenced file */
 export async function loadPluginConfigs(file: string, deps: LoadDeps): Promise<PluginConfigs> {
   if (file === '') return new Map();
   const path = resolve(file);

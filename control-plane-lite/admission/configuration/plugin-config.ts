@@ -1,12 +1,12 @@
 /** Configuration of one plugin from the admission configuration file, and the format of its validation
  *  errors. */
 import { type Findings, openSection, type Section } from '#api/client-config/fields.ts';
-import { type FieldError, formatFault, formatFieldError } from '#api/meta/field-error.ts';
+import { type FieldError, formatErrorDetail, formatFieldError } from '#api/meta/field-error.ts';
 import { canonicalApiVersion, VOCABULARIES } from '#api/vocabulary.ts';
 
 /** The settings of one plugin, as they were read. */
 export interface PluginConfig {
-  /** The file that has them: faults name it, and relative paths in them start at its folder. */
+  /** File of the settings: named in errors, and base of relative paths. */
   readonly file: string;
   /** Path of the settings in the file; empty: they are the file. */
   readonly path: string;
@@ -20,9 +20,9 @@ export type PluginConfigs = ReadonlyMap<string, PluginConfig>;
 export class PluginConfigError extends Error {
   override readonly name = 'PluginConfigError';
   readonly problems: readonly string[];
-  constructor(file: string, faults: readonly FieldError[], options: ErrorOptions = {}) {
-    const problems = faults.map((fault) => {
-      const text = fault.field === '' ? formatFault(fault) : formatFieldError(fault);
+  constructor(file: string, errors: readonly FieldError[], options: ErrorOptions = {}) {
+    const problems = errors.map((error) => {
+      const text = error.field === '' ? formatErrorDetail(error) : formatFieldError(error);
       return `--admission-control-config-file: ${file}: ${text}`;
     });
     super(problems.join('\n'), options);
@@ -39,8 +39,8 @@ export function readPluginConfig<T>(
 ): T {
   const findings: Findings = { errors: [], warnings: [] };
   const result = read(openSection(value, path, known, findings));
-  const faults = [...findings.errors, ...findings.warnings];
-  if (faults.length > 0) throw new PluginConfigError(file, faults);
+  const errors = [...findings.errors, ...findings.warnings];
+  if (errors.length > 0) throw new PluginConfigError(file, errors);
   return result;
 }
 

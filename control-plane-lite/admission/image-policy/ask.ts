@@ -17,7 +17,7 @@ export interface ImageAskerDeps {
   /** Reports a slow service. */
   readonly waits?: Pick<Waits, 'during'> | undefined;
   readonly vocabulary: Vocabulary;
-  /** 0 to 1. */
+  /** Jitter factor, 0 to 1. */
   readonly random: () => number;
 }
 
@@ -27,15 +27,15 @@ export type AskImages = (spec: ImageReviewSpec, signal: AbortSignal) => Promise<
 const TRIES = 5;
 const FACTOR = 1.5;
 const JITTER = 0.2;
-/** So many verdicts are remembered. */
+/** Maximum number of cached decisions. */
 const MOST_KEPT = 1024;
 const TOO_MANY = 429;
-const SERVER_FAULT = 500;
+const SERVER_ERROR = 500;
 
-/** Whether asking once more may help. */
+/** Reports whether a retry may succeed. */
 function isPassing(thrown: unknown): boolean {
   if (thrown instanceof ImageReviewError) return false;
-  return !(thrown instanceof BackendError) || thrown.status === TOO_MANY || thrown.status >= SERVER_FAULT;
+  return !(thrown instanceof BackendError) || thrown.status === TOO_MANY || thrown.status >= SERVER_ERROR;
 }
 
 export function createImageAsker(deps: ImageAskerDeps, config: ImagePolicyConfig): AskImages {

@@ -8,7 +8,7 @@ import { integerIn, type PluginConfig, readPluginConfig } from '../configuration
 export interface ImagePolicyConfig {
   /** Address of the service, and this server's credentials. */
   readonly clientConfigFile: string;
-  /** How long a yes counts, and a no. 0: never twice. */
+  /** Lifetimes of cached approvals and denials in ms. 0 disables caching. */
   readonly allowMs: number;
   readonly denyMs: number;
   readonly retryMs: number;

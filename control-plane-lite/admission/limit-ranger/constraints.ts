@@ -35,7 +35,7 @@ const atMost: Check = (resource, type, enforced, { requests, limits }) => {
     : undefined;
 };
 
-/** Claims ask; they have no limits. */
+/** Checks the requests of claims, which have no limits. */
 const asksAtMost: Check = (resource, type, enforced, { requests }) => {
   const rule = `maximum ${resource} usage per ${type} is ${enforced}`;
   const request = requests[resource];
@@ -57,7 +57,7 @@ const ratio: Check = (resource, type, enforced, { requests, limits }) => {
     : undefined;
 };
 
-function faultsOf(
+function errorsOf(
   checks: readonly (readonly [Amounts | undefined, Check])[],
   type: string,
   usage: Usage,
@@ -69,11 +69,11 @@ function faultsOf(
   );
 }
 
-const usageFaults = (
+const usageErrors = (
   { type, min, max, maxLimitRequestRatio }: LimitRangeItem,
   usage: Usage,
 ): readonly string[] =>
-  faultsOf(
+  errorsOf(
     [
       [min, atLeast],
       [max, atMost],
@@ -111,23 +111,23 @@ function podUsage({ spec }: Pod): Usage {
   return { requests: amounts('requests'), limits: amounts('limits') };
 }
 
-export function podFaults(pod: Pod, limits: readonly LimitRangeItem[]): readonly string[] {
+export function podErrors(pod: Pod, limits: readonly LimitRangeItem[]): readonly string[] {
   const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])];
   return limits.flatMap((limit) => {
-    if (limit.type === 'Pod') return usageFaults(limit, podUsage(pod));
+    if (limit.type === 'Pod') return usageErrors(limit, podUsage(pod));
     if (limit.type !== 'Container') return [];
-    return containers.flatMap(({ resources }) => usageFaults(limit, { ...NOTHING, ...resources }));
+    return containers.flatMap(({ resources }) => usageErrors(limit, { ...NOTHING, ...resources }));
   });
 }
 
-export function claimFaults(
+export function claimErrors(
   { spec }: PersistentVolumeClaim,
   limits: readonly LimitRangeItem[],
 ): readonly string[] {
   const usage: Usage = { ...NOTHING, ...spec?.resources };
   return limits.flatMap(({ type, min, max }) =>
     type === 'PersistentVolumeClaim'
-      ? faultsOf(
+      ? errorsOf(
           [
             [min, atLeast],
             [max, asksAtMost],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { LimitRangeItem, Pod } from '#api/gen/core-v1.ts';
 import type { ApiObject } from '../../resources/contract.ts';
-import { claimFaults, podFaults } from './constraints.ts';
+import { claimErrors, podErrors } from './constraints.ts';
 import { giveDefaults } from './defaults.ts';
 
 type Amounts = Readonly<Record<string, string>>;
@@ -14,7 +14,7 @@ const container = (requests: Amounts, limits: Amounts = {}) => ({
 const podOf = (...containers: readonly ReturnType<typeof container>[]): Pod => ({ spec: { containers } });
 const item = (limit: Partial<LimitRangeItem>): LimitRangeItem => ({ type: 'Container', ...limit });
 
-describe('podFaults', () => {
+describe('podErrors', () => {
   test.each<[string, LimitRangeItem, Pod, readonly string[]]>([
     ['nothing is wrong', item({ min: { cpu: '1' } }), podOf(container({ cpu: '1' })), []],
     [
@@ -71,27 +71,27 @@ describe('podFaults', () => {
       podOf(),
       [],
     ],
-  ])('%s', (_, limit, pod, faults) => expect(podFaults(pod, [limit])).toEqual(faults));
+  ])('%s', (_, limit, pod, errors) => expect(podErrors(pod, [limit])).toEqual(errors));
 
   test('init containers count alone, if they have more than all others', () => {
     const spec = { containers: [container({}, { cpu: '2' })], initContainers: [container({}, { cpu: '5' })] };
-    expect(podFaults({ spec }, [item({ type: 'Pod', max: { cpu: '4' } })])).toEqual([
+    expect(podErrors({ spec }, [item({ type: 'Pod', max: { cpu: '4' } })])).toEqual([
       'maximum cpu usage per Pod is 4, but limit is 5',
     ]);
   });
 });
 
-describe('claimFaults', () => {
+describe('claimErrors', () => {
   test.each([
     ['1Gi', []],
     ['3Gi', ['maximum storage usage per PersistentVolumeClaim is 2Gi, but request is 3Gi']],
     ['100Mi', ['minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 100Mi']],
-  ])('%s', (storage, faults) => {
+  ])('%s', (storage, errors) => {
     const limits = [
       item({ type: 'PersistentVolumeClaim', min: { storage: '1Gi' }, max: { storage: '2Gi' } }),
     ];
     const claim = { spec: { resources: { requests: { storage } } } };
-    expect(claimFaults(claim, limits)).toEqual(faults);
+    expect(claimErrors(claim, limits)).toEqual(errors);
   });
 });
 

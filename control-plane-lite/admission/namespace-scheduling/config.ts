@@ -11,12 +11,12 @@ type Labels = Readonly<Record<string, string>>;
 export interface NodeSelectorConfig {
   /** For namespaces without a selector of their own. */
   readonly clusterDefault: Labels;
-  /** The labels that pods of a namespace may choose nodes by; a namespace that is not there may use all. */
+  /** Node labels that pods of a namespace may select by. A namespace without an entry may use all. */
   readonly allowed: ReadonlyMap<string, Labels>;
 }
 
 export interface TolerationConfig {
-  /** For namespaces that say nothing of it. */
+  /** Default for namespaces without the annotation. */
   readonly defaults: readonly Toleration[];
   readonly allowed: readonly Toleration[];
 }

@@ -6,7 +6,7 @@ import type { Toleration } from '#api/gen/core-v1.ts';
 import { isWhole } from '#api/kit/int64.ts';
 import { isMutableObject } from '#api/kit/object.ts';
 
-/** `a=b,c=d`; `undefined`: it is none. */
+/** Parses `a=b,c=d`; `undefined` if it is invalid. */
 export function parseNodeSelector(text: string): Readonly<Record<string, string>> | undefined {
   const pairs = text.split(',').map((pair) => pair.trim().split('='));
   if (pairs.some(([key = '', , ...rest]) => key === '' || rest.length > 0)) return undefined;
@@ -25,7 +25,7 @@ export function isToleration(value: unknown): value is Toleration {
   );
 }
 
-/** A JSON list; `undefined`: it is none of tolerations. */
+/** Parses a JSON list of tolerations; `undefined` if it is invalid. */
 export function parseTolerations(text: string): readonly Toleration[] | undefined {
   try {
     const found: unknown = parseJsonText(text);

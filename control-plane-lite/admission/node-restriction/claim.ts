@@ -7,7 +7,7 @@ import { typed } from '../../resources/view.ts';
 import type { AdmissionRequest } from '../contract.ts';
 import { refusal } from '../refusal.ts';
 
-/** The claim without what a node may change. */
+/** Returns the claim without the fields that a node may change. */
 function fixedPart(object: ApiObject, withProgress: boolean): unknown {
   const { resourceVersion: _version, managedFields: _managed, ...metadata } = object.metadata;
   const {

@@ -8,7 +8,7 @@ import { checkOwnNode } from './node.ts';
 
 const words = VOCABULARIES.kubernetes;
 
-/** What upstream's node agent writes, and what the server sets for every client. */
+/** Fields that upstream's node agent writes, and fields that the server sets for every client. */
 const MAY_CHANGE: readonly string[] = [
   ...['annotations', 'labels'].map((field) => `metadata.${field}`),
   ...['name', 'namespace', 'selfLink', 'uid', 'resourceVersion', 'generation', 'managedFields'].map(

@@ -10,7 +10,7 @@ import type { AdmissionRequest } from '../contract.ts';
 import { refusal } from '../refusal.ts';
 
 /** Reason why an owner reference is not to the node itself; `undefined`: it is. */
-function ownerFault(owners: readonly OwnerReference[], node: string): string | undefined {
+function ownerError(owners: readonly OwnerReference[], node: string): string | undefined {
   const [owner, another] = owners;
   if (another !== undefined) return 'pods with a single owner reference set to itself';
   if (owner?.apiVersion !== 'v1' || owner.kind !== 'Node' || owner.name !== node)
@@ -18,8 +18,8 @@ function ownerFault(owners: readonly OwnerReference[], node: string): string | u
   return owner.controller === true ? undefined : 'pods with a controller owner reference set to itself';
 }
 
-/** The API object that a mirror pod refers to, which is forbidden; `undefined`: none. */
-function referenceFault({ metadata, spec }: Pod): string | undefined {
+/** Returns the API object that a mirror pod references, which is forbidden; `undefined` if there is none. */
+function referenceError({ metadata, spec }: Pod): string | undefined {
   if (spec === undefined) return undefined;
   if ((spec.serviceAccountName ?? '') !== '') return 'a service account';
   const { secrets, configMaps, claims } = podReferences(spec, metadata?.name ?? '');
@@ -50,11 +50,11 @@ export async function checkMirrorPod(
     );
   if (pod.spec?.nodeName !== node)
     throw refusal(request, `${who} can only create pods with spec.nodeName set to itself`);
-  const fault = ownerFault(ownerReferences, node);
-  if (fault !== undefined) throw refusal(request, `${who} can only create ${fault}`);
+  const error = ownerError(ownerReferences, node);
+  if (error !== undefined) throw refusal(request, `${who} can only create ${error}`);
   if (ownerReferences[0]?.blockOwnerDeletion === true)
     throw refusal(request, `${who} must not set blockOwnerDeletion on an owner reference`);
-  const referred = referenceFault(pod);
+  const referred = referenceError(pod);
   if (referred !== undefined) throw refusal(request, `${who} can not create pods that reference ${referred}`);
   const { uid = '' } = (await findNode(node)).object().metadata;
   const given = ownerReferences[0]?.uid ?? '';

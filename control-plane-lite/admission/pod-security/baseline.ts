@@ -10,7 +10,7 @@ export interface Look {
   readonly annotations: Readonly<Record<string, string>>;
   readonly containers: readonly AnyContainer[];
   readonly vocabulary: Vocabulary;
-  /** Minor number of the release whose standards count. */
+  /** Minor version of the release whose standards apply. */
   readonly minor: number;
 }
 
@@ -109,7 +109,7 @@ const hostPorts: Check = (look) =>
     'not use hostPorts',
   );
 
-/** AppArmor is asked for in annotations. */
+/** Checks AppArmor profiles, which are specified in annotations. */
 const appArmor: Check = ({ annotations, vocabulary }) => {
   const bad = Object.entries(annotations).filter(
     ([key, value]) =>

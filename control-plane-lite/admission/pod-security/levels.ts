@@ -30,7 +30,7 @@ function minorOf(text: string): number | undefined {
   return found === null ? undefined : Number(found[1]);
 }
 
-/** A level with its release as a configuration says it; absent: it is none. */
+/** Parses a level with its release from a configuration; `undefined` if it is invalid. */
 export function parseLevel(level: string, version: string): LevelVersion | undefined {
   const minor = minorOf(version);
   return isLevel(level) && minor !== undefined ? { level, minor } : undefined;
@@ -40,7 +40,7 @@ const ANYTHING: LevelVersion = { level: 'privileged', minor: LATEST };
 /** Levels without any configuration. */
 export const NO_POLICY: Policy = { enforce: ANYTHING, audit: ANYTHING, warn: ANYTHING };
 
-/** What the labels say; what can't be read holds pods to the most. `general`: for what they don't say. */
+/** Returns the levels of the labels. Invalid values mean the most restrictive level. `general`: defaults. */
 export function policyOf(labels: Labels, vocabulary: Vocabulary, general: Policy = NO_POLICY): Policy {
   const read = (mode: Mode): LevelVersion => {
     const label = labelOf(mode, vocabulary);
@@ -58,8 +58,8 @@ export const isPrivileged = ({ enforce, audit, warn }: Policy): boolean =>
   [enforce, audit, warn].every(({ level }) => level === 'privileged');
 
 /** Validation errors of a namespace's labels. */
-export function labelFaults(labels: Labels, vocabulary: Vocabulary): readonly FieldError[] {
-  const faultOf = (label: string, value: string, detail: string): FieldError => ({
+export function labelErrors(labels: Labels, vocabulary: Vocabulary): readonly FieldError[] {
+  const errorOf = (label: string, value: string, detail: string): FieldError => ({
     kind: 'FieldValueInvalid',
     field: `metadata.labels[${label}]`,
     badValue: value,
@@ -72,10 +72,10 @@ export function labelFaults(labels: Labels, vocabulary: Vocabulary): readonly Fi
     return [
       ...(level === undefined || isLevel(level)
         ? []
-        : [faultOf(label, level, 'must be one of privileged, baseline, restricted')]),
+        : [errorOf(label, level, 'must be one of privileged, baseline, restricted')]),
       ...(version === undefined || minorOf(version) !== undefined
         ? []
-        : [faultOf(`${label}-version`, version, 'must be "latest" or "v1.x"')]),
+        : [errorOf(`${label}-version`, version, 'must be "latest" or "v1.x"')]),
     ];
   });
 }

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import type { Pod } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { violationsOf } from './evaluate.ts';
-import { formatLevel, isPrivileged, LATEST, type Level, labelFaults, policyOf } from './levels.ts';
+import { formatLevel, isPrivileged, LATEST, type Level, labelErrors, policyOf } from './levels.ts';
 
 const words = VOCABULARIES.plat;
 const label = (mode: string): string => `pod-security.${words.domain}/${mode}`;
 
-/** As good as it gets. */
+/** Pod that satisfies the restricted level. */
 const GOOD = {
   allowPrivilegeEscalation: false,
   runAsNonRoot: true,
@@ -117,7 +117,7 @@ describe('labels of namespaces', () => {
     [{ [label('enforce')]: 'baseline', [label('enforce-version')]: '1.2' }, 1],
     [{ [label('audit')]: 'restricted', [label('audit-version')]: 'latest' }, 0],
     [{ other: 'strict' }, 0],
-  ])('%j has so many faults: %i', (labels, count) => {
-    expect(labelFaults(labels, words)).toHaveLength(count);
+  ])('%j has so many errors: %i', (labels, count) => {
+    expect(labelErrors(labels, words)).toHaveLength(count);
   });
 });

@@ -36,7 +36,7 @@ const escalation: Check = (look) =>
     'set securityContext.allowPrivilegeEscalation=false',
   );
 
-/** Said of the container, or of its pod where the container says nothing. */
+/** Evaluates the field of the container, else of its pod. */
 const inherits =
   <T>(
     ofPod: T | undefined,

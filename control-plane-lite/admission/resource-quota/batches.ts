@@ -7,7 +7,7 @@ export type BatchWork<T> = (key: string, items: readonly T[]) => Promise<readonl
 
 interface Waiting<T> {
   readonly item: T;
-  readonly done: (fault: Error | undefined) => void;
+  readonly done: (error: Error | undefined) => void;
 }
 
 /** Runs one batch at a time per key. Resolves when the item is processed. @throws Error of the item's
@@ -20,14 +20,14 @@ export function createBatches<T>(
 
   async function runRound(key: string, round: readonly Waiting<T>[]): Promise<void> {
     try {
-      const faults = await work(
+      const errors = await work(
         key,
         round.map(({ item }) => item),
       );
-      round.forEach(({ done }, index) => done(faults[index]));
+      round.forEach(({ done }, index) => done(errors[index]));
     } catch (thrown) {
-      const fault = thrown instanceof Error ? thrown : new Error('the batch failed', { cause: thrown });
-      for (const { done } of round) done(fault);
+      const error = thrown instanceof Error ? thrown : new Error('the batch failed', { cause: thrown });
+      for (const { done } of round) done(error);
     }
   }
 
@@ -39,7 +39,7 @@ export function createBatches<T>(
 
   return (key, item) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const one: Waiting<T> = { item, done: (fault) => (fault === undefined ? resolve() : reject(fault)) };
+    const one: Waiting<T> = { item, done: (error) => (error === undefined ? resolve() : reject(error)) };
     const queue = waiting.get(key);
     if (queue === undefined) {
       const begun = [one];

@@ -16,7 +16,7 @@ const quota = (name: string, hard: Texts, used: Texts, revision = 1): ApiObject 
   status: { hard, used },
 });
 
-/** A store of quotas: `lost` writes are tried again, after somebody else has used `theirs`. */
+/** Store of quotas. `lost`: number of conflicts, each after another client has used `theirs`. */
 function createStore(quotas: readonly ApiObject[], lost = 0, theirs: Texts = {}) {
   const byName = new Map(quotas.map((each) => [each.metadata.name ?? '', each]));
   const writes: string[] = [];
@@ -47,19 +47,19 @@ const charge = (quotas: readonly ApiObject[], delta: Texts, dryRun = false): Cha
   refuse: (why) => new StatusError('Forbidden', why),
 });
 
-const messages = (faults: readonly (Error | undefined)[]): readonly (string | undefined)[] =>
-  faults.map((fault) => fault?.message);
+const messages = (errors: readonly (Error | undefined)[]): readonly (string | undefined)[] =>
+  errors.map((error) => error?.message);
 
 describe('chargeAll', () => {
   test('counts many in one write, and refuses those for whom nothing is left', async () => {
     const one = quota('a', { pods: '2' }, { pods: '0' });
     const { write, writes, used } = createStore([one]);
-    const faults = await chargeAll(
+    const errors = await chargeAll(
       write,
       'ns',
       Array.from({ length: 3 }, () => charge([one], { pods: '1' })),
     );
-    expect(messages(faults)).toEqual([
+    expect(messages(errors)).toEqual([
       undefined,
       undefined,
       'exceeded quota: a, requested: pods=1, used: pods=2, limited: pods=2',
@@ -70,12 +70,12 @@ describe('chargeAll', () => {
   test('counts anew when somebody else was faster', async () => {
     const one = quota('a', { pods: '2' }, { pods: '0' });
     const { write, used } = createStore([one], 1, { pods: '1' });
-    const faults = await chargeAll(
+    const errors = await chargeAll(
       write,
       'ns',
       Array.from({ length: 2 }, () => charge([one], { pods: '1' })),
     );
-    expect(messages(faults)).toEqual([
+    expect(messages(errors)).toEqual([
       undefined,
       'exceeded quota: a, requested: pods=1, used: pods=2, limited: pods=2',
     ]);
@@ -85,12 +85,12 @@ describe('chargeAll', () => {
   test('charges no quota for what another refuses, and none for a dry run', async () => {
     const quotas = [quota('a', { pods: '9' }, { pods: '0' }), quota('b', { cpu: '1' }, { cpu: '1' })];
     const { write, writes } = createStore(quotas);
-    const faults = await chargeAll(write, 'ns', [
+    const errors = await chargeAll(write, 'ns', [
       charge(quotas, { pods: '1', cpu: '1' }),
       charge(quotas.slice(0, 1), { pods: '9' }, true),
       charge(quotas.slice(0, 1), { pods: '10' }, true),
     ]);
-    expect(faults.map((fault) => fault === undefined)).toEqual([false, true, false]);
+    expect(errors.map((error) => error === undefined)).toEqual([false, true, false]);
     expect(writes).toEqual([]);
   });
 
@@ -125,11 +125,11 @@ describe('chargeAll', () => {
               texts(delta),
             ),
           );
-          const faults = await chargeAll(store.write, 'ns', charges);
+          const errors = await chargeAll(store.write, 'ns', charges);
           sizes.forEach(({ hard, used }, index) => {
             for (const name of ['pods', 'cpu'] as const) {
               const granted = asked
-                .filter(({ mask }, each) => faults[each] === undefined && (mask & (1 << index)) !== 0)
+                .filter(({ mask }, each) => errors[each] === undefined && (mask & (1 << index)) !== 0)
                 .reduce((sum, { delta }) => sum + delta[name], 0);
               const after = Number(store.used(`q${index}`)[name]);
               // All that was granted is counted, and nothing beyond the limit.

@@ -14,22 +14,22 @@ export type QuotaWriter = (
   change: (live: ApiObject) => ApiObject,
 ) => Promise<void>;
 
-/** What one request spends. */
+/** Quota usage of one request. */
 export interface Charge {
   /** Quotas that it concerns, as they were when it came. */
   readonly quotas: readonly ApiObject[];
   readonly delta: Amounts;
-  /** Is asked whether it could be, and not counted. */
+  /** Dry run: checked, but not charged. */
   readonly dryRun: boolean;
   readonly refuse: (why: string) => StatusError;
   /** Hears of what is about to be counted: in a change of the quota's revision, or (absent) not after all. */
   readonly promise?: PendingEntry['promise'];
 }
 
-type Faults = (Error | undefined)[];
+type FieldErrors = (Error | undefined)[];
 
-/** Refuses what the state of the quotas at hand does not allow, so that none is charged for what another refuses. */
-function checkAll(charges: readonly Charge[], faults: Faults): void {
+/** Rejects usage that the known state of the quotas forbids, so that no quota is charged for a request that another rejects. */
+function checkAll(charges: readonly Charge[], errors: FieldErrors): void {
   const purses = new Map(
     charges.flatMap(({ quotas }) => quotas.map((quota) => [quota.metadata.name ?? '', purseOf(quota)])),
   );
@@ -39,7 +39,7 @@ function checkAll(charges: readonly Charge[], faults: Faults): void {
       const purse = purses.get(metadata.name ?? '');
       const spending = purse === undefined ? undefined : spend(purse, delta);
       if (spending?.kind === 'refused') {
-        faults[index] = refuse(spending.why);
+        errors[index] = refuse(spending.why);
         return;
       }
       if (spending?.kind === 'spent') after.set(spending.purse.name, spending.purse);
@@ -53,11 +53,11 @@ async function chargeOne(
   write: (change: (live: ApiObject) => ApiObject) => Promise<void>,
   charges: readonly Charge[],
   mine: readonly number[],
-  faults: Faults,
+  errors: FieldErrors,
 ): Promise<void> {
   let refused = new Map<number, StatusError>();
   const change = (live: ApiObject): ApiObject => {
-    // Called again when somebody else was faster: what was found before is worth nothing then.
+    // Called again after a conflict: results of the previous attempt are obsolete.
     refused = new Map();
     const revision = Number(live.metadata.resourceVersion ?? 0);
     const before = purseOf(live);
@@ -78,12 +78,12 @@ async function chargeOne(
   } catch (thrown) {
     // A quota that was deleted meanwhile imposes no limit.
     if (thrown instanceof StatusError && thrown.reason === 'NotFound') return;
-    const fault =
+    const error =
       thrown instanceof Error ? thrown : new Error('failed to write the quota', { cause: thrown });
-    for (const index of mine) faults[index] = fault;
+    for (const index of mine) errors[index] = error;
     return;
   }
-  for (const [index, fault] of refused) faults[index] = fault;
+  for (const [index, error] of refused) errors[index] = error;
 }
 
 /** For each charge, why it was refused. */
@@ -92,18 +92,18 @@ export async function chargeAll(
   namespace: string,
   charges: readonly Charge[],
 ): Promise<readonly (Error | undefined)[]> {
-  const faults: Faults = charges.map(() => undefined);
-  if (charges.some(({ quotas, dryRun }) => dryRun || quotas.length > 1)) checkAll(charges, faults);
+  const errors: FieldErrors = charges.map(() => undefined);
+  if (charges.some(({ quotas, dryRun }) => dryRun || quotas.length > 1)) checkAll(charges, errors);
   const names = new Set(
     charges.flatMap(({ quotas }) => quotas.map(({ metadata }) => metadata.name ?? '')).toSorted(),
   );
   for (const name of names) {
     const mine = charges.flatMap(({ quotas, dryRun }, index) =>
-      !dryRun && faults[index] === undefined && quotas.some(({ metadata }) => metadata.name === name)
+      !dryRun && errors[index] === undefined && quotas.some(({ metadata }) => metadata.name === name)
         ? [index]
         : [],
     );
-    if (mine.length > 0) await chargeOne((change) => write(namespace, name, change), charges, mine, faults);
+    if (mine.length > 0) await chargeOne((change) => write(namespace, name, change), charges, mine, errors);
   }
-  return faults;
+  return errors;
 }

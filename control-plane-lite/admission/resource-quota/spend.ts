@@ -13,7 +13,7 @@ import {
 import type { ApiObject } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 
-/** A quota as it stands while requests spend of it. */
+/** Quota with the usage of requests in flight. */
 export interface Purse {
   readonly name: string;
   readonly hard: Amounts;
@@ -35,7 +35,7 @@ export type Spending =
   | { readonly kind: 'free' }
   | { readonly kind: 'refused'; readonly why: string };
 
-/** The purse after `asked` is spent of it, or why that can't be. */
+/** Returns the quota charged with `asked`, or the reason why it is exceeded. */
 export function spend(purse: Purse, asked: Amounts): Spending {
   const { name, hard, used } = purse;
   const requested = onlyNamed(asked, hard);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Pod } from '#api/gen/core-v1.ts';
-import { secretFault } from './mountable.ts';
+import { secretError } from './mountable.ts';
 
 const account = {
   metadata: { name: 'robot' },
@@ -9,7 +9,7 @@ const account = {
 };
 const env = (name: string) => [{ name: 'A', valueFrom: { secretKeyRef: { name, key: 'k' } } }];
 
-describe('secretFault', () => {
+describe('secretError', () => {
   test.each<[string, Pod['spec'], RegExp]>([
     ['nothing', { containers: [] }, /^$/],
     [
@@ -43,7 +43,7 @@ describe('secretFault', () => {
       /^imagePullSecrets\[1\]\.name="listed"/,
     ],
   ])('%s', (_, spec, expected) => {
-    const fault = secretFault(spec === undefined ? {} : { spec }, account);
-    expect(fault ?? '').toMatch(expected);
+    const error = secretError(spec === undefined ? {} : { spec }, account);
+    expect(error ?? '').toMatch(expected);
   });
 });

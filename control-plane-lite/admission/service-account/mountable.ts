@@ -2,7 +2,7 @@
 import type { Container, EphemeralContainer, Pod, ServiceAccount } from '#api/gen/core-v1.ts';
 
 /** Why a container may not have its secrets. */
-function containerFault(
+function containerError(
   what: string,
   { name, env = [], envFrom = [] }: Container | EphemeralContainer,
   mayUse: (secret: string) => boolean,
@@ -22,7 +22,7 @@ function containerFault(
 }
 
 /** Why the pod may not have one of its secrets; `undefined`: it may have all. */
-export function secretFault({ spec }: Pod, account: ServiceAccount): string | undefined {
+export function secretError({ spec }: Pod, account: ServiceAccount): string | undefined {
   if (spec === undefined) return undefined;
   const listed = new Set((account.secrets ?? []).map(({ name }) => name));
   const accountName = account.metadata?.name ?? '';
@@ -42,8 +42,8 @@ export function secretFault({ spec }: Pod, account: ServiceAccount): string | un
   ];
   for (const [what, containers] of groups) {
     for (const container of containers) {
-      const fault = containerFault(what, container, mayUse, because);
-      if (fault !== undefined) return fault;
+      const error = containerError(what, container, mayUse, because);
+      if (error !== undefined) return error;
     }
   }
   const forImages = new Set((account.imagePullSecrets ?? []).map(({ name }) => name));

@@ -31,7 +31,7 @@ export interface HookCallerDeps extends WebhookDeps {
   readonly log: Logger;
   /** Closes the connections. */
   readonly signal: AbortSignal;
-  /** What a webhook is shown; absent: nothing. */
+  /** Client certificate towards webhooks; none if absent. */
   readonly credentials?: FindCredentials;
 }
 
@@ -46,7 +46,7 @@ const REASONS: ReadonlyMap<number, StatusReason> = new Map([
   [503, 'ServiceUnavailable'],
 ]);
 const LOWEST_CODE = 400;
-/** Connections of so many webhooks are kept. */
+/** Maximum number of webhooks with pooled connections. */
 const MAX_AGENTS = 64;
 
 export function createHookCaller(deps: HookCallerDeps): HookCaller {
@@ -124,7 +124,7 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
-/** Codes of success are none of a refusal. */
+/** Status codes of success are invalid in a denial. */
 function denial({ name }: Hook, { code = 0, message, reason }: ReviewResponse): StatusError {
   const denied = `admission webhook ${JSON.stringify(name)} denied the request`;
   const why = message === '' ? reason : message;

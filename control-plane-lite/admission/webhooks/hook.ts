@@ -15,7 +15,7 @@ export interface Hook {
   readonly name: string;
   readonly client: WebhookClient;
   readonly rules: readonly RuleWithOperations[];
-  /** Rules speak of every version of what they name. */
+  /** Whether the rules match equivalent versions. */
   readonly equivalent: boolean;
   readonly ignoresFailure: boolean;
   readonly namespaces: readonly Requirement[];

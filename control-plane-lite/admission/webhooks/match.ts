@@ -35,7 +35,7 @@ export function matchesRule(
   );
 }
 
-/** The version of the resource that the rules name: the request's own, or else one that is equivalent. */
+/** Returns the version of the resource that the rules match: the request's own, else an equivalent one. */
 function namedVersion(
   { rules, equivalent }: Hook,
   request: AdmissionRequest,
@@ -67,7 +67,7 @@ export function concerns(
   if (version === undefined) return undefined;
   if (namespaceLabels !== undefined && !matchesLabels(hook.namespaces, namespaceLabels)) return undefined;
   if (hook.objects.length === 0) return version;
-  // The options of a connection have no labels, which is not the same as having none of them.
+  // Connect options have no label field, in contrast to objects without labels.
   if (request.operation === 'CONNECT') return undefined;
   const matches = [request.object, request.old].some(
     (object) => object !== undefined && matchesLabels(hook.objects, object.metadata.labels ?? {}),

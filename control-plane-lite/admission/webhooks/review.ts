@@ -37,7 +37,7 @@ function optionsOf({ operation, dryRun }: AdmissionRequest, { apiGroupDomain }: 
   return dryRun ? { ...meta, dryRun: ['All'] } : meta;
 }
 
-/** The kind of the object; of a subresource it may be another than the resource's. */
+/** Kind of the object. A subresource can have a kind of its own. */
 function kindOf(info: ResourceInfo, subresource: string): object {
   const { group, version, kind } = info;
   const part = info.subresources.get(subresource);
@@ -57,7 +57,7 @@ const resourceOf = ({ group, version, plural }: ResourceInfo): object => ({
   resource: plural,
 });
 
-/** `seen`: what of the request is sent, in the webhook's version. */
+/** `seen`: request data in the webhook's version. */
 export function reviewBody(
   request: AdmissionRequest,
   { resource: seen, object, old }: SeenRequest,

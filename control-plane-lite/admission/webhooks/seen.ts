@@ -29,7 +29,7 @@ export function createVersionsOf(registry: Pick<ResourceRegistry, 'all' | 'gener
   };
 }
 
-/** The object in the version; what is no object of the resource (a Scale, an Eviction) is what it is. */
+/** Converts the object to the version. Objects of other kinds (Scale, Eviction) remain unchanged. */
 async function inVersion(
   object: ApiObject,
   resource: Resource,
@@ -54,7 +54,7 @@ export async function seeIn(
   return { resource, object: await see(object), old: await see(old) };
 }
 
-/** What a webhook has made of the object, in the version that it was in before. */
+/** Converts the object that a webhook has changed back to its previous version. */
 export const seenBack = (
   made: ApiObject,
   before: ApiObject,

@@ -78,11 +78,11 @@ export function createAccountTokenAuthenticator(deps: AccountTokenDeps): Authent
       const terms = termsOf(bearerToken);
       if ('kind' in terms) return terms;
       const meant = audiences.filter((audience) => terms.audiences.includes(audience));
-      const fault =
-        termFault(terms, deps.clock.now()) ??
-        existenceFault(terms, deps) ??
-        keptFault(terms, bearerToken, deps);
-      if (fault !== undefined) return rejected(fault);
+      const error =
+        termError(terms, deps.clock.now()) ??
+        existenceError(terms, deps) ??
+        keptError(terms, bearerToken, deps);
+      if (error !== undefined) return rejected(error);
       if (meant.length === 0) {
         return rejected(`the token is for ${terms.audiences.join(', ')}, not for ${audiences.join(', ')}`);
       }
@@ -91,13 +91,13 @@ export function createAccountTokenAuthenticator(deps: AccountTokenDeps): Authent
   };
 }
 
-function termFault({ issuedSeconds, expiresSeconds }: TokenTerms, nowMs: number): string | undefined {
+function termError({ issuedSeconds, expiresSeconds }: TokenTerms, nowMs: number): string | undefined {
   if (nowMs >= expiresSeconds * 1000) return 'the service account token has expired';
   // Servers that share an issuer may have clocks that differ.
   return nowMs + LEEWAY_MS < issuedSeconds * 1000 ? 'the service account token is not valid yet' : undefined;
 }
 
-function existenceFault(
+function existenceError(
   { namespace, account, bound }: TokenTerms,
   { find, clock }: AccountTokenDeps,
 ): string | undefined {
@@ -113,7 +113,7 @@ function existenceFault(
 }
 
 /** A token of a secret is valid as long as the secret contains it. */
-function keptFault(
+function keptError(
   { namespace, keptIn }: TokenTerms,
   token: string,
   { find }: AccountTokenDeps,

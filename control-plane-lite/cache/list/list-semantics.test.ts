@@ -15,10 +15,10 @@ function outcome(decide: () => unknown): unknown {
   }
 }
 
-const invalid = (...faults: readonly string[]): unknown =>
+const invalid = (...errors: readonly string[]): unknown =>
   expect.stringMatching(
     new RegExp(
-      `^422 ListOptions\\.meta\\..* "" is invalid: .*${faults.map((fault) => RegExp.escape(fault)).join('.*')}`,
+      `^422 ListOptions\\.meta\\..* "" is invalid: .*${errors.map((fieldError) => RegExp.escape(fieldError)).join('.*')}`,
     ),
   );
 const EXACT_OF_0 = invalid(
@@ -89,7 +89,7 @@ describe('decideList', () => {
       ),
     ],
     [
-      'several faults at once',
+      'several errors at once',
       { resourceVersionMatch: 'x' },
       invalid('[resourceVersionMatch: ', ', resourceVersionMatch: '),
     ],

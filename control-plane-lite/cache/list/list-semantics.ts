@@ -36,9 +36,9 @@ export type WatchDecision =
   | { readonly kind: 'changes'; readonly at: Freshness }
   | { readonly kind: 'revision'; readonly revision: number };
 
-type Fault = (field: string, detail: string, badValue?: string) => FieldError;
+type CreateFieldError = (field: string, detail: string, badValue?: string) => FieldError;
 
-const forbidden: Fault = (field, detail) => ({ kind: 'FieldValueForbidden', field, detail });
+const forbidden: CreateFieldError = (field, detail) => ({ kind: 'FieldValueForbidden', field, detail });
 const notSupported = (value: string, supported: readonly string[]): FieldError => ({
   kind: 'FieldValueNotSupported',
   field: MATCH,
@@ -62,8 +62,8 @@ function parseRevision(text: string): number {
   return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
 }
 
-function refuse(faults: readonly FieldError[], apiGroupDomain: string): void {
-  if (faults.length > 0) throw invalid({ group: `meta.${apiGroupDomain}`, name: 'ListOptions' }, '', faults);
+function refuse(errors: readonly FieldError[], apiGroupDomain: string): void {
+  if (errors.length > 0) throw invalid({ group: `meta.${apiGroupDomain}`, name: 'ListOptions' }, '', errors);
 }
 
 function freshnessOf(resourceVersion: string): Freshness {
@@ -77,28 +77,28 @@ export function decideGet({ resourceVersion = '' }: Pick<StateRequest, 'resource
   return freshnessOf(resourceVersion);
 }
 
-function listFaults(request: StateRequest): readonly FieldError[] {
+function listErrors(request: StateRequest): readonly FieldError[] {
   const { resourceVersion = '', resourceVersionMatch: match = '', continue: token = '' } = request;
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   if (match !== '') {
     if (resourceVersion === '') {
-      faults.push(forbidden(MATCH, `${MATCH} is forbidden unless resourceVersion is provided`));
+      errors.push(forbidden(MATCH, `${MATCH} is forbidden unless resourceVersion is provided`));
     }
-    if (token !== '') faults.push(forbidden(MATCH, `${MATCH} is forbidden when continue is provided`));
-    if (match !== EXACT && match !== NOT_OLDER) faults.push(notSupported(match, [EXACT, NOT_OLDER, '']));
+    if (token !== '') errors.push(forbidden(MATCH, `${MATCH} is forbidden when continue is provided`));
+    if (match !== EXACT && match !== NOT_OLDER) errors.push(notSupported(match, [EXACT, NOT_OLDER, '']));
     if (match === EXACT && resourceVersion === '0') {
-      faults.push(forbidden(MATCH, `${MATCH} "exact" is forbidden for resourceVersion "0"`));
+      errors.push(forbidden(MATCH, `${MATCH} "exact" is forbidden for resourceVersion "0"`));
     }
   }
   if (request.sendInitialEvents !== undefined) {
-    faults.push(forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
+    errors.push(forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
   }
-  return faults;
+  return errors;
 }
 
 /** @throws StatusError BadRequest, Invalid */
 export function decideList(request: StateRequest, apiGroupDomain: string): ListDecision {
-  refuse(listFaults(request), apiGroupDomain);
+  refuse(listErrors(request), apiGroupDomain);
   const { resourceVersion = '', resourceVersionMatch: match = '', limit = 0, continue: token = '' } = request;
   if (token !== '') {
     const decoded = decodeContinue(token, apiGroupDomain);
@@ -114,19 +114,19 @@ export function decideList(request: StateRequest, apiGroupDomain: string): ListD
   return { kind: 'exact', revision: freshness.revision };
 }
 
-function watchFaults(request: StateRequest): readonly FieldError[] {
+function watchErrors(request: StateRequest): readonly FieldError[] {
   const { resourceVersionMatch: match = '', sendInitialEvents, continue: token = '' } = request;
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   if (sendInitialEvents !== undefined && match !== NOT_OLDER) {
-    faults.push(forbidden(MATCH, `sendInitialEvents requires setting ${MATCH} to ${NOT_OLDER}`));
+    errors.push(forbidden(MATCH, `sendInitialEvents requires setting ${MATCH} to ${NOT_OLDER}`));
   }
-  if (match === '') return faults;
+  if (match === '') return errors;
   if (sendInitialEvents === undefined) {
-    faults.push(forbidden(MATCH, `${MATCH} is forbidden for watch unless sendInitialEvents is provided`));
+    errors.push(forbidden(MATCH, `${MATCH} is forbidden for watch unless sendInitialEvents is provided`));
   }
-  if (match !== NOT_OLDER) faults.push(notSupported(match, [NOT_OLDER]));
-  if (token !== '') faults.push(forbidden(MATCH, `${MATCH} is forbidden when continue is provided`));
-  return faults;
+  if (match !== NOT_OLDER) errors.push(notSupported(match, [NOT_OLDER]));
+  if (token !== '') errors.push(forbidden(MATCH, `${MATCH} is forbidden when continue is provided`));
+  return errors;
 }
 
 /** @throws StatusError BadRequest, Invalid */
@@ -134,7 +134,7 @@ export function decideWatch(
   request: StateRequest & { readonly allowWatchBookmarks?: boolean },
   apiGroupDomain: string,
 ): WatchDecision {
-  refuse(watchFaults(request), apiGroupDomain);
+  refuse(watchErrors(request), apiGroupDomain);
   const at = freshnessOf(request.resourceVersion ?? '');
   const { sendInitialEvents, allowWatchBookmarks = false } = request;
   if (sendInitialEvents === true) return { kind: 'state', at, markInitialEnd: allowWatchBookmarks };

@@ -9,7 +9,7 @@ import { CertificateRequestError } from '../../resources/groups/certificates/cer
 import {
   NODE_USER_PREFIX,
   NODES_GROUP,
-  signerFault,
+  signerError,
   signerKind,
 } from '../../resources/groups/certificates/signers.ts';
 import { hasCondition, isIssued, readRequest } from './decide.ts';
@@ -49,7 +49,7 @@ export function decideServing(
   if (!username.startsWith(NODE_USER_PREFIX) || !groups.includes(NODES_GROUP)) return LEAVE;
   try {
     const { content } = readRequest(object);
-    if (content.commonName !== username || signerFault('node-serving', content, usages) !== undefined) {
+    if (content.commonName !== username || signerError('node-serving', content, usages) !== undefined) {
       return LEAVE;
     }
     const asked = [...content.dnsNames, ...content.ipAddresses];

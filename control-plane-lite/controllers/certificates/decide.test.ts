@@ -10,7 +10,7 @@ import {
   type RequestTraits,
   requestData,
 } from '#plane/resources/groups/certificates/requests.fixture.ts';
-import { type SignerKind, signerFault, signerKind } from '../../resources/groups/certificates/signers.ts';
+import { type SignerKind, signerError, signerKind } from '../../resources/groups/certificates/signers.ts';
 import { approvalRights, decideSigning, decideTerm, removalTime } from './decide.ts';
 import { signRequest } from './signer.ts';
 
@@ -103,7 +103,7 @@ describe('signerKind', () => {
   });
 });
 
-describe('signerFault', () => {
+describe('signerError', () => {
   const HOST = { ...NODE, dnsNames: ['a'] };
   test.each<[string, SignerKind, RequestTraits, readonly string[], string | undefined]>([
     ['any subject', 'client', { commonName: 'jane', dnsNames: ['a'] }, ['client auth'], undefined],
@@ -155,9 +155,9 @@ describe('signerFault', () => {
       CLIENT_USAGES,
       'authority is not allowed',
     ],
-  ])('%s for %s', (_, kind, traits, usages, fault) => {
-    const found = signerFault(kind, contentOf(traits), usages);
-    expect(found ?? 'none').toContain(fault ?? 'none');
+  ])('%s for %s', (_, kind, traits, usages, error) => {
+    const found = signerError(kind, contentOf(traits), usages);
+    expect(found ?? 'none').toContain(error ?? 'none');
   });
 });
 

@@ -13,7 +13,7 @@ import {
   type RequestContent,
   readRequestContent,
 } from '../../resources/groups/certificates/request-content.ts';
-import { signerFault, signerKind } from '../../resources/groups/certificates/signers.ts';
+import { signerError, signerKind } from '../../resources/groups/certificates/signers.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -62,8 +62,8 @@ export function decideSigning(object: CertificateSigningRequest, vocabulary: Voc
   }
   try {
     const read = readRequest(object);
-    const fault = signerFault(signer, read.content, usages);
-    return fault === undefined ? { kind: 'sign', ...read } : { kind: 'reject', message: fault };
+    const fieldError = signerError(signer, read.content, usages);
+    return fieldError === undefined ? { kind: 'sign', ...read } : { kind: 'reject', message: fieldError };
   } catch (error) {
     if (!(error instanceof CertificateRequestError)) throw error;
     return { kind: 'reject', message: error.message };
@@ -102,7 +102,7 @@ export function approvalRights(
   if (signerKind(signerName, vocabulary) !== 'node-client') return [];
   try {
     const { content } = readRequest(object);
-    if (signerFault('node-client', content, usages) !== undefined) return [];
+    if (signerError('node-client', content, usages) !== undefined) return [];
     return username === content.commonName ? ['selfnodeclient', 'nodeclient'] : ['nodeclient'];
   } catch (error) {
     if (!(error instanceof CertificateRequestError)) throw error;

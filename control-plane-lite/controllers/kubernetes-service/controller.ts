@@ -7,7 +7,7 @@ import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createTokenBucket } from '#api/kit/token-bucket.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
-import { nonSpecialIpFaults } from '#api/meta/ip.ts';
+import { nonSpecialIpErrors } from '#api/meta/ip.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cache } from '../../cache/contract.ts';
@@ -66,7 +66,7 @@ export function createKubernetesService(deps: ServiceDeps, options: ServiceOptio
   const key = `${NAMESPACE}/${name}`;
   const { port } = options;
   // A loopback address would lead every client to itself.
-  const reachable = nonSpecialIpFaults(options.address).length === 0;
+  const reachable = nonSpecialIpErrors(options.address).length === 0;
   const services = registry.find('', 'v1', 'services');
   const endpoints = registry.find('', 'v1', 'endpoints');
   const slices = registry.find(`discovery.${vocabulary.apiGroupDomain}`, 'v1', 'endpointslices');

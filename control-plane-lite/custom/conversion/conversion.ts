@@ -30,7 +30,7 @@ export interface ConversionOptions {
 
 const versionOf = (object: ApiObject): string => object.apiVersion.slice(object.apiVersion.indexOf('/') + 1);
 
-/** `undefined` where the stored bytes are what clients of the version get. */
+/** Returns the conversion of a version; `undefined` if its clients receive the stored bytes. */
 export function customConversion(options: ConversionOptions): Conversion | undefined {
   const { group, version, storage, storedVersions, schemas, outdated, elsewhere } = options;
   const isMixed = version !== storage || storedVersions.some((stored) => stored !== version);

@@ -33,7 +33,7 @@ const MANAGER = 'definition-controller';
 /** Next look at objects that something still holds; the end of one usually comes first. */
 const LOOK_AGAIN_MS = 10_000;
 
-/** Time for another server to give away a name that two want. */
+/** Time for another server to release a conflicting name, in ms. */
 const CONTEST_MS = 300;
 
 type Status = CustomResourceDefinitionStatus;
@@ -53,9 +53,9 @@ class DefinitionController {
   readonly #definitions: Resource;
   readonly #caller: Caller;
   readonly #queue: WorkQueue;
-  /** All definitions, without what takes room: reading a large one again and again would hold others up. */
+  /** All definitions without their large members: repeated parsing of a large one would block the event loop. */
   readonly #known = new Map<string, CustomResourceDefinition>();
-  /** Definitions that waited for what others make of their names, with their uids. */
+  /** Definitions with conflicting names that wait for others, with their UIDs. */
   readonly #contested = new Map<string, string>();
   /** Watches of the objects of definitions that are being deleted, by name of the definition. */
   readonly #emptying = new Map<string, WatchHandle>();

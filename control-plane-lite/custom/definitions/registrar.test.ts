@@ -64,7 +64,7 @@ describe('followDefinitions', () => {
   let definitions: Resource;
   let following: DefinitionFollower;
   let shelf: SchemaShelf;
-  /** What preparing large schemas waits for. */
+  /** Pause in the preparation of large schemas. */
   let held: Promise<void> | undefined;
   let stop: AbortController;
 
@@ -193,10 +193,10 @@ describe('followDefinitions', () => {
     resolve();
     await settle();
     expect(first?.retired?.aborted).toBe(true);
-    const faults = served()?.strategy.validate?.({ ...definition(), a: 'x' }, {
+    const errors = served()?.strategy.validate?.({ ...definition(), a: 'x' }, {
       vocabulary,
     } as never);
-    expect(faults?.map(({ field }) => field)).toEqual(['a']);
+    expect(errors?.map(({ field }) => field)).toEqual(['a']);
   });
 
   test('a large definition that is deleted before it is served never is', async () => {

@@ -22,14 +22,14 @@ export interface RegistrarDeps extends WebhookDeps {
   readonly shelf: SchemaShelf;
 }
 
-/** What is served of one definition. */
+/** Served resources of one definition. */
 interface Served {
   readonly signature: string;
   readonly resources: readonly Resource[];
   readonly retire: AbortController;
 }
 
-/** Differs where what is served of a definition differs. */
+/** Returns a key that differs if the served resources differ. */
 function signatureOf(definition: CustomResourceDefinition): string {
   const { metadata, status } = definition;
   return JSON.stringify([
@@ -43,7 +43,7 @@ function signatureOf(definition: CustomResourceDefinition): string {
 
 const isServed = (definition: CustomResourceDefinition): boolean => holds(definition, 'Established');
 
-/** What is served of a definition. The platform's own resources are never replaced. */
+/** Returns the served resources of a definition. Built-in resources are never replaced. */
 function makeResources(deps: RegistrarDeps, entry: CachedObject, retired: AbortSignal): readonly Resource[] {
   const { registry, vocabulary, shelf } = deps;
   const definition = definitionOf(entry.object());
@@ -78,7 +78,7 @@ export interface DefinitionFollower extends WatchHandle {
 export function followDefinitions(deps: RegistrarDeps, definitions: Resource): DefinitionFollower {
   const { registry, cache, log, shelf } = deps;
   const served = new Map<string, Served>();
-  /** What is to be served of each definition, or is already. */
+  /** Desired or current resources of each definition. */
   const newest = new Map<string, { readonly signature: string; readonly storage: StorageInfo | undefined }>();
   /** Definitions that are being made ready, for as long as it lasts. */
   const beginning = new Set<Promise<void>>();

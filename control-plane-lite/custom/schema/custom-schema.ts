@@ -23,7 +23,7 @@ export interface CustomSchemaOptions {
 }
 
 export interface CustomSchema extends ObjectSchema {
-  /** Every fault of an object by the schema; `part`: of this member alone. */
+  /** Every error of an object by the schema; `part`: of this member alone. */
   validate(object: ApiObject, part?: 'status'): readonly FieldError[];
   /** A stored object as it is by this schema: without what the schema doesn't have, and with its defaults. What is
    *  kept may be shared with the argument. */
@@ -65,8 +65,8 @@ export function createCustomSchema(options: CustomSchemaOptions): CustomSchema {
 
   function decode(value: unknown): DecodedObject {
     if (!isMutableObject(value)) {
-      const fault = { kind: 'FieldValueTypeInvalid', field: '', detail: 'must be an object' } as const;
-      return { object: complete({}), errors: [fault], unknown: [] };
+      const error = { kind: 'FieldValueTypeInvalid', field: '', detail: 'must be an object' } as const;
+      return { object: complete({}), errors: [error], unknown: [] };
     }
     const { value: read, errors, unknown } = readRoot(planOf(), value, { vocabulary });
     return { object: complete(read), errors, unknown };

@@ -4,26 +4,27 @@ import { isDeepStrictEqual } from 'node:util';
 import { copyJson } from '#api/codec/copy-json.ts';
 import type { Steps } from '#api/kit/steps.ts';
 import { formatFieldError } from '#api/meta/field-error.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { itemSchema, type JsonSchema } from './json-schema.ts';
 import { readValue } from './read-value.ts';
 import { compilePlanSteps, fillDefaults, type SchemaPlan } from './schema-plan.ts';
 import { validateValue } from './validate-value.ts';
 
-/** All faults of the defaults in a structural schema; some steps for each schema in it. */
+/** All errors of the defaults in a structural schema; some steps for each schema in it. */
 export function* validateDefaults(
-  faults: Faults,
+  fieldErrors: FieldErrors,
   schema: JsonSchema,
   path: string,
   vocabulary: Vocabulary,
 ): Steps<void> {
   const plan = yield* compilePlanSteps(schema);
-  if (plan.fills || schema.default !== undefined) yield* visit({ faults, vocabulary }, schema, plan, path);
+  if (plan.fills || schema.default !== undefined)
+    yield* visit({ fieldErrors, vocabulary }, schema, plan, path);
 }
 
 interface Walk {
-  readonly faults: Faults;
+  readonly fieldErrors: FieldErrors;
   readonly vocabulary: Vocabulary;
 }
 
@@ -44,20 +45,25 @@ function* visit(walk: Walk, schema: JsonSchema, plan: SchemaPlan | undefined, pa
   }
 }
 
-function checkDefault({ faults, vocabulary }: Walk, given: unknown, plan: SchemaPlan, path: string): void {
+function checkDefault(
+  { fieldErrors, vocabulary }: Walk,
+  given: unknown,
+  plan: SchemaPlan,
+  path: string,
+): void {
   const { value, errors, unknown } = readValue(plan, given, { vocabulary, pruneOnly: true });
   if (unknown.length > 0 || !isDeepStrictEqual(value, given)) {
     const names = unknown.map(({ field }) => field).join(', ');
     const list = names === '' ? '' : `: ${names}`;
-    faults.invalid(path, given, `must not have what the schema doesn't know${list}`);
+    fieldErrors.invalid(path, given, `must not have what the schema doesn't know${list}`);
   }
   if (errors.length > 0) {
-    faults.invalid(path, given, `must have valid metadata: ${errors.map(formatFieldError).join(', ')}`);
+    fieldErrors.invalid(path, given, `must have valid metadata: ${errors.map(formatFieldError).join(', ')}`);
   }
   const whole = copyJson(given);
   fillDefaults(plan, whole);
   for (const { kind, field, detail, badValue } of validateValue(plan, whole)) {
     const at = field === '' ? path : `${path}${field.startsWith('[') ? '' : '.'}${field}`;
-    faults.add(kind, at, detail, badValue);
+    fieldErrors.add(kind, at, detail, badValue);
   }
 }

@@ -4,35 +4,35 @@
 import type { ObjectMeta } from '#api/gen/meta-v1.ts';
 import { isMutableObject } from '#api/kit/object.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { dns1035LabelFaults } from '#api/meta/names.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { dns1035LabelErrors } from '#api/meta/names.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import { validateMetadata } from '#api/schema/validation/metadata.ts';
-import { pathSegmentFaults } from '../../resources/groups/names.ts';
+import { pathSegmentErrors } from '../../resources/groups/names.ts';
 
-/** Stands for the name of an object that has none, which is no fault here. */
+/** Placeholder for a missing name, which is not an error here. */
 const ANY_NAME = 'name';
 
 /** Reports every error in the type and the metadata of an embedded object. */
 export function validateEmbedded(
   object: Readonly<Record<string, unknown>>,
   path: string,
-  report: (fault: FieldError) => void,
+  report: (error: FieldError) => void,
 ): void {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   const { apiVersion, kind, metadata } = object;
   if (apiVersion === undefined || apiVersion === '')
-    faults.required(`${path}.apiVersion`, 'must not be empty');
+    errors.required(`${path}.apiVersion`, 'must not be empty');
   else if (typeof apiVersion !== 'string' || apiVersion.split('/').length > 2) {
-    faults.invalid(`${path}.apiVersion`, apiVersion, 'must be a group and version, or a version');
+    errors.invalid(`${path}.apiVersion`, apiVersion, 'must be a group and version, or a version');
   }
-  if (kind === undefined || kind === '') faults.required(`${path}.kind`, 'must not be empty');
-  else if (typeof kind !== 'string') faults.invalid(`${path}.kind`, kind, 'must be a string');
-  else faults.invalidAll(`${path}.kind`, kind, dns1035LabelFaults(kind.toLowerCase()));
-  for (const fault of faults.errors) report(fault);
+  if (kind === undefined || kind === '') errors.required(`${path}.kind`, 'must not be empty');
+  else if (typeof kind !== 'string') errors.invalid(`${path}.kind`, kind, 'must be a string');
+  else errors.invalidAll(`${path}.kind`, kind, dns1035LabelErrors(kind.toLowerCase()));
+  for (const error of errors.all) report(error);
   if (!isMutableObject(metadata)) return;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- read by the decoder of metadata before
   const meta = metadata as ObjectMeta;
   const named = (meta.name ?? '') === '' ? { ...meta, name: ANY_NAME } : meta;
-  const rules = { namespaced: (meta.namespace ?? '') !== '', nameFaults: pathSegmentFaults };
-  for (const fault of validateMetadata(named, rules, `${path}.metadata`)) report(fault);
+  const rules = { namespaced: (meta.namespace ?? '') !== '', nameErrors: pathSegmentErrors };
+  for (const error of validateMetadata(named, rules, `${path}.metadata`)) report(error);
 }

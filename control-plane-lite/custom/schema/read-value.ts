@@ -15,7 +15,7 @@ export interface ReadValue {
   readonly value: unknown;
   /** Metadata of embedded objects that can't be read. */
   readonly errors: readonly FieldError[];
-  /** What was left out. */
+  /** Errors for the pruned members. */
   readonly unknown: readonly FieldError[];
 }
 
@@ -60,7 +60,7 @@ class Reader {
     return result;
   }
 
-  /** Members of an object; `isObject`: it has apiVersion, kind and metadata whatever the schema says. */
+  /** Reads the members of an object. `isObject`: it has apiVersion, kind and metadata regardless of the schema. */
   members(plan: SchemaPlan, value: Members, isObject: boolean): Record<string, unknown> {
     const { members, additional, preserve, filled } = plan;
     const result: Record<string, unknown> = {};

@@ -21,7 +21,7 @@ export interface SchemaPlan {
   readonly items: SchemaPlan | undefined;
   readonly listType: 'atomic' | 'set' | 'map';
   readonly mapKeys: readonly string[];
-  /** What the value is if it isn't given: whole, with the defaults inside. Never to be changed. */
+  /** Complete default value, including nested defaults. Never changed. */
   readonly default: unknown;
   /** Declared members that have a default. */
   readonly filled: readonly (readonly [name: string, plan: SchemaPlan])[];
@@ -94,7 +94,7 @@ function* compileAdditional({ additionalProperties: additional }: JsonSchema): S
 export const isReplaced = (plan: SchemaPlan, value: unknown): boolean =>
   value === undefined || (value === null && !plan.nullable && plan.default !== undefined);
 
-/** Fills in what a value leaves out. Changes the value. */
+/** Applies defaults to a value. Changes it. */
 export function fillDefaults(plan: SchemaPlan, value: unknown): void {
   if (!plan.fills) return;
   if (Array.isArray(value)) fillItems(plan, value);

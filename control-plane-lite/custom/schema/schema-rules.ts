@@ -2,7 +2,7 @@
  *  Source: apiextensions/v1, validation of CustomResourceDefinition. */
 
 import type { Steps } from '#api/kit/steps.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import { isSchemaList, type JsonSchema } from './json-schema.ts';
 import { validateListRules } from './list-rules.ts';
 
@@ -17,10 +17,10 @@ const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const MAP_TYPES = ['atomic', 'granular'];
 const META_MEMBERS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** Where a schema stands, as far as its rules depend on it. */
+/** Position of a schema, as far as its rules depend on it. */
 interface Place {
   readonly isRoot: boolean;
-  /** Inside of what describes an object's apiVersion, kind or metadata. */
+  /** Whether the schema describes apiVersion, kind or metadata. */
   readonly insideMeta: boolean;
   /** Why there may be no default. */
   readonly noDefault?: string;
@@ -28,36 +28,36 @@ interface Place {
 
 const ROOT: Place = { isRoot: true, insideMeta: false };
 
-/** All faults of a schema and of those in it, structural or not; a step for each of them. */
+/** All errors of a schema and of those in it, structural or not; a step for each of them. */
 export function validateSchemaRules(
-  faults: Faults,
+  errors: FieldErrors,
   schema: JsonSchema,
   path: string,
   options: RuleOptions,
 ): Steps<void> {
-  return visit(faults, schema, path, ROOT, options);
+  return visit(errors, schema, path, ROOT, options);
 }
 
 function* visit(
-  faults: Faults,
+  errors: FieldErrors,
   schema: JsonSchema,
   path: string,
   place: Place,
   options: RuleOptions,
 ): Steps<void> {
   yield;
-  validateForbidden(faults, schema, path, place, options);
-  validateTypes(faults, schema, path, options);
-  validateListRules(faults, schema, path, options.prefix);
+  validateForbidden(errors, schema, path, place, options);
+  validateTypes(errors, schema, path, options);
+  validateListRules(errors, schema, path, options.prefix);
   if (schema.validations.length > 0 && !options.allowExpressions) {
-    faults.forbidden(
+    errors.forbidden(
       `${path}.${options.prefix}validations`,
       'rules in expressions are not enabled on this server',
     );
   }
   const inner: Place = { ...place, isRoot: false };
-  yield* visitMembers(faults, schema, path, place, options);
-  const each = (child: JsonSchema, at: string): Steps<void> => visit(faults, child, at, inner, options);
+  yield* visitMembers(errors, schema, path, place, options);
+  const each = (child: JsonSchema, at: string): Steps<void> => visit(errors, child, at, inner, options);
   if (schema.not !== undefined) yield* each(schema.not, `${path}.not`);
   for (const word of ['allOf', 'oneOf', 'anyOf'] as const) {
     for (const [index, child] of schema[word].entries()) yield* each(child, `${path}.${word}[${index}]`);
@@ -80,7 +80,7 @@ function* visit(
 const isNames = (value: JsonSchema | readonly string[]): value is readonly string[] => Array.isArray(value);
 
 function* visitMembers(
-  faults: Faults,
+  errors: FieldErrors,
   schema: JsonSchema,
   path: string,
   place: Place,
@@ -94,12 +94,12 @@ function* visitMembers(
       insideMeta: place.insideMeta || isMeta,
       ...(isMeta && place.isRoot ? { noDefault: `in top-level ${name}` } : {}),
     };
-    yield* visit(faults, child, `${path}.properties[${name}]`, inner, options);
+    yield* visit(errors, child, `${path}.properties[${name}]`, inner, options);
   }
   const additional = schema.additionalProperties;
   if (additional === undefined) return;
   if (schema.properties.size > 0 && additional !== true) {
-    faults.forbidden(
+    errors.forbidden(
       `${path}.additionalProperties`,
       'additionalProperties and properties exclude each other',
     );
@@ -107,18 +107,18 @@ function* visitMembers(
   if (typeof additional === 'boolean') return;
   const noDefault = 'inside additionalProperties that apply to object metadata';
   const inner: Place = { ...place, isRoot: false, ...(place.insideMeta ? { noDefault } : {}) };
-  yield* visit(faults, additional, `${path}.additionalProperties`, inner, options);
+  yield* visit(errors, additional, `${path}.additionalProperties`, inner, options);
 }
 
 function validateForbidden(
-  faults: Faults,
+  errors: FieldErrors,
   schema: JsonSchema,
   path: string,
   place: Place,
   { prefix }: RuleOptions,
 ): void {
   const unsupported = (member: string): void =>
-    faults.forbidden(`${path}.${member}`, `${member} is not supported`);
+    errors.forbidden(`${path}.${member}`, `${member} is not supported`);
   if (schema.id !== undefined) unsupported('id');
   if (schema.hasAdditionalItems) unsupported('additionalItems');
   if ((schema.patternProperties?.size ?? 0) > 0) unsupported('patternProperties');
@@ -126,46 +126,46 @@ function validateForbidden(
   if (schema.dependencies !== undefined) unsupported('dependencies');
   if (schema.ref !== undefined) unsupported('$ref');
   if (schema.uniqueItems) {
-    faults.forbidden(
+    errors.forbidden(
       `${path}.uniqueItems`,
       'must not be true: checking it takes time quadratic in the length of the list',
     );
   }
   if (schema.items !== undefined && isSchemaList(schema.items)) {
-    faults.forbidden(`${path}.items`, 'must be one schema, not a list of schemas');
+    errors.forbidden(`${path}.items`, 'must be one schema, not a list of schemas');
   }
   if (schema.default !== undefined && place.noDefault !== undefined) {
-    faults.forbidden(`${path}.default`, `must not be set ${place.noDefault}`);
+    errors.forbidden(`${path}.default`, `must not be set ${place.noDefault}`);
   }
   if (place.insideMeta && schema.embeddedResource) {
-    faults.forbidden(`${path}.${prefix}embedded-resource`, 'must not be used inside of object metadata');
+    errors.forbidden(`${path}.${prefix}embedded-resource`, 'must not be used inside of object metadata');
   }
 }
 
-function validateTypes(faults: Faults, schema: JsonSchema, path: string, { prefix }: RuleOptions): void {
+function validateTypes(errors: FieldErrors, schema: JsonSchema, path: string, { prefix }: RuleOptions): void {
   const { type, mapType, preserveUnknownFields } = schema;
   if (type === 'null') {
-    faults.forbidden(`${path}.type`, 'type cannot be null; use nullable instead');
-  } else if (type !== undefined && !TYPES.includes(type)) faults.unsupported(`${path}.type`, type, TYPES);
+    errors.forbidden(`${path}.type`, 'type cannot be null; use nullable instead');
+  } else if (type !== undefined && !TYPES.includes(type)) errors.unsupported(`${path}.type`, type, TYPES);
   if (preserveUnknownFields === false) {
-    faults.invalid(`${path}.${prefix}preserve-unknown-fields`, false, 'must be true or absent');
+    errors.invalid(`${path}.${prefix}preserve-unknown-fields`, false, 'must be true or absent');
   }
   if (mapType === undefined) return;
-  requireType(faults, schema, 'object', path, `${prefix}map-type`);
-  if (!MAP_TYPES.includes(mapType)) faults.unsupported(`${path}.${prefix}map-type`, mapType, MAP_TYPES);
+  requireType(errors, schema, 'object', path, `${prefix}map-type`);
+  if (!MAP_TYPES.includes(mapType)) errors.unsupported(`${path}.${prefix}map-type`, mapType, MAP_TYPES);
 }
 
 /** The type that a member of the schema needs. */
 function requireType(
-  faults: Faults,
+  errors: FieldErrors,
   { type }: JsonSchema,
   wanted: string,
   path: string,
   member: string,
 ): void {
   const detail = `must be ${wanted} if ${member} is set`;
-  if (type === undefined) faults.required(`${path}.type`, detail);
-  else if (type !== wanted) faults.invalid(`${path}.type`, type, detail);
+  if (type === undefined) errors.required(`${path}.type`, detail);
+  else if (type !== wanted) errors.invalid(`${path}.type`, type, detail);
 }
 
 /** Members of the root schema that keep their meaning when the status is checked apart from the rest. */
@@ -178,12 +178,17 @@ const ROOT_MEMBERS: readonly (keyof JsonSchema)[] = [
   'additionalProperties',
 ];
 
-/** Faults of the root of a schema. */
-export function validateRoot(faults: Faults, schema: JsonSchema, path: string, hasStatusPart: boolean): void {
-  if (schema.nullable) faults.forbidden(`${path}.nullable`, 'must not be true at the root');
+/** FieldErrors of the root of a schema. */
+export function validateRoot(
+  errors: FieldErrors,
+  schema: JsonSchema,
+  path: string,
+  hasStatusPart: boolean,
+): void {
+  if (schema.nullable) errors.forbidden(`${path}.nullable`, 'must not be true at the root');
   if (!hasStatusPart) return;
   if (schema.type !== undefined && schema.type !== 'object') {
-    faults.invalid(
+    errors.invalid(
       `${path}.type`,
       schema.type,
       'must be object at the root if there is a status subresource',
@@ -192,11 +197,11 @@ export function validateRoot(faults: Faults, schema: JsonSchema, path: string, h
   for (const member of ROOT_MEMBERS) {
     const value = schema[member];
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
-    faults.invalid(`${path}.${member}`, '', 'must not be used at the root if there is a status subresource');
+    errors.invalid(`${path}.${member}`, '', 'must not be used at the root if there is a status subresource');
   }
   if (schema.minProperties !== undefined || schema.maxProperties !== undefined) {
     const member = schema.minProperties === undefined ? 'maxProperties' : 'minProperties';
-    faults.invalid(
+    errors.invalid(
       `${path}.${member}`,
       schema[member],
       'must not be used at the root if there is a status subresource',

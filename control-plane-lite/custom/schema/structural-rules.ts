@@ -3,36 +3,36 @@
  *  structural schemas. */
 
 import type { Steps } from '#api/kit/steps.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import { isSchemaList, itemSchema, type JsonSchema } from './json-schema.ts';
 import { measurePattern } from './pattern/compile.ts';
 import { PatternError } from './pattern/parse.ts';
 
 type Level = 'root' | 'item' | 'field';
 
-/** What the walk over a schema carries along. */
+/** State of the walk over a schema. */
 interface Walk {
-  readonly faults: Faults;
+  readonly errors: FieldErrors;
   readonly prefix: string;
-  /** Expressions that were looked at, with what they take. */
+  /** Checked expressions with their costs. */
   readonly patterns: Map<string, number>;
 }
 
 /** Instructions of all expressions of a schema, each counted once: some 10 MB. */
 const MAX_PATTERN_SIZE = 100_000;
 
-/** All faults of a schema that keep it from being structural; some steps for each schema in it. */
+/** All errors of a schema that keep it from being structural; some steps for each schema in it. */
 export function* validateStructural(
-  faults: Faults,
+  errors: FieldErrors,
   schema: JsonSchema,
   path: string,
   prefix: string,
 ): Steps<void> {
-  const walk: Walk = { faults, prefix, patterns: new Map() };
+  const walk: Walk = { errors, prefix, patterns: new Map() };
   yield* checkNode(walk, schema, 'root', path);
   const size = walk.patterns.values().reduce((total, each) => total + each, 0);
   if (size > MAX_PATTERN_SIZE)
-    faults.invalid(path, '', 'the expressions of the schema are too large together');
+    errors.invalid(path, '', 'the expressions of the schema are too large together');
   yield* checkComplete(walk, schema, path);
 }
 
@@ -40,10 +40,10 @@ const isPreserving = (schema: JsonSchema): boolean => schema.preserveUnknownFiel
 
 function* checkNode(walk: Walk, schema: JsonSchema, level: Level, path: string): Steps<void> {
   yield;
-  const { faults } = walk;
+  const { errors } = walk;
   const items = itemSchema(schema);
   if (schema.type === 'array' && schema.items === undefined) {
-    faults.required(`${path}.items`, 'must be there for a list');
+    errors.required(`${path}.items`, 'must be there for a list');
   }
   if (items !== undefined) yield* checkNode(walk, items, 'item', `${path}.items`);
   for (const [name, child] of schema.properties) {
@@ -51,7 +51,7 @@ function* checkNode(walk: Walk, schema: JsonSchema, level: Level, path: string):
   }
   const additional = schema.additionalProperties;
   if (additional !== undefined && level === 'root') {
-    faults.forbidden(`${path}.additionalProperties`, 'must not be used at the root');
+    errors.forbidden(`${path}.additionalProperties`, 'must not be used at the root');
   }
   if (additional !== undefined && typeof additional !== 'boolean') {
     yield* checkNode(walk, additional, 'field', `${path}.additionalProperties`);
@@ -71,54 +71,54 @@ const EMPTY_TYPE: Readonly<Record<Level, string>> = {
   field: 'must not be empty for the members of an object',
 };
 
-function checkType({ faults, prefix }: Walk, schema: JsonSchema, level: Level, path: string): void {
+function checkType({ errors, prefix }: Walk, schema: JsonSchema, level: Level, path: string): void {
   const { type, embeddedResource, intOrString } = schema;
   const embedded = `${prefix}embedded-resource`;
   if (embeddedResource && type !== 'object') {
     const detail = `must be object if ${embedded} is true`;
-    if (type === undefined) faults.required(`${path}.type`, detail);
-    else faults.invalid(`${path}.type`, type, detail);
+    if (type === undefined) errors.required(`${path}.type`, detail);
+    else errors.invalid(`${path}.type`, type, detail);
   } else if (type === undefined && !intOrString && !isPreserving(schema)) {
-    faults.required(`${path}.type`, EMPTY_TYPE[level]);
+    errors.required(`${path}.type`, EMPTY_TYPE[level]);
   }
   if (level === 'root' && type !== undefined && type !== 'object') {
-    faults.invalid(`${path}.type`, type, 'must be object at the root');
+    errors.invalid(`${path}.type`, type, 'must be object at the root');
   }
   if (!embeddedResource) return;
   if (schema.additionalProperties !== undefined) {
-    faults.forbidden(`${path}.additionalProperties`, `must not be used if ${embedded} is set`);
+    errors.forbidden(`${path}.additionalProperties`, `must not be used if ${embedded} is set`);
   }
   if (!isPreserving(schema) && schema.properties.size === 0) {
     const detail = `must not be empty if ${embedded} is true without ${prefix}preserve-unknown-fields`;
-    faults.required(`${path}.properties`, detail);
+    errors.required(`${path}.properties`, detail);
   }
 }
 
-function checkExtensions({ faults, prefix }: Walk, schema: JsonSchema, path: string): void {
+function checkExtensions({ errors, prefix }: Walk, schema: JsonSchema, path: string): void {
   if (!schema.intOrString) return;
   const detail = `must be false if ${prefix}int-or-string is true`;
-  if (isPreserving(schema)) faults.invalid(`${path}.${prefix}preserve-unknown-fields`, true, detail);
-  if (schema.embeddedResource) faults.invalid(`${path}.${prefix}embedded-resource`, true, detail);
+  if (isPreserving(schema)) errors.invalid(`${path}.${prefix}preserve-unknown-fields`, true, detail);
+  if (schema.embeddedResource) errors.invalid(`${path}.${prefix}embedded-resource`, true, detail);
 }
 
 /** The members that every object has are described by the platform itself. */
-function checkMeta({ faults }: Walk, schema: JsonSchema, level: Level, path: string): void {
+function checkMeta({ errors }: Walk, schema: JsonSchema, level: Level, path: string): void {
   const isObject = level === 'root' || schema.embeddedResource;
   for (const name of ['kind', 'apiVersion']) {
     const type = schema.properties.get(name)?.type;
     if (isObject && schema.properties.has(name) && type !== 'string') {
-      faults.invalid(`${path}.properties[${name}].type`, type ?? '', 'must be string');
+      errors.invalid(`${path}.properties[${name}].type`, type ?? '', 'must be string');
     }
   }
   const metadata = schema.properties.get('metadata');
   if (metadata === undefined) return;
   const metadataPath = `${path}.properties[metadata]`;
   if (isObject && metadata.type !== 'object') {
-    faults.invalid(`${metadataPath}.type`, metadata.type ?? '', 'must be object');
+    errors.invalid(`${metadataPath}.type`, metadata.type ?? '', 'must be object');
   }
   if (level === 'root' && !restrictsNamesOnly(metadata)) {
     const detail = 'must not say anything but of name and generateName; the rest is known of all objects';
-    faults.forbidden(metadataPath, detail);
+    errors.forbidden(metadataPath, detail);
   }
 }
 
@@ -167,7 +167,7 @@ function restrictsNamesOnly(metadata: JsonSchema): boolean {
   );
 }
 
-/** `anyOf: [{type: integer}, {type: string}]`, the one place inside of logic where types may stand. */
+/** Reports whether this is `anyOf: [{type: integer}, {type: string}]`, the only logical schema that may contain types. */
 function isIntOrString(anyOf: readonly JsonSchema[]): boolean {
   const [first, second] = anyOf;
   if (anyOf.length !== 2 || first === undefined || second === undefined) return false;
@@ -203,17 +203,17 @@ function* checkLogic(walk: Walk, schema: JsonSchema, path: string, exceptions: E
   if (pattern !== undefined) checkPattern(walk, pattern, `${path}.pattern`);
 }
 
-function checkPattern({ faults, patterns }: Walk, pattern: string, path: string): void {
+function checkPattern({ errors, patterns }: Walk, pattern: string, path: string): void {
   if (patterns.has(pattern)) return;
   try {
     patterns.set(pattern, measurePattern(pattern));
   } catch (error) {
     if (!(error instanceof PatternError)) throw error;
-    faults.invalid(path, pattern, `must be a valid regular expression: ${error.message}`);
+    errors.invalid(path, pattern, `must be a valid regular expression: ${error.message}`);
   }
 }
 
-/** What says how a value is built rather than what it may be, and may not stand inside of logic. */
+/** Structural keywords, which are not allowed in logical schemas. */
 const FORBIDDEN_IN_LOGIC: readonly (readonly [member: keyof JsonSchema, name: string, must: string])[] = [
   ['type', 'type', 'empty'],
   ['additionalProperties', 'additionalProperties', 'absent'],
@@ -240,7 +240,7 @@ function* checkNested(
   exceptions: Exceptions = NO_EXCEPTIONS,
 ): Steps<void> {
   yield;
-  const { faults, prefix } = walk;
+  const { errors, prefix } = walk;
   yield* checkLogic(walk, schema, path, exceptions);
   const { items } = schema;
   if (items !== undefined && !isSchemaList(items)) yield* checkNested(walk, items, `${path}.items`);
@@ -249,14 +249,14 @@ function* checkNested(
   for (const [member, name, must] of FORBIDDEN_IN_LOGIC) {
     if (!isSet(schema[member])) continue;
     const shown = name.startsWith('-') ? `${prefix}${name.slice(1)}` : name;
-    faults.forbidden(`${path}.${shown}`, `must be ${must} to be structural`);
+    errors.forbidden(`${path}.${shown}`, `must be ${must} to be structural`);
   }
   if (schema.properties.has('metadata')) {
-    faults.forbidden(`${path}.properties[metadata]`, 'must not be given inside of logic');
+    errors.forbidden(`${path}.properties[metadata]`, 'must not be given inside of logic');
   }
 }
 
-/** Whatever logic speaks of must also be described outside of it. */
+/** Reports members of logical schemas that are not described outside of them. */
 function* checkComplete(walk: Walk, schema: JsonSchema, path: string): Steps<void> {
   yield;
   for (const [name, child] of schema.properties) {
@@ -288,7 +288,7 @@ function* checkDescribed(
 ): Steps<void> {
   yield;
   if (structure === undefined) {
-    walk.faults.required(path, `because it is defined in ${nestedPath}`);
+    walk.errors.required(path, `because it is defined in ${nestedPath}`);
     return;
   }
   for (const [child, at] of logicOf(nested, nestedPath))

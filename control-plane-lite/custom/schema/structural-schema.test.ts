@@ -1,31 +1,31 @@
 import { describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { readJsonSchema } from './json-schema.ts';
-import { EXPRESSIONS_GATE, hasExpressions, schemaFaults } from './structural-schema.ts';
+import { EXPRESSIONS_GATE, hasExpressions, schemaErrors } from './structural-schema.ts';
 
 const vocabulary = VOCABULARIES.plat;
 const prefix = vocabulary.schemaExtensionPrefix;
 const x = (name: string): string => `${prefix}${name}`;
 type Json = Readonly<Record<string, unknown>>;
 
-function faultsOf(root: Json, hasStatusPart = false, gates: readonly string[] = []): readonly string[] {
+function errorsOf(root: Json, hasStatusPart = false, gates: readonly string[] = []): readonly string[] {
   const context = { vocabulary, gates: new Set(gates) };
-  return schemaFaults(readJsonSchema(root, prefix), 's', hasStatusPart, context).map(
+  return schemaErrors(readJsonSchema(root, prefix), 's', hasStatusPart, context).map(
     ({ kind, field }) => `${kind.replace('FieldValue', '')} ${field}`,
   );
 }
 
 /** The schema of a member `v`. */
 const of = (schema: Json): readonly string[] =>
-  faultsOf({ type: 'object', properties: { v: schema } }).map((fault) =>
-    fault.replace('s.properties[v]', 'v'),
+  errorsOf({ type: 'object', properties: { v: schema } }).map((error) =>
+    error.replace('s.properties[v]', 'v'),
   );
 
 const text = { type: 'string' };
 const list = (items: Json, more: Json): Json => ({ type: 'array', items, ...more });
 const keyed = { type: 'object', required: ['k'], properties: { k: text } };
 
-describe('schemaFaults', () => {
+describe('schemaErrors', () => {
   test.each<readonly [string, Json, readonly string[]]>([
     ['nothing of a good schema', { type: 'object', properties: { a: { ...text, default: 'x' } } }, []],
     ['a missing type', { properties: { a: text } }, ['Required v.type']],
@@ -96,8 +96,8 @@ describe('schemaFaults', () => {
       { type: 'object', additionalProperties: { type: 'integer', default: true } },
       ['TypeInvalid v.additionalProperties.default'],
     ],
-  ])('reports %s', (_, schema, faults) => {
-    expect([...of(schema)].toSorted()).toEqual([...faults].toSorted());
+  ])('reports %s', (_, schema, errors) => {
+    expect([...of(schema)].toSorted()).toEqual([...errors].toSorted());
   });
 
   test.each<readonly [string, Json, boolean, readonly string[]]>([
@@ -130,8 +130,8 @@ describe('schemaFaults', () => {
       false,
       [],
     ],
-  ])('reports %s', (_, root, hasStatusPart, faults) => {
-    expect(faultsOf(root, hasStatusPart)).toEqual(faults);
+  ])('reports %s', (_, root, hasStatusPart, errors) => {
+    expect(errorsOf(root, hasStatusPart)).toEqual(errors);
   });
 
   test('rules in expressions need their gate', () => {
@@ -139,8 +139,8 @@ describe('schemaFaults', () => {
       type: 'object',
       properties: { a: { ...text, [x('validations')]: [{ rule: 'self != ""' }] } },
     };
-    expect(faultsOf(root)).toEqual([`Forbidden s.properties[a].${x('validations')}`]);
-    expect(faultsOf(root, false, [EXPRESSIONS_GATE])).toEqual([]);
+    expect(errorsOf(root)).toEqual([`Forbidden s.properties[a].${x('validations')}`]);
+    expect(errorsOf(root, false, [EXPRESSIONS_GATE])).toEqual([]);
     expect(hasExpressions(readJsonSchema(root, prefix))).toBe(true);
   });
 
@@ -148,6 +148,6 @@ describe('schemaFaults', () => {
     const properties = Object.fromEntries(
       Array.from({ length: 20 }, (_, index) => [`p${index}`, { ...text, pattern: `(a{900}){10}${index}` }]),
     );
-    expect(faultsOf({ type: 'object', properties })).toEqual(['Invalid s']);
+    expect(errorsOf({ type: 'object', properties })).toEqual(['Invalid s']);
   });
 });

@@ -5,7 +5,7 @@ import type { CustomResourceDefinition } from '#api/gen/apiextensions-v1.ts';
 import type { Steps, Turns } from '#api/kit/steps.ts';
 import { finish, finishInTurns } from '#api/kit/steps.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { StrategyContext } from '../../resources/contract.ts';
 import { validateDefaults } from './default-rules.ts';
@@ -21,8 +21,8 @@ export interface SchemaContext {
   readonly gates: ReadonlySet<string>;
 }
 
-/** Every fault of one schema. `hasStatusPart`: the status is checked apart from the rest. */
-export const schemaFaults = (
+/** Every error of one schema. `hasStatusPart`: the status is checked apart from the rest. */
+export const schemaErrors = (
   schema: JsonSchema,
   path: string,
   hasStatusPart: boolean,
@@ -37,14 +37,14 @@ function* schemaFaultSteps(
   { vocabulary, gates }: SchemaContext,
 ): Steps<readonly FieldError[]> {
   const prefix = vocabulary.schemaExtensionPrefix;
-  const faults = createFaults();
-  validateRoot(faults, schema, path, hasStatusPart);
-  yield* validateSchemaRules(faults, schema, path, { prefix, allowExpressions: gates.has(EXPRESSIONS_GATE) });
-  const before = faults.errors.length;
-  yield* validateStructural(faults, schema, path, prefix);
-  // Only a structural schema says what a default may be.
-  if (before === 0 && faults.errors.length === 0) yield* validateDefaults(faults, schema, path, vocabulary);
-  return unique(faults.errors);
+  const errors = createFieldErrors();
+  validateRoot(errors, schema, path, hasStatusPart);
+  yield* validateSchemaRules(errors, schema, path, { prefix, allowExpressions: gates.has(EXPRESSIONS_GATE) });
+  const before = errors.all.length;
+  yield* validateStructural(errors, schema, path, prefix);
+  // Defaults can only be validated against a structural schema.
+  if (before === 0 && errors.all.length === 0) yield* validateDefaults(errors, schema, path, vocabulary);
+  return unique(errors.all);
 }
 
 function unique(errors: readonly FieldError[]): readonly FieldError[] {
@@ -57,23 +57,23 @@ function unique(errors: readonly FieldError[]): readonly FieldError[] {
   });
 }
 
-/** Faults of the schemas of all versions, in steps. */
+/** FieldErrors of the schemas of all versions, in steps. */
 export function* definitionFaultSteps(
   { spec }: CustomResourceDefinition,
   context: Pick<StrategyContext, 'vocabulary' | 'gates'>,
 ): Steps<readonly FieldError[]> {
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   for (const [index, { schema, subresources }] of spec.versions.entries()) {
     if (schema?.openAPIV3Schema === undefined) continue;
     const path = `spec.versions[${index}].schema.openAPIV3Schema`;
     const read = yield* readSchemaSteps(schema.openAPIV3Schema, context.vocabulary.schemaExtensionPrefix);
     const found = yield* schemaFaultSteps(read, path, subresources?.status !== undefined, context);
-    for (const fault of found) faults.push(fault);
+    for (const error of found) errors.push(error);
   }
-  return faults;
+  return errors;
 }
 
-/** Faults of the schemas of all versions, for the strategy of definitions. */
+/** FieldErrors of the schemas of all versions, for the strategy of definitions. */
 export const createDefinitionCheck =
   (createTurns: () => Turns) =>
   (

@@ -8,8 +8,8 @@ const prefix = VOCABULARIES.plat.schemaExtensionPrefix;
 const x = (name: string): string => `${prefix}${name}`;
 type Json = Readonly<Record<string, unknown>>;
 
-/** Faults of the member `v`, as `kind field detail`. */
-function faultsOf(schema: Json, value: unknown): readonly string[] {
+/** FieldErrors of the member `v`, as `kind field detail`. */
+function errorsOf(schema: Json, value: unknown): readonly string[] {
   const plan = compilePlan(readJsonSchema({ type: 'object', properties: { v: schema } }, prefix));
   return validateValue(plan, { v: value }).map(({ kind, field, detail }) =>
     `${kind.replace('FieldValue', '')} ${field} ${detail}`.trim(),
@@ -20,25 +20,25 @@ const text = { type: 'string' };
 const integer = { type: 'integer' };
 const list = (items: Json, more: Json = {}): Json => ({ type: 'array', items, ...more });
 const object = (properties: Json, more: Json = {}): Json => ({ type: 'object', properties, ...more });
-const typeFault = (wanted: string, found: string): string =>
+const typeError = (wanted: string, found: string): string =>
   `TypeInvalid v v in body must be of type ${wanted}: "${found}"`;
 
 describe('validateValue', () => {
   test.each<readonly [string, Json, unknown, readonly string[]]>([
-    ['types', text, 1, [typeFault('string', 'integer')]],
-    ['integers', integer, 1.5, [typeFault('integer', 'number')]],
+    ['types', text, 1, [typeError('string', 'integer')]],
+    ['integers', integer, 1.5, [typeError('integer', 'number')]],
     ['numbers that are integers', { type: 'number' }, 1, []],
-    ['booleans', { type: 'boolean' }, 'true', [typeFault('boolean', 'string')]],
-    ['lists', list(text), {}, [typeFault('array', 'object')]],
-    ['objects', object({}), [], [typeFault('object', 'array')]],
-    ['null', text, null, [typeFault('string', 'null')]],
+    ['booleans', { type: 'boolean' }, 'true', [typeError('boolean', 'string')]],
+    ['lists', list(text), {}, [typeError('array', 'object')]],
+    ['objects', object({}), [], [typeError('object', 'array')]],
+    ['null', text, null, [typeError('string', 'null')]],
     ['null where it may be', { ...text, nullable: true }, null, []],
     ['integers or texts', { [x('int-or-string')]: true }, '5%', []],
     [
       'neither integers nor texts',
       { [x('int-or-string')]: true },
       1.5,
-      [typeFault('integer,string', 'number')],
+      [typeError('integer,string', 'number')],
     ],
     ['lengths in characters', { ...text, maxLength: 2 }, '🍰🍰', []],
     ['texts that are too long', { ...text, maxLength: 2 }, 'abc', ['TooLong v may not be longer than 2']],
@@ -127,33 +127,33 @@ describe('validateValue', () => {
       { b: 'only' },
       [],
     ],
-  ])('checks %s', (_, schema, value, faults) => {
-    expect(faultsOf(schema, value)).toEqual(faults);
+  ])('checks %s', (_, schema, value, errors) => {
+    expect(errorsOf(schema, value)).toEqual(errors);
   });
 
-  test('finds every fault, up to a number that somebody reads', () => {
-    expect(faultsOf(list(integer), ['a', 1, 'b'])).toHaveLength(2);
-    expect(faultsOf(list(integer), Array(1000).fill('a'))).toHaveLength(200);
+  test('finds every error, up to a number that somebody reads', () => {
+    expect(errorsOf(list(integer), ['a', 1, 'b'])).toHaveLength(2);
+    expect(errorsOf(list(integer), Array(1000).fill('a'))).toHaveLength(200);
   });
 
   test('gives up on expressions that take too long together', () => {
     const hostile = { ...text, pattern: '(a?){500}(x|y|z|aa|ab){400}b' };
     const texts = Array.from({ length: 300 }, (_, index) => `${'a'.repeat(300)}${index}`);
-    const faults = faultsOf(list(hostile), texts);
-    expect(faults.length).toBeGreaterThan(0);
-    expect(faults.at(-1)).toContain('takes too long to be compared with');
+    const errors = errorsOf(list(hostile), texts);
+    expect(errors.length).toBeGreaterThan(0);
+    expect(errors.at(-1)).toContain('takes too long to be compared with');
   });
 
   test('gives up on alternatives that multiply', () => {
     const anyOf = Array.from({ length: 400 }, (_, index) => ({ enum: [`word-${index}`] }));
     const values = Array.from({ length: 1000 }, () => 'word-399');
-    expect(faultsOf(list({ ...text, anyOf }), values).some((fault) => fault.includes('takes too long'))).toBe(
+    expect(errorsOf(list({ ...text, anyOf }), values).some((error) => error.includes('takes too long'))).toBe(
       true,
     );
-    expect(faultsOf(list({ ...text, anyOf }), values.slice(0, 100))).toEqual([]);
+    expect(errorsOf(list({ ...text, anyOf }), values.slice(0, 100))).toEqual([]);
     const not = { anyOf };
     const others = values.map(() => 'other');
-    expect(faultsOf(list({ ...text, not }), others)).toHaveLength(1);
-    expect(faultsOf(list({ ...text, not }), others.slice(0, 100))).toEqual([]);
+    expect(errorsOf(list({ ...text, not }), others)).toHaveLength(1);
+    expect(errorsOf(list({ ...text, not }), others.slice(0, 100))).toEqual([]);
   });
 });

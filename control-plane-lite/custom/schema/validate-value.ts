@@ -19,7 +19,7 @@ import {
 type Members = Readonly<Record<string, unknown>>;
 
 /** Maximum number of reported errors. */
-const MAX_FAULTS = 200;
+const MAX_ERRORS = 200;
 /** Of all expressions and texts of an object together: some 20 ms. */
 const MAX_STEPS = 100_000;
 /** Comparisons of values with alternatives (`anyOf` and the like): many values and many alternatives multiply. */
@@ -58,36 +58,36 @@ class Validator {
   readonly #path: PathElement[];
   readonly #budget: StepBudget = { left: MAX_STEPS };
   #visits = 0;
-  /** Faults are only counted. */
+  /** FieldErrors are only counted. */
   #counting = false;
   #count = 0;
-  #faults: FieldError[] = [];
+  #errors: FieldError[] = [];
 
   constructor(path: readonly PathElement[]) {
     this.#path = [...path];
   }
 
-  get faults(): readonly FieldError[] {
-    return this.#faults;
+  get errors(): readonly FieldError[] {
+    return this.#errors;
   }
 
   readonly #report: Report = (kind, detail, badValue) => {
     this.#count += 1;
     if (this.#counting) return;
-    if (this.#faults.length >= MAX_FAULTS) return;
+    if (this.#errors.length >= MAX_ERRORS) return;
     const field = formatPath(this.#path);
     const text = detail.startsWith('in body ') ? `${field === '' ? '' : `${field} `}${detail}` : detail;
-    this.#faults.push({ kind, field, detail: text, ...(badValue === undefined ? {} : { badValue }) });
+    this.#errors.push({ kind, field, detail: text, ...(badValue === undefined ? {} : { badValue }) });
   };
 
-  /** All that is reported is there: what is left of a value needs no look. */
+  /** Whether the maximum number of errors has been reached: the rest of a value is not checked. */
   get #isEnough(): boolean {
-    return !this.#counting && this.#faults.length >= MAX_FAULTS;
+    return !this.#counting && this.#errors.length >= MAX_ERRORS;
   }
 
-  /** What could not be checked to the end is not valid, whatever was made of it. */
+  /** A value whose check was aborted is invalid. */
   finish(): void {
-    if (this.#visits > MAX_VISITS && this.#faults.length === 0) {
+    if (this.#visits > MAX_VISITS && this.#errors.length === 0) {
       this.#report('FieldValueInvalid', 'in body takes too long to be checked');
     }
   }
@@ -120,7 +120,7 @@ class Validator {
       this.validate(child, value[name]);
       this.#path.pop();
     }
-    if (plan.embedded) validateEmbedded(value, formatPath(this.#path), (fault) => this.#faults.push(fault));
+    if (plan.embedded) validateEmbedded(value, formatPath(this.#path), (error) => this.#errors.push(error));
   }
 
   #items({ items, listType, mapKeys }: SchemaPlan, list: readonly unknown[]): void {
@@ -136,7 +136,7 @@ class Validator {
     else if (listType === 'map') this.#unique(list, (item) => keysOf(item, mapKeys));
   }
 
-  /** The second of two items that stand for the same is one too many. */
+  /** Reports duplicate items. */
   #unique(list: readonly unknown[], identityOf: (item: unknown) => unknown): void {
     const seen = new Set<string>();
     for (const [index, item] of list.entries()) {
@@ -197,10 +197,10 @@ class Validator {
     if (this.#counting) return;
     const tried = alternatives.map((each) => this.#try(each, value));
     const nearest = tried.toSorted((a, b) => a.length - b.length)[0] ?? [];
-    this.#faults.push(...nearest.slice(0, MAX_FAULTS - this.#faults.length));
+    this.#errors.push(...nearest.slice(0, MAX_ERRORS - this.#errors.length));
   }
 
-  /** Whether there is no fault; no text is made of those that there are. */
+  /** Reports whether the value is valid, without formatting errors. */
   #isValid(nested: NestedChecks, value: unknown): boolean {
     const outer = { counting: this.#counting, count: this.#count };
     this.#counting = true;
@@ -213,18 +213,18 @@ class Validator {
   }
 
   #try(nested: NestedChecks, value: unknown): readonly FieldError[] {
-    const outer = this.#faults;
-    this.#faults = [];
+    const outer = this.#errors;
+    this.#errors = [];
     this.#nested(nested, value);
-    const faults = this.#faults;
-    this.#faults = outer;
-    return faults;
+    const errors = this.#errors;
+    this.#errors = outer;
+    return errors;
   }
 
   #nested({ type, checks, members, items }: NestedChecks, value: unknown): void {
     this.#visits += 1;
     if (this.#visits > MAX_VISITS) {
-      if (this.#faults.length === 0)
+      if (this.#errors.length === 0)
         this.#report('FieldValueInvalid', 'in body takes too long to be checked');
       return undefined;
     }
@@ -253,7 +253,7 @@ const keysOf = (item: unknown, keys: readonly string[]): Members => {
   return found;
 };
 
-/** Every fault of a value, which stands at `path` of its object. */
+/** Every error of a value, which stands at `path` of its object. */
 export function validateValue(
   plan: SchemaPlan,
   value: unknown,
@@ -262,5 +262,5 @@ export function validateValue(
   const validator = new Validator(path);
   validator.validate(plan, value);
   validator.finish();
-  return validator.faults;
+  return validator.errors;
 }

@@ -19,7 +19,7 @@ export interface ValueChecks {
   /** Of values of any sort. */
   readonly ofAny: readonly Check<unknown>[];
   readonly required: readonly string[];
-  /** `undefined` where there is no logic. */
+  /** `undefined` without logical schemas. */
   readonly logic: Logic | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface Logic {
   readonly not: NestedChecks | undefined;
 }
 
-/** What stands inside of logic: checks alone. */
+/** Logical schema: only checks. */
 export interface NestedChecks {
   /** Only in `anyOf: [{type: integer}, {type: string}]`. */
   readonly type: string | undefined;
@@ -115,7 +115,7 @@ function textChecks({ minLength, maxLength, pattern, format, type }: JsonSchema)
   return checks;
 }
 
-/** The automaton is made when the first text comes: a schema may have many that are never asked. */
+/** Creates the automaton with the first text: a schema may have many unused expressions. */
 function patternCheck(source: string): Check<string> {
   let pattern: Pattern | undefined;
   return (text, report, budget) => {
@@ -214,7 +214,7 @@ function enumCheck(words: readonly unknown[]): Check<unknown> {
   };
 }
 
-/** A text that equal values share, whatever the order of their members. */
+/** Returns a text that is equal for equal values, regardless of the order of members. */
 export function canonicalText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   if (Array.isArray(value)) return `[${value.map(canonicalText).join(',')}]`;

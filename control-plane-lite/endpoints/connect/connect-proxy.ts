@@ -18,7 +18,7 @@ import type { ApiRequest, ApiResponse } from '../../http/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { resourceSubject } from '../../verbs/deps.ts';
-import { type Asked, isOn } from '../connect-options.ts';
+import { type ConnectRequest, isOn } from '../connect-options.ts';
 import type { ConnectHandler } from '../deps.ts';
 import { emptyLog, openLog } from './log.ts';
 import { passThrough } from './pass-through.ts';
@@ -56,7 +56,11 @@ interface Parts extends ConnectProxyDeps, ConnectProxyOptions {
   readonly kept: Agent;
 }
 
-type Connect = (parts: Parts, request: ApiRequest, asked: Asked) => Promise<ApiResponse> | ApiResponse;
+type Connect = (
+  parts: Parts,
+  request: ApiRequest,
+  asked: ConnectRequest,
+) => Promise<ApiResponse> | ApiResponse;
 
 /** Idle connections are closed before agents close them. */
 const IDLE_MS = 4000;
@@ -67,7 +71,7 @@ function podOf({ find }: Parts, { info }: ApiRequest, name: string = info.name):
   return typed<Pod>(pod);
 }
 
-async function log(parts: Parts, request: ApiRequest, { query }: Asked): Promise<ApiResponse> {
+async function log(parts: Parts, request: ApiRequest, { query }: ConnectRequest): Promise<ApiResponse> {
   const pod = podOf(parts, request);
   const path = logPath(pod, query);
   const nodeName = pod.spec?.nodeName ?? '';
@@ -122,7 +126,7 @@ const targetAt = (host: string, port: number, { scheme }: ProxyName): Target => 
   ...(scheme === 'https' ? { tls: { rejectUnauthorized: false } } : {}),
 });
 
-async function nodeProxy(parts: Parts, request: ApiRequest, { path }: Asked): Promise<ApiResponse> {
+async function nodeProxy(parts: Parts, request: ApiRequest, { path }: ConnectRequest): Promise<ApiResponse> {
   const name = nameOf(request, 'node');
   const own = parts.agents.addressOf(name.name);
   if (name.port === '' || Number(name.port) === own.port) {
@@ -133,7 +137,7 @@ async function nodeProxy(parts: Parts, request: ApiRequest, { path }: Asked): Pr
   return passThrough(parts, request, targetAt(host, port, name), path);
 }
 
-async function podProxy(parts: Parts, request: ApiRequest, { path }: Asked): Promise<ApiResponse> {
+async function podProxy(parts: Parts, request: ApiRequest, { path }: ConnectRequest): Promise<ApiResponse> {
   const name = nameOf(request, 'pod');
   const { spec, status } = podOf(parts, request, name.name);
   const declared = spec?.containers.find(({ ports = [] }) => ports.length > 0)?.ports?.[0]?.containerPort;
@@ -144,7 +148,11 @@ async function podProxy(parts: Parts, request: ApiRequest, { path }: Asked): Pro
   return passThrough(parts, request, targetAt(host, port, name), path);
 }
 
-async function serviceProxy(parts: Parts, request: ApiRequest, { path }: Asked): Promise<ApiResponse> {
+async function serviceProxy(
+  parts: Parts,
+  request: ApiRequest,
+  { path }: ConnectRequest,
+): Promise<ApiResponse> {
   const { find, choose, lookup } = parts;
   const { namespace } = request.info;
   const name = nameOf(request, 'service');

@@ -88,7 +88,7 @@ export function portForwardPath(pod: Pod, query: URLSearchParams): string {
 /** Integer parameters of a log request, with the minimum of each. */
 const NUMBERS = { sinceSeconds: 1, tailLines: 0, limitBytes: 1 } as const;
 
-function readNumber(query: URLSearchParams, key: keyof typeof NUMBERS, faults: FieldError[]): void {
+function readNumber(query: URLSearchParams, key: keyof typeof NUMBERS, errors: FieldError[]): void {
   const text = query.get(key);
   if (text === null || text === '') return;
   if (!/^-?\d{1,18}$/.test(text)) {
@@ -96,7 +96,7 @@ function readNumber(query: URLSearchParams, key: keyof typeof NUMBERS, faults: F
   }
   if (Number(text) >= NUMBERS[key]) return;
   const least = NUMBERS[key] === 0 ? 'or equal to 0' : '0';
-  faults.push({
+  errors.push({
     kind: 'FieldValueInvalid',
     field: key,
     badValue: Number(text),
@@ -118,15 +118,15 @@ function readTime(query: URLSearchParams): void {
 
 /** @throws StatusError BadRequest, Invalid */
 export function logPath(pod: Pod, query: URLSearchParams): string {
-  const faults: FieldError[] = [];
-  for (const key of ['tailLines', 'limitBytes', 'sinceSeconds'] as const) readNumber(query, key, faults);
+  const errors: FieldError[] = [];
+  for (const key of ['tailLines', 'limitBytes', 'sinceSeconds'] as const) readNumber(query, key, errors);
   readTime(query);
   if ((query.get('sinceSeconds') ?? '') !== '' && (query.get('sinceTime') ?? '') !== '') {
     const detail = 'at most one of `sinceTime` or `sinceSeconds` may be specified';
-    faults.push({ kind: 'FieldValueForbidden', field: '', detail });
+    errors.push({ kind: 'FieldValueForbidden', field: '', detail });
   }
-  if (faults.length > 0) {
-    throw invalid({ group: '', name: 'PodLogOptions' }, pod.metadata?.name ?? '', faults);
+  if (errors.length > 0) {
+    throw invalid({ group: '', name: 'PodLogOptions' }, pod.metadata?.name ?? '', errors);
   }
   const container = containerOf(pod, query.get('container') ?? '');
   const asked = new URLSearchParams();

@@ -95,7 +95,7 @@ describe('scopeFor', () => {
 });
 
 describe('parseAuditPolicy', () => {
-  const faults: readonly (readonly [value: unknown, fault: RegExp])[] = [
+  const errors: readonly (readonly [value: unknown, error: RegExp])[] = [
     ['text', /must be an object/],
     [{}, /apiVersion must be audit\.example\.org\/v1; kind must be Policy; rules must not be empty/],
     [policy([{ level: 'All' }]), /rules\[0\]\.level must be one of/],
@@ -110,8 +110,8 @@ describe('parseAuditPolicy', () => {
     [policy([{ level: 'None', resources: [{ resourceNames: ['a'] }] }]), /resourceNames need resources/],
     [policy([null as unknown as object]), /rules must be a list of objects/],
   ];
-  test.each(faults)('rejects %j', (value, fault) => {
+  test.each(errors)('rejects %j', (value, error) => {
     expect(() => parseAuditPolicy(value, 'example.org')).toThrow(AuditPolicyError);
-    expect(() => parseAuditPolicy(value, 'example.org')).toThrow(fault);
+    expect(() => parseAuditPolicy(value, 'example.org')).toThrow(error);
   });
 });

@@ -44,50 +44,50 @@ export interface AuditScope {
 /** An invalid policy, with every error found. */
 export class AuditPolicyError extends Error {
   override readonly name = 'AuditPolicyError';
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
 
-  constructor(faults: readonly string[]) {
-    super(`invalid audit policy: ${faults.join('; ')}`);
-    this.faults = faults;
+  constructor(errors: readonly string[]) {
+    super(`invalid audit policy: ${errors.join('; ')}`);
+    this.errors = errors;
   }
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
 interface Reader {
-  readonly faults: string[];
+  readonly errors: string[];
   text(members: Members, name: string, path: string): string;
   texts(members: Members, name: string, path: string): readonly string[];
   objects(members: Members, name: string, path: string): readonly Members[];
 }
 
 function createReader(): Reader {
-  const faults: string[] = [];
+  const errors: string[] = [];
   const list = (members: Members, name: string, path: string): readonly unknown[] => {
     const value = members[name];
     if (value === undefined || value === null) return [];
     if (Array.isArray(value)) return value;
-    faults.push(`${path}${name} must be a list`);
+    errors.push(`${path}${name} must be a list`);
     return [];
   };
   return {
-    faults,
+    errors,
     text(members, name, path) {
       const value = members[name] ?? '';
       if (typeof value === 'string') return value;
-      faults.push(`${path}${name} must be a text`);
+      errors.push(`${path}${name} must be a text`);
       return '';
     },
     texts(members, name, path) {
       const values = list(members, name, path);
       const found = values.filter((value): value is string => typeof value === 'string');
-      if (found.length !== values.length) faults.push(`${path}${name} must be a list of texts`);
+      if (found.length !== values.length) errors.push(`${path}${name} must be a list of texts`);
       return found;
     },
     objects(members, name, path) {
       const values = list(members, name, path);
       const found = values.filter(isObject);
-      if (found.length !== values.length) faults.push(`${path}${name} must be a list of objects`);
+      if (found.length !== values.length) errors.push(`${path}${name} must be a list of objects`);
       return found;
     },
   };
@@ -97,7 +97,7 @@ function readStages(reader: Reader, members: Members, path: string): readonly Au
   return reader.texts(members, 'omitStages', path).flatMap((word) => {
     const stage = STAGES.find((each) => each === word);
     if (stage !== undefined) return [stage];
-    reader.faults.push(`${path}omitStages must be of ${STAGES.join(', ')}, not ${JSON.stringify(word)}`);
+    reader.errors.push(`${path}omitStages must be of ${STAGES.join(', ')}, not ${JSON.stringify(word)}`);
     return [];
   });
 }
@@ -105,7 +105,7 @@ function readStages(reader: Reader, members: Members, path: string): readonly Au
 function readFlag(reader: Reader, members: Members, path: string): boolean | undefined {
   const value = members['omitManagedFields'];
   if (value === undefined || value === null || typeof value === 'boolean') return value ?? undefined;
-  reader.faults.push(`${path}omitManagedFields must be true or false`);
+  reader.errors.push(`${path}omitManagedFields must be true or false`);
   return undefined;
 }
 
@@ -114,7 +114,7 @@ function readUrls(reader: Reader, members: Members, path: string): readonly stri
   for (const url of urls) {
     const star = url.indexOf('*');
     if (url === '*' || (url.startsWith('/') && (star < 0 || star === url.length - 1))) continue;
-    reader.faults.push(`${path}nonResourceURLs: ${JSON.stringify(url)} must begin with / and may end with *`);
+    reader.errors.push(`${path}nonResourceURLs: ${JSON.stringify(url)} must begin with / and may end with *`);
   }
   return urls;
 }
@@ -125,9 +125,9 @@ function readResources(reader: Reader, members: Members, path: string): readonly
     const group = reader.text(each, 'group', at);
     const resources = reader.texts(each, 'resources', at);
     const resourceNames = reader.texts(each, 'resourceNames', at);
-    if (group.includes('/')) reader.faults.push(`${at}group must not have a version`);
+    if (group.includes('/')) reader.errors.push(`${at}group must not have a version`);
     if (resourceNames.length > 0 && resources.length === 0) {
-      reader.faults.push(`${at}resourceNames need resources`);
+      reader.errors.push(`${at}resourceNames need resources`);
     }
     return { group, resources, resourceNames };
   });
@@ -136,7 +136,7 @@ function readResources(reader: Reader, members: Members, path: string): readonly
 function readRule(reader: Reader, members: Members, path: string): PolicyRule {
   const word = reader.text(members, 'level', path);
   const level = LEVELS.find((each) => each === word);
-  if (level === undefined) reader.faults.push(`${path}level must be one of ${LEVELS.join(', ')}`);
+  if (level === undefined) reader.errors.push(`${path}level must be one of ${LEVELS.join(', ')}`);
   const omitManagedFields = readFlag(reader, members, path);
   const rule = {
     level: level ?? 'None',
@@ -150,7 +150,7 @@ function readRule(reader: Reader, members: Members, path: string): PolicyRule {
     ...(omitManagedFields === undefined ? {} : { omitManagedFields }),
   };
   if (rule.nonResourceURLs.length > 0 && rule.resources.length + rule.namespaces.length > 0) {
-    reader.faults.push(`${path}nonResourceURLs can't stand beside resources and namespaces`);
+    reader.errors.push(`${path}nonResourceURLs can't stand beside resources and namespaces`);
   }
   return rule;
 }
@@ -161,18 +161,18 @@ export function parseAuditPolicy(value: unknown, domain: string): AuditPolicy {
   const reader = createReader();
   if (!isObject(value)) throw new AuditPolicyError(['it must be an object']);
   const apiVersion = `audit.${domain}/v1`;
-  if (value['apiVersion'] !== apiVersion) reader.faults.push(`apiVersion must be ${apiVersion}`);
-  if (value['kind'] !== 'Policy') reader.faults.push('kind must be Policy');
+  if (value['apiVersion'] !== apiVersion) reader.errors.push(`apiVersion must be ${apiVersion}`);
+  if (value['kind'] !== 'Policy') reader.errors.push('kind must be Policy');
   const rules = reader
     .objects(value, 'rules', '')
     .map((members, index) => readRule(reader, members, `rules[${index}].`));
-  if (rules.length === 0) reader.faults.push('rules must not be empty');
+  if (rules.length === 0) reader.errors.push('rules must not be empty');
   const policy = {
     rules,
     omitStages: readStages(reader, value, ''),
     omitManagedFields: readFlag(reader, value, '') ?? false,
   };
-  if (reader.faults.length > 0) throw new AuditPolicyError(reader.faults);
+  if (reader.errors.length > 0) throw new AuditPolicyError(reader.errors);
   return policy;
 }
 

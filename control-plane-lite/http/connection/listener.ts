@@ -245,7 +245,7 @@ export function createListener(deps: ListenerDeps, options: ListenerOptions): Li
   secure?.on('secureConnection', (socket) => sockets.secured(socket));
   // Failed handshakes and malformed heads; the socket is unusable.
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
-    answerFault(error, socket, connections.find(socket)?.reply),
+    answerError(error, socket, connections.find(socket)?.reply),
   );
   attach(server, deps, state, maxStreams);
   if (secure !== undefined) {
@@ -294,7 +294,7 @@ function listen(server: Server | Http2SecureServer, address: ListenAddress): Pro
 const portOf = (address: AddressInfo | string | null): number =>
   address === null || typeof address === 'string' ? 0 : address.port;
 
-const FAULTS: Readonly<Record<string, string>> = {
+const ERRORS: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
@@ -303,10 +303,10 @@ const FAULTS: Readonly<Record<string, string>> = {
 const hasResponse = (reply: ServerResponse | undefined): boolean =>
   reply?.headersSent === true && !(reply.writableFinished && reply.req.complete);
 
-function answerFault(error: NodeJS.ErrnoException, socket: Duplex, newest: ServerResponse | undefined): void {
+function answerError(error: NodeJS.ErrnoException, socket: Duplex, newest: ServerResponse | undefined): void {
   const isHttp = error.code?.startsWith('HPE_') === true || error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
   if (!isHttp || !socket.writable) return void socket.destroy();
   if (hasResponse(newest)) return void socket.end(() => socket.destroy());
-  const status = FAULTS[error.code ?? ''] ?? '400 Bad Request';
+  const status = ERRORS[error.code ?? ''] ?? '400 Bad Request';
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
 }

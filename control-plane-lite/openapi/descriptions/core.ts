@@ -142,7 +142,7 @@ export const CORE_TEXTS: Texts = {
       type: 'Type of the event: Normal or Warning. More types may be added.',
       eventTime: 'Time of the first occurrence, with a precision of one microsecond.',
       series: 'Repetitions of the event. Absent if it occurred once.',
-      action: 'Machine-readable name of the action that succeeded or failed.',
+      action: 'Machine-readable action of the component, successful or failed.',
       related: 'Second object for events about two objects.',
       reportingComponent: 'Name of the component that reported the event.',
       reportingInstance: 'Identifier of the instance of the component.',

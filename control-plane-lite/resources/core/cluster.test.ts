@@ -40,8 +40,8 @@ describe('Namespace', () => {
     ['shop', 0],
     ['shop.example', 1],
     ['x'.repeat(64), 1],
-  ])('is named by a label: %s', (name, faults) => {
-    expect(kind.strategy.nameFaults?.(name)).toHaveLength(faults);
+  ])('is named by a label: %s', (name, errors) => {
+    expect(kind.strategy.nameErrors?.(name)).toHaveLength(errors);
   });
 
   test.each<[string, readonly string[]]>([
@@ -50,10 +50,10 @@ describe('Namespace', () => {
     ['example.com/x', []],
     ['x', ['FieldValueInvalid spec.finalizers']],
     ['a b', ['FieldValueInvalid spec.finalizers']],
-  ])('may be held by %s: %j', (finalizer, faults) => {
+  ])('may be held by %s: %j', (finalizer, errors) => {
     const object = namespace({ spec: { finalizers: [finalizer] } });
-    expect(createFaultsOf(kind, object)).toEqual(faults);
-    expect(updateFaultsOf(kind, object, namespace(), 'finalize')).toEqual(faults);
+    expect(createFaultsOf(kind, object)).toEqual(errors);
+    expect(updateFaultsOf(kind, object, namespace(), 'finalize')).toEqual(errors);
   });
 
   test('is held by finalizers, which change through finalize only', () => {
@@ -79,9 +79,9 @@ describe('Namespace', () => {
     [undefined, 'Terminating', ['FieldValueInvalid status.Phase']],
     [NOW, 'Active', ['FieldValueInvalid status.Phase']],
     [NOW, 'Terminating', []],
-  ])('deleted at %s may be %s: %j', (deletionTimestamp, phase, faults) => {
+  ])('deleted at %s may be %s: %j', (deletionTimestamp, phase, errors) => {
     const object = namespace({ metadata: { deletionTimestamp }, status: { phase } });
-    expect(updateFaultsOf(kind, object, namespace(), 'status')).toEqual(faults);
+    expect(updateFaultsOf(kind, object, namespace(), 'status')).toEqual(errors);
   });
 
   test('keeps what holds it when its status changes', () => {
@@ -153,8 +153,8 @@ describe('Node', () => {
       { status: { allocatable: { cpu: '-1' } } },
       ['FieldValueInvalid status.allocatable[cpu]'],
     ],
-  ])('%s', (_, changes, faults) => {
-    expect(createFaultsOf(nodeKind, node(changes))).toEqual(faults);
+  ])('%s', (_, changes, errors) => {
+    expect(createFaultsOf(nodeKind, node(changes))).toEqual(errors);
   });
 
   test.each<[string, object, object, readonly string[]]>([
@@ -189,9 +189,9 @@ describe('Node', () => {
       },
       ['FieldValueDuplicate status.addresses[1]'],
     ],
-  ])('%s', (_, before, now, faults) => {
-    expect(updateFaultsOf(nodeKind, node(now), node(before))).toEqual(faults);
-    expect(updateFaultsOf(nodeKind, node(now), node(before), 'status')).toEqual(faults);
+  ])('%s', (_, before, now, errors) => {
+    expect(updateFaultsOf(nodeKind, node(now), node(before))).toEqual(errors);
+    expect(updateFaultsOf(nodeKind, node(now), node(before), 'status')).toEqual(errors);
   });
 
   test('keeps its spec when its status changes', () => {

@@ -30,8 +30,8 @@ describe('ConfigMap', () => {
     ['checks binary keys', { binaryData: { '..': base64('x') } }, ['FieldValueInvalid binaryData[..]']],
     ['has each key once', { data: { a: '' }, binaryData: { a: base64('x') } }, ['FieldValueInvalid data[a]']],
     ['has a size', { data: { a: 'x'.repeat(1024 * 1024 + 1) } }, ['FieldValueTooLong data']],
-  ])('%s', (_, members, faults) => {
-    expect(createFaultsOf(configMapKind, configMap(members))).toEqual(faults);
+  ])('%s', (_, members, errors) => {
+    expect(createFaultsOf(configMapKind, configMap(members))).toEqual(errors);
   });
 
   test.each<[string, object, object, readonly string[]]>([
@@ -57,8 +57,8 @@ describe('ConfigMap', () => {
       ['FieldValueForbidden binaryData'],
     ],
     ['takes empty data for none', { immutable: true, data: {} }, { immutable: true }, []],
-  ])('%s', (_, before, now, faults) => {
-    expect(updateFaultsOf(configMapKind, configMap(now), configMap(before))).toEqual(faults);
+  ])('%s', (_, before, now, errors) => {
+    expect(updateFaultsOf(configMapKind, configMap(now), configMap(before))).toEqual(errors);
   });
 
   test('shows how many values there are', () => {
@@ -132,8 +132,8 @@ describe('Secret', () => {
       { type: `${DOMAIN}/service-account-token`, metadata: { ...metadata, annotations: { [OWNER]: 'x' } } },
       [],
     ],
-  ])('%s', (_, members, faults) => {
-    expect(createFaultsOf(secretKind, secret(members))).toEqual(faults);
+  ])('%s', (_, members, errors) => {
+    expect(createFaultsOf(secretKind, secret(members))).toEqual(errors);
   });
 
   test.each<[string, object, object, readonly string[]]>([
@@ -146,8 +146,8 @@ describe('Secret', () => {
       ['FieldValueForbidden data'],
     ],
     ['stays frozen', { immutable: true }, {}, ['FieldValueForbidden immutable']],
-  ])('%s', (_, before, now, faults) => {
-    expect(updateFaultsOf(secretKind, secret(now), secret(before))).toEqual(faults);
+  ])('%s', (_, before, now, errors) => {
+    expect(updateFaultsOf(secretKind, secret(now), secret(before))).toEqual(errors);
   });
 
   test('shows its type and how many values there are, never one of them', () => {

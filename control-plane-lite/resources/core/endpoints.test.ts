@@ -53,8 +53,8 @@ describe('Endpoints', () => {
       { addresses: ADDRESSES, ports: [{ port: 1 }, { port: 2, name: 'b' }] },
       ['FieldValueRequired subsets[0].ports[0].name'],
     ],
-  ])('%s', (_, subset, faults) => {
-    expect(createFaultsOf(endpointsKind, endpoints(subset))).toEqual(faults);
+  ])('%s', (_, subset, errors) => {
+    expect(createFaultsOf(endpointsKind, endpoints(subset))).toEqual(errors);
   });
 
   const ips = (...last: readonly number[]): object[] => last.map((byte) => ({ ip: `10.0.0.${byte}` }));

@@ -11,7 +11,7 @@ const SHOWN = 3;
 const withPort = (ip: string, port: number): string =>
   ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`;
 
-/** The first three endpoints, and how many more there are. */
+/** Formats the first three endpoints and the number of further ones. */
 function summary({ subsets = [] }: Endpoints): string {
   const shown: string[] = [];
   let count = 0;

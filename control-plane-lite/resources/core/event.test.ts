@@ -87,8 +87,8 @@ describe('Event', () => {
       { message: 'x'.repeat(1025) },
       ['FieldValueInvalid message'],
     ],
-  ])('%s', (_, base, changes, faults) => {
-    expect(createFaultsOf(KIND, eventOf(base, changes))).toEqual(faults);
+  ])('%s', (_, base, changes, errors) => {
+    expect(createFaultsOf(KIND, eventOf(base, changes))).toEqual(errors);
   });
 
   test('fields that selectors may name', () => {

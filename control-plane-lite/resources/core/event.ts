@@ -3,8 +3,8 @@
 
 import type { Event } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { qualifiedNameFaults } from '#api/meta/names.ts';
-import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
+import { qualifiedNameErrors } from '#api/meta/names.ts';
+import { createFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
 import type { ApiObject, Cell, KindEntry, StrategyContext } from '../contract.ts';
 import { formatSince } from '../rows.ts';
 import { typed } from '../view.ts';
@@ -16,43 +16,43 @@ const DEFAULT_NAMESPACE = 'default';
 const MISMATCH = 'does not match event.namespace';
 
 /** A word that events of the newer API must have. */
-function validateWord(faults: Faults, text: string, path: string): void {
-  if (text === '') faults.required(path);
-  else if (text.length > MAX_WORD) faults.invalid(path, '', `can have at most ${MAX_WORD} characters`);
+function validateWord(errors: FieldErrors, text: string, path: string): void {
+  if (text === '') errors.required(path);
+  else if (text.length > MAX_WORD) errors.invalid(path, '', `can have at most ${MAX_WORD} characters`);
 }
 
-function validateNewer(faults: Faults, event: Event, systemNamespace: string): void {
+function validateNewer(errors: FieldErrors, event: Event, systemNamespace: string): void {
   const { involvedObject, reportingComponent = '', message = '' } = event;
   const namespace = event.metadata.namespace ?? '';
   const about = involvedObject.namespace ?? '';
   if (about === '' && namespace !== DEFAULT_NAMESPACE && namespace !== systemNamespace) {
-    faults.invalid('involvedObject.namespace', about, MISMATCH);
+    errors.invalid('involvedObject.namespace', about, MISMATCH);
   }
-  if (reportingComponent === '') faults.required('reportingComponent');
-  else faults.invalidAll('reportingComponent', reportingComponent, qualifiedNameFaults(reportingComponent));
-  validateWord(faults, event.reportingInstance ?? '', 'reportingInstance');
-  validateWord(faults, event.action ?? '', 'action');
-  validateWord(faults, event.reason ?? '', 'reason');
+  if (reportingComponent === '') errors.required('reportingComponent');
+  else errors.invalidAll('reportingComponent', reportingComponent, qualifiedNameErrors(reportingComponent));
+  validateWord(errors, event.reportingInstance ?? '', 'reportingInstance');
+  validateWord(errors, event.action ?? '', 'action');
+  validateWord(errors, event.reason ?? '', 'reason');
   if (message.length > MAX_MESSAGE) {
-    faults.invalid('message', '', `can have at most ${MAX_MESSAGE} characters`);
+    errors.invalid('message', '', `can have at most ${MAX_MESSAGE} characters`);
   }
 }
 
 function validate(object: ApiObject, { vocabulary }: StrategyContext): readonly FieldError[] {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   const event = typed<Event>(object);
   if (event.eventTime !== undefined) {
-    validateNewer(faults, event, vocabulary.systemNamespace);
-    return faults.errors;
+    validateNewer(errors, event, vocabulary.systemNamespace);
+    return errors.all;
   }
   const namespace = event.metadata.namespace ?? '';
   const about = event.involvedObject.namespace ?? '';
   // Events of objects without a namespace are in the default one.
   const expected = about === '' ? DEFAULT_NAMESPACE : about;
   if (namespace !== '' && namespace !== expected) {
-    faults.invalid('involvedObject.namespace', about, MISMATCH);
+    errors.invalid('involvedObject.namespace', about, MISMATCH);
   }
-  return faults.errors;
+  return errors.all;
 }
 
 function sourceText({ source = {}, reportingComponent = '', reportingInstance = '' }: Event): string {
@@ -100,7 +100,7 @@ const SELECTABLE: Readonly<Record<string, (object: ApiObject) => string>> = {
   type: (object) => typed<Event>(object).type ?? '',
 };
 
-/** `ttlSeconds`: how long an event is kept after its last change; upstream's `--event-ttl`. */
+/** `ttlSeconds`: lifetime of an event after its last change; upstream's `--event-ttl`. */
 export function eventKind(ttlSeconds: number): KindEntry {
   return {
     strategy: {

@@ -1,18 +1,18 @@
 /** Immutable ConfigMaps and Secrets (`immutable: true`). Source: ConfigMaps and Secrets, document 3 §2.1 and
  *  §2.2. */
-import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
 import { sameContent } from '../content-diff.ts';
 import type { ApiObject } from '../contract.ts';
 
 const REASON = 'field is immutable when `immutable` is set';
 
-/** Faults of a change to a frozen object; it stays frozen. */
-export function frozenFaults(object: ApiObject, old: ApiObject, members: readonly string[]): Faults {
-  const faults = createFaults();
-  if (old['immutable'] !== true) return faults;
-  if (object['immutable'] !== true) faults.forbidden('immutable', REASON);
+/** Returns the errors of an update of an immutable object. */
+export function frozenErrors(object: ApiObject, old: ApiObject, members: readonly string[]): FieldErrors {
+  const errors = createFieldErrors();
+  if (old['immutable'] !== true) return errors;
+  if (object['immutable'] !== true) errors.forbidden('immutable', REASON);
   for (const member of members) {
-    if (!sameContent(object[member] ?? {}, old[member] ?? {})) faults.forbidden(member, REASON);
+    if (!sameContent(object[member] ?? {}, old[member] ?? {})) errors.forbidden(member, REASON);
   }
-  return faults;
+  return errors;
 }

@@ -2,9 +2,9 @@
 
 import type { LimitRange, LimitRangeItem } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { qualifiedNameFaults } from '#api/meta/names.ts';
+import { qualifiedNameErrors } from '#api/meta/names.ts';
 import { compareQuantities, parseQuantity } from '#api/meta/quantity.ts';
-import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
 import type { ApiObject, KindEntry } from '../contract.ts';
 import { typed } from '../view.ts';
 import {
@@ -19,29 +19,29 @@ const TYPES: readonly string[] = ['Pod', 'Container', CLAIM];
 
 type Amounts = Readonly<Record<string, string>>;
 
-function validateType(faults: Faults, type: string, path: string): void {
-  const reasons = qualifiedNameFaults(type);
-  faults.invalidAll(path, type, reasons);
+function validateType(errors: FieldErrors, type: string, path: string): void {
+  const reasons = qualifiedNameErrors(type);
+  errors.invalidAll(path, type, reasons);
   if (reasons.length === 0 && !type.includes('/') && !TYPES.includes(type)) {
-    faults.invalid(path, type, 'must be a standard limit type or fully qualified');
+    errors.invalid(path, type, 'must be a standard limit type or fully qualified');
   }
 }
 
-function validateNames(faults: Faults, item: LimitRangeItem, path: string): void {
+function validateNames(errors: FieldErrors, item: LimitRangeItem, path: string): void {
   const check =
     item.type === 'Pod' || item.type === 'Container' ? validateContainerResourceName : validateResourceName;
   for (const member of ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const) {
     const amounts = item[member] ?? {};
     if (item.type === 'Pod' && (member === 'default' || member === 'defaultRequest')) {
       if (Object.keys(amounts).length > 0) {
-        faults.forbidden(`${path}.${member}`, "may not be specified when `type` is 'Pod'");
+        errors.forbidden(`${path}.${member}`, "may not be specified when `type` is 'Pod'");
       }
       continue;
     }
     for (const [name, amount] of Object.entries(amounts)) {
       const at = `${path}.${member}[${name}]`;
-      check(faults, name, at);
-      if (member !== 'maxLimitRequestRatio') validateAmount(faults, name, amount, at);
+      check(errors, name, at);
+      if (member !== 'maxLimitRequestRatio') validateAmount(errors, name, amount, at);
     }
   }
 }
@@ -53,29 +53,29 @@ const ratioText = (max: string, min: string): number =>
   Number(parseQuantity(max).nanos) / Number(parseQuantity(min).nanos);
 
 function validateRatio(
-  faults: Faults,
+  errors: FieldErrors,
   ratio: string,
   { min, max }: { readonly min: string | undefined; readonly max: string | undefined },
   path: string,
 ): void {
-  if (more('1', ratio)) faults.invalid(path, ratio, `ratio ${ratio} is less than 1`);
+  if (more('1', ratio)) errors.invalid(path, ratio, `ratio ${ratio} is less than 1`);
   if (min === undefined || max === undefined) return;
   const most = ratioText(max, min);
   if (ratioText(ratio, '1') > most) {
-    faults.invalid(path, ratio, `ratio ${ratio} is greater than max/min = ${most.toFixed(6)}`);
+    errors.invalid(path, ratio, `ratio ${ratio} is greater than max/min = ${most.toFixed(6)}`);
   }
 }
 
-/** What the bounds of one resource must be to each other. */
-function validateBounds(faults: Faults, item: LimitRangeItem, name: string, path: string): void {
+/** Validates the relations between the bounds of one resource. */
+function validateBounds(errors: FieldErrors, item: LimitRangeItem, name: string, path: string): void {
   const read = (amounts: Amounts | undefined): string | undefined =>
     amounts !== undefined && Object.hasOwn(amounts, name) ? amounts[name] : undefined;
   const [min, max] = [read(item.min), read(item.max)];
   const [limit, request] = [read(item.default), read(item.defaultRequest)];
   const at = (member: keyof LimitRangeItem): string => `${path}.${member}[${name}]`;
-  if (more(min, max)) faults.invalid(at('min'), min, `min value ${min} is greater than max value ${max}`);
+  if (more(min, max)) errors.invalid(at('min'), min, `min value ${min} is greater than max value ${max}`);
   if (more(min, request)) {
-    faults.invalid(
+    errors.invalid(
       at('defaultRequest'),
       request,
       `min value ${min} is greater than default request value ${request}`,
@@ -86,23 +86,23 @@ function validateBounds(faults: Faults, item: LimitRangeItem, name: string, path
     [limit, 'default limit value'],
   ] as const) {
     if (!more(request, bound)) continue;
-    faults.invalid(
+    errors.invalid(
       at('defaultRequest'),
       request,
       `default request value ${request} is greater than ${what} ${bound}`,
     );
   }
   if (more(min, limit)) {
-    faults.invalid(at('default'), min, `min value ${min} is greater than default value ${limit}`);
+    errors.invalid(at('default'), min, `min value ${min} is greater than default value ${limit}`);
   }
   if (more(limit, max)) {
-    faults.invalid(at('default'), max, `default value ${limit} is greater than max value ${max}`);
+    errors.invalid(at('default'), max, `default value ${limit} is greater than max value ${max}`);
   }
   const ratio = read(item.maxLimitRequestRatio);
-  if (ratio !== undefined) validateRatio(faults, ratio, { min, max }, at('maxLimitRequestRatio'));
+  if (ratio !== undefined) validateRatio(errors, ratio, { min, max }, at('maxLimitRequestRatio'));
   const differs = limit !== undefined && request !== undefined && compareQuantities(limit, request) !== 0;
   if (differs && !isOvercommittable(name)) {
-    faults.invalid(
+    errors.invalid(
       at('defaultRequest'),
       request,
       `default value ${limit} must equal to defaultRequest value ${request} in ${name}`,
@@ -122,23 +122,23 @@ function namesOf(item: LimitRangeItem): ReadonlySet<string> {
 }
 
 function validate(object: ApiObject): readonly FieldError[] {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   const seen = new Set<string>();
   for (const [index, item] of (typed<LimitRange>(object).spec?.limits ?? []).entries()) {
     const path = `spec.limits[${index}]`;
-    validateType(faults, item.type, `${path}.type`);
-    if (seen.has(item.type)) faults.duplicate(`${path}.type`, item.type);
+    validateType(errors, item.type, `${path}.type`);
+    if (seen.has(item.type)) errors.duplicate(`${path}.type`, item.type);
     seen.add(item.type);
-    validateNames(faults, item, path);
+    validateNames(errors, item, path);
     if (item.type === CLAIM && item.min?.['storage'] === undefined && item.max?.['storage'] === undefined) {
-      faults.required(
+      errors.required(
         `${path}.limits`,
         'either minimum or maximum storage value is required, but neither was provided',
       );
     }
-    for (const name of namesOf(item)) validateBounds(faults, item, name, path);
+    for (const name of namesOf(item)) validateBounds(errors, item, name, path);
   }
-  return faults.errors;
+  return errors.all;
 }
 
 export const limitRangeKind: KindEntry = {

@@ -3,8 +3,8 @@
 
 import type { Namespace } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { dns1123LabelFaults, qualifiedNameFaults } from '#api/meta/names.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { dns1123LabelErrors, qualifiedNameErrors } from '#api/meta/names.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, KindEntry, PartStrategy, StrategyContext } from '../contract.ts';
 import { ageOf } from '../rows.ts';
@@ -30,42 +30,42 @@ function prepareForCreate(draft: ApiObject, { vocabulary }: StrategyContext): vo
   draft['status'] = { phase: 'Active' };
 }
 
-function finalizerFaults(object: ApiObject, { vocabulary }: StrategyContext): readonly FieldError[] {
-  const faults = createFaults();
+function finalizerErrors(object: ApiObject, { vocabulary }: StrategyContext): readonly FieldError[] {
+  const errors = createFieldErrors();
   for (const finalizer of finalizersOf(object)) {
-    const reasons = qualifiedNameFaults(finalizer);
-    faults.invalidAll('spec.finalizers', finalizer, reasons);
+    const reasons = qualifiedNameErrors(finalizer);
+    errors.invalidAll('spec.finalizers', finalizer, reasons);
     const known = finalizer === vocabulary.namespaceFinalizer || GENERIC_FINALIZERS.includes(finalizer);
     if (reasons.length === 0 && !finalizer.includes('/') && !known) {
-      faults.invalid(
+      errors.invalid(
         'spec.finalizers',
         finalizer,
         'name is neither a standard finalizer name nor is it fully qualified',
       );
     }
   }
-  return faults.errors;
+  return errors.all;
 }
 
 const statusPart: PartStrategy = {
   changesMetadata: true,
   prepareForUpdate: (draft, old) => keepMember(draft, old, 'spec'),
   validateUpdate(object): readonly FieldError[] {
-    const faults = createFaults();
+    const errors = createFieldErrors();
     const { metadata, status } = typed<Namespace>(object);
     const deleted = metadata?.deletionTimestamp !== undefined;
     const expected = deleted ? 'Terminating' : 'Active';
     if (status?.phase !== expected) {
       const when = `\`deletionTimestamp\` is ${deleted ? 'not ' : ''}empty`;
-      faults.invalid('status.Phase', status?.phase ?? '', `may only be '${expected}' if ${when}`);
+      errors.invalid('status.Phase', status?.phase ?? '', `may only be '${expected}' if ${when}`);
     }
-    return faults.errors;
+    return errors.all;
   },
 };
 
 const finalizePart: PartStrategy = {
   prepareForUpdate: (draft, old) => keepMember(draft, old, 'status'),
-  validateUpdate: (object, _old, context) => finalizerFaults(object, context),
+  validateUpdate: (object, _old, context) => finalizerErrors(object, context),
 };
 
 const phaseOf = (object: ApiObject): string => typed<Namespace>(object).status?.phase ?? '';
@@ -73,11 +73,11 @@ const phaseOf = (object: ApiObject): string => typed<Namespace>(object).status?.
 export function namespaceKind(vocabulary: Vocabulary): KindEntry {
   return {
     strategy: {
-      nameFaults: dns1123LabelFaults,
+      nameErrors: dns1123LabelErrors,
       countsGeneration: false,
       normalize: (draft) => labelWithName(draft, vocabulary),
       prepareForCreate,
-      validate: finalizerFaults,
+      validate: finalizerErrors,
       prepareForUpdate: (draft, old) => keepMember(draft, old, 'spec'),
       holdsDeletion: (object) => finalizersOf(object).length > 0,
       markDeleting: (draft) => {

@@ -4,9 +4,9 @@ import type { Node, NodeSpec, Taint } from '#api/gen/core-v1.ts';
 import { isMutableObject } from '#api/kit/object.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { ipFamilyOf, parseIpRange } from '#api/meta/ip.ts';
-import { labelValueFaults, qualifiedNameFaults } from '#api/meta/names.ts';
+import { labelValueErrors, qualifiedNameErrors } from '#api/meta/names.ts';
 import { parseQuantity } from '#api/meta/quantity.ts';
-import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Cell, KindEntry, PartStrategy } from '../contract.ts';
 import { ageOf, NONE, orNone, UNKNOWN } from '../rows.ts';
@@ -24,83 +24,83 @@ function alignPodCIDRs(draft: ApiObject): void {
   else spec.podCIDRs = [podCIDR];
 }
 
-function validateTaint(faults: Faults, { key, value = '', effect }: Taint, path: string): void {
-  if (key === '') faults.required(`${path}.key`);
-  else faults.invalidAll(`${path}.key`, key, qualifiedNameFaults(key));
-  faults.invalidAll(`${path}.value`, value, labelValueFaults(value));
-  // An effect that there is not was reported by the decoder.
-  if ((effect as string) === '') faults.required(`${path}.effect`);
+function validateTaint(errors: FieldErrors, { key, value = '', effect }: Taint, path: string): void {
+  if (key === '') errors.required(`${path}.key`);
+  else errors.invalidAll(`${path}.key`, key, qualifiedNameErrors(key));
+  errors.invalidAll(`${path}.value`, value, labelValueErrors(value));
+  // The decoder has reported an unknown effect.
+  if ((effect as string) === '') errors.required(`${path}.effect`);
 }
 
-function validateTaints(faults: Faults, taints: readonly Taint[]): void {
+function validateTaints(errors: FieldErrors, taints: readonly Taint[]): void {
   const seen = new Set<string>();
   for (const [index, taint] of taints.entries()) {
     const path = `spec.taints[${index}]`;
-    validateTaint(faults, taint, path);
+    validateTaint(errors, taint, path);
     const pair = `${taint.key}:${taint.effect}`;
     if (seen.has(pair)) {
-      faults.add('FieldValueDuplicate', path, 'taints must be unique by key and effect pair', taint);
+      errors.add('FieldValueDuplicate', path, 'taints must be unique by key and effect pair', taint);
     }
     seen.add(pair);
   }
 }
 
-function validateCIDRs(faults: Faults, { podCIDRs = [] }: NodeSpec): void {
+function validateCIDRs(errors: FieldErrors, { podCIDRs = [] }: NodeSpec): void {
   const path = 'spec.podCIDRs';
   for (const [index, cidr] of podCIDRs.entries()) {
     if (parseIpRange(cidr) === undefined) {
       const detail = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
-      faults.invalid(`${path}[${index}]`, cidr, detail);
+      errors.invalid(`${path}[${index}]`, cidr, detail);
     }
-    if (podCIDRs.indexOf(cidr) < index) faults.duplicate(`${path}[${index}]`, cidr);
+    if (podCIDRs.indexOf(cidr) < index) errors.duplicate(`${path}[${index}]`, cidr);
   }
   const families = new Set(podCIDRs.map((cidr) => ipFamilyOf(cidr.split('/')[0] ?? '')));
   if (podCIDRs.length > 2 || families.size < podCIDRs.length) {
-    faults.invalid(path, podCIDRs, 'may specify no more than one CIDR for each IP family');
+    errors.invalid(path, podCIDRs, 'may specify no more than one CIDR for each IP family');
   }
 }
 
 function validate(object: ApiObject): readonly FieldError[] {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   const { spec = {}, status = {} } = typed<Node>(object);
-  validateTaints(faults, spec.taints ?? []);
-  validateCIDRs(faults, spec);
+  validateTaints(errors, spec.taints ?? []);
+  validateCIDRs(errors, spec);
   for (const member of ['capacity', 'allocatable'] as const) {
     for (const [name, amount] of Object.entries(status[member] ?? {})) {
       const at = `status.${member}[${name}]`;
       if (parseQuantity(amount).nanos < 0n) {
-        faults.invalid(at, amount, 'must be greater than or equal to 0');
+        errors.invalid(at, amount, 'must be greater than or equal to 0');
       }
     }
   }
-  return faults.errors;
+  return errors.all;
 }
 
-function validateAddresses(faults: Faults, { status }: Node): void {
+function validateAddresses(errors: FieldErrors, { status }: Node): void {
   const seen = new Set<string>();
   for (const [index, { type, address }] of (status?.addresses ?? []).entries()) {
     const pair = `${type}/${address}`;
-    if (seen.has(pair)) faults.duplicate(`status.addresses[${index}]`, { type, address });
+    if (seen.has(pair)) errors.duplicate(`status.addresses[${index}]`, { type, address });
     seen.add(pair);
   }
 }
 
 function validateUpdate(object: ApiObject, oldObject: ApiObject): readonly FieldError[] {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   const [spec, old] = [specOf(object), specOf(oldObject)];
-  validateAddresses(faults, typed<Node>(object));
+  validateAddresses(errors, typed<Node>(object));
   const [now, before] = [spec.podCIDRs ?? [], old.podCIDRs ?? []];
   const sameCIDRs = now.length === before.length && now.every((cidr, index) => cidr === before[index]);
   if (before.length > 0 && !sameCIDRs) {
-    faults.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid');
+    errors.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid');
   }
   if ((old.providerID ?? '') !== '' && spec.providerID !== old.providerID) {
-    faults.forbidden('spec.providerID', 'node updates may not change providerID except from "" to valid');
+    errors.forbidden('spec.providerID', 'node updates may not change providerID except from "" to valid');
   }
   if ((spec.externalID ?? '') !== (old.externalID ?? '')) {
-    faults.forbidden('spec.externalID', 'may not be updated');
+    errors.forbidden('spec.externalID', 'may not be updated');
   }
-  return faults.errors;
+  return errors.all;
 }
 
 const statusPart: PartStrategy = {

@@ -8,7 +8,7 @@ import type {
 } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { compareQuantities, parseQuantity } from '#api/meta/quantity.ts';
-import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
 import { validatePersistentVolumeClaimContent } from '#api/schema/validation/persistent-volume.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { changedPaths, immutableField, sameContent } from '../content-diff.ts';
@@ -20,7 +20,7 @@ import { accessModeText, phaseOf, storageClassAnnotation, storageClassOf } from 
 
 const SIZE_PATH = 'spec.resources.requests.storage';
 
-/** What `dataSource` alone may be; anything else in it is dropped, as before there was `dataSourceRef`. */
+/** Reports whether `dataSource` allows this kind. Others are dropped, as before the introduction of `dataSourceRef`. */
 const isClaimOrSnapshot = ({ apiGroup = '', kind }: TypedLocalObjectReference): boolean =>
   (apiGroup === '' && kind === 'PersistentVolumeClaim') ||
   (apiGroup.startsWith('snapshot.storage.') && kind === 'VolumeSnapshot');
@@ -46,14 +46,14 @@ function validate(object: ApiObject): readonly FieldError[] {
   const { dataSource, dataSourceRef } = claim.spec ?? {};
   if (dataSource === undefined || dataSourceRef === undefined || sameContent(dataSource, dataSourceRef))
     return content;
-  const faults = createFaults();
-  faults.invalid('spec', 'spec.dataSource', 'must match dataSourceRef');
-  return [...content, ...faults.errors];
+  const errors = createFieldErrors();
+  errors.invalid('spec', 'spec.dataSource', 'must match dataSourceRef');
+  return [...content, ...errors.all];
 }
 
 const sizeOf = (spec: PersistentVolumeClaimSpec): string => spec.resources?.requests?.['storage'] ?? '0';
 
-/** The spec without what may change: the volume of an unbound claim, the size of a bound one. */
+/** Returns the immutable part of the spec: without the volume of an unbound claim and the size of a bound one. */
 function fixedPart(
   spec: PersistentVolumeClaimSpec,
   old: PersistentVolumeClaimSpec,
@@ -71,7 +71,7 @@ function fixedPart(
 }
 
 function validateSize(
-  faults: Faults,
+  errors: FieldErrors,
   claim: PersistentVolumeClaim,
   old: PersistentVolumeClaimSpec,
   gates: ReadonlySet<string>,
@@ -79,9 +79,9 @@ function validateSize(
   const size = sizeOf(claim.spec ?? {});
   if (compareQuantities(size, sizeOf(old)) >= 0) return;
   if (!gates.has('RecoverVolumeExpansionFailure')) {
-    faults.forbidden(SIZE_PATH, 'field can not be less than previous value');
+    errors.forbidden(SIZE_PATH, 'field can not be less than previous value');
   } else if (compareQuantities(size, claim.status?.capacity?.['storage'] ?? '0') <= 0) {
-    faults.forbidden(SIZE_PATH, 'field can not be less than status.capacity');
+    errors.forbidden(SIZE_PATH, 'field can not be less than status.capacity');
   }
 }
 
@@ -90,38 +90,38 @@ function validateUpdate(
   oldObject: ApiObject,
   { vocabulary, gates }: StrategyContext,
 ): readonly FieldError[] {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   const [claim, old] = [typed<PersistentVolumeClaim>(object), typed<PersistentVolumeClaim>(oldObject)];
   const [spec, before] = [claim.spec ?? {}, old.spec ?? {}];
   const annotation = storageClassAnnotation(vocabulary);
   const [now, then] = [claim.metadata?.annotations?.[annotation], old.metadata?.annotations?.[annotation]];
-  immutableField(faults, now ?? '', then ?? '', `metadata.annotations[${annotation}]`);
+  immutableField(errors, now ?? '', then ?? '', `metadata.annotations[${annotation}]`);
   const fixed = fixedPart(spec, before, claim.status?.phase);
   const volumeName = before.volumeName ?? '';
   if (!sameContent(fixed, { ...before, volumeName })) {
     const changed = changedPaths(fixed, { ...before, volumeName }, 'spec').join(', ');
-    faults.forbidden(
+    errors.forbidden(
       'spec',
       `spec is immutable after creation except resources.requests for bound claims\nchanged: ${changed}`,
     );
   }
-  validateSize(faults, claim, before, gates);
-  immutableField(faults, spec.volumeMode, before.volumeMode, 'volumeMode');
-  return faults.errors;
+  validateSize(errors, claim, before, gates);
+  immutableField(errors, spec.volumeMode, before.volumeMode, 'volumeMode');
+  return errors.all;
 }
 
 const statusPart: PartStrategy = {
   prepareForUpdate: (draft, old) => keepAllBut(draft, old, 'status'),
   validateUpdate(object): readonly FieldError[] {
-    const faults = createFaults();
+    const errors = createFieldErrors();
     const { capacity = {}, allocatedResources = {} } = typed<PersistentVolumeClaim>(object).status ?? {};
     for (const [member, amounts] of Object.entries({ capacity, allocatedResources })) {
       for (const [name, amount] of Object.entries(amounts)) {
         if (parseQuantity(amount).nanos >= 0n) continue;
-        faults.invalid(`status.${member}[${name}]`, amount, 'must be greater than or equal to 0');
+        errors.invalid(`status.${member}[${name}]`, amount, 'must be greater than or equal to 0');
       }
     }
-    return faults.errors;
+    return errors.all;
   },
 };
 

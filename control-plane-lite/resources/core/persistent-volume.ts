@@ -3,7 +3,7 @@
 
 import type { PersistentVolume, PersistentVolumeSpec } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import {
   persistentVolumeSource,
   validatePersistentVolumeContent,
@@ -17,7 +17,7 @@ import { accessModeText, phaseOf, storageClassOf } from './storage-cells.ts';
 
 const EXPAND_SECRET = 'controllerExpandSecretRef';
 
-/** The source, without what may be added to it later: the secret for expansion. */
+/** Returns the immutable part of the source: without the expansion secret, which can be added later. */
 function sourceOf(spec: PersistentVolumeSpec, old: PersistentVolumeSpec): object {
   const source = persistentVolumeSource(spec);
   if (source.csi === undefined || old.csi?.[EXPAND_SECRET] !== undefined) return source;
@@ -25,23 +25,23 @@ function sourceOf(spec: PersistentVolumeSpec, old: PersistentVolumeSpec): object
 }
 
 function validateUpdate(object: ApiObject, oldObject: ApiObject): readonly FieldError[] {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   const [spec, old] = [typed<PersistentVolume>(object).spec, typed<PersistentVolume>(oldObject).spec];
   if (spec === undefined || old === undefined) return [];
   const [source, before] = [sourceOf(spec, old), persistentVolumeSource(old)];
   if (!sameContent(source, before)) {
     const changed = changedPaths(source, before, 'spec').join(', ');
-    faults.forbidden(
+    errors.forbidden(
       'spec.persistentvolumesource',
       `spec.persistentvolumesource is immutable after creation\nchanged: ${changed}`,
     );
   }
-  immutableField(faults, spec.volumeMode, old.volumeMode, 'volumeMode');
-  // Where a volume can be used may be found out later, but once.
+  immutableField(errors, spec.volumeMode, old.volumeMode, 'volumeMode');
+  // Node affinity can be added later, but only once.
   if (old.nodeAffinity !== undefined) {
-    immutableField(faults, spec.nodeAffinity, old.nodeAffinity, 'nodeAffinity');
+    immutableField(errors, spec.nodeAffinity, old.nodeAffinity, 'nodeAffinity');
   }
-  return faults.errors;
+  return errors.all;
 }
 
 function row(object: ApiObject, nowMs: number, vocabulary: Vocabulary): readonly Cell[] {

@@ -5,7 +5,7 @@ import type { Binding, Pod, PodCondition } from '#api/gen/core-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { conflict, invalid, type Subject } from '#api/meta/status-errors.ts';
 import { formatTime } from '#api/meta/time.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../contract.ts';
 import { membersOf, typed } from '../view.ts';
@@ -13,21 +13,21 @@ import { validateLastingAnnotations } from './pod-update.ts';
 
 const PODS_BINDING: Subject = { group: '', name: 'pods/binding' };
 
-/** @throws StatusError Invalid or BadRequest if the Binding makes no sense for a pod of this name */
+/** @throws StatusError Invalid or BadRequest if the Binding does not match the pod */
 export function checkBinding(bindingObject: ApiObject, podName: string): void {
   const { metadata, target } = typed<Binding>(bindingObject);
   const name = metadata?.name ?? '';
   if (name !== podName) {
     throw new StatusError('BadRequest', 'name in URL does not match name in Binding object');
   }
-  const faults = createFaults();
+  const errors = createFieldErrors();
   const kind = target.kind ?? '';
-  if (kind !== '' && kind !== 'Node') faults.unsupported('target.kind', kind, ['Node', '<empty>']);
-  if ((target.name ?? '') === '') faults.required('target.name');
-  if (faults.errors.length > 0) throw invalid({ group: '', name: 'Binding' }, name, faults.errors);
+  if (kind !== '' && kind !== 'Node') errors.unsupported('target.kind', kind, ['Node', '<empty>']);
+  if ((target.name ?? '') === '') errors.required('target.name');
+  if (errors.all.length > 0) throw invalid({ group: '', name: 'Binding' }, name, errors.all);
 }
 
-/** What stands in the way of binding this pod; `undefined` if nothing does. */
+/** Returns the reason why the pod cannot be bound; `undefined` if it can. */
 function obstacle(pod: Pod, { metadata }: Binding): string | undefined {
   const name = pod.metadata?.name ?? '';
   const { uid = '', resourceVersion = '' } = metadata ?? {};
@@ -75,10 +75,10 @@ export function bindPod(
   if (annotations !== undefined && Object.keys(annotations).length > 0) {
     const old: Pod = { ...pod, metadata: { ...pod.metadata } };
     draft.metadata.annotations = { ...draft.metadata.annotations, ...annotations };
-    const faults = createFaults();
-    validateLastingAnnotations(faults, pod, old, vocabulary);
-    if (faults.errors.length > 0)
-      throw invalid({ group: '', name: 'Pod' }, draft.metadata.name ?? '', faults.errors);
+    const errors = createFieldErrors();
+    validateLastingAnnotations(errors, pod, old, vocabulary);
+    if (errors.all.length > 0)
+      throw invalid({ group: '', name: 'Pod' }, draft.metadata.name ?? '', errors.all);
   }
   membersOf(draft, 'status')['conditions'] = scheduled(pod.status?.conditions ?? [], nowMs);
   return draft;

@@ -3,7 +3,7 @@
 
 import type { EphemeralContainer, Pod } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import { validatePodContent } from '#api/schema/validation/pod.ts';
 import { changedPaths, sameContent } from '../content-diff.ts';
 import type { ApiObject, PartStrategy, StrategyContext } from '../contract.ts';
@@ -24,7 +24,7 @@ function prepareForUpdate(draft: ApiObject, old: ApiObject, { vocabulary }: Stra
   }
   const known = new Set(containersOf(old).map(({ name }) => name));
   const annotations = draft.metadata.annotations ?? {};
-  // An annotation may have waited for a container of this name; admission is to judge what will run.
+  // An existing annotation may apply to the new container; admission must see the result.
   spec['ephemeralContainers'] = wanted.map((container) =>
     known.has(container.name) ? container : fillSeccompFields([container], annotations, vocabulary)[0],
   );
@@ -36,17 +36,17 @@ const containersOf = (object: ApiObject): readonly EphemeralContainer[] =>
 export const ephemeralContainersPart: PartStrategy = {
   prepareForUpdate,
   validateUpdate(object, old, { vocabulary, gates }): readonly FieldError[] {
-    const faults = createFaults();
+    const errors = createFieldErrors();
     const now = new Map(containersOf(object).map((container) => [container.name, container]));
     for (const before of containersOf(old)) {
       const after = now.get(before.name);
       const subject = `existing ephemeral containers ${JSON.stringify(before.name)}`;
-      if (after === undefined) faults.forbidden(PATH, `${subject} may not be removed`);
+      if (after === undefined) errors.forbidden(PATH, `${subject} may not be removed`);
       else if (!sameContent(after, before)) {
         const changed = changedPaths(after, before, '').join(', ');
-        faults.forbidden(PATH, `${subject} may not be changed\nchanged: ${changed}`);
+        errors.forbidden(PATH, `${subject} may not be changed\nchanged: ${changed}`);
       }
     }
-    return [...validatePodContent(typed<Pod>(object), serverPodOptions(vocabulary, gates)), ...faults.errors];
+    return [...validatePodContent(typed<Pod>(object), serverPodOptions(vocabulary, gates)), ...errors.all];
   },
 };

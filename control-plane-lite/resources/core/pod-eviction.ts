@@ -9,7 +9,7 @@ import { StatusError } from '#api/meta/status-error.ts';
 import type { ApiObject } from '../contract.ts';
 import { typed } from '../view.ts';
 
-/** The deletion that an Eviction asks for. */
+/** Deletion that an Eviction requests. */
 export interface EvictionRequest {
   readonly dryRun: boolean;
   readonly gracePeriodSeconds?: Int64;

@@ -1,4 +1,4 @@
-/** Pod validation options of the API server: what it accepts beyond what its own agent runs. */
+/** Pod validation options of the API server: features accepted in addition to those of its own agent. */
 import type { PodValidationOptions } from '#api/schema/validation/pod.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 

@@ -93,11 +93,11 @@ describe('the status part', () => {
       RUNNING,
       ['FieldValueForbidden status.ephemeralContainerStatuses[0].state'],
     ],
-  ])('under policy %s lets %s go from %j to %j: %j', (restartPolicy, member, before, now, faults) => {
+  ])('under policy %s lets %s go from %j to %j: %j', (restartPolicy, member, before, now, errors) => {
     const [old, pod] = [before, now].map((state) =>
       podWith({ spec: { restartPolicy }, status: { [member]: [container(state)] } }),
     );
-    expect(updateFaultsOf(KIND, pod as ApiObject, old as ApiObject, 'status')).toEqual(faults);
+    expect(updateFaultsOf(KIND, pod as ApiObject, old as ApiObject, 'status')).toEqual(errors);
   });
 
   test.each<[string, object, readonly string[]]>([
@@ -124,8 +124,8 @@ describe('the status part', () => {
       { conditions: [{ type: 'a b', status: 'True' }] },
       ['FieldValueInvalid status.conditions[0].type'],
     ],
-  ])('%s', (_, status, faults) => {
-    expect(updateFaultsOf(KIND, podWith({ status }), podWith(), 'status')).toEqual(faults);
+  ])('%s', (_, status, errors) => {
+    expect(updateFaultsOf(KIND, podWith({ status }), podWith(), 'status')).toEqual(errors);
   });
 });
 
@@ -162,9 +162,9 @@ describe('the ephemeralcontainers part', () => {
       [{ ...debug, targetContainerName: 'x' }],
       ['FieldValueNotFound spec.ephemeralContainers[0].targetContainerName'],
     ],
-  ])('%s', (_, before, now, faults) => {
+  ])('%s', (_, before, now, errors) => {
     expect(updateFaultsOf(KIND, withDebug(...now), withDebug(...before), 'ephemeralcontainers')).toEqual(
-      faults,
+      errors,
     );
   });
 });

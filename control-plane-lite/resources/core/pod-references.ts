@@ -28,7 +28,7 @@ function fromContainer(found: Found, container: Container | EphemeralContainer):
   }
 }
 
-/** Secrets with which a volume logs in to where it comes from. */
+/** Adds the credential secrets of a volume source. */
 function fromLogin(found: Found, volume: Volume): void {
   add(found.secrets, volume.azureFile?.secretName);
   add(found.secrets, volume.csi?.nodePublishSecretRef?.name);
@@ -54,7 +54,7 @@ function fromVolume(found: Found, volume: Volume, podName: string): void {
   fromLogin(found, volume);
 }
 
-/** `podName`: of which the names of claims for ephemeral volumes are made. */
+/** `podName`: prefix of the claim names of ephemeral volumes. */
 export function podReferences(spec: PodSpec, podName: string): PodReferences {
   const found: Found = { secrets: new Set(), configMaps: new Set(), claims: new Set() };
   for (const container of spec.initContainers ?? []) fromContainer(found, container);

@@ -26,7 +26,7 @@ function endWord({ state }: ContainerStatus): string {
   return signal === 0 ? `ExitCode:${exitCode}` : `Signal:${signal}`;
 }
 
-/** The word of the init container that isn't through, if there is one. Its restarts are the pod's until then. */
+/** Counts init containers and derives the status word from the first incomplete one. Reports whether there is one. */
 function tallyInit(tally: Tally, pod: Pod): boolean {
   const { initContainers = [] } = pod.spec ?? {};
   const sidecars = new Set(

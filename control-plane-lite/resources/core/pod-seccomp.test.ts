@@ -137,7 +137,7 @@ describe('a new pod', () => {
 });
 
 describe('a pod that is there', () => {
-  /** Faults of the annotations becoming these, and what they are then. */
+  /** Returns the errors of an update to these annotations, and the resulting annotations. */
   function change(
     old: ApiObject,
     annotations: Readonly<Record<string, string>>,

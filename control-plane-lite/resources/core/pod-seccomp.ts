@@ -13,14 +13,14 @@ import {
   seccompFieldOf,
   seccompPlaces,
 } from '#api/schema/seccomp-annotations.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../contract.ts';
 import { type Members, membersOf, typed } from '../view.ts';
 
 type Words = Pick<Vocabulary, 'seccompPod' | 'seccompContainerPrefix'>;
 
-/** With the profile of the annotation, where it has none of its own. */
+/** Returns the context with the profile of the annotation, if it has no profile. */
 function withProfile(holder: Members, annotation: string | undefined): Members {
   const context = isMutableObject(holder['securityContext']) ? holder['securityContext'] : {};
   if (annotation === undefined || context['seccompProfile'] !== undefined) return holder;
@@ -30,7 +30,7 @@ function withProfile(holder: Members, annotation: string | undefined): Members {
     : { ...holder, securityContext: { ...context, seccompProfile } };
 }
 
-/** Sets the fields of the containers in a list that are said by annotation alone. */
+/** Sets the seccomp fields of containers that only have an annotation. */
 export function fillSeccompFields(
   containers: readonly unknown[],
   annotations: Readonly<Record<string, string>>,
@@ -69,9 +69,9 @@ export function annotateSeccomp(draft: ApiObject, words: Words): void {
   if (missing.length > 0) draft.metadata.annotations = { ...annotations, ...Object.fromEntries(missing) };
 }
 
-/** Faults of a new pod whose annotations and fields say different things. */
+/** Returns the errors of a new pod whose annotations contradict its fields. */
 export function seccompConflicts(pod: Pod, words: Words): readonly FieldError[] {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   const annotations = pod.metadata?.annotations ?? {};
   for (const { key, path, profile } of seccompPlaces(pod, words)) {
     const annotation = annotations[key];
@@ -79,12 +79,12 @@ export function seccompConflicts(pod: Pod, words: Words): readonly FieldError[] 
     const member = seccompDifference(annotation, profile);
     if (member === undefined) continue;
     const what = member === 'type' ? 'type' : 'profile';
-    faults.forbidden(`${path}.${member}`, `seccomp ${what} in annotation and field must match`);
+    errors.forbidden(`${path}.${member}`, `seccomp ${what} in annotation and field must match`);
   }
-  return faults.errors;
+  return errors.all;
 }
 
-/** Whether an annotation that was added, changed or removed still says what the field says. */
+/** Reports whether changed annotations still match the fields. */
 export function mayChangeSeccomp(
   pod: Pod,
   key: string,

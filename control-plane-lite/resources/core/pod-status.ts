@@ -3,8 +3,8 @@
 import { isIP } from 'node:net';
 import type { ContainerStatus, Pod, PodStatus } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { dns1123SubdomainFaults, qualifiedNameFaults } from '#api/meta/names.ts';
-import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
+import { dns1123SubdomainErrors, qualifiedNameErrors } from '#api/meta/names.ts';
+import { createFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
 import type { ApiObject, PartStrategy } from '../contract.ts';
 import { keepMember, membersOf, typed } from '../view.ts';
 import { validateLastingAnnotations } from './pod-update.ts';
@@ -28,7 +28,7 @@ function prepareForUpdate(draft: ApiObject, old: ApiObject): void {
 
 /** A container that has ended for good runs again in another pod only. */
 function validateTransitions(
-  faults: Faults,
+  errors: FieldErrors,
   now: readonly ContainerStatus[] = [],
   before: readonly ContainerStatus[] = [],
   path: string,
@@ -40,56 +40,56 @@ function validateTransitions(
     if (ended === undefined || (ended.exitCode !== 0 && restartPolicy === 'OnFailure')) continue;
     const next = now.find(({ name }) => name === old.name);
     if (next !== undefined && next.state?.terminated === undefined) {
-      faults.forbidden(`${path}[${index}].state`, 'may not be transitioned to non-terminated state');
+      errors.forbidden(`${path}[${index}].state`, 'may not be transitioned to non-terminated state');
     }
   }
 }
 
-function validateIPs(faults: Faults, { podIPs = [] }: PodStatus): void {
+function validateIPs(errors: FieldErrors, { podIPs = [] }: PodStatus): void {
   const path = 'status.podIPs';
   const addresses = podIPs.map(({ ip = '' }) => ip);
   for (const [index, ip] of addresses.entries()) {
     if (isIP(ip) === 0) {
-      faults.invalid(
+      errors.invalid(
         `${path}[${index}]`,
         ip,
         'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
       );
     }
-    if (addresses.indexOf(ip) < index) faults.duplicate(`${path}[${index}]`, ip);
+    if (addresses.indexOf(ip) < index) errors.duplicate(`${path}[${index}]`, ip);
   }
   const families = new Set(addresses.map(isIP));
   if (addresses.length > 1 && (addresses.length > 2 || families.size < 2)) {
-    faults.invalid(path, addresses, 'may specify no more than one IP for each IP family');
+    errors.invalid(path, addresses, 'may specify no more than one IP for each IP family');
   }
 }
 
 const SYSTEM_CONDITIONS: readonly string[] = ['PodScheduled', 'Ready', 'Initialized', 'ContainersReady'];
 
-function validateConditions(faults: Faults, { conditions = [] }: PodStatus): void {
+function validateConditions(errors: FieldErrors, { conditions = [] }: PodStatus): void {
   for (const [index, { type }] of conditions.entries()) {
     if (SYSTEM_CONDITIONS.includes(type)) continue;
-    faults.invalidAll(`status.conditions[${index}].type`, type, qualifiedNameFaults(type));
+    errors.invalidAll(`status.conditions[${index}].type`, type, qualifiedNameErrors(type));
   }
 }
 
-function validateStatus(faults: Faults, pod: Pod, old: Pod): void {
+function validateStatus(errors: FieldErrors, pod: Pod, old: Pod): void {
   const [now, before] = [pod.status ?? {}, old.status ?? {}];
   const policy = old.spec?.restartPolicy ?? 'Always';
-  validateConditions(faults, now);
+  validateConditions(errors, now);
   const nominated = now.nominatedNodeName ?? '';
   if (nominated !== '' && nominated !== before.nominatedNodeName) {
-    faults.invalidAll('status.nominatedNodeName', nominated, dns1123SubdomainFaults(nominated));
+    errors.invalidAll('status.nominatedNodeName', nominated, dns1123SubdomainErrors(nominated));
   }
   for (const [member, restarts] of [
     ['containerStatuses', policy],
-    // Sidecars are restarted whatever the pod's policy says.
+    // Sidecars are restarted regardless of the pod's restart policy.
     ['initContainerStatuses', hasSidecars(old) ? 'Always' : policy],
     ['ephemeralContainerStatuses', 'Never'],
   ] as const) {
-    validateTransitions(faults, now[member], before[member], `status.${member}`, restarts);
+    validateTransitions(errors, now[member], before[member], `status.${member}`, restarts);
   }
-  validateIPs(faults, now);
+  validateIPs(errors, now);
 }
 
 const hasSidecars = ({ spec }: Pod): boolean =>
@@ -100,9 +100,9 @@ export const podStatusPart: PartStrategy = {
   prepareForUpdate,
   validateUpdate(object, oldObject, { vocabulary }): readonly FieldError[] {
     const [pod, old] = [typed<Pod>(object), typed<Pod>(oldObject)];
-    const faults = createFaults();
-    validateLastingAnnotations(faults, pod, old, vocabulary);
-    validateStatus(faults, pod, old);
-    return faults.errors;
+    const errors = createFieldErrors();
+    validateLastingAnnotations(errors, pod, old, vocabulary);
+    validateStatus(errors, pod, old);
+    return errors.all;
   },
 };

@@ -5,7 +5,7 @@ import type { Container, Pod, PodSpec, Toleration } from '#api/gen/core-v1.ts';
 import type { Int64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { isSeccompAnnotation } from '#api/schema/seccomp-annotations.ts';
-import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { changedPaths, sameContent } from '../content-diff.ts';
 import type { ApiObject, StrategyContext } from '../contract.ts';
@@ -17,8 +17,8 @@ const MUTABLE =
 
 const MAX_DEADLINE_SECONDS = 2 ** 31 - 1;
 
-/** Annotations that say something of the whole life of the pod. */
-export function validateLastingAnnotations(faults: Faults, pod: Pod, old: Pod, words: Vocabulary): void {
+/** Annotations that apply to the whole lifetime of the pod. */
+export function validateLastingAnnotations(errors: FieldErrors, pod: Pod, old: Pod, words: Vocabulary): void {
   const { configMirror, appArmorContainerPrefix } = words;
   const [now = {}, before = {}] = [pod.metadata?.annotations, old.metadata?.annotations];
   if (now === before) return;
@@ -26,44 +26,44 @@ export function validateLastingAnnotations(faults: Faults, pod: Pod, old: Pod, w
     if (now[key] === before[key]) continue;
     const path = `metadata.annotations[${key}]`;
     if (key.startsWith(appArmorContainerPrefix)) {
-      faults.forbidden(path, 'may not remove or update AppArmor annotations');
+      errors.forbidden(path, 'may not remove or update AppArmor annotations');
     }
     const how = now[key] === undefined ? 'remove' : before[key] === undefined ? 'add' : 'update';
     if (isSeccompAnnotation(key, words) && !mayChangeSeccomp(pod, key, now[key], words)) {
-      faults.forbidden(path, `may not ${how} seccomp annotations`);
+      errors.forbidden(path, `may not ${how} seccomp annotations`);
     }
     if (key !== configMirror) continue;
-    faults.forbidden(path, `may not ${how} mirror pod annotation`);
+    errors.forbidden(path, `may not ${how} mirror pod annotation`);
   }
 }
 
 function validateContainerCount(
-  faults: Faults,
+  errors: FieldErrors,
   now: readonly Container[] = [],
   before: readonly Container[] = [],
   path: string,
 ): void {
   if (now.length !== before.length) {
-    faults.forbidden(path, 'pod updates may not add or remove containers');
+    errors.forbidden(path, 'pod updates may not add or remove containers');
   }
 }
 
-function validateDeadline(faults: Faults, now: Int64 | undefined, before: Int64 | undefined): void {
+function validateDeadline(errors: FieldErrors, now: Int64 | undefined, before: Int64 | undefined): void {
   const path = 'spec.activeDeadlineSeconds';
   if (now === undefined) {
     if (before !== undefined)
-      faults.invalid(path, null, 'must not update from a positive integer to nil value');
+      errors.invalid(path, null, 'must not update from a positive integer to nil value');
   } else if (now < 0 || now > MAX_DEADLINE_SECONDS) {
-    faults.invalid(path, now, `must be between 0 and ${MAX_DEADLINE_SECONDS}, inclusive`);
+    errors.invalid(path, now, `must be between 0 and ${MAX_DEADLINE_SECONDS}, inclusive`);
   } else if (before !== undefined && before < now) {
-    faults.invalid(path, now, 'must be less than or equal to previous value');
+    errors.invalid(path, now, 'must be less than or equal to previous value');
   }
 }
 
 const withoutSeconds = (toleration: Toleration): object => ({ ...toleration, tolerationSeconds: undefined });
 
 function validateTolerations(
-  faults: Faults,
+  errors: FieldErrors,
   now: readonly Toleration[] = [],
   before: readonly Toleration[] = [],
 ): void {
@@ -71,7 +71,7 @@ function validateTolerations(
     now.some((toleration) => sameContent(withoutSeconds(toleration), withoutSeconds(old))),
   );
   if (!kept) {
-    faults.forbidden(
+    errors.forbidden(
       'spec.tolerations',
       'existing toleration can not be modified except its tolerationSeconds',
     );
@@ -103,26 +103,26 @@ function munged(now: PodSpec, before: PodSpec): object {
   };
 }
 
-/** Every fault of a change through the pod itself. */
+/** Returns every error of an update through the pod itself. */
 export function validatePodUpdate(
   object: ApiObject,
   oldObject: ApiObject,
   { vocabulary }: Pick<StrategyContext, 'vocabulary'>,
 ): readonly FieldError[] {
   const [pod, old] = [typed<Pod>(object), typed<Pod>(oldObject)];
-  const faults = createFaults();
-  validateLastingAnnotations(faults, pod, old, vocabulary);
-  if (pod.spec !== undefined && pod.spec === old.spec) return faults.errors;
+  const errors = createFieldErrors();
+  validateLastingAnnotations(errors, pod, old, vocabulary);
+  if (pod.spec !== undefined && pod.spec === old.spec) return errors.all;
   const [now, before] = [pod.spec ?? { containers: [] }, old.spec ?? { containers: [] }];
-  validateContainerCount(faults, now.containers, before.containers, 'spec.containers');
-  validateContainerCount(faults, now.initContainers, before.initContainers, 'spec.initContainers');
-  validateDeadline(faults, now.activeDeadlineSeconds, before.activeDeadlineSeconds);
-  validateTolerations(faults, now.tolerations, before.tolerations);
-  if (faults.errors.length > 0) return faults.errors;
+  validateContainerCount(errors, now.containers, before.containers, 'spec.containers');
+  validateContainerCount(errors, now.initContainers, before.initContainers, 'spec.initContainers');
+  validateDeadline(errors, now.activeDeadlineSeconds, before.activeDeadlineSeconds);
+  validateTolerations(errors, now.tolerations, before.tolerations);
+  if (errors.all.length > 0) return errors.all;
   const rest = munged(now, before);
   if (!sameContent(rest, before)) {
     const changed = changedPaths(rest, before, 'spec').join(', ');
-    faults.forbidden('spec', `${MUTABLE}\nchanged: ${changed}`);
+    errors.forbidden('spec', `${MUTABLE}\nchanged: ${changed}`);
   }
-  return faults.errors;
+  return errors.all;
 }

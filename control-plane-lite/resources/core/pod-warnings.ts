@@ -61,7 +61,7 @@ function labelWarnings(spec: PodSpec, path: string, vocabulary: Vocabulary): rea
   return warnings;
 }
 
-/** A profile that stands in a field too is not said in a way of the past: the server adds the annotation itself. */
+/** Returns deprecation warnings for annotations. One with a matching field causes none: the server adds it itself. */
 function annotationWarnings(
   template: PodTemplateSpec,
   path: string,
@@ -125,7 +125,7 @@ function specWarnings(spec: PodSpec, path: string, vocabulary: Vocabulary): read
   return [...warnings, ...resourceWarnings(spec, path)];
 }
 
-/** Warnings for a template that stands at `path`; `path` is empty for a pod itself. */
+/** Returns warnings for a template at `path`; `path` is empty for a pod. */
 export function podTemplateWarnings(
   template: PodTemplateSpec | undefined,
   path: string,

@@ -67,8 +67,8 @@ describe('creation', () => {
       { metadata: { annotations: { [MIRROR]: 'x' } }, spec: { nodeName: 'n1' } },
       [],
     ],
-  ])('%s', (_, changes, faults) => {
-    expect(createFaultsOf(KIND, podWith(changes))).toEqual(faults);
+  ])('%s', (_, changes, errors) => {
+    expect(createFaultsOf(KIND, podWith(changes))).toEqual(errors);
   });
 });
 
@@ -131,8 +131,8 @@ describe('update', () => {
       { metadata: { annotations: { [APP_ARMOR]: 'unconfined' } } },
       [`FieldValueForbidden metadata.annotations[${APP_ARMOR}]`],
     ],
-  ])('%s', (_, changes, faults) => {
-    expect(updateFaultsOf(KIND, podWith(changes), podWith())).toEqual(faults);
+  ])('%s', (_, changes, errors) => {
+    expect(updateFaultsOf(KIND, podWith(changes), podWith())).toEqual(errors);
   });
 
   test.each([
@@ -141,11 +141,11 @@ describe('update', () => {
     [9, 10, ['FieldValueInvalid spec.activeDeadlineSeconds']],
     [9, undefined, ['FieldValueInvalid spec.activeDeadlineSeconds']],
     [9, -1, ['FieldValueInvalid spec.activeDeadlineSeconds', 'FieldValueInvalid spec.activeDeadlineSeconds']],
-  ])('takes a deadline of %d made %j: %j', (before, now, faults) => {
+  ])('takes a deadline of %d made %j: %j', (before, now, errors) => {
     const [old, pod] = [before, now].map((activeDeadlineSeconds) =>
       podWith({ spec: { activeDeadlineSeconds } }),
     );
-    expect(updateFaultsOf(KIND, pod as ApiObject, old as ApiObject)).toEqual(faults);
+    expect(updateFaultsOf(KIND, pod as ApiObject, old as ApiObject)).toEqual(errors);
   });
 
   test.each([
@@ -153,20 +153,20 @@ describe('update', () => {
     [-5, 1, []],
     [-5, 2, FORBIDDEN],
     [30, 1, FORBIDDEN],
-  ])('takes a grace period of %d made %d: %j', (before, now, faults) => {
+  ])('takes a grace period of %d made %d: %j', (before, now, errors) => {
     const [old, pod] = [before, now].map((terminationGracePeriodSeconds) =>
       podWith({ spec: { terminationGracePeriodSeconds } }),
     );
-    expect(updateFaultsOf(KIND, pod as ApiObject, old as ApiObject)).toEqual(faults);
+    expect(updateFaultsOf(KIND, pod as ApiObject, old as ApiObject)).toEqual(errors);
   });
 
   test('says what may change and what did', () => {
-    const [fault] =
+    const [error] =
       KIND.strategy.validateUpdate?.(podWith({ spec: { nodeName: 'n' } }), podWith(), contextWith()) ?? [];
-    expect(fault?.detail).toMatch(
+    expect(error?.detail).toMatch(
       /^pod updates may not change fields other than `spec.containers\[\*\].image`/,
     );
-    expect(fault?.detail).toMatch(/changed: spec.nodeName$/);
+    expect(error?.detail).toMatch(/changed: spec.nodeName$/);
   });
 });
 

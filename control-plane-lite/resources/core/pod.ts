@@ -5,7 +5,7 @@ import type { Pod } from '#api/gen/core-v1.ts';
 import type { Int64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import { validatePodContent } from '#api/schema/validation/pod.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { sameContent } from '../content-diff.ts';
@@ -33,7 +33,7 @@ function prepareForCreate(draft: ApiObject, { vocabulary }: StrategyContext): vo
   draft['status'] = { phase: 'Pending', qosClass: qosClass(typed<Pod>(draft)) };
 }
 
-/** Most updates of a pod change neither what it is to run nor what annotations say about that. */
+/** Reports whether the spec and its annotations are unchanged, as in most updates. */
 const saysTheSame = (object: ApiObject, old: ApiObject): boolean =>
   sameContent(object['spec'], old['spec']) &&
   sameContent(object.metadata.annotations, old.metadata.annotations);
@@ -48,24 +48,24 @@ function validate(
   const content = validatePodContent(pod, serverPodOptions(vocabulary, gates));
   const mirror = pod.metadata?.annotations?.[vocabulary.configMirror];
   if (mirror === undefined || (pod.spec?.nodeName ?? '') !== '') return content;
-  const faults = createFaults();
-  faults.invalid(
+  const errors = createFieldErrors();
+  errors.invalid(
     `metadata.annotations[${vocabulary.configMirror}]`,
     mirror,
     'must set spec.nodeName if mirror pod annotation is set',
   );
-  return [...content, ...faults.errors];
+  return [...content, ...errors.all];
 }
 
 function validateCreate(object: ApiObject, { vocabulary }: StrategyContext): readonly FieldError[] {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   if ((typed<Pod>(object).spec?.ephemeralContainers ?? []).length > 0) {
-    faults.forbidden('spec.ephemeralContainers', 'cannot be set on create');
+    errors.forbidden('spec.ephemeralContainers', 'cannot be set on create');
   }
-  return [...faults.errors, ...seccompConflicts(typed<Pod>(object), vocabulary)];
+  return [...errors.all, ...seccompConflicts(typed<Pod>(object), vocabulary)];
 }
 
-/** Grace is what the client asks for, else what the pod asks for; a pod that runs nowhere needs none. */
+/** Grace period of the request, else of the pod; 0 for a pod that is not running. */
 export function planPodDeletion(object: ApiObject, requested: Int64 | undefined): DeletionPlan {
   const { spec, status } = typed<Pod>(object);
   const unscheduled = (spec?.nodeName ?? '') === '';
@@ -98,7 +98,7 @@ export function podKind(vocabulary: Vocabulary): KindEntry {
       validateUpdate: validatePodUpdate,
       planDeletion: planPodDeletion,
       selectableFields: SELECTABLE,
-      // Updates are many, and seldom made by people.
+      // Warnings are for creations: updates are frequent and mostly come from controllers.
       warnings: (object, old) => (old === undefined ? podWarnings(typed<Pod>(object), vocabulary) : []),
       row: (object, { nowMs }) => podRow(typed<Pod>(object), nowMs),
     },

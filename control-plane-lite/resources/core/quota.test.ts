@@ -95,13 +95,13 @@ describe('LimitRange', () => {
       { type: 'Container', default: { 'example.com/gpu': '2' }, defaultRequest: { 'example.com/gpu': '1' } },
       [`FieldValueInvalid ${L}.defaultRequest[example.com/gpu]`],
     ],
-  ])('%s', (_, item, faults) => {
-    expect(createFaultsOf(limitRangeKind, limitRange(item))).toEqual(faults);
+  ])('%s', (_, item, errors) => {
+    expect(createFaultsOf(limitRangeKind, limitRange(item))).toEqual(errors);
   });
 
   test('has each type once', () => {
-    const faults = createFaultsOf(limitRangeKind, limitRange({ type: 'Pod' }, { type: 'Pod' }));
-    expect(faults).toEqual(['FieldValueDuplicate spec.limits[1].type']);
+    const errors = createFaultsOf(limitRangeKind, limitRange({ type: 'Pod' }, { type: 'Pod' }));
+    expect(errors).toEqual(['FieldValueDuplicate spec.limits[1].type']);
   });
 });
 
@@ -187,8 +187,8 @@ describe('ResourceQuota', () => {
       ),
       [`FieldValueInvalid ${M}`],
     ],
-  ])('%s', (_, spec, faults) => {
-    expect(createFaultsOf(resourceQuotaKind, quota(spec))).toEqual(faults);
+  ])('%s', (_, spec, errors) => {
+    expect(createFaultsOf(resourceQuotaKind, quota(spec))).toEqual(errors);
   });
 
   test.each<[readonly string[], readonly string[], readonly string[]]>([
@@ -196,9 +196,9 @@ describe('ResourceQuota', () => {
     [['NotBestEffort', 'Terminating'], ['Terminating', 'NotBestEffort'], []],
     [['BestEffort'], [], ['FieldValueInvalid spec.scopes']],
     [[], ['BestEffort'], ['FieldValueInvalid spec.scopes']],
-  ])('keeps its scopes: %j to %j', (before, now, faults) => {
+  ])('keeps its scopes: %j to %j', (before, now, errors) => {
     expect(updateFaultsOf(resourceQuotaKind, quota({ scopes: now }), quota({ scopes: before }))).toEqual(
-      faults,
+      errors,
     );
   });
 

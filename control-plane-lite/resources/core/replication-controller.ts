@@ -4,7 +4,7 @@
 import type { ReplicationController } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { selectorRequirements } from '#api/meta/selectors.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import { validateServiceTemplate } from '#api/schema/validation/pod-template.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Cell, KindEntry, PartStrategy, StrategyContext } from '../contract.ts';
@@ -17,46 +17,46 @@ import { podTemplateWarnings } from './pod-warnings.ts';
 const COUNTS = ['replicas', 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'] as const;
 
 function validate(object: ApiObject, { vocabulary, gates }: StrategyContext): readonly FieldError[] {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   const {
     selector = {},
     template,
     replicas,
     minReadySeconds,
   } = typed<ReplicationController>(object).spec ?? {};
-  faults.nonNegative('spec.minReadySeconds', minReadySeconds);
-  if (Object.keys(selector).length === 0) faults.required('spec.selector');
-  faults.nonNegative('spec.replicas', replicas);
-  validateServiceTemplate(faults, template, 'spec.template', {
+  errors.nonNegative('spec.minReadySeconds', minReadySeconds);
+  if (Object.keys(selector).length === 0) errors.required('spec.selector');
+  errors.nonNegative('spec.replicas', replicas);
+  validateServiceTemplate(errors, template, 'spec.template', {
     ...serverPodOptions(vocabulary, gates),
     kind: 'ReplicationController',
     selector: selectorRequirements({ matchLabels: selector }),
   });
-  return faults.errors;
+  return errors.all;
 }
 
 const statusPart: PartStrategy = {
   prepareForUpdate: (draft, old) => keepAllBut(draft, old, 'status'),
   validateUpdate(object): readonly FieldError[] {
-    const faults = createFaults();
+    const errors = createFieldErrors();
     const { status } = typed<ReplicationController>(object);
     const total = status?.replicas ?? 0;
     for (const member of COUNTS) {
       const count = status?.[member] ?? 0;
-      faults.nonNegative(`status.${member}`, count);
+      errors.nonNegative(`status.${member}`, count);
       if (count > total) {
-        faults.invalid(`status.${member}`, count, 'cannot be greater than status.replicas');
+        errors.invalid(`status.${member}`, count, 'cannot be greater than status.replicas');
       }
     }
-    faults.nonNegative('status.observedGeneration', status?.observedGeneration);
+    errors.nonNegative('status.observedGeneration', status?.observedGeneration);
     if ((status?.availableReplicas ?? 0) > (status?.readyReplicas ?? 0)) {
-      faults.invalid(
+      errors.invalid(
         'status.availableReplicas',
         status?.availableReplicas,
         'cannot be greater than readyReplicas',
       );
     }
-    return faults.errors;
+    return errors.all;
   },
 };
 

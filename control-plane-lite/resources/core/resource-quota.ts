@@ -2,7 +2,7 @@
 
 import type { ResourceQuota, ResourceQuotaSpec } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
 import type { ApiObject, Cell, KindEntry, PartStrategy } from '../contract.ts';
 import { keepAllBut } from '../generic.ts';
 import { ageOf } from '../rows.ts';
@@ -25,59 +25,59 @@ const CONFLICTING: readonly (readonly [string, string])[] = [
 /** Reports whether a scope, which applies to pods, is valid for a resource. */
 function scopeFits(scope: string, resource: string): boolean {
   if (!isStandardQuotaName(resource) || resource === 'pods') return true;
-  // Pods of best effort ask for nothing that could be summed up.
+  // Best-effort pods have no requests to count.
   return scope !== 'BestEffort' && POD_COMPUTE.includes(resource);
 }
 
 function validateAmounts(
-  faults: Faults,
+  errors: FieldErrors,
   amounts: Readonly<Record<string, string>> | undefined,
   path: string,
 ): void {
   for (const [name, amount] of Object.entries(amounts ?? {})) {
-    validateQuotaName(faults, name, `${path}[${name}]`);
-    validateAmount(faults, name, amount, `${path}[${name}]`);
+    validateQuotaName(errors, name, `${path}[${name}]`);
+    validateAmount(errors, name, amount, `${path}[${name}]`);
   }
 }
 
-function validateScopes(faults: Faults, spec: ResourceQuotaSpec): void {
+function validateScopes(errors: FieldErrors, spec: ResourceQuotaSpec): void {
   const { scopes = [], hard = {} } = spec;
   const path = 'spec.scopes';
   for (const scope of scopes) {
     for (const resource of Object.keys(hard)) {
       if (!scopeFits(scope, resource)) {
-        faults.invalid(path, scopes, 'unsupported scope applied to resource');
+        errors.invalid(path, scopes, 'unsupported scope applied to resource');
       }
     }
   }
-  validateConflicts(faults, scopes, path);
+  validateConflicts(errors, scopes, path);
 }
 
-function validateConflicts(faults: Faults, scopes: readonly string[], path: string): void {
+function validateConflicts(errors: FieldErrors, scopes: readonly string[], path: string): void {
   for (const [one, other] of CONFLICTING) {
-    if (scopes.includes(one) && scopes.includes(other)) faults.invalid(path, scopes, 'conflicting scopes');
+    if (scopes.includes(one) && scopes.includes(other)) errors.invalid(path, scopes, 'conflicting scopes');
   }
 }
 
-function validateSelector(faults: Faults, spec: ResourceQuotaSpec): void {
+function validateSelector(errors: FieldErrors, spec: ResourceQuotaSpec): void {
   const path = 'spec.scopeSelector.matchExpressions';
   const expressions = spec.scopeSelector?.matchExpressions ?? [];
   for (const { scopeName, operator, values = [] } of expressions) {
     const resources = Object.keys(spec.hard ?? {});
     if (resources.some((resource) => !scopeFits(scopeName, resource))) {
-      faults.invalid(path, resources, 'unsupported scope applied to resource');
+      errors.invalid(path, resources, 'unsupported scope applied to resource');
     }
     if (scopeName !== 'PriorityClass' && operator !== 'Exists') {
-      faults.invalid(`${path}.operator`, operator, `must be 'Exists' for scope ${scopeName}`);
+      errors.invalid(`${path}.operator`, operator, `must be 'Exists' for scope ${scopeName}`);
     }
     const takesValues = operator === 'In' || operator === 'NotIn';
     if (takesValues && values.length === 0) {
-      faults.required(
+      errors.required(
         `${path}.values`,
         "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector",
       );
     } else if (!takesValues && values.length > 0) {
-      faults.invalid(
+      errors.invalid(
         `${path}.values`,
         values,
         "must be no value when `operator` is 'Exists' or 'DoesNotExist' for scope selector",
@@ -85,40 +85,40 @@ function validateSelector(faults: Faults, spec: ResourceQuotaSpec): void {
     }
   }
   validateConflicts(
-    faults,
+    errors,
     expressions.map(({ scopeName }) => scopeName),
     path,
   );
 }
 
 function validate(object: ApiObject): readonly FieldError[] {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   const { spec = {} } = typed<ResourceQuota>(object);
-  validateAmounts(faults, spec.hard, 'spec.hard');
-  validateScopes(faults, spec);
-  validateSelector(faults, spec);
-  return faults.errors;
+  validateAmounts(errors, spec.hard, 'spec.hard');
+  validateScopes(errors, spec);
+  validateSelector(errors, spec);
+  return errors.all;
 }
 
 function validateUpdate(object: ApiObject, old: ApiObject): readonly FieldError[] {
-  const faults = createFaults();
+  const errors = createFieldErrors();
   const [now, before] = [object, old].map(
     (quota) => new Set<string>(typed<ResourceQuota>(quota).spec?.scopes ?? []),
   );
   if (now !== undefined && before !== undefined && now.symmetricDifference(before).size > 0) {
-    faults.invalid('spec.scopes', [...now], 'field is immutable');
+    errors.invalid('spec.scopes', [...now], 'field is immutable');
   }
-  return faults.errors;
+  return errors.all;
 }
 
 const statusPart: PartStrategy = {
   prepareForUpdate: (draft, old) => keepAllBut(draft, old, 'status'),
   validateUpdate(object): readonly FieldError[] {
-    const faults = createFaults();
+    const errors = createFieldErrors();
     const { hard, used } = typed<ResourceQuota>(object).status ?? {};
-    validateAmounts(faults, hard, 'status.hard');
-    validateAmounts(faults, used, 'status.used');
-    return faults.errors;
+    validateAmounts(errors, hard, 'status.hard');
+    validateAmounts(errors, used, 'status.used');
+    return errors.all;
   },
 };
 

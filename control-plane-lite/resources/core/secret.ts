@@ -10,7 +10,7 @@ import { immutableField } from '../content-diff.ts';
 import type { ApiObject, KindEntry } from '../contract.ts';
 import { ageOf } from '../rows.ts';
 import { typed } from '../view.ts';
-import { frozenFaults } from './immutable-data.ts';
+import { frozenErrors } from './immutable-data.ts';
 
 /** `stringData` overrides `data` and is never stored. */
 function mergeStringData(draft: ApiObject): void {
@@ -34,9 +34,9 @@ export const secretKind: KindEntry = {
     normalize: mergeStringData,
     validate: (object, { vocabulary }) => validateSecretContent(typed<Secret>(object), vocabulary),
     validateUpdate: (object, old) => {
-      const faults = frozenFaults(object, old, ['data']);
-      immutableField(faults, typeOf(object), typeOf(old), 'type');
-      return faults.errors;
+      const errors = frozenErrors(object, old, ['data']);
+      immutableField(errors, typeOf(object), typeOf(old), 'type');
+      return errors.all;
     },
     selectableFields: { type: typeOf },
     row: (object, { nowMs }) => [

@@ -2,8 +2,8 @@
  *  validation, release 1.24. */
 
 import type { ServiceSpec } from '#api/gen/core-v1.ts';
-import { IP_FAULT, type IpFamily, ipFamilyOf } from '#api/meta/ip.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import { IP_ERROR, type IpFamily, ipFamilyOf } from '#api/meta/ip.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import { HEADLESS, isExternalName, isHeadless } from './service-needs.ts';
 
 const IPS = 'spec.clusterIPs';
@@ -11,32 +11,32 @@ const FAMILIES = 'spec.ipFamilies';
 const POLICY = 'spec.ipFamilyPolicy';
 const ONCE = 'may not change once set';
 
-/** An external name has none of the fields about addresses. */
-function forbidAll(faults: Faults, spec: ServiceSpec): void {
+/** Reports address fields, which type ExternalName does not allow. */
+function forbidAll(errors: FieldErrors, spec: ServiceSpec): void {
   const reason = 'may not be set for ExternalName services';
-  if ((spec.clusterIPs ?? []).length > 0 || (spec.clusterIP ?? '') !== '') faults.forbidden(IPS, reason);
-  if ((spec.ipFamilies ?? []).length > 0) faults.forbidden(FAMILIES, reason);
-  if (spec.ipFamilyPolicy !== undefined) faults.forbidden(POLICY, reason);
+  if ((spec.clusterIPs ?? []).length > 0 || (spec.clusterIP ?? '') !== '') errors.forbidden(IPS, reason);
+  if ((spec.ipFamilies ?? []).length > 0) errors.forbidden(FAMILIES, reason);
+  if (spec.ipFamilyPolicy !== undefined) errors.forbidden(POLICY, reason);
 }
 
-function validateSpellings(faults: Faults, { clusterIP = '', clusterIPs = [] }: ServiceSpec): void {
+function validateSpellings(errors: FieldErrors, { clusterIP = '', clusterIPs = [] }: ServiceSpec): void {
   if (clusterIP === '') {
     if (clusterIPs.length > 0)
-      faults.invalid(IPS, clusterIPs, 'must be empty when `clusterIP` is not specified');
-  } else if (clusterIPs.length === 0) faults.required(IPS);
+      errors.invalid(IPS, clusterIPs, 'must be empty when `clusterIP` is not specified');
+  } else if (clusterIPs.length === 0) errors.required(IPS);
   else if (clusterIPs[0] !== clusterIP) {
-    faults.invalid(IPS, clusterIPs, 'first value must match `clusterIP`');
+    errors.invalid(IPS, clusterIPs, 'first value must match `clusterIP`');
   }
 }
 
-/** Whether each is an address, or the only one is `None`. */
-function validateEach(faults: Faults, addresses: readonly string[]): boolean {
+/** Validates that all values are addresses, or the only one is `None`. Reports whether they are. */
+function validateEach(errors: FieldErrors, addresses: readonly string[]): boolean {
   let valid = true;
   for (const [index, address] of addresses.entries()) {
     if (index === 0 && address === HEADLESS) {
       if (addresses.length === 1) continue;
-      faults.invalid(IPS, addresses, "'None' must be the first and only value");
-    } else if (ipFamilyOf(address) === undefined) faults.invalid(`${IPS}[${index}]`, address, IP_FAULT);
+      errors.invalid(IPS, addresses, "'None' must be the first and only value");
+    } else if (ipFamilyOf(address) === undefined) errors.invalid(`${IPS}[${index}]`, address, IP_ERROR);
     else continue;
     valid = false;
   }
@@ -44,54 +44,54 @@ function validateEach(faults: Faults, addresses: readonly string[]): boolean {
 }
 
 function validateFamilies(
-  faults: Faults,
+  errors: FieldErrors,
   { ipFamilies = [], ipFamilyPolicy, clusterIPs = [], selector = {} }: ServiceSpec,
   cluster: readonly IpFamily[],
 ): void {
   for (const [index, family] of ipFamilies.entries()) {
-    if (ipFamilies.indexOf(family) < index) faults.duplicate(`${FAMILIES}[${index}]`, family);
+    if (ipFamilies.indexOf(family) < index) errors.duplicate(`${FAMILIES}[${index}]`, family);
   }
   if (ipFamilyPolicy === 'SingleStack' && (ipFamilies.length > 1 || clusterIPs.length > 1)) {
     const what = ipFamilies.length > 1 ? 'ipFamilies' : 'clusterIPs';
-    faults.invalid(
+    errors.invalid(
       POLICY,
       ipFamilyPolicy,
       `must be RequireDualStack or PreferDualStack when multiple ${what} are specified`,
     );
   }
-  // Nothing is given to a service whose endpoints somebody else fills in.
+  // Headless services without a selector get no defaults: their endpoints are managed externally.
   if (clusterIPs[0] === HEADLESS && Object.keys(selector).length === 0) return;
   for (const [index, family] of ipFamilies.entries()) {
     if (!cluster.includes(family)) {
-      faults.invalid(`${FAMILIES}[${index}]`, family, 'not configured on this cluster');
+      errors.invalid(`${FAMILIES}[${index}]`, family, 'not configured on this cluster');
     }
   }
   if (ipFamilyPolicy === 'RequireDualStack' && cluster.length < 2) {
-    faults.invalid(POLICY, ipFamilyPolicy, 'this cluster is not configured for dual-stack services');
+    errors.invalid(POLICY, ipFamilyPolicy, 'this cluster is not configured for dual-stack services');
   }
 }
 
-/** Every fault of the addresses of a service as it is. */
+/** Reports every error of the addresses of a service. */
 export function validateServiceAddresses(
-  faults: Faults,
+  errors: FieldErrors,
   spec: ServiceSpec,
   cluster: readonly IpFamily[],
 ): void {
-  if (isExternalName(spec)) return forbidAll(faults, spec);
+  if (isExternalName(spec)) return forbidAll(errors, spec);
   const { clusterIPs = [], ipFamilies = [] } = spec;
-  validateSpellings(faults, spec);
-  if (clusterIPs.length > 2) faults.invalid(IPS, clusterIPs, 'may only hold up to 2 values');
-  if (!validateEach(faults, clusterIPs)) return undefined;
+  validateSpellings(errors, spec);
+  if (clusterIPs.length > 2) errors.invalid(IPS, clusterIPs, 'may only hold up to 2 values');
+  if (!validateEach(errors, clusterIPs)) return undefined;
   const families = clusterIPs.map(ipFamilyOf);
   if (clusterIPs.length > 1 && new Set(families).size < clusterIPs.length) {
-    faults.invalid(IPS, clusterIPs, 'may specify no more than one IP for each IP family');
+    errors.invalid(IPS, clusterIPs, 'may specify no more than one IP for each IP family');
   }
-  validateFamilies(faults, spec, cluster);
+  validateFamilies(errors, spec, cluster);
   if (isHeadless(spec)) return undefined;
   for (const [index, family] of families.entries()) {
     const wanted = ipFamilies[index];
     if (wanted !== undefined && family !== undefined && family !== wanted) {
-      faults.invalid(
+      errors.invalid(
         `${IPS}[${index}]`,
         clusterIPs[index],
         `expected an ${wanted} value as indicated by \`ipFamilies[${index}]\``,
@@ -101,9 +101,9 @@ export function validateServiceAddresses(
   return undefined;
 }
 
-/** A list whose first value stays for ever and whose second one may come and go. */
+/** Validates an update of a list whose first value is immutable and whose second one can be added and removed. */
 function validateChange(
-  faults: Faults,
+  errors: FieldErrors,
   path: string,
   what: string,
   [now, before]: readonly [readonly string[], readonly string[]],
@@ -111,14 +111,14 @@ function validateChange(
 ): void {
   if (now.length === before.length) {
     const index = now.findIndex((item, at) => item !== before[at]);
-    if (index >= 0) faults.invalid(`${path}[${index}]`, now, ONCE);
+    if (index >= 0) errors.invalid(`${path}[${index}]`, now, ONCE);
     return;
   }
   if (before.length === 0) return;
-  if (now.length === 0) faults.invalid(`${path}[0]`, now, `primary ${what} can not be unset`);
-  else if (now[0] !== before[0]) faults.invalid(`${path}[0]`, now, ONCE);
+  if (now.length === 0) errors.invalid(`${path}[0]`, now, `primary ${what} can not be unset`);
+  else if (now[0] !== before[0]) errors.invalid(`${path}[0]`, now, ONCE);
   if (now.length < before.length && now.length === 1 && policy !== 'SingleStack') {
-    faults.invalid(
+    errors.invalid(
       POLICY,
       policy ?? null,
       `must be set to 'SingleStack' when releasing the secondary ${what}`,
@@ -126,11 +126,11 @@ function validateChange(
   }
 }
 
-/** Every fault of the change of a service's addresses. */
-export function validateAddressChange(faults: Faults, spec: ServiceSpec, old: ServiceSpec): void {
+/** Reports every error of an update of a service's addresses. */
+export function validateAddressChange(errors: FieldErrors, spec: ServiceSpec, old: ServiceSpec): void {
   if (isExternalName(spec) || isExternalName(old)) return;
   if (isHeadless(spec) && isHeadless(old)) return;
   const policy = spec.ipFamilyPolicy;
-  validateChange(faults, IPS, 'clusterIP', [spec.clusterIPs ?? [], old.clusterIPs ?? []], policy);
-  validateChange(faults, FAMILIES, 'ipFamily', [spec.ipFamilies ?? [], old.ipFamilies ?? []], policy);
+  validateChange(errors, IPS, 'clusterIP', [spec.clusterIPs ?? [], old.clusterIPs ?? []], policy);
+  validateChange(errors, FAMILIES, 'ipFamily', [spec.ipFamilies ?? [], old.ipFamilies ?? []], policy);
 }

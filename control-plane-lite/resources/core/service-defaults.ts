@@ -32,7 +32,7 @@ function alignClusterIPs(spec: SpecDraft, old: ServiceSpec | undefined): void {
   else spec.clusterIPs = [clusterIP];
 }
 
-/** Families and their policy, as far as they follow from what is there and what the cluster has. */
+/** Derives IP families and their policy from the object and the cluster. */
 function completeFamilies(spec: SpecDraft, cluster: readonly IpFamily[]): void {
   if (isExternalName(spec)) return;
   const selectorless = Object.keys(spec.selector ?? {}).length === 0;
@@ -88,7 +88,7 @@ function dropUnchanged(spec: SpecDraft, old: ServiceSpec, names: readonly (keyof
   for (const name of names) if (sameContent(spec[name], old[name])) delete spec[name];
 }
 
-/** What belonged to the type that the service had. */
+/** Clears the fields of the previous service type. */
 function dropOfOldType(spec: SpecDraft, old: ServiceSpec): void {
   if (!isExternalName(old) && isExternalName(spec)) {
     const addresses = sameContent(spec.clusterIPs, old.clusterIPs) && spec.clusterIP === old.clusterIP;
@@ -119,7 +119,7 @@ function dropSecondFamily(spec: SpecDraft, old: ServiceSpec): void {
   }
 }
 
-/** A client that leaves families out means those that there are. */
+/** Omitted families mean the existing ones. */
 function keepFamilies(spec: SpecDraft, old: ServiceSpec): void {
   if (isExternalName(spec) || isExternalName(old)) return;
   if (spec.ipFamilyPolicy === undefined && old.ipFamilyPolicy !== undefined) {

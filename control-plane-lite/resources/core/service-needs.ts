@@ -22,7 +22,7 @@ export const needsNodePorts = ({ type, allocateLoadBalancerNodePorts }: ServiceS
 export const needsHealthCheckPort = ({ type, externalTrafficPolicy }: ServiceSpec): boolean =>
   type === 'LoadBalancer' && externalTrafficPolicy === 'Local';
 
-/** Node ports of external load balancers may be chosen even where none are given. */
+/** Node ports of external load balancers may be specified even if none are allocated. */
 export const takesNodePorts = ({ type }: ServiceSpec): boolean =>
   type === 'NodePort' || type === 'LoadBalancer';
 

@@ -152,9 +152,9 @@ describe('validation', () => {
         `FieldValueInvalid metadata.annotations[service.beta.${VOCABULARIES.plat.domain}/load-balancer-source-ranges]`,
       ],
     ],
-  ])('%s', (_, changes, faults) => {
+  ])('%s', (_, changes, errors) => {
     const { kind } = single();
-    expect(createFaultsOf(kind, prepared(kind, changes))).toEqual(faults);
+    expect(createFaultsOf(kind, prepared(kind, changes))).toEqual(errors);
   });
 
   test.each<[string, object, readonly string[]]>([
@@ -188,9 +188,9 @@ describe('validation', () => {
       { ipFamilyPolicy: 'SingleStack', ipFamilies: ['IPv4', 'IPv6'] },
       ['FieldValueInvalid spec.ipFamilyPolicy'],
     ],
-  ])('of addresses: %s', (_, spec, faults) => {
+  ])('of addresses: %s', (_, spec, errors) => {
     const { kind } = dual();
-    expect(createFaultsOf(kind, prepared(kind, { spec }))).toEqual(faults);
+    expect(createFaultsOf(kind, prepared(kind, { spec }))).toEqual(errors);
   });
 
   test('wants families that the cluster has', () => {
@@ -211,12 +211,12 @@ describe('status', () => {
     [{ ip: 'x' }, ['FieldValueInvalid status.loadBalancer.ingress[0].ip']],
     [{ hostname: '10.0.0.1' }, ['FieldValueInvalid status.loadBalancer.ingress[0].hostname']],
     [{ hostname: 'A B' }, ['FieldValueInvalid status.loadBalancer.ingress[0].hostname']],
-  ])('of ingress %j', (ingress, faults) => {
+  ])('of ingress %j', (ingress, errors) => {
     const { kind } = single();
     const service = objectOf(
       'core/v1.Service',
       changed(BASE, { status: { loadBalancer: { ingress: [ingress] } } }),
     );
-    expect(updateFaultsOf(kind, service, service, 'status')).toEqual(faults);
+    expect(updateFaultsOf(kind, service, service, 'status')).toEqual(errors);
   });
 });

@@ -44,16 +44,16 @@ function benchOf(...ranges: readonly string[]): Bench {
     keys: () => memory.keys().map((key) => key.replace('/ranges/services/', '')),
     async create(changes = {}) {
       const draft = prepared(kind, changes);
-      const faults = createFaultsOf(kind, draft);
-      if (faults.length > 0) throw new Error(faults.join(', '));
+      const errors = createFaultsOf(kind, draft);
+      if (errors.length > 0) throw new Error(errors.join(', '));
       await strategy.reserve?.(draft, undefined, context);
       return draft;
     },
     async update(old, spec) {
       const draft = objectOf('core/v1.Service', { metadata: old.metadata, spec });
       strategy.prepareForUpdate?.(draft, old, context);
-      const faults = updateFaultsOf(kind, draft, old);
-      if (faults.length > 0) throw new Error(faults.join(', '));
+      const errors = updateFaultsOf(kind, draft, old);
+      if (errors.length > 0) throw new Error(errors.join(', '));
       await strategy.reserve?.(draft, old, context);
       await strategy.settle?.(draft, old);
       return draft;

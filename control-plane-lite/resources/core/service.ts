@@ -2,8 +2,8 @@
 
 import type { Service, ServicePort } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { dns1035LabelFaults } from '#api/meta/names.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { dns1035LabelErrors } from '#api/meta/names.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import type { ApiObject, Cell, KindEntry, PartStrategy } from '../contract.ts';
 import { keepAllBut } from '../generic.ts';
 import { ageOf, formatLabelCell, NONE, orNone } from '../rows.ts';
@@ -17,9 +17,9 @@ import { validateClassChange, validateServiceContent, validateServiceStatus } fr
 const statusPart: PartStrategy = {
   prepareForUpdate: (draft, old) => keepAllBut(draft, old, 'status'),
   validateUpdate(object): readonly FieldError[] {
-    const faults = createFaults();
-    validateServiceStatus(faults, typed<Service>(object));
-    return faults.errors;
+    const errors = createFieldErrors();
+    validateServiceStatus(errors, typed<Service>(object));
+    return errors.all;
   },
 };
 
@@ -54,22 +54,22 @@ export function serviceKind(allocation: ServiceAllocation): KindEntry {
   const { families } = allocation;
   return {
     strategy: {
-      nameFaults: dns1035LabelFaults,
+      nameErrors: dns1035LabelErrors,
       countsGeneration: false,
       createOnUpdate: true,
       prepareForCreate: (draft) => prepareServiceForCreate(draft, families),
       prepareForUpdate: (draft, old) => prepareServiceForUpdate(draft, old, families),
       validate: (object, { vocabulary }) => {
-        const faults = createFaults();
-        validateServiceContent(faults, typed<Service>(object), vocabulary);
-        validateServiceAddresses(faults, specOf(object), families);
-        return faults.errors;
+        const errors = createFieldErrors();
+        validateServiceContent(errors, typed<Service>(object), vocabulary);
+        validateServiceAddresses(errors, specOf(object), families);
+        return errors.all;
       },
       validateUpdate: (object, old) => {
-        const faults = createFaults();
-        validateAddressChange(faults, specOf(object), specOf(old));
-        validateClassChange(faults, specOf(object), specOf(old));
-        return faults.errors;
+        const errors = createFieldErrors();
+        validateAddressChange(errors, specOf(object), specOf(old));
+        validateClassChange(errors, specOf(object), specOf(old));
+        return errors.all;
       },
       reserve: (draft, old, context) => allocation.reserve(draft, old, context),
       settle: (object, old) => allocation.settle(object, old),

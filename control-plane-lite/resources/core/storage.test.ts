@@ -76,8 +76,8 @@ describe('PersistentVolume', () => {
       ['FieldValueInvalid nodeAffinity'],
     ],
     ['is checked', {}, { spec: { accessModes: [] } }, ['FieldValueRequired spec.accessModes']],
-  ])('%s', (_, before, now, faults) => {
-    expect(updateFaultsOf(persistentVolumeKind, volume(now), volume(before))).toEqual(faults);
+  ])('%s', (_, before, now, errors) => {
+    expect(updateFaultsOf(persistentVolumeKind, volume(now), volume(before))).toEqual(errors);
   });
 
   test.each<[object, readonly Cell[]]>([
@@ -153,8 +153,8 @@ describe('PersistentVolumeClaim', () => {
       { spec: { dataSource: { kind: 'PersistentVolumeClaim', name: 'p' } } },
       [],
     ],
-  ])('%s', (_, changes, faults) => {
-    expect(createFaultsOf(persistentVolumeClaimKind, claim(changes))).toEqual(faults);
+  ])('%s', (_, changes, errors) => {
+    expect(createFaultsOf(persistentVolumeClaimKind, claim(changes))).toEqual(errors);
   });
 
   const FORBIDDEN = ['FieldValueForbidden spec'];
@@ -176,19 +176,19 @@ describe('PersistentVolumeClaim', () => {
       { metadata: { annotations: { [CLASS]: 'b' } } },
       [`FieldValueInvalid metadata.annotations[${CLASS}]`],
     ],
-  ])('%s', (_, before, now, faults) => {
-    expect(updateFaultsOf(persistentVolumeClaimKind, claim(now), claim(before))).toEqual(faults);
+  ])('%s', (_, before, now, errors) => {
+    expect(updateFaultsOf(persistentVolumeClaimKind, claim(now), claim(before))).toEqual(errors);
   });
 
   test.each([
     ['1500Mi', []],
     ['1Gi', [SMALLER]],
     ['500Mi', [SMALLER]],
-  ])('may go back to %s from 2Gi with 1Gi there, if that is allowed', (storage, faults) => {
+  ])('may go back to %s from 2Gi with 1Gi there, if that is allowed', (storage, errors) => {
     const context = contextWith({ gates: new Set(['RecoverVolumeExpansionFailure']) });
     const now = claim({ spec: size(storage), status: bound });
     expect(updateFaultsOf(persistentVolumeClaimKind, now, claim({ status: bound }), '', context)).toEqual(
-      faults,
+      errors,
     );
   });
 

@@ -29,22 +29,22 @@ export function objectOf(typeRef: string, value: object): ApiObject {
   return { ...object, apiVersion: 'v1', kind, metadata: object.metadata ?? {} };
 }
 
-export const faultTexts = (errors: readonly FieldError[]): readonly string[] =>
+export const errorTexts = (errors: readonly FieldError[]): readonly string[] =>
   errors.map(({ kind, field }) => `${kind} ${field}`);
 
-/** Faults of creation. */
+/** Returns the errors of a creation. */
 export function createFaultsOf(
   { strategy }: KindEntry,
   object: ApiObject,
   context: StrategyContext = contextWith(),
 ): readonly string[] {
-  return faultTexts([
+  return errorTexts([
     ...(strategy.validate?.(object, context) ?? []),
     ...(strategy.validateCreate?.(object, context) ?? []),
   ]);
 }
 
-/** Faults of an update, through the object itself or one of its parts. */
+/** Returns the errors of an update, through the object itself or a subresource. */
 export function updateFaultsOf(
   { strategy, parts = {} }: KindEntry,
   object: ApiObject,
@@ -52,8 +52,8 @@ export function updateFaultsOf(
   part = '',
   context: StrategyContext = contextWith(),
 ): readonly string[] {
-  if (part !== '') return faultTexts(parts[part]?.validateUpdate?.(object, old, context) ?? []);
-  return faultTexts([
+  if (part !== '') return errorTexts(parts[part]?.validateUpdate?.(object, old, context) ?? []);
+  return errorTexts([
     ...(strategy.validate?.(object, context) ?? []),
     ...(strategy.validateUpdate?.(object, old, context) ?? []),
   ]);

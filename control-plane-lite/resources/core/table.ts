@@ -22,7 +22,7 @@ import { serviceAccountKind } from './service-account.ts';
 export interface CoreDeps {
   readonly vocabulary: Vocabulary;
   readonly allocation: ServiceAllocation;
-  /** How long events are kept, in seconds. Default one hour. */
+  /** Lifetime of events in seconds. Default: one hour. */
   readonly eventTtlSeconds?: number;
 }
 

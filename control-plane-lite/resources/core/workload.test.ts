@@ -79,8 +79,8 @@ describe('ReplicationController', () => {
       { template: { spec: { ...template.spec, restartPolicy: 'Never' } } },
       ['FieldValueNotSupported spec.template.spec.restartPolicy'],
     ],
-  ])('%s', (_, changes, faults) => {
-    expect(createFaultsOf(kind, controller(changes))).toEqual(faults);
+  ])('%s', (_, changes, errors) => {
+    expect(createFaultsOf(kind, controller(changes))).toEqual(errors);
   });
 
   test('starts without pods', () => {
@@ -102,8 +102,8 @@ describe('ReplicationController', () => {
     [{ replicas: 1, readyReplicas: 2 }, ['FieldValueInvalid status.readyReplicas']],
     [{ replicas: 2, readyReplicas: 1, availableReplicas: 2 }, ['FieldValueInvalid status.availableReplicas']],
     [{ replicas: 1, observedGeneration: -1 }, ['FieldValueInvalid status.observedGeneration']],
-  ])('counts %j', (status, faults) => {
-    expect(updateFaultsOf(kind, controller({}, status), controller(), 'status')).toEqual(faults);
+  ])('counts %j', (status, errors) => {
+    expect(updateFaultsOf(kind, controller({}, status), controller(), 'status')).toEqual(errors);
   });
 
   test('shows numbers', () => {

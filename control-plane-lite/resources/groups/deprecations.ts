@@ -24,7 +24,7 @@ export interface Deprecation {
 
 interface Fact extends Omit<Deprecation, 'group' | 'replacement'> {
   readonly group: string;
-  /** Group and version, in our own words. */
+  /** Neutral group and version. */
   readonly replacedBy?: readonly [group: string, version: string];
 }
 
@@ -98,7 +98,7 @@ const FACTS: readonly Fact[] = [
   ),
 ];
 
-/** All deprecated resources, in the words of a vocabulary. */
+/** Returns all deprecated resources in a vocabulary. */
 export function deprecations(vocabulary: Vocabulary): readonly Deprecation[] {
   return FACTS.map(({ replacedBy, group, ...fact }) => ({
     ...fact,

@@ -29,14 +29,14 @@ export function contextWith({
   };
 }
 
-/** A template of pods that is right. */
+/** Valid pod template. */
 export const TEMPLATE: object = {
   metadata: { labels: { app: 'web' } },
   spec: { containers: [{ name: 'c', image: 'i:1' }] },
 };
 
-/** What is changed, in words; the changes; the faults. */
-export type FaultRow = readonly [string, Changes, readonly string[]];
+/** Description of the change, the change, the expected errors. */
+export type ErrorRow = readonly [string, Changes, readonly string[]];
 
 /** Values by path: `{'spec.containers.0.image': undefined}` removes a member. */
 export type Changes = Readonly<Record<string, unknown>>;
@@ -91,19 +91,19 @@ export function objectWith({ typeRef, base, context = {} }: KindSubject, changes
   return value;
 }
 
-const shortened = (fault: { readonly kind: string; readonly field: string }): string =>
-  `${fault.field} ${fault.kind.replace('FieldValue', '')}`;
+const shortened = (error: { readonly kind: string; readonly field: string }): string =>
+  `${error.field} ${error.kind.replace('FieldValue', '')}`;
 
-/** `spec.replicas Invalid` for each fault of the changed object. */
-export function faultsOf(subject: KindSubject, changes: Changes = {}): readonly string[] {
+/** Returns `spec.replicas Invalid` for each error of the changed object. */
+export function errorsOf(subject: KindSubject, changes: Changes = {}): readonly string[] {
   const context = contextWith(subject.context);
   const object = objectWith(subject, changes);
   const { validate, validateCreate } = subject.entry.strategy;
-  const faults = [...(validate?.(object, context) ?? []), ...(validateCreate?.(object, context) ?? [])];
-  return faults.map(shortened);
+  const errors = [...(validate?.(object, context) ?? []), ...(validateCreate?.(object, context) ?? [])];
+  return errors.map(shortened);
 }
 
-/** Faults of the change alone, from the base (with `before`) to the changed object. */
+/** Returns the errors of the update alone, from the base (with `before`) to the changed object. */
 export function updateFaultsOf(
   subject: KindSubject,
   changes: Changes,
@@ -123,19 +123,19 @@ export function created(subject: KindSubject, changes: Changes = {}): ApiObject 
   return object;
 }
 
-/** The object after a change through a part, and the faults of it. */
+/** Returns the object after an update through a subresource, and the errors. */
 export function throughPart(
   subject: KindSubject,
   part: string,
   changes: Changes,
   before: Changes = {},
-): { readonly object: ApiObject; readonly faults: readonly string[] } {
+): { readonly object: ApiObject; readonly errors: readonly string[] } {
   const context = contextWith(subject.context);
   const old = objectWith(subject, before);
   const object = objectWith(subject, { ...before, ...changes });
   const strategy = subject.entry.parts?.[part];
   strategy?.prepareForUpdate(object, old, context);
-  return { object, faults: (strategy?.validateUpdate?.(object, old, context) ?? []).map(shortened) };
+  return { object, errors: (strategy?.validateUpdate?.(object, old, context) ?? []).map(shortened) };
 }
 
 /** The cells of the changed object's row. */

@@ -1,11 +1,11 @@
 /** Adapts the rules of a kind, written against the kind's own type, to the server's strategy. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { copyJson } from '#api/codec/copy-json.ts';
-import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
 import type { ApiObject, Cell, Draft, PartStrategy, Strategy, StrategyContext } from '../contract.ts';
 import { typed } from '../view.ts';
 
-/** A type whose members, and theirs, may be set. */
+/** Type with deeply writable members. */
 export type Mutable<T> = T extends readonly (infer Item)[]
   ? Mutable<Item>[]
   : T extends object
@@ -17,20 +17,20 @@ export type RowContext = Parameters<NonNullable<Strategy['row']>>[1];
 /** Members of Strategy that don't depend on the kind's type. */
 type Plain = Pick<
   Strategy,
-  'nameFaults' | 'createOnUpdate' | 'unconditionalUpdate' | 'countsGeneration' | 'defaultPropagation'
+  'nameErrors' | 'createOnUpdate' | 'unconditionalUpdate' | 'countsGeneration' | 'defaultPropagation'
 >;
 
 export interface KindRules<T> extends Plain {
   readonly prepareForCreate?: (draft: Mutable<T>, context: StrategyContext) => void;
   readonly renamed?: (draft: Mutable<T>, oldName: string) => void;
   readonly prepareForUpdate?: (draft: Mutable<T>, old: T, context: StrategyContext) => void;
-  readonly validate?: (faults: Faults, object: T, context: StrategyContext) => void;
-  /** Beside `validate`: what takes too long to be done at once. */
-  readonly validateInTurns?: (object: T, context: StrategyContext) => Promise<Faults['errors']>;
+  readonly validate?: (errors: FieldErrors, object: T, context: StrategyContext) => void;
+  /** Asynchronous checks in addition to `validate`. */
+  readonly validateInTurns?: (object: T, context: StrategyContext) => Promise<FieldErrors['all']>;
   /** Beside `validate`, of a new object. */
-  readonly validateCreate?: (faults: Faults, object: T, context: StrategyContext) => void;
+  readonly validateCreate?: (errors: FieldErrors, object: T, context: StrategyContext) => void;
   /** Beside `validate`, of a changed object. */
-  readonly validateUpdate?: (faults: Faults, object: T, old: T, context: StrategyContext) => void;
+  readonly validateUpdate?: (errors: FieldErrors, object: T, old: T, context: StrategyContext) => void;
   readonly warnings?: (object: T, old: T | undefined) => readonly string[];
   readonly generationChanged?: (object: T, old: T) => boolean;
   readonly selectableFields?: Readonly<Record<string, (object: T) => string>>;
@@ -63,18 +63,18 @@ export function kindStrategy<T>(rules: KindRules<T>): Strategy {
         prepareForUpdate(typed<Mutable<T>>(draft), typed<T>(old), context),
     }),
     ...(validate && {
-      validate: (object, context) => collect((faults) => validate(faults, typed<T>(object), context)),
+      validate: (object, context) => collect((errors) => validate(errors, typed<T>(object), context)),
     }),
     ...(validateInTurns && {
       validateInTurns: (object, context) => validateInTurns(typed<T>(object), context),
     }),
     ...(validateCreate && {
       validateCreate: (object, context) =>
-        collect((faults) => validateCreate(faults, typed<T>(object), context)),
+        collect((errors) => validateCreate(errors, typed<T>(object), context)),
     }),
     ...(validateUpdate && {
       validateUpdate: (object, old, context) =>
-        collect((faults) => validateUpdate(faults, typed<T>(object), typed<T>(old), context)),
+        collect((errors) => validateUpdate(errors, typed<T>(object), typed<T>(old), context)),
     }),
     ...(warnings && {
       warnings: (object, old) => warnings(typed<T>(object), old === undefined ? undefined : typed<T>(old)),
@@ -94,16 +94,16 @@ export function kindStrategy<T>(rules: KindRules<T>): Strategy {
   };
 }
 
-function collect(validate: (faults: Faults) => void): Faults['errors'] {
-  const faults = createFaults();
-  validate(faults);
-  return faults.errors;
+function collect(validate: (errors: FieldErrors) => void): FieldErrors['all'] {
+  const errors = createFieldErrors();
+  validate(errors);
+  return errors.all;
 }
 
 export interface StatusRules<T> {
-  /** Sets what clients don't, after everything but the status is as it was. */
+  /** Sets fields of the server, after all fields outside the status have been restored. */
   readonly prepare?: (draft: Mutable<T>, old: T, context: StrategyContext) => void;
-  readonly validate?: (faults: Faults, object: T, old: T, context: StrategyContext) => void;
+  readonly validate?: (errors: FieldErrors, object: T, old: T, context: StrategyContext) => void;
   /** Labels stay as they were. Other metadata may always change with the status. */
   readonly keepLabels?: boolean;
 }
@@ -119,7 +119,7 @@ export function statusPart<T>(rules: StatusRules<T> = {}): PartStrategy {
     },
     ...(validate && {
       validateUpdate: (object, old, context) =>
-        collect((faults) => validate(faults, typed<T>(object), typed<T>(old), context)),
+        collect((errors) => validate(errors, typed<T>(object), typed<T>(old), context)),
     }),
   };
 }
@@ -138,13 +138,13 @@ function keepLabelsOf(metadata: Draft<ApiObject['metadata']>, { metadata: old }:
   else metadata.labels = old.labels;
 }
 
-/** One fault if a member that must stay as it is changed. */
+/** Reports an error if an immutable member has changed. */
 export function validateImmutable(
-  faults: Faults,
+  errors: FieldErrors,
   value: unknown,
   old: unknown,
   path: string,
   detail = 'field is immutable',
 ): void {
-  if (!isDeepStrictEqual(value, old)) faults.invalid(path, value ?? null, detail);
+  if (!isDeepStrictEqual(value, old)) errors.invalid(path, value ?? null, detail);
 }

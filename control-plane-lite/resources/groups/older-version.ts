@@ -4,7 +4,7 @@ import type { ApiObject, KindEntry } from '../contract.ts';
 import { wireGroup } from '../facts.ts';
 
 export interface OlderVersion {
-  /** In our own words, without the domain: `batch`, `node`. */
+  /** Neutral name without the domain: `batch`, `node`. */
   readonly group: string;
   /** Whether the group's name ends in the domain. */
   readonly hasDomain?: boolean;

@@ -2,13 +2,13 @@
 
 import type { LabelSelector } from '#api/gen/meta-v1.ts';
 import { type Requirement, SelectorError, selectorRequirements } from '#api/meta/selectors.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 
 export const isEmptySelector = (selector: LabelSelector): boolean =>
   Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
 
-/** The requirements of a selector; none of one with faults, which are reported elsewhere. */
+/** Returns the requirements of a selector; none if it is invalid, which is reported elsewhere. */
 export function requirementsOf(selector: LabelSelector | undefined): readonly Requirement[] {
   try {
     return selector === undefined ? [] : selectorRequirements(selector);
@@ -18,17 +18,17 @@ export function requirementsOf(selector: LabelSelector | undefined): readonly Re
   }
 }
 
-/** A selector that must be there, must not be empty, and decides which pods are whose. */
+/** Validates a required, nonempty selector of owned pods. */
 export function validatePodSelector(
-  faults: Faults,
+  errors: FieldErrors,
   selector: LabelSelector | undefined,
   path: string,
   kind: string,
 ): void {
-  if (selector === undefined) return faults.required(path);
-  validateLabelSelector(faults, selector, path);
+  if (selector === undefined) return errors.required(path);
+  validateLabelSelector(errors, selector, path);
   if (isEmptySelector(selector)) {
-    faults.invalid(path, selector, `empty selector is invalid for ${kind.toLowerCase()}`);
+    errors.invalid(path, selector, `empty selector is invalid for ${kind.toLowerCase()}`);
   }
   return undefined;
 }

@@ -19,7 +19,7 @@ describe.each(['plat', 'kubernetes'] as const)('groupKinds (%s)', (name) => {
     const { strategy, parts = {}, storedAs }: KindEntry = kinds[key] ?? { strategy: {} };
     const resources = [...info.subresources.keys()].filter((part) => part !== 'scale');
     expect(Object.keys(parts).toSorted()).toEqual(resources.toSorted());
-    // What says nothing has faults, or none, but is never a reason to fall.
+    // Empty input may have errors, but must never throw.
     const { value } = decode<ApiObject>(typeRef, { metadata: { name: 'a' }, spec: {} });
     const object = { ...value, kind: info.kind, apiVersion: `${info.group}/${info.version}` };
     const context = contextWith({ vocabulary: name });

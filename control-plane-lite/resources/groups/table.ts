@@ -53,7 +53,7 @@ import { volumeAttachment } from './storage/volume-attachment.ts';
 import { withTemplateWarnings } from './template-warnings.ts';
 
 export interface GroupKindsDeps extends DefinitionDeps {
-  /** The words that the server speaks. */
+  /** Vocabulary of the server. */
   readonly vocabulary: Vocabulary;
 }
 
@@ -183,7 +183,7 @@ function server(deps: GroupKindsDeps): KindTable {
   };
 }
 
-/** The kinds by group, version and kind in our own words: `apps/v1/Deployment`. */
+/** Kinds by neutral group, version and kind: `apps/v1/Deployment`. */
 export function groupKinds(deps: GroupKindsDeps): KindTable {
   return { ...workloads(deps.vocabulary), ...cluster(deps.vocabulary), ...server(deps) };
 }

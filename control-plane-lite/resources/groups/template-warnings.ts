@@ -18,7 +18,7 @@ const templateOf = ({ spec }: HasTemplate): readonly [path: string, template: Po
     ? ['spec.template', spec?.template]
     : ['spec.jobTemplate.spec.template', spec.jobTemplate.spec?.template];
 
-/** The kind, which also warns of what its new or changed template has. */
+/** Adds warnings about a new or changed template to the kind. */
 export function withTemplateWarnings(entry: KindEntry, vocabulary: Vocabulary): KindEntry {
   const { strategy } = entry;
   return {

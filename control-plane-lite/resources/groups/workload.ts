@@ -2,7 +2,7 @@
 
 import type { PodTemplateSpec } from '#api/gen/core-v1.ts';
 import type { LabelSelector } from '#api/gen/meta-v1.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import { type TemplateOwner, validateServiceTemplate } from '#api/schema/validation/pod-template.ts';
 import type { StrategyContext } from '../contract.ts';
 import { requirementsOf, validatePodSelector } from './selector.ts';
@@ -15,7 +15,7 @@ interface WorkloadSpec {
   readonly template?: PodTemplateSpec;
 }
 
-/** Gates and words that the validation of pods depends on. */
+/** Feature gates and vocabulary for the validation of pods. */
 export const podOptions = ({
   vocabulary,
   gates,
@@ -24,21 +24,21 @@ export const podOptions = ({
   expandedDNSConfig: gates.has('ExpandedDNSConfig'),
 });
 
-/** Counts, the selector and how it fits the template. */
-export function validateWorkload(faults: Faults, spec: WorkloadSpec, kind: string): void {
-  faults.nonNegative('spec.replicas', spec.replicas);
-  faults.nonNegative('spec.minReadySeconds', spec.minReadySeconds);
-  faults.nonNegative('spec.revisionHistoryLimit', spec.revisionHistoryLimit);
-  validatePodSelector(faults, spec.selector, 'spec.selector', kind);
+/** Validates counts, the selector and its match with the template. */
+export function validateWorkload(errors: FieldErrors, spec: WorkloadSpec, kind: string): void {
+  errors.nonNegative('spec.replicas', spec.replicas);
+  errors.nonNegative('spec.minReadySeconds', spec.minReadySeconds);
+  errors.nonNegative('spec.revisionHistoryLimit', spec.revisionHistoryLimit);
+  validatePodSelector(errors, spec.selector, 'spec.selector', kind);
 }
 
 /** The template of pods that run for ever. */
 export function validateWorkloadTemplate(
-  faults: Faults,
+  errors: FieldErrors,
   spec: WorkloadSpec,
   kind: string,
   context: StrategyContext,
 ): void {
   const owner: TemplateOwner = { ...podOptions(context), kind, selector: requirementsOf(spec.selector) };
-  validateServiceTemplate(faults, spec.template, 'spec.template', owner);
+  validateServiceTemplate(errors, spec.template, 'spec.template', owner);
 }

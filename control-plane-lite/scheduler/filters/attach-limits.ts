@@ -63,7 +63,7 @@ const CLOUDS: readonly Cloud[] = [
   },
 ];
 
-/** The disk of a claim; one that has none yet counts by its own name where it will be of this cloud. */
+/** Returns the disk of a claim. An unbound claim of this cloud counts by its own name. */
 function ofClaim({ plugin, diskOf }: Cloud, key: string, { volumes }: FleetView): string | undefined {
   const claim = volumes.claim(key);
   if (claim === undefined) return undefined;

@@ -2,7 +2,7 @@
 import type { FleetView } from '../fleet/fleet.ts';
 import type { NodeInfo, PodInfo, Refusal } from '../fleet/model.ts';
 
-/** What may happen so that a pod which was refused fits. */
+/** Events that can make a rejected pod schedulable. */
 export type WakeEvent =
   | 'nodeAdded'
   | 'nodeAllocatable'
@@ -28,14 +28,14 @@ export type Prepared =
 export interface Filter {
   readonly name: string;
   readonly wokenBy: readonly WakeEvent[];
-  /** Whether its check is made of pods of other nodes, so that it must be made anew when pods come or go. */
+  /** Whether the check depends on pods of other nodes, so that it is recomputed when pods are added or removed. */
   readonly looksAround: boolean;
   prepare(pod: PodInfo, fleet: FleetView): Prepared;
 }
 
 export const check = (ask: NodeCheck): Prepared => ({ kind: 'check', check: ask });
 
-/** Nothing that goes from a node changes its mind. */
+/** No deletion on a node can make this filter pass. */
 export const lasting = (...reasons: readonly string[]): Refusal => ({ reasons, resolvable: false });
 
 /** The node would be feasible if other pods were removed. */

@@ -9,7 +9,7 @@ const NO_AFFINITY = lasting("node(s) didn't match pod affinity rules");
 const ANTI_AFFINITY = resolvable("node(s) didn't match pod anti-affinity rules");
 const OTHERS = resolvable("node(s) didn't satisfy existing pods anti-affinity rules");
 
-/** Where pods are that keep this one away. */
+/** Topology domains of pods whose anti-affinity rejects this pod. */
 function keptAwayFrom(pod: PodInfo, fleet: FleetView): PlaceCounts {
   const counts = new PlaceCounts();
   for (const group of fleet.groupsWithPodTerms) {
@@ -21,7 +21,7 @@ function keptAwayFrom(pod: PodInfo, fleet: FleetView): PlaceCounts {
   return counts;
 }
 
-/** Where pods are that the terms are about: `all` wants those that every term is about. */
+/** Topology domains of pods that match the terms. `all`: pods must match every term. */
 function placesOf(terms: readonly PodTerm[], fleet: FleetView, all: boolean): PlaceCounts {
   const counts = new PlaceCounts();
   if (terms.length === 0) return counts;

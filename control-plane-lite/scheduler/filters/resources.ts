@@ -5,7 +5,7 @@ import { addInt64 } from '#api/kit/int64.ts';
 import type { Amounts, NodeInfo } from '../fleet/model.ts';
 import { check, type Filter, resolvable } from './filter.ts';
 
-/** Whether that is more than what is left of all. */
+/** Reports whether the amount exceeds the free capacity. */
 const isBeyond = (all: Int64, used: Int64, wanted: Int64): boolean => addInt64(used, wanted) > all;
 
 function missing(node: NodeInfo, wanted: Amounts): readonly string[] {
@@ -31,7 +31,7 @@ function missing(node: NodeInfo, wanted: Amounts): readonly string[] {
   return reasons;
 }
 
-/** Most nodes have room, which is found out without making anything. */
+/** Fast path without allocations: most nodes have free capacity. */
 function fits(node: NodeInfo, wanted: Amounts): boolean {
   return (
     node.pods.size < node.maxPods &&

@@ -11,12 +11,12 @@ const NO_LABEL = lasting("node(s) didn't match pod topology spread constraints (
 
 interface Spread {
   readonly topologyKey: string;
-  /** Matching pods that a place may have before this one comes. */
+  /** Maximum number of matching pods in a domain before this pod is added. */
   readonly most: number;
   readonly counts: ReadonlyMap<string, number>;
 }
 
-/** Counts only on nodes where the pod itself may be. */
+/** Counts only nodes that the pod's own constraints allow. */
 function measure(
   pod: PodInfo,
   { topologyKey, selector, maxSkew }: SpreadConstraint,

@@ -18,7 +18,7 @@ interface DriverVolume {
   readonly plugin?: string;
 }
 
-/** What a claim has, or will have once it is bound. */
+/** Driver and volume of a claim, current or after binding. */
 function volumeOf(claimKey: string, { volumes }: FleetView): DriverVolume | undefined {
   const claim = volumes.claim(claimKey);
   const state = claim && claimState(claim, volumes);

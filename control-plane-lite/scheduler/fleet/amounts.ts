@@ -10,7 +10,7 @@ type Quantities = Readonly<Record<string, string>>;
 
 export const NOTHING: Amounts = { milliCpu: 0, memoryBytes: 0, ephemeralBytes: 0, scalars: new Map() };
 
-/** What a container that asks for nothing is likely to use. Source: upstream's non-zero requests. */
+/** Assumed usage of a container without requests. Source: upstream's non-zero requests. */
 const LIKELY_MILLI_CPU = 100;
 const LIKELY_MEMORY_BYTES = 200 * 1024 * 1024;
 
@@ -69,7 +69,7 @@ function sum(spec: PodResources, read: (container: Container) => Amounts): Amoun
   return spec.overhead === undefined ? most : combine(most, readAmounts(spec.overhead), addInt64);
 }
 
-/** What a pod needs of its node. Source: upstream's pod requests, release 1.24. */
+/** Resource requests of a pod. Source: upstream's pod requests, release 1.24. */
 export const podRequests = (spec: PodResources): Amounts => sum(spec, requestsOf);
 
 /** CPU and memory that a pod is likely to use; for scores only. */

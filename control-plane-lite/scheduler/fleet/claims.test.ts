@@ -1,4 +1,4 @@
-/** Volumes of a pod's claims: where they can be reached, and which one a waiting claim gets. */
+/** Volumes of a pod's claims: reachable nodes and the binding of unbound claims. */
 import { describe, expect, test } from 'vitest';
 import type { PersistentVolume, PersistentVolumeClaim, VolumeNodeAffinity } from '#api/gen/core-v1.ts';
 import type { StorageClass } from '#api/gen/storage-v1.ts';
@@ -314,7 +314,7 @@ describe('disks of clouds that a node attaches itself', () => {
       const there = having(cloud, most - 1, 'there');
       expect(placed([there], having(cloud, 1), node)).toBe('n1');
       expect(placed([there], having(cloud, 2), node)).toBe(full);
-      // What is there counts once.
+      // Existing volumes count once.
       expect(placed([having(cloud, most, 'd')], having(cloud, 1, 'd'), node)).toBe('n1');
       const others = (Object.keys(disks) as CloudName[]).filter((name) => name !== cloud);
       for (const other of others) expect(placed([there], having(other, 2), node)).toBe('n1');

@@ -87,7 +87,7 @@ function canBeMade(
   );
 }
 
-/** The volumes for these unbound claims on the node; `undefined` if there is none for one of them. */
+/** Returns volumes on the node for these unbound claims; `undefined` if one has no match. */
 export function chooseVolumes(
   waiting: readonly { readonly claim: PersistentVolumeClaim; readonly storageClass: StorageClass }[],
   node: NodeInfo,

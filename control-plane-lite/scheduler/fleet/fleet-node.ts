@@ -13,7 +13,7 @@ function count(map: Map<string, number>, key: string, by: number): void {
   else map.set(key, left);
 }
 
-/** A class, because there are many and decisions read their members most. */
+/** A class for a stable shape: decisions read the members of many instances. */
 export class FleetNode implements NodeInfo {
   readonly name: string;
   labels: Readonly<Record<string, string>> = {};

@@ -8,12 +8,12 @@ import { createNominations } from './nominations.ts';
 import { createGroups, type PodGroup } from './pod-groups.ts';
 import type { Volumes } from './volumes.ts';
 
-/** What else decisions depend on. */
+/** Further inputs of decisions. */
 export interface Surroundings {
   readonly words: SchedulerLabelKeys;
   readonly volumes: Volumes;
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>>;
-  /** What pods of services and the owner of this one have in common; absent: there is none. */
+  /** Common selector of the pod's services and owner; absent if there is none. */
   readonly spreadSelector: (shape: PodShape) => readonly Requirement[] | undefined;
 }
 
@@ -23,11 +23,11 @@ export interface FleetView extends Surroundings {
   readonly nodes: readonly NodeInfo[];
   node(name: string): NodeInfo | undefined;
   readonly groups: Iterable<PodGroup>;
-  /** Shapes of pods that keep others away or are drawn to them. */
+  /** Shapes of pods with affinity or anti-affinity terms. */
   readonly groupsWithPodTerms: Iterable<PodGroup>;
   /** Nodes that have the image. */
   imageNodes(image: string): number;
-  /** Of all pods on nodes; above every priority if there are none. */
+  /** Lowest priority of all pods on nodes; above every priority if there are no pods. */
   readonly lowestPriority: number;
   /** Pods nominated to the node. */
   nominated(nodeName: string): Iterable<PodInfo>;
@@ -37,7 +37,7 @@ export interface Fleet extends FleetView {
   setNode(facts: NodeFacts): void;
   /** Returns the pods that were on it; they are no longer known. */
   removeNode(name: string): readonly PodInfo[];
-  /** Puts a pod on a node that is known, in place of what is known of the pod. */
+  /** Adds a pod to a known node; replaces an earlier state of the pod. */
   addPod(pod: PodInfo, nodeName: string): void;
   /** Returns the pod and its node, if it was on one. */
   removePod(key: string): { readonly pod: PodInfo; readonly nodeName: string } | undefined;
@@ -67,7 +67,7 @@ function ordered(nodes: Iterable<NodeInfo>): readonly NodeInfo[] {
   return result;
 }
 
-/** On how many nodes each image is. */
+/** Number of nodes by image. */
 function createImageCounts(): {
   nodes(image: string): number;
   count(images: ReadonlyMap<string, number>, by: 1 | -1): void;

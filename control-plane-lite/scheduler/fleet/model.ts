@@ -8,11 +8,11 @@ import type { Requirement } from '#api/meta/selectors.ts';
 /** Label keys and names that decisions read, by vocabulary. */
 export interface SchedulerLabelKeys {
   readonly hostname: string;
-  /** Labels that say the zone, the newest first. */
+  /** Zone labels, newest first. */
   readonly zones: readonly string[];
   /** Labels that volumes of a zone or region have. */
   readonly volumeZones: readonly string[];
-  /** Labels that say what kind of machine a node is. */
+  /** Instance type labels. */
   readonly instanceTypes: readonly string[];
   readonly unschedulableTaint: string;
   readonly noProvisioner: string;
@@ -55,7 +55,7 @@ export interface PodTerm {
 }
 
 export interface WeightedPodTerm {
-  /** Below zero: pods keep away. */
+  /** Negative for anti-affinity. */
   readonly weight: number;
   readonly term: PodTerm;
 }
@@ -73,14 +73,14 @@ export interface OwnerRef {
   readonly name: string;
 }
 
-/** What pods of one template have in common. */
+/** Scheduling properties that pods of one template share. */
 export interface PodShape {
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly priority: number;
   readonly mayPreempt: boolean;
   readonly requests: Amounts;
-  /** With what is assumed of containers that ask for nothing; for scores. */
+  /** Requests including the assumed usage of containers without requests; for scores. */
   readonly likelyMilliCpu: Int64;
   readonly likelyMemoryBytes: Int64;
   readonly hostPorts: readonly HostPort[];
@@ -99,7 +99,7 @@ export interface PodShape {
   readonly containerCount: number;
   /** Names of claims. */
   readonly claims: readonly string[];
-  /** Those of them that are made for the pod itself. */
+  /** Claims among them that are created for the pod itself. */
   readonly madeClaims: readonly string[];
   /** Volumes that the pod itself names of older sources that CSI drivers may serve. */
   readonly disks: readonly Volume[];
@@ -121,7 +121,7 @@ export interface PodInfo {
   readonly nominatedNodeName: string;
 }
 
-/** A node and what runs on it. Only the fleet changes it. */
+/** Node with its pods. Changed only by the fleet. */
 export interface NodeInfo {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -139,9 +139,9 @@ export interface NodeInfo {
   readonly usedScalars: ReadonlyMap<string, Int64>;
   readonly likelyMilliCpu: Int64;
   readonly likelyMemoryBytes: Int64;
-  /** How often each `address protocol/port` is taken. */
+  /** Number of users of each `address protocol/port`. */
   readonly ports: ReadonlyMap<string, number>;
-  /** How often each claim is used, by `namespace/name`. */
+  /** Number of users of each claim, by `namespace/name`. */
   readonly claims: ReadonlyMap<string, number>;
 }
 

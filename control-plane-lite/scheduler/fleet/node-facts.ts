@@ -60,7 +60,7 @@ const sameText = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON
 
 export type NodeChange = 'nodeAllocatable' | 'nodeLabels' | 'nodeTaints';
 
-/** What of a node changed that may let pods onto it. */
+/** Changes of a node that can make pods schedulable. */
 export function nodeChanges(before: NodeFacts, after: NodeFacts): readonly NodeChange[] {
   const changes: NodeChange[] = [];
   if (!sameAmounts(before, after)) changes.push('nodeAllocatable');

@@ -1,7 +1,7 @@
 /** Pod counts by shape and node, so that rules about other pods visit shapes instead of pods. */
 import type { NodeInfo, PodInfo, PodShape } from './model.ts';
 
-/** Pods of one shape: how many are on which node. */
+/** Number of pods of one shape by node. */
 export interface PodGroup {
   readonly shape: PodShape;
   readonly living: ReadonlyMap<NodeInfo, number>;
@@ -26,7 +26,7 @@ export function createGroups(): {
 } {
   const all = new Map<PodShape, Group>();
   const withPodTerms = new Map<PodShape, Group>();
-  /** Pods by priority: there are few. */
+  /** Pods by priority; few distinct values exist. */
   const priorities = new Map<number, number>();
   return {
     all,

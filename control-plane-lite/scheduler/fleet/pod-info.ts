@@ -128,7 +128,7 @@ function readShape(pod: Pod, spec: PodSpec, claims: Claims): PodShape {
   };
 }
 
-/** Text that is the same for pods of the same shape. */
+/** Returns a key that is equal for pods of the same shape. */
 function signatureOf(pod: Pod, spec: PodSpec, claims: Claims): string {
   const parts = (containers: PodSpec['initContainers'] = []): unknown =>
     containers.map(({ image, resources, ports }) => [image, resources?.requests, ports]);
@@ -159,7 +159,7 @@ function timeMs(text: string | undefined): number {
 
 export type ReadPod = (pod: Pod) => PodInfo;
 
-/** Makes the reader; it remembers shapes. */
+/** Creates the reader, which caches shapes. */
 export function createPodReader(): ReadPod {
   const shapes = new Map<string, PodShape>();
 

@@ -16,7 +16,7 @@ export function isAbout(term: PodTerm, shape: PodShape, namespaceLabels: Namespa
   return inPlace && matchesLabels(selector, shape.labels);
 }
 
-/** Calls with each node that has pods of the group, and with how many. */
+/** Calls the visitor with each node that has pods of the group, and their number. */
 export function eachNode(group: PodGroup, visit: (node: NodeInfo, count: number) => void): void {
   for (const [node, count] of group.living) visit(node, count);
   for (const [node, count] of group.terminating) visit(node, count);

@@ -10,7 +10,7 @@ function share(all: Int64, used: Int64, wanted: Int64): number {
   return all === 0 || free < 0 ? 0 : Math.trunc((free * MAX_SCORE) / Number(all));
 }
 
-/** Mean of what is left of CPU and memory; of one of them if the node hasn't the other. */
+/** Returns the mean of the free shares of CPU and memory, or the only one that the node has. */
 function leastAllocatedScore({ shape }: PodInfo, node: NodeInfo): number {
   const { milliCpu, memoryBytes } = node.allocatable;
   const parts = Number(milliCpu > 0) + Number(memoryBytes > 0);

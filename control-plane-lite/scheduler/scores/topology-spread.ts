@@ -17,7 +17,7 @@ interface Wanted {
 
 function wantedBy({ shape }: PodInfo, fleet: FleetView): Wanted | undefined {
   if (shape.softSpread.length > 0) return { constraints: shape.softSpread, needsLabels: true };
-  // What a pod says of spread, of either kind, replaces the defaults.
+  // Constraints of the pod, of either kind, replace the defaults.
   const selector = shape.hardSpread.length > 0 ? undefined : fleet.spreadSelector(shape);
   if (selector === undefined) return undefined;
   const [zone = ''] = fleet.words.zones;
@@ -30,7 +30,7 @@ function wantedBy({ shape }: PodInfo, fleet: FleetView): Wanted | undefined {
   };
 }
 
-/** Adds what one constraint says to the sums of the nodes that count. */
+/** Adds the score of one constraint to the sums of the eligible nodes. */
 function addConstraint(
   sums: Float64Array,
   { maxSkew, topologyKey }: SpreadConstraint,

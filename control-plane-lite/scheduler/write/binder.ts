@@ -31,7 +31,7 @@ export interface Binder {
   bind(pod: PodInfo, nodeName: string): void;
   /** Whether the pod is being bound. */
   isBinding(key: string): boolean;
-  /** Resolves when there is room for another. */
+  /** Resolves when another binding may start. */
   readonly free: Promise<void> | undefined;
 }
 

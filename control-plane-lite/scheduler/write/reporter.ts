@@ -66,7 +66,7 @@ function isReported(pod: Pod, { reason, message, nominatedNodeName }: Report): b
   );
 }
 
-/** Writes the report into the status of the draft. Exported for tests. */
+/** Writes the report into the status of the draft. */
 function applyReport(draft: ApiObject, report: Report, nowMs: number): ApiObject {
   const { conditions = [] } = typed<Pod>(draft).status ?? {};
   const before = conditions.find(({ type }) => type === TYPE);

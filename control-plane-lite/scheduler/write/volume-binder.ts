@@ -26,7 +26,7 @@ export interface VolumeBinderDeps {
 export interface VolumeBinder {
   /** Chooses volumes for the pod on the node and reserves them. */
   assume(pod: PodInfo, node: NodeInfo): void;
-  /** Binds what was chosen. @throws VolumeBindingError when it takes too long, StatusError */
+  /** Binds the selected volumes. @throws VolumeBindingError on timeout, StatusError */
   bind(pod: PodInfo, nodeName: string, signal: AbortSignal): Promise<void>;
   /** Claims or volumes changed. */
   onVolumes(): void;

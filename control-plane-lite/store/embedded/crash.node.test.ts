@@ -73,27 +73,27 @@ test(`every acknowledged write survives ${RUNS} kills, and none is torn`, {
   const store = await createEmbeddedStore({ dir });
   try {
     const { items, revision } = await store.range('/');
-    const faults = findFaults(answered, items, revision);
-    expect({ seed: random.seed, faults }).toEqual({ seed: random.seed, faults: [] });
+    const errors = findErrors(answered, items, revision);
+    expect({ seed: random.seed, errors }).toEqual({ seed: random.seed, errors: [] });
     expect(answered.length).toBeGreaterThan(RUNS * 10);
   } finally {
     await store.close();
   }
 });
 
-function findFaults(
+function findErrors(
   answered: readonly Answered[],
   items: readonly StoredItem[],
   newest: number,
 ): readonly string[] {
-  const faults: string[] = [];
+  const errors: string[] = [];
   const found = new Map(items.map((item) => [item.key, item]));
   const lastOf = new Map<string, Answered>();
   const revisions = new Set<number>();
   for (const write of answered) {
-    if (revisions.has(write.revision)) faults.push(`revision ${write.revision} was given twice`);
+    if (revisions.has(write.revision)) errors.push(`revision ${write.revision} was given twice`);
     revisions.add(write.revision);
-    if (write.revision > newest) faults.push(`revision ${write.revision} is lost`);
+    if (write.revision > newest) errors.push(`revision ${write.revision} is lost`);
     const last = lastOf.get(write.key);
     if (last === undefined || last.revision < write.revision) lastOf.set(write.key, write);
   }
@@ -101,7 +101,7 @@ function findFaults(
     try {
       unsealValue(value);
     } catch (thrown) {
-      faults.push(`${key}: ${String(thrown)}`);
+      errors.push(`${key}: ${String(thrown)}`);
     }
   }
   for (const { key, name, revision } of lastOf.values()) {
@@ -111,8 +111,8 @@ function findFaults(
     if (name === '-' ? item !== undefined : item?.revision !== revision || unsealValue(item.value) !== name) {
       // The acknowledged put may have been followed by an unacknowledged deletion.
       if (key.startsWith('/shared/') && item === undefined) continue;
-      faults.push(`${key}: answered ${name} at ${revision}, found revision ${item?.revision ?? 'none'}`);
+      errors.push(`${key}: answered ${name} at ${revision}, found revision ${item?.revision ?? 'none'}`);
     }
   }
-  return faults;
+  return errors;
 }

@@ -70,7 +70,7 @@ const BUSY_TIMEOUT_MS = 5000;
 /** Locks out every other process until it is closed; the kernel releases the lock however the process ends.
  *  @throws StoreError `unavailable` if another process has it. */
 export function takeLock(files: StoreFiles): DatabaseSync {
-  makeFolder(files.dir);
+  createDir(files.dir);
   closeSync(openSync(files.lock, 'a', 0o600));
   const lock = new DatabaseSync(files.lock, { timeout: 0 });
   try {
@@ -85,9 +85,9 @@ export function takeLock(files: StoreFiles): DatabaseSync {
 }
 
 /** Creating folders recursively would report ENOENT on a read-only disk. */
-function makeFolder(path: string): void {
+function createDir(path: string): void {
   if (existsSync(path)) return;
-  if (!existsSync(dirname(path))) makeFolder(dirname(path));
+  if (!existsSync(dirname(path))) createDir(dirname(path));
   mkdirSync(path, { mode: 0o700 });
 }
 

@@ -90,9 +90,9 @@ async function send(
   }
 }
 
-/** What the server has that it should not, and the other way round. */
+/** Returns unexpected and missing objects of the server. */
 export function findLosses(ledger: Ledger, items: readonly Body[], revision: number): readonly string[] {
-  const faults = [...ledger.surprises];
+  const errors = [...ledger.surprises];
   const found = new Map(items.map((item) => [item.metadata.name, item]));
   for (const [name, { value, revision: own }] of ledger.objects) {
     const item = found.get(name);
@@ -101,13 +101,13 @@ export function findLosses(ledger: Ledger, items: readonly Body[], revision: num
       shown === ledger.sent.get(name) && (item === undefined || Number(item.metadata.resourceVersion) > own);
     const isThat = shown === value && (item === undefined || Number(item.metadata.resourceVersion) === own);
     if (!isThat && !isLater)
-      faults.push(`${name}: ${value ?? 'nothing'}@${own} acknowledged, ${JSON.stringify(item)} there`);
+      errors.push(`${name}: ${value ?? 'nothing'}@${own} acknowledged, ${JSON.stringify(item)} there`);
   }
   for (const [name, { data }] of found) {
     if (!/^r\d+-w/.test(name) || ledger.objects.has(name)) continue;
     if (data?.['value'] !== ledger.sent.get(name))
-      faults.push(`${name}: ${JSON.stringify(data)} was never sent`);
+      errors.push(`${name}: ${JSON.stringify(data)} was never sent`);
   }
-  if (revision < ledger.newest) faults.push(`the state is of ${revision}, ${ledger.newest} was acknowledged`);
-  return faults;
+  if (revision < ledger.newest) errors.push(`the state is of ${revision}, ${ledger.newest} was acknowledged`);
+  return errors;
 }

@@ -42,13 +42,13 @@ export function parseMeminfo(text: string): Memory {
   };
 }
 
-export interface Faults {
+export interface FieldErrors {
   readonly pageFaults: number;
   readonly majorPageFaults: number;
 }
 
 /** Parses /proc/vmstat. */
-export function parseVmstat(text: string): Faults {
+export function parseVmstat(text: string): FieldErrors {
   const count = (key: string): number => Number(new RegExp(`^${key} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
   return { pageFaults: count('pgfault'), majorPageFaults: count('pgmajfault') };
 }

@@ -11,7 +11,7 @@ export class CharSet {
   static readonly all: CharSet = new CharSet([[0, MAX]], []);
   /** Sorted, apart from one another. */
   readonly #ranges: readonly Range[];
-  /** What else is in the set: whatever passes one of these. */
+  /** Predicates of further characters in the set. */
   readonly #tests: readonly Test[];
 
   private constructor(ranges: readonly Range[], tests: readonly Test[]) {

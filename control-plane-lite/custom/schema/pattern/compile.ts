@@ -42,7 +42,7 @@ function sizeOf(node: PatternNode): number {
 
 const sum = (nodes: readonly PatternNode[]): number => nodes.reduce((total, node) => total + sizeOf(node), 0);
 
-/** @throws PatternError if it is no expression, or one that is too large */
+/** @throws PatternError if the expression is invalid or too large */
 export function compilePattern(source: string): Pattern {
   const root = read(source);
   const program: Instruction[] = [];

@@ -15,7 +15,7 @@ export interface Pattern {
   matches(text: string, budget?: StepBudget): boolean | undefined;
 }
 
-/** What a whole task may take, however many texts and expressions it has. */
+/** Budget of steps for a whole task, for all its texts and expressions. */
 export interface StepBudget {
   /** Instructions that may be looked at still. Steps that were made before are free. */
   left: number;
@@ -28,7 +28,7 @@ export interface Program {
   readonly anchored: boolean;
 }
 
-/** What assertions need to know of the character before and after a place. */
+/** Properties of the characters before and after a position, for assertions. */
 type Neighbour = 'none' | 'newline' | 'word' | 'other';
 
 interface State {

@@ -227,7 +227,7 @@ class Parser {
     }
     const char = rest[0] ?? '';
     if (char === '') throw new PatternError('trailing backslash at end of expression');
-    // Only marks stand for themselves: letters and digits may get a meaning one day.
+    // Only punctuation can be escaped: letters and digits are reserved.
     if (/[A-Za-z0-9]/.test(char)) throw new PatternError(`invalid escape sequence: \\${char}`);
     return this.#nextPoint();
   }

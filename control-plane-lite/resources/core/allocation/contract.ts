@@ -24,7 +24,7 @@ export interface ServiceAllocation {
   /** Takes what the service needs and `old` doesn't have, and writes it into the draft.
    *  @throws StatusError Invalid if a value asked for can't be had, InternalError if none is left */
   reserve(draft: ApiObject, old: ApiObject | undefined, context: StrategyContext): Promise<Release>;
-  /** Gives back what a changed service no longer has. */
+  /** Releases the values that an updated service no longer uses. */
   settle(object: ApiObject, old: ApiObject): Promise<void>;
   /** Gives back all that a removed service had. */
   release(object: ApiObject): Promise<void>;

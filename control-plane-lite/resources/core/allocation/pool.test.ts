@@ -104,7 +104,7 @@ describe('createPool', () => {
   });
 
   test('gives away every value before it says that there is none left', async () => {
-    // A poor source of chance: the pool must look through itself.
+    // A poor random source: the pool must search sequentially.
     const { pool } = poolOf('10.0.0.0/28', () => 0.5);
     const taken = await Promise.all(Array.from({ length: 14 }, () => pool.takeAny('a/x')));
     expect(new Set(taken).size).toBe(14);

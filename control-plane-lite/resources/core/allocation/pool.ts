@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer';
 import type { Store } from '../../../store/contract.ts';
 
-/** What a pool may give away, in order. */
+/** Values of a pool, in order. */
 export interface PoolSpace {
   /** Keys of the pool start with it: `/ranges/services/ips/IPv4/`. */
   readonly prefix: string;
@@ -35,14 +35,14 @@ export type TakeResult = 'taken' | 'occupied' | 'outside';
 
 export interface Pool {
   readonly space: PoolSpace;
-  /** Takes this value. A value that the owner has already is `occupied` too. */
+  /** Allocates this value. `occupied` even if the owner already has it. */
   take(text: string, owner: string): Promise<TakeResult>;
-  /** Takes any value, in no order; `undefined` if there is none left. */
+  /** Allocates a random value; `undefined` if the pool is exhausted. */
   takeAny(owner: string): Promise<string | undefined>;
   /** Gives a value back, if this owner has it. */
   free(text: string, owner: string): Promise<void>;
   entries(): Promise<readonly PoolEntry[]>;
-  /** Gives back what an entry stands for, unless it changed since. */
+  /** Releases the value of an entry, unless the entry has changed. */
   discard(entry: PoolEntry): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ export function createPool({ store, random, now }: PoolDeps, space: PoolSpace): 
     );
   }
 
-  /** Goes through what is free from a random place on; others may be faster at each step. */
+  /** Searches free values from a random position; other servers may allocate them first. */
   async function takeFirstFree(owner: string): Promise<string | undefined> {
     const used = new Set((await entries()).map(({ text }) => text));
     const start = Math.floor(random() * space.size);

@@ -8,7 +8,7 @@ export interface Claim {
   readonly owner: string;
 }
 
-/** A value that was taken not longer ago may be of a service that is just being stored. */
+/** Minimum age of an unowned allocation, in ms: a younger one may belong to a service that is being stored. */
 const GRACE_MS = 5 * 60_000;
 
 /** The claims of values that the pool has, in the pool's spelling. */

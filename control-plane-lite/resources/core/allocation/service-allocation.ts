@@ -4,7 +4,7 @@ import type { ServiceSpec } from '#api/gen/core-v1.ts';
 import { type IpFamily, ipFamilyOf } from '#api/meta/ip.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid } from '#api/meta/status-errors.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import type { ApiObject } from '../../contract.ts';
 import { draftSpec } from '../../view.ts';
 import {
@@ -22,7 +22,7 @@ import { createPool, type Pool, type PoolDeps } from './pool.ts';
 import { type Claim, repairPool } from './repair.ts';
 import { ipSpace, portSpace } from './spaces.ts';
 
-/** What one request has taken so far, to be given back if it fails. */
+/** Allocations of one request, released if it fails. */
 interface Taking {
   readonly owner: string;
   readonly name: string;
@@ -32,9 +32,9 @@ interface Taking {
 const SERVICE = { group: '', name: 'Service' };
 
 function refuse({ name }: Taking, path: string, value: unknown, detail: string): never {
-  const faults = createFaults();
-  faults.invalid(path, value, detail);
-  throw invalid(SERVICE, name, faults.errors);
+  const errors = createFieldErrors();
+  errors.invalid(path, value, detail);
+  throw invalid(SERVICE, name, errors.all);
 }
 
 async function takeAny(taking: Taking, pool: Pool, what: string): Promise<string> {
@@ -46,7 +46,7 @@ async function takeAny(taking: Taking, pool: Pool, what: string): Promise<string
   return text;
 }
 
-/** @throws StatusError Invalid if the value is taken or not of the pool */
+/** @throws StatusError Invalid if the value is allocated or outside the pool */
 async function takeGiven(
   taking: Taking,
   pool: Pool,

@@ -52,7 +52,7 @@ export function portSpace({ first, last }: PortRange): PoolSpace {
   };
 }
 
-/** Reads `30000-32767`, `30000+100` or a single port; `undefined` if the text is none of them. */
+/** Parses `30000-32767`, `30000+100` or a single port; `undefined` if the text is invalid. */
 export function parsePortRange(text: string): PortRange | undefined {
   const [, low = '', sign = '', high = ''] = /^(\d{1,5})(?:([-+])(\d{1,5}))?$/.exec(text) ?? [];
   if (low === '') return undefined;

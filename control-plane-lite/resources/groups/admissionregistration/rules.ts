@@ -2,14 +2,14 @@
  *  Source: webhook rules, document 2 §2.6. */
 
 import type { RuleWithOperations } from '#api/gen/admissionregistration-v1.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 
 const ALL = '*';
 
-/** Every fault of a list in which `*` must be alone. */
-function validateAlone(faults: Faults, items: readonly string[], path: string): void {
+/** Reports every error of a list in which `*` must be the only value. */
+function validateAlone(errors: FieldErrors, items: readonly string[], path: string): void {
   if (items.length > 1 && items.includes(ALL)) {
-    faults.invalid(path, items, "if '*' is present, must not specify others");
+    errors.invalid(path, items, "if '*' is present, must not specify others");
   }
 }
 
@@ -21,47 +21,47 @@ interface SeenResources {
 }
 
 /** A resource that another of the list includes already. */
-function validateResource(faults: Faults, text: string, seen: SeenResources, path: string): void {
-  if (text === '') return faults.required(path);
+function validateResource(errors: FieldErrors, text: string, seen: SeenResources, path: string): void {
+  if (text === '') return errors.required(path);
   if (!text.includes('/')) return undefined;
   const [resource = '', part = ''] = text.split('/', 2);
   if (seen.resources.has(resource)) {
-    faults.invalid(path, text, `if '${resource}/*' is present, must not specify ${text}`);
+    errors.invalid(path, text, `if '${resource}/*' is present, must not specify ${text}`);
   }
-  if (seen.parts.has(part)) faults.invalid(path, text, `if '*/${part}' is present, must not specify ${text}`);
+  if (seen.parts.has(part)) errors.invalid(path, text, `if '*/${part}' is present, must not specify ${text}`);
   if (part === ALL) seen.resources.add(resource);
   if (resource === ALL) seen.parts.add(part);
   return undefined;
 }
 
-function validateResources(faults: Faults, resources: readonly string[], path: string): void {
-  if (resources.length === 0) faults.required(path);
+function validateResources(errors: FieldErrors, resources: readonly string[], path: string): void {
+  if (resources.length === 0) errors.required(path);
   const seen: SeenResources = { parts: new Set(), resources: new Set() };
   for (const [index, resource] of resources.entries()) {
-    validateResource(faults, resource, seen, `${path}[${index}]`);
+    validateResource(errors, resource, seen, `${path}[${index}]`);
   }
   if (resources.length > 1 && resources.includes('*/*')) {
-    faults.invalid(path, resources, "if '*/*' is present, must not specify other resources");
+    errors.invalid(path, resources, "if '*/*' is present, must not specify other resources");
   }
   const plain = resources.filter((resource) => !resource.includes('/'));
   if (plain.length > 1 && plain.includes(ALL)) {
     const detail = "if '*' is present, must not specify other resources without subresources";
-    faults.invalid(path, resources, detail);
+    errors.invalid(path, resources, detail);
   }
 }
 
-/** Every fault of one rule. Values are of their enumerations: the decoder saw to that. */
-export function validateRule(faults: Faults, rule: RuleWithOperations, path: string): void {
+/** Reports every error of one rule. The decoder has validated enumerations. */
+export function validateRule(errors: FieldErrors, rule: RuleWithOperations, path: string): void {
   const { operations = [], apiGroups = [], apiVersions = [], resources = [], scope } = rule;
-  if (operations.length === 0) faults.required(`${path}.operations`);
-  validateAlone(faults, operations, `${path}.operations`);
-  if (apiGroups.length === 0) faults.required(`${path}.apiGroups`);
-  validateAlone(faults, apiGroups, `${path}.apiGroups`);
-  if (apiVersions.length === 0) faults.required(`${path}.apiVersions`);
-  validateAlone(faults, apiVersions, `${path}.apiVersions`);
+  if (operations.length === 0) errors.required(`${path}.operations`);
+  validateAlone(errors, operations, `${path}.operations`);
+  if (apiGroups.length === 0) errors.required(`${path}.apiGroups`);
+  validateAlone(errors, apiGroups, `${path}.apiGroups`);
+  if (apiVersions.length === 0) errors.required(`${path}.apiVersions`);
+  validateAlone(errors, apiVersions, `${path}.apiVersions`);
   for (const [index, version] of apiVersions.entries()) {
-    if (version === '') faults.required(`${path}.apiVersions[${index}]`);
+    if (version === '') errors.required(`${path}.apiVersions[${index}]`);
   }
-  validateResources(faults, resources, `${path}.resources`);
-  if (scope === undefined) faults.required(`${path}.scope`);
+  validateResources(errors, resources, `${path}.resources`);
+  if (scope === undefined) errors.required(`${path}.scope`);
 }

@@ -2,8 +2,8 @@ import { describe, expect, it, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import {
   type Changes,
-  type FaultRow,
-  faultsOf,
+  type ErrorRow,
+  errorsOf,
   type KindSubject,
   objectWith,
   rowOf,
@@ -38,7 +38,7 @@ describe.each([
   const URL_AT = `${AT}.clientConfig.url`;
   const SERVICE = `${AT}.clientConfig.service`;
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['without webhooks', { webhooks: undefined }, []],
     ['with a webhook twice', { webhooks: [hook, hook] }, ['webhooks[1].name Duplicate']],
@@ -137,7 +137,7 @@ describe.each([
     ],
     ['for all parts and more', withRule({ resources: ['*/*', 'pods'] }), [`${RULE}.resources Invalid`]],
     ['for resources and their parts', withRule({ resources: ['*', 'pods/status'] }), []],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
   it('may be changed though it never spoke our versions', () => {
     const old = withHook({ admissionReviewVersions: ['v7'] });

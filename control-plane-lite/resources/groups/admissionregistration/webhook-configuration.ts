@@ -3,13 +3,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { MutatingWebhook, ValidatingWebhook } from '#api/gen/admissionregistration-v1.ts';
 import type { ObjectMeta } from '#api/gen/meta-v1.ts';
-import { dns1035LabelFaults } from '#api/meta/names.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import { dns1035LabelErrors } from '#api/meta/names.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';
 import { kindStrategy } from '../kind.ts';
-import { fullyQualifiedNameFaults } from '../names.ts';
+import { fullyQualifiedNameErrors } from '../names.ts';
 import { validateWebhookClient } from '../webhook-client.ts';
 import { validateRule } from './rules.ts';
 
@@ -26,20 +26,20 @@ const SIDE_EFFECTS = ['None', 'NoneOnDryRun'];
 const LONGEST_TIMEOUT_SECONDS = 30;
 
 function validateReviewVersions(
-  faults: Faults,
+  errors: FieldErrors,
   versions: readonly string[],
   known: boolean,
   path: string,
 ): void {
   if (versions.length === 0) {
-    return faults.required(path, `must specify one of ${REVIEW_VERSIONS.join(', ')}`);
+    return errors.required(path, `must specify one of ${REVIEW_VERSIONS.join(', ')}`);
   }
   for (const [index, version] of versions.entries()) {
-    if (versions.indexOf(version) < index) faults.invalid(`${path}[${index}]`, version, 'duplicate version');
-    faults.invalidAll(`${path}[${index}]`, version, dns1035LabelFaults(version));
+    if (versions.indexOf(version) < index) errors.invalid(`${path}[${index}]`, version, 'duplicate version');
+    errors.invalidAll(`${path}[${index}]`, version, dns1035LabelErrors(version));
   }
   if (known && !speaks(versions)) {
-    faults.invalid(path, versions, `must include at least one of ${REVIEW_VERSIONS.join(', ')}`);
+    errors.invalid(path, versions, `must include at least one of ${REVIEW_VERSIONS.join(', ')}`);
   }
   return undefined;
 }
@@ -47,33 +47,33 @@ function validateReviewVersions(
 const speaks = (versions: readonly string[]): boolean =>
   versions.some((version) => REVIEW_VERSIONS.includes(version));
 
-function validateWebhook(faults: Faults, hook: Webhook, mustSpeak: boolean, path: string): void {
+function validateWebhook(errors: FieldErrors, hook: Webhook, mustSpeak: boolean, path: string): void {
   const { name, rules = [], sideEffects, timeoutSeconds } = hook;
-  if (name === '') faults.required(`${path}.name`);
-  else faults.invalidAll(`${path}.name`, name, fullyQualifiedNameFaults(name));
-  for (const [index, rule] of rules.entries()) validateRule(faults, rule, `${path}.rules[${index}]`);
+  if (name === '') errors.required(`${path}.name`);
+  else errors.invalidAll(`${path}.name`, name, fullyQualifiedNameErrors(name));
+  for (const [index, rule] of rules.entries()) validateRule(errors, rule, `${path}.rules[${index}]`);
   if (!SIDE_EFFECTS.includes(sideEffects)) {
-    faults.unsupported(`${path}.sideEffects`, sideEffects, SIDE_EFFECTS);
+    errors.unsupported(`${path}.sideEffects`, sideEffects, SIDE_EFFECTS);
   }
   const seconds = timeoutSeconds ?? LONGEST_TIMEOUT_SECONDS;
   if (seconds < 1 || seconds > LONGEST_TIMEOUT_SECONDS) {
     const detail = `the timeout value must be between 1 and ${LONGEST_TIMEOUT_SECONDS} seconds`;
-    faults.invalid(`${path}.timeoutSeconds`, seconds, detail);
+    errors.invalid(`${path}.timeoutSeconds`, seconds, detail);
   }
   for (const member of ['namespaceSelector', 'objectSelector'] as const) {
     const selector = hook[member];
-    if (selector !== undefined) validateLabelSelector(faults, selector, `${path}.${member}`);
+    if (selector !== undefined) validateLabelSelector(errors, selector, `${path}.${member}`);
   }
-  validateWebhookClient(faults, hook.clientConfig, `${path}.clientConfig`);
-  validateReviewVersions(faults, hook.admissionReviewVersions, mustSpeak, `${path}.admissionReviewVersions`);
+  validateWebhookClient(errors, hook.clientConfig, `${path}.clientConfig`);
+  validateReviewVersions(errors, hook.admissionReviewVersions, mustSpeak, `${path}.admissionReviewVersions`);
 }
 
-function validateWebhooks(faults: Faults, hooks: readonly Webhook[], mustSpeak: boolean): void {
+function validateWebhooks(errors: FieldErrors, hooks: readonly Webhook[], mustSpeak: boolean): void {
   const names = new Set<string>();
   for (const [index, hook] of hooks.entries()) {
     const path = `webhooks[${index}]`;
-    validateWebhook(faults, hook, mustSpeak, path);
-    if (names.has(hook.name)) faults.duplicate(`${path}.name`, hook.name);
+    validateWebhook(errors, hook, mustSpeak, path);
+    if (names.has(hook.name)) errors.duplicate(`${path}.name`, hook.name);
     names.add(hook.name);
   }
 }
@@ -84,11 +84,11 @@ function configuration(): KindEntry {
       unconditionalUpdate: false,
       countsGeneration: true,
       generationChanged: (object, old) => !isDeepStrictEqual(object.webhooks, old.webhooks),
-      validateCreate: (faults, { webhooks = [] }) => validateWebhooks(faults, webhooks, true),
-      // Who asked for versions that the server no longer speaks may still change everything else.
-      validateUpdate: (faults, { webhooks = [] }, { webhooks: old = [] }) =>
+      validateCreate: (errors, { webhooks = [] }) => validateWebhooks(errors, webhooks, true),
+      // Objects with unsupported versions can still be changed otherwise.
+      validateUpdate: (errors, { webhooks = [] }, { webhooks: old = [] }) =>
         validateWebhooks(
-          faults,
+          errors,
           webhooks,
           old.every(({ admissionReviewVersions }) => speaks(admissionReviewVersions)),
         ),

@@ -4,8 +4,8 @@ import {
   type Changes,
   contextWith,
   created,
-  type FaultRow,
-  faultsOf,
+  type ErrorRow,
+  errorsOf,
   type KindSubject,
   objectWith,
   throughPart,
@@ -53,7 +53,7 @@ const WEBHOOK = 'spec.conversion.webhook';
 const clientConfig = { url: 'https://example.com' };
 
 describe('a custom resource definition', () => {
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['with another name', { 'metadata.name': 'tab.example.com' }, ['metadata.name Invalid']],
     ['of no group', { 'spec.group': '', 'metadata.name': 'tabs.' }, ['spec.group Required']],
@@ -196,7 +196,7 @@ describe('a custom resource definition', () => {
         `${WEBHOOK}.conversionReviewVersions Invalid`,
       ],
     ],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
   it.each([plat, kubernetes])('of a protected group needs approval (%#)', (vocabulary) => {
     const theirs: KindSubject = { ...subject, context: { vocabulary: vocabulary.name } };
@@ -204,8 +204,8 @@ describe('a custom resource definition', () => {
     const group = `apps.${vocabulary.apiGroupDomain}`;
     const changes = { 'spec.group': group, 'metadata.name': `tabs.${group}` };
     const approved = (text: string): readonly string[] =>
-      faultsOf(theirs, { ...changes, 'metadata.annotations': { [annotation]: text } });
-    expect(faultsOf(theirs, changes)).toEqual([`metadata.annotations[${annotation}] Required`]);
+      errorsOf(theirs, { ...changes, 'metadata.annotations': { [annotation]: text } });
+    expect(errorsOf(theirs, changes)).toEqual([`metadata.annotations[${annotation}] Required`]);
     expect(approved('yes')).toEqual([`metadata.annotations[${annotation}] Invalid`]);
     expect(approved('https://example.com/1')).toEqual([]);
     expect(approved('unapproved, a trial')).toEqual([]);
@@ -234,7 +234,7 @@ describe('a custom resource definition', () => {
     expect(next['status']).toEqual({ storedVersions: ['v1', 'v2'] });
   });
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', { 'status.storedVersions': ['v1'] }, []],
     [
       'of a version that is gone',
@@ -250,14 +250,14 @@ describe('a custom resource definition', () => {
       ['status.storedVersions[0] Invalid', 'status.storedVersions Invalid'],
     ],
   ])('status %s', (_, changes, expected) => {
-    expect(throughPart(subject, 'status', changes).faults).toEqual(expected);
+    expect(throughPart(subject, 'status', changes).errors).toEqual(expected);
   });
 
-  it('has the faults of its schemas, when there was time for them', async () => {
-    const fault = { kind: 'FieldValueRequired', field: 'spec.versions[0].schema.type', detail: '' } as const;
-    const { strategy } = createCustomResourceDefinition({ schemaFaults: () => Promise.resolve([fault]) });
+  it('has the errors of its schemas, when there was time for them', async () => {
+    const error = { kind: 'FieldValueRequired', field: 'spec.versions[0].schema.type', detail: '' } as const;
+    const { strategy } = createCustomResourceDefinition({ schemaErrors: () => Promise.resolve([error]) });
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nobody looks at it
     const [object, context] = [{}, {}] as Parameters<NonNullable<typeof strategy.validateInTurns>>;
-    expect(await strategy.validateInTurns?.(object, context)).toEqual([fault]);
+    expect(await strategy.validateInTurns?.(object, context)).toEqual([error]);
   });
 });

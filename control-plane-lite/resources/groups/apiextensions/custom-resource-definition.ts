@@ -7,8 +7,8 @@ import type {
   CustomResourceDefinitionSpec,
 } from '#api/gen/apiextensions-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { dns1035LabelFaults, dns1123SubdomainFaults } from '#api/meta/names.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import { dns1035LabelErrors, dns1123SubdomainErrors } from '#api/meta/names.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { KindEntry, Strategy, StrategyContext } from '../../contract.ts';
 import { typed } from '../../view.ts';
@@ -25,48 +25,48 @@ const STRATEGIES = ['None', 'Webhook'];
 const CONVERSION_VERSIONS: readonly string[] = ['v1', 'v1beta1'];
 
 export interface DefinitionDeps {
-  /** Faults of the schemas of a definition: that they are structural, and fit one another. Takes its time. Default
+  /** FieldErrors of the schemas of a definition: that they are structural, and fit one another. Takes its time. Default
    *  none. */
-  readonly schemaFaults?: (
+  readonly schemaErrors?: (
     definition: Definition,
     context: StrategyContext,
   ) => Promise<readonly FieldError[]>;
-  /** Leaves out what is not enabled. Changes the draft. */
+  /** Removes disabled fields. Changes the draft. */
   readonly dropDisabled?: (definition: Definition, context: StrategyContext) => void;
   /** Texts for Warning headers. */
   readonly schemaWarnings?: (definition: Definition) => readonly string[];
-  /** What a definition gets when it is deleted, to hold it until its objects are gone. Default: nothing. */
+  /** Finalizer of a deleted definition until its objects have been removed. Default: none. */
   readonly cleanupFinalizer?: string;
 }
 
-function validateReviewVersions(faults: Faults, versions: readonly string[], path: string): void {
-  if (versions.length === 0) return faults.required(path);
+function validateReviewVersions(errors: FieldErrors, versions: readonly string[], path: string): void {
+  if (versions.length === 0) return errors.required(path);
   for (const [index, version] of versions.entries()) {
-    if (versions.indexOf(version) < index) faults.invalid(`${path}[${index}]`, version, 'duplicate version');
-    faults.invalidAll(`${path}[${index}]`, version, dns1035LabelFaults(version));
+    if (versions.indexOf(version) < index) errors.invalid(`${path}[${index}]`, version, 'duplicate version');
+    errors.invalidAll(`${path}[${index}]`, version, dns1035LabelErrors(version));
   }
   if (!versions.some((version) => CONVERSION_VERSIONS.includes(version))) {
-    faults.invalid(path, versions, `must include at least one of ${CONVERSION_VERSIONS.join(', ')}`);
+    errors.invalid(path, versions, `must include at least one of ${CONVERSION_VERSIONS.join(', ')}`);
   }
   return undefined;
 }
 
-function validateConversion(faults: Faults, { strategy, webhook }: CustomResourceConversion): void {
+function validateConversion(errors: FieldErrors, { strategy, webhook }: CustomResourceConversion): void {
   const path = 'spec.conversion';
-  if (strategy === '') return faults.required(`${path}.strategy`);
-  if (!STRATEGIES.includes(strategy)) return faults.unsupported(`${path}.strategy`, strategy, STRATEGIES);
+  if (strategy === '') return errors.required(`${path}.strategy`);
+  if (!STRATEGIES.includes(strategy)) return errors.unsupported(`${path}.strategy`, strategy, STRATEGIES);
   if (strategy === 'None') {
     if (webhook !== undefined) {
-      faults.forbidden(`${path}.webhook`, 'should not be set when strategy is not set to Webhook');
+      errors.forbidden(`${path}.webhook`, 'should not be set when strategy is not set to Webhook');
     }
     return undefined;
   }
   const clientConfig = webhook?.clientConfig;
   if (clientConfig === undefined)
-    faults.required(`${path}.webhook.clientConfig`, 'required when strategy is set to Webhook');
-  else validateWebhookClient(faults, clientConfig, `${path}.webhook.clientConfig`);
+    errors.required(`${path}.webhook.clientConfig`, 'required when strategy is set to Webhook');
+  else validateWebhookClient(errors, clientConfig, `${path}.webhook.clientConfig`);
   validateReviewVersions(
-    faults,
+    errors,
     webhook?.conversionReviewVersions ?? [],
     `${path}.webhook.conversionReviewVersions`,
   );
@@ -74,7 +74,7 @@ function validateConversion(faults: Faults, { strategy, webhook }: CustomResourc
 }
 
 /** Groups of the platform's own domains are for resources that were agreed on. */
-function validateApproval(faults: Faults, { metadata, spec }: Definition, vocabulary: Vocabulary): void {
+function validateApproval(errors: FieldErrors, { metadata, spec }: Definition, vocabulary: Vocabulary): void {
   const { group } = spec;
   const domains = [vocabulary.domain, vocabulary.apiGroupDomain];
   if (!domains.some((domain) => group === domain || group.endsWith(`.${domain}`))) return;
@@ -82,46 +82,46 @@ function validateApproval(faults: Faults, { metadata, spec }: Definition, vocabu
   const path = `metadata.annotations[${annotation}]`;
   const approval = metadata?.annotations?.[annotation] ?? '';
   if (approval === '') {
-    faults.required(path, `protected groups must have approval annotation "${annotation}"`);
+    errors.required(path, `protected groups must have approval annotation "${annotation}"`);
   } else if (!approval.startsWith('unapproved') && !URL.canParse(approval)) {
     const detail = `protected groups must have approval annotation "${annotation}" with either a URL or a reason starting with "unapproved"`;
-    faults.invalid(path, approval, detail);
+    errors.invalid(path, approval, detail);
   }
 }
 
-function validateSpec(faults: Faults, spec: CustomResourceDefinitionSpec): void {
+function validateSpec(errors: FieldErrors, spec: CustomResourceDefinitionSpec): void {
   const { group, names, scope, versions, conversion, preserveUnknownFields = false } = spec;
-  if (group === '') faults.required('spec.group');
+  if (group === '') errors.required('spec.group');
   else {
-    faults.invalidAll('spec.group', group, dns1123SubdomainFaults(group));
-    if (!group.includes('.')) faults.invalid('spec.group', group, 'should be a domain with at least one dot');
+    errors.invalidAll('spec.group', group, dns1123SubdomainErrors(group));
+    if (!group.includes('.')) errors.invalid('spec.group', group, 'should be a domain with at least one dot');
   }
-  if (!SCOPES.includes(scope)) faults.unsupported('spec.scope', scope, SCOPES);
+  if (!SCOPES.includes(scope)) errors.unsupported('spec.scope', scope, SCOPES);
   if (preserveUnknownFields) {
     const detail = 'must be false; say so in the schema where unknown members are to be kept';
-    faults.invalid('spec.preserveUnknownFields', true, detail);
+    errors.invalid('spec.preserveUnknownFields', true, detail);
   }
-  validateVersions(faults, versions, 'spec.versions');
-  validateNames(faults, names, 'spec.names');
-  if (conversion !== undefined) validateConversion(faults, conversion);
+  validateVersions(errors, versions, 'spec.versions');
+  validateNames(errors, names, 'spec.names');
+  if (conversion !== undefined) validateConversion(errors, conversion);
 }
 
-function validateStored(faults: Faults, { spec, status }: Definition): void {
+function validateStored(errors: FieldErrors, { spec, status }: Definition): void {
   const stored = status?.storedVersions ?? [];
   const path = 'status.storedVersions';
-  if (stored.length === 0) faults.invalid(path, stored, 'must have at least one stored version');
+  if (stored.length === 0) errors.invalid(path, stored, 'must have at least one stored version');
   for (const [index, name] of stored.entries()) {
     if (!spec.versions.some((version) => version.name === name)) {
-      faults.invalid(`${path}[${index}]`, name, 'must appear in spec.versions');
+      errors.invalid(`${path}[${index}]`, name, 'must appear in spec.versions');
     }
   }
   const storage = spec.versions.find((version) => version.storage)?.name;
   if (storage !== undefined && stored.length > 0 && !stored.includes(storage)) {
-    faults.invalid(path, stored, `must have the storage version ${storage}`);
+    errors.invalid(path, stored, `must have the storage version ${storage}`);
   }
 }
 
-/** Every version that objects were ever stored in is remembered until somebody says that none is left. */
+/** Records every version that objects were stored in, until a client removes it from the status after a migration. */
 function noteStorage(draft: Mutable<Definition>): void {
   const storage = draft.spec.versions.find((version) => version.storage)?.name;
   if (storage === undefined) return;
@@ -161,7 +161,7 @@ export function createCustomResourceDefinition(deps: DefinitionDeps = {}): KindE
   return { ...entry, strategy: { ...entry.strategy, ...holdUntilEmpty(cleanupFinalizer) } };
 }
 
-function definitionEntry({ schemaFaults, dropDisabled, schemaWarnings }: DefinitionDeps): KindEntry {
+function definitionEntry({ schemaErrors, dropDisabled, schemaWarnings }: DefinitionDeps): KindEntry {
   return {
     strategy: kindStrategy<Definition>({
       unconditionalUpdate: false,
@@ -175,24 +175,24 @@ function definitionEntry({ schemaFaults, dropDisabled, schemaWarnings }: Definit
         dropDisabled?.(draft, context);
         noteStorage(draft);
       },
-      ...(schemaFaults && { validateInTurns: schemaFaults }),
-      validate(faults, object) {
+      ...(schemaErrors && { validateInTurns: schemaErrors }),
+      validate(errors, object) {
         const { metadata, spec } = object;
         const name = metadata?.name ?? '';
         if (name !== `${spec.names.plural}.${spec.group}`) {
-          faults.invalid('metadata.name', name, 'must be spec.names.plural+"."+spec.group');
+          errors.invalid('metadata.name', name, 'must be spec.names.plural+"."+spec.group');
         }
-        validateSpec(faults, spec);
-        validateStored(faults, object);
+        validateSpec(errors, spec);
+        validateStored(errors, object);
       },
-      validateCreate: (faults, object, { vocabulary }) => validateApproval(faults, object, vocabulary),
-      validateUpdate(faults, object, old) {
+      validateCreate: (errors, object, { vocabulary }) => validateApproval(errors, object, vocabulary),
+      validateUpdate(errors, object, old) {
         const { spec } = object;
-        validateImmutable(faults, spec.group, old.spec.group, 'spec.group');
-        validateImmutable(faults, spec.names.plural, old.spec.names.plural, 'spec.names.plural');
+        validateImmutable(errors, spec.group, old.spec.group, 'spec.group');
+        validateImmutable(errors, spec.names.plural, old.spec.names.plural, 'spec.names.plural');
         if (!isEstablished(old)) return;
-        validateImmutable(faults, spec.scope, old.spec.scope, 'spec.scope');
-        validateImmutable(faults, spec.names.kind, old.spec.names.kind, 'spec.names.kind');
+        validateImmutable(errors, spec.scope, old.spec.scope, 'spec.scope');
+        validateImmutable(errors, spec.names.kind, old.spec.names.kind, 'spec.names.kind');
       },
     }),
     parts: { status: statusPart<Definition>({ validate: validateStored }) },

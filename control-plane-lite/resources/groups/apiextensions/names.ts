@@ -1,25 +1,25 @@
 /** Names that a definition gives to its resource. Source: apiextensions/v1. */
 
 import type { CustomResourceDefinitionNames } from '#api/gen/apiextensions-v1.ts';
-import { dns1035LabelFaults } from '#api/meta/names.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import { dns1035LabelErrors } from '#api/meta/names.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 
-/** Every fault of the names: labels all, in any case where they name kinds. */
-export function validateNames(faults: Faults, names: CustomResourceDefinitionNames, path: string): void {
+/** Reports every error of the names: all are DNS labels, those of kinds in any case. */
+export function validateNames(errors: FieldErrors, names: CustomResourceDefinitionNames, path: string): void {
   const { plural, singular = '', kind, listKind = '', shortNames = [], categories = [] } = names;
   const check = (text: string, at: string): void =>
-    faults.invalidAll(at, text, dns1035LabelFaults(text.toLowerCase()));
-  if (plural === '') faults.required(`${path}.plural`);
-  else faults.invalidAll(`${path}.plural`, plural, dns1035LabelFaults(plural));
-  if (singular !== '') faults.invalidAll(`${path}.singular`, singular, dns1035LabelFaults(singular));
-  if (kind === '') faults.required(`${path}.kind`);
+    errors.invalidAll(at, text, dns1035LabelErrors(text.toLowerCase()));
+  if (plural === '') errors.required(`${path}.plural`);
+  else errors.invalidAll(`${path}.plural`, plural, dns1035LabelErrors(plural));
+  if (singular !== '') errors.invalidAll(`${path}.singular`, singular, dns1035LabelErrors(singular));
+  if (kind === '') errors.required(`${path}.kind`);
   else check(kind, `${path}.kind`);
   if (listKind !== '') check(listKind, `${path}.listKind`);
   if (kind !== '' && kind === listKind) {
-    faults.invalid(`${path}.listKind`, listKind, 'kind and listKind may not be the same');
+    errors.invalid(`${path}.listKind`, listKind, 'kind and listKind may not be the same');
   }
   for (const [index, name] of shortNames.entries()) {
-    faults.invalidAll(`${path}.shortNames[${index}]`, name, dns1035LabelFaults(name));
+    errors.invalidAll(`${path}.shortNames[${index}]`, name, dns1035LabelErrors(name));
   }
   for (const [index, name] of categories.entries()) check(name, `${path}.categories[${index}]`);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { created, type FaultRow, faultsOf, type KindSubject, rowOf } from '../kind.fixture.ts';
+import { created, type ErrorRow, errorsOf, type KindSubject, rowOf } from '../kind.fixture.ts';
 import { apiService } from './api-service.ts';
 
 describe('an API service', () => {
@@ -15,7 +15,7 @@ describe('an API service', () => {
   };
   const LOCAL = { 'spec.service': undefined };
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['of this server', LOCAL, []],
     ['with another name', { 'metadata.name': 'v2.example.com' }, ['metadata.name Invalid']],
@@ -57,7 +57,7 @@ describe('an API service', () => {
       ['spec.service.namespace Required', 'spec.service.name Required', 'spec.service.port Invalid'],
     ],
     ['without spec', { spec: undefined }, ['spec Required']],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
   it('of this server is there at once', () => {
     expect(created(subject)['status']).toEqual({});

@@ -1,18 +1,18 @@
 /** APIServices: the servers of group versions. Source: apiregistration/v1. */
 
 import type { APIService, APIServiceCondition, APIServiceSpec } from '#api/gen/apiregistration-v1.ts';
-import { dns1035LabelFaults, dns1123SubdomainFaults, portNumberFaults } from '#api/meta/names.ts';
+import { dns1035LabelErrors, dns1123SubdomainErrors, portNumberErrors } from '#api/meta/names.ts';
 import { formatTime } from '#api/meta/time.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';
 import { kindStrategy, statusPart } from '../kind.ts';
-import { pathSegmentFaults } from '../names.ts';
+import { pathSegmentErrors } from '../names.ts';
 
 const HIGHEST_GROUP_PRIORITY = 20_000;
 const HIGHEST_VERSION_PRIORITY = 1000;
 
-/** What is served here is always there. */
+/** Locally served versions are always available. */
 const localCondition = (nowMs: number): APIServiceCondition => ({
   type: 'Available',
   status: 'True',
@@ -21,32 +21,32 @@ const localCondition = (nowMs: number): APIServiceCondition => ({
   message: 'Local APIServices are always available',
 });
 
-function validateName(faults: Faults, name: string, { group = '', version = '' }: APIServiceSpec): void {
+function validateName(errors: FieldErrors, name: string, { group = '', version = '' }: APIServiceSpec): void {
   const wanted = `${version}.${group}`;
-  if (name !== wanted) faults.invalid('metadata.name', name, 'must be `spec.version+"."+spec.group`');
+  if (name !== wanted) errors.invalid('metadata.name', name, 'must be `spec.version+"."+spec.group`');
   if (group === '' && version !== 'v1') {
-    faults.required('spec.group', 'only v1 may have an empty group');
-  } else if (group !== '') faults.invalidAll('spec.group', group, dns1123SubdomainFaults(group));
-  if (version === '') faults.required('spec.version');
-  else faults.invalidAll('spec.version', version, dns1035LabelFaults(version));
+    errors.required('spec.group', 'only v1 may have an empty group');
+  } else if (group !== '') errors.invalidAll('spec.group', group, dns1123SubdomainErrors(group));
+  if (version === '') errors.required('spec.version');
+  else errors.invalidAll('spec.version', version, dns1035LabelErrors(version));
 }
 
-function validatePriorities(faults: Faults, spec: APIServiceSpec): void {
+function validatePriorities(errors: FieldErrors, spec: APIServiceSpec): void {
   const { groupPriorityMinimum, versionPriority } = spec;
   const check = (value: number, highest: number, path: string): void => {
     if (value > 0 && value <= highest) return;
-    faults.invalid(path, value, `must be positive and less than or equal to ${highest}`);
+    errors.invalid(path, value, `must be positive and less than or equal to ${highest}`);
   };
   check(groupPriorityMinimum, HIGHEST_GROUP_PRIORITY, 'spec.groupPriorityMinimum');
   check(versionPriority, HIGHEST_VERSION_PRIORITY, 'spec.versionPriority');
 }
 
-function validateServer(faults: Faults, spec: APIServiceSpec): void {
+function validateServer(errors: FieldErrors, spec: APIServiceSpec): void {
   const { service, caBundle = '', insecureSkipTLSVerify = false } = spec;
   if (service === undefined) {
-    if (caBundle !== '') faults.invalid('spec.caBundle', '', 'local APIServices may not have a caBundle');
+    if (caBundle !== '') errors.invalid('spec.caBundle', '', 'local APIServices may not have a caBundle');
     if (insecureSkipTLSVerify) {
-      faults.invalid(
+      errors.invalid(
         'spec.insecureSkipTLSVerify',
         true,
         'local APIServices may not have insecureSkipTLSVerify',
@@ -54,13 +54,13 @@ function validateServer(faults: Faults, spec: APIServiceSpec): void {
     }
     return;
   }
-  if ((service.namespace ?? '') === '') faults.required('spec.service.namespace');
-  if ((service.name ?? '') === '') faults.required('spec.service.name');
+  if ((service.namespace ?? '') === '') errors.required('spec.service.namespace');
+  if ((service.name ?? '') === '') errors.required('spec.service.name');
   if (service.port !== undefined) {
-    faults.invalidAll('spec.service.port', service.port, portNumberFaults(service.port));
+    errors.invalidAll('spec.service.port', service.port, portNumberErrors(service.port));
   }
   if (insecureSkipTLSVerify && caBundle !== '') {
-    faults.invalid('spec.insecureSkipTLSVerify', true, 'may not be true if caBundle is present');
+    errors.invalid('spec.insecureSkipTLSVerify', true, 'may not be true if caBundle is present');
   }
 }
 
@@ -72,17 +72,17 @@ function availableCell({ status }: APIService): string {
 
 export const apiService: KindEntry = {
   strategy: kindStrategy<APIService>({
-    nameFaults: pathSegmentFaults,
+    nameErrors: pathSegmentErrors,
     unconditionalUpdate: false,
     countsGeneration: false,
     prepareForCreate(draft, { nowMs }) {
       draft.status = draft.spec?.service === undefined ? { conditions: [{ ...localCondition(nowMs) }] } : {};
     },
-    validate(faults, { metadata, spec }) {
-      if (spec === undefined) return faults.required('spec');
-      validateName(faults, metadata?.name ?? '', spec);
-      validatePriorities(faults, spec);
-      validateServer(faults, spec);
+    validate(errors, { metadata, spec }) {
+      if (spec === undefined) return errors.required('spec');
+      validateName(errors, metadata?.name ?? '', spec);
+      validatePriorities(errors, spec);
+      validateServer(errors, spec);
       return undefined;
     },
     row: (object, { nowMs }) => {

@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
 import {
   created,
-  type FaultRow,
-  faultsOf,
+  type ErrorRow,
+  errorsOf,
   type KindSubject,
   rowOf,
   TEMPLATE,
@@ -25,7 +25,7 @@ describe('a replica set', () => {
     base: { metadata, spec },
   };
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['below zero', { 'spec.replicas': -1 }, ['spec.replicas Invalid']],
     ['ready below zero', { 'spec.minReadySeconds': -1 }, ['spec.minReadySeconds Invalid']],
@@ -37,14 +37,14 @@ describe('a replica set', () => {
       { 'spec.template.spec.restartPolicy': 'OnFailure' },
       ['spec.template.spec.restartPolicy NotSupported'],
     ],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['replicas', { 'spec.replicas': 3 }, []],
     ['selector', OTHERS, ['spec.selector Invalid']],
   ])('changing its %s', (_, changes, expected) => expect(updateFaultsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', { status: { replicas: 1, readyReplicas: 1, availableReplicas: 1 } }, []],
     [
       'below zero',
@@ -68,7 +68,7 @@ describe('a replica set', () => {
       ['status.availableReplicas Invalid'],
     ],
   ])('status %s', (_, changes, expected) => {
-    expect(throughPart(subject, 'status', changes).faults).toEqual(expected);
+    expect(throughPart(subject, 'status', changes).errors).toEqual(expected);
   });
 
   it('starts with none, can be selected by their number, and has a row', () => {
@@ -92,7 +92,7 @@ describe('a daemon set', () => {
   const subject: KindSubject = { typeRef: 'apps/v1.DaemonSet', entry: daemonSet, base: { metadata, spec } };
   const ROLLING = 'spec.updateStrategy.rollingUpdate';
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['with an empty selector', { 'spec.selector': {} }, ['spec.selector Invalid']],
     ['with a selector of others', OTHERS, ['spec.template.metadata.labels Invalid']],
@@ -107,14 +107,14 @@ describe('a daemon set', () => {
     ['with both', { [ROLLING]: { maxUnavailable: 1, maxSurge: 1 } }, [`${ROLLING}.maxSurge Invalid`]],
     ['with more than all', { [ROLLING]: { maxUnavailable: '101%' } }, [`${ROLLING}.maxUnavailable Invalid`]],
     ['with no amount', { [ROLLING]: { maxUnavailable: -1 } }, [`${ROLLING}.maxUnavailable Invalid`]],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['template', { 'spec.template.spec.hostNetwork': true }, []],
     ['selector', OTHERS, ['spec.selector Invalid']],
   ])('changing its %s', (_, changes, expected) => expect(updateFaultsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', { 'status.numberReady': 1 }, []],
     [
       'below zero',
@@ -123,7 +123,7 @@ describe('a daemon set', () => {
     ],
     ['fewer collisions', { 'status.collisionCount': 0 }, ['status.collisionCount Invalid']],
   ])('status %s', (_, changes, expected) => {
-    expect(throughPart(subject, 'status', changes, { 'status.collisionCount': 2 }).faults).toEqual(expected);
+    expect(throughPart(subject, 'status', changes, { 'status.collisionCount': 2 }).errors).toEqual(expected);
   });
 
   it('starts with zeros, and has a row', () => {
@@ -153,7 +153,7 @@ describe('a stateful set', () => {
   };
   const RETENTION = 'spec.persistentVolumeClaimRetentionPolicy';
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['with an empty selector', { 'spec.selector': {} }, ['spec.selector Invalid']],
     ['with a selector of others', OTHERS, ['spec.template.metadata.labels Invalid']],
@@ -199,9 +199,9 @@ describe('a stateful set', () => {
       { [RETENTION]: { whenDeleted: 'Recycle', whenScaled: 'Delete' } },
       [`${RETENTION}.whenDeleted NotSupported`],
     ],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['replicas', { 'spec.replicas': 3, 'spec.minReadySeconds': 3 }, []],
     ['template', { 'spec.template.spec.hostNetwork': true }, []],
     ['update strategy', { 'spec.updateStrategy': { type: 'OnDelete' } }, []],
@@ -211,7 +211,7 @@ describe('a stateful set', () => {
     ['history', { 'spec.revisionHistoryLimit': 3 }, ['spec Forbidden']],
   ])('changing its %s', (_, changes, expected) => expect(updateFaultsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', { status: { replicas: 2, readyReplicas: 2, availableReplicas: 1 } }, []],
     [
       'below zero',
@@ -226,7 +226,7 @@ describe('a stateful set', () => {
       ['status.availableReplicas Invalid'],
     ],
   ])('status %s', (_, changes, expected) => {
-    expect(throughPart(subject, 'status', changes).faults).toEqual(expected);
+    expect(throughPart(subject, 'status', changes).errors).toEqual(expected);
   });
 
   it('forgets what a feature gate keeps back', () => {
@@ -257,12 +257,12 @@ describe('a controller revision', () => {
     base: { metadata, revision: 1, data: { a: 1 } },
   };
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['below zero', { revision: -1 }, ['revision Invalid']],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['number', { revision: 2 }, []],
     ['data', { 'data.a': 2 }, ['data Invalid']],
   ])('changing its %s', (_, changes, expected) => expect(updateFaultsOf(subject, changes)).toEqual(expected));

@@ -15,8 +15,8 @@ function controllerCell({ metadata }: ControllerRevision): string {
 export const controllerRevision: KindEntry = {
   strategy: kindStrategy<ControllerRevision>({
     unconditionalUpdate: false,
-    validate: (faults, { revision }) => faults.nonNegative('revision', revision),
-    validateUpdate: (faults, object, old) => validateImmutable(faults, object.data, old.data, 'data'),
+    validate: (errors, { revision }) => errors.nonNegative('revision', revision),
+    validateUpdate: (errors, object, old) => validateImmutable(errors, object.data, old.data, 'data'),
     row: (object, { nowMs }) => [
       object.metadata?.name ?? '',
       controllerCell(object),

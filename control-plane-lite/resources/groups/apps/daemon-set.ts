@@ -1,7 +1,7 @@
 /** DaemonSets. Source: apps/v1. */
 
 import type { DaemonSet, DaemonSetSpec, DaemonSetStatus } from '#api/gen/apps-v1.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, containerCells, formatLabelCell, formatSelectorCell } from '../../rows.ts';
 import {
@@ -26,23 +26,23 @@ const COUNTS = [
   'collisionCount',
 ] as const;
 
-function validateUpdateStrategy(faults: Faults, { updateStrategy = {} }: DaemonSetSpec): void {
+function validateUpdateStrategy(errors: FieldErrors, { updateStrategy = {} }: DaemonSetSpec): void {
   const { type, rollingUpdate } = updateStrategy;
   const path = 'spec.updateStrategy.rollingUpdate';
-  if (type === undefined) return faults.required('spec.updateStrategy.type');
+  if (type === undefined) return errors.required('spec.updateStrategy.type');
   if (type === 'OnDelete') return undefined;
-  if (rollingUpdate === undefined) return faults.required(path);
+  if (rollingUpdate === undefined) return errors.required(path);
   const { maxUnavailable, maxSurge } = rollingUpdate;
   const [unavailable, surge] = [amountNumber(maxUnavailable), amountNumber(maxSurge)];
-  validateAmount(faults, maxUnavailable, `${path}.maxUnavailable`);
-  validateAmount(faults, maxSurge, `${path}.maxSurge`);
+  validateAmount(errors, maxUnavailable, `${path}.maxUnavailable`);
+  validateAmount(errors, maxSurge, `${path}.maxSurge`);
   if (unavailable !== 0 && surge !== 0) {
-    faults.invalid(`${path}.maxSurge`, maxSurge, 'may not be set when maxUnavailable is non-zero');
+    errors.invalid(`${path}.maxSurge`, maxSurge, 'may not be set when maxUnavailable is non-zero');
   } else if (unavailable === 0 && surge === 0) {
-    faults.required(`${path}.maxUnavailable`, 'cannot be 0 when maxSurge is 0');
+    errors.required(`${path}.maxUnavailable`, 'cannot be 0 when maxSurge is 0');
   }
-  validateAtMostAll(faults, maxUnavailable, `${path}.maxUnavailable`);
-  validateAtMostAll(faults, maxSurge, `${path}.maxSurge`);
+  validateAtMostAll(errors, maxUnavailable, `${path}.maxUnavailable`);
+  validateAtMostAll(errors, maxSurge, `${path}.maxSurge`);
   return undefined;
 }
 
@@ -56,15 +56,15 @@ export const daemonSet: KindEntry = {
         numberReady: 0,
       };
     },
-    validate(faults, { spec }, context) {
-      if (spec === undefined) return faults.required('spec');
-      validateWorkload(faults, spec, 'DaemonSet');
-      validateWorkloadTemplate(faults, spec, 'DaemonSet', context);
-      validateUpdateStrategy(faults, spec);
+    validate(errors, { spec }, context) {
+      if (spec === undefined) return errors.required('spec');
+      validateWorkload(errors, spec, 'DaemonSet');
+      validateWorkloadTemplate(errors, spec, 'DaemonSet', context);
+      validateUpdateStrategy(errors, spec);
       return undefined;
     },
-    validateUpdate: (faults, { spec }, { spec: old }) =>
-      validateImmutable(faults, spec?.selector, old?.selector, 'spec.selector'),
+    validateUpdate: (errors, { spec }, { spec: old }) =>
+      validateImmutable(errors, spec?.selector, old?.selector, 'spec.selector'),
     row: (object, { nowMs }) => {
       const { spec, status, metadata } = object;
       return [
@@ -83,9 +83,9 @@ export const daemonSet: KindEntry = {
   }),
   parts: {
     status: statusPart<DaemonSet>({
-      validate(faults, { status }, { status: old }) {
-        validateCounts<DaemonSetStatus>(faults, status, COUNTS);
-        validateNotDecremented(faults, status?.collisionCount, old?.collisionCount, 'status.collisionCount');
+      validate(errors, { status }, { status: old }) {
+        validateCounts<DaemonSetStatus>(errors, status, COUNTS);
+        validateNotDecremented(errors, status?.collisionCount, old?.collisionCount, 'status.collisionCount');
       },
     }),
   },

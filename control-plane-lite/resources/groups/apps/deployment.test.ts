@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
 import {
   created,
-  type FaultRow,
-  faultsOf,
+  type ErrorRow,
+  errorsOf,
   type KindSubject,
   objectWith,
   rowOf,
@@ -23,7 +23,7 @@ const subject: KindSubject = {
 const ROLLING = 'spec.strategy.rollingUpdate';
 
 describe('a deployment', () => {
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     [
       'without spec',
@@ -92,14 +92,14 @@ describe('a deployment', () => {
       { [ROLLING]: { maxSurge: 'x', maxUnavailable: -1 } },
       [`${ROLLING}.maxUnavailable Invalid`, `${ROLLING}.maxSurge Invalid`],
     ],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['its replicas', { 'spec.replicas': 3 }, []],
     ['its selector', { 'spec.selector.matchLabels': { app: 'db' } }, ['spec.selector Invalid']],
   ])('changing %s', (_, changes, expected) => expect(updateFaultsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', { 'status.replicas': 2, 'status.readyReplicas': 1 }, []],
     ['below zero', { 'status.unavailableReplicas': -1 }, ['status.unavailableReplicas Invalid']],
     ['more ready than there are', { 'status.readyReplicas': 1 }, ['status.readyReplicas Invalid']],
@@ -111,7 +111,7 @@ describe('a deployment', () => {
     ],
     ['fewer collisions', { 'status.collisionCount': 1 }, ['status.collisionCount Invalid']],
   ])('status %s', (_, changes, expected) => {
-    expect(throughPart(subject, 'status', changes, { 'status.collisionCount': 2 }).faults).toEqual(expected);
+    expect(throughPart(subject, 'status', changes, { 'status.collisionCount': 2 }).errors).toEqual(expected);
   });
 
   it('lets only status and metadata change through its status', () => {

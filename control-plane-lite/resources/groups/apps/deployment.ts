@@ -1,7 +1,7 @@
 /** Deployments. Source: apps/v1; migration notes, document 1 §9.5. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Deployment, DeploymentSpec, DeploymentStatus } from '#api/gen/apps-v1.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, containerCells, formatSelectorCell } from '../../rows.ts';
 import {
@@ -15,32 +15,32 @@ import {
 import { kindStrategy, statusPart, validateImmutable } from '../kind.ts';
 import { validateWorkload, validateWorkloadTemplate } from '../workload.ts';
 
-function validateStrategy(faults: Faults, { strategy = {} }: DeploymentSpec): void {
+function validateStrategy(errors: FieldErrors, { strategy = {} }: DeploymentSpec): void {
   const { type, rollingUpdate } = strategy;
   const path = 'spec.strategy.rollingUpdate';
-  if (type === undefined) return faults.required('spec.strategy.type');
+  if (type === undefined) return errors.required('spec.strategy.type');
   if (type === 'Recreate') {
     if (rollingUpdate !== undefined) {
-      faults.forbidden(path, "may not be specified when strategy `type` is 'Recreate'");
+      errors.forbidden(path, "may not be specified when strategy `type` is 'Recreate'");
     }
     return undefined;
   }
-  if (rollingUpdate === undefined) return faults.required(path);
+  if (rollingUpdate === undefined) return errors.required(path);
   const { maxUnavailable, maxSurge } = rollingUpdate;
-  validateAmount(faults, maxUnavailable, `${path}.maxUnavailable`);
-  validateAmount(faults, maxSurge, `${path}.maxSurge`);
+  validateAmount(errors, maxUnavailable, `${path}.maxUnavailable`);
+  validateAmount(errors, maxSurge, `${path}.maxSurge`);
   if (amountNumber(maxUnavailable) === 0 && amountNumber(maxSurge) === 0) {
-    faults.invalid(`${path}.maxUnavailable`, maxUnavailable ?? null, 'may not be 0 when `maxSurge` is 0');
+    errors.invalid(`${path}.maxUnavailable`, maxUnavailable ?? null, 'may not be 0 when `maxSurge` is 0');
   }
-  validateAtMostAll(faults, maxUnavailable, `${path}.maxUnavailable`);
+  validateAtMostAll(errors, maxUnavailable, `${path}.maxUnavailable`);
   return undefined;
 }
 
-function validateDeadline(faults: Faults, spec: DeploymentSpec): void {
+function validateDeadline(errors: FieldErrors, spec: DeploymentSpec): void {
   const { progressDeadlineSeconds, minReadySeconds = 0 } = spec;
-  faults.nonNegative('spec.progressDeadlineSeconds', progressDeadlineSeconds);
+  errors.nonNegative('spec.progressDeadlineSeconds', progressDeadlineSeconds);
   if (progressDeadlineSeconds !== undefined && progressDeadlineSeconds <= minReadySeconds) {
-    faults.invalid(
+    errors.invalid(
       'spec.progressDeadlineSeconds',
       progressDeadlineSeconds,
       'must be greater than minReadySeconds',
@@ -48,9 +48,13 @@ function validateDeadline(faults: Faults, spec: DeploymentSpec): void {
   }
 }
 
-function validateStatus(faults: Faults, status: DeploymentStatus = {}, old: DeploymentStatus = {}): void {
+function validateStatus(
+  errors: FieldErrors,
+  status: DeploymentStatus = {},
+  old: DeploymentStatus = {},
+): void {
   const { replicas, updatedReplicas, readyReplicas, availableReplicas } = status;
-  validateCounts<DeploymentStatus>(faults, status, [
+  validateCounts<DeploymentStatus>(errors, status, [
     'observedGeneration',
     'replicas',
     'updatedReplicas',
@@ -59,26 +63,26 @@ function validateStatus(faults: Faults, status: DeploymentStatus = {}, old: Depl
     'unavailableReplicas',
     'collisionCount',
   ]);
-  validateAtMost(faults, ['updatedReplicas', updatedReplicas], ['replicas', replicas]);
-  validateAtMost(faults, ['readyReplicas', readyReplicas], ['replicas', replicas]);
-  validateAtMost(faults, ['availableReplicas', availableReplicas], ['replicas', replicas]);
-  validateAtMost(faults, ['availableReplicas', availableReplicas], ['readyReplicas', readyReplicas]);
-  validateNotDecremented(faults, status.collisionCount, old.collisionCount, 'status.collisionCount');
+  validateAtMost(errors, ['updatedReplicas', updatedReplicas], ['replicas', replicas]);
+  validateAtMost(errors, ['readyReplicas', readyReplicas], ['replicas', replicas]);
+  validateAtMost(errors, ['availableReplicas', availableReplicas], ['replicas', replicas]);
+  validateAtMost(errors, ['availableReplicas', availableReplicas], ['readyReplicas', readyReplicas]);
+  validateNotDecremented(errors, status.collisionCount, old.collisionCount, 'status.collisionCount');
 }
 
 export const deployment: KindEntry = {
   strategy: kindStrategy<Deployment>({
-    validate(faults, { spec }, context) {
-      if (spec === undefined) return faults.required('spec');
-      validateWorkload(faults, spec, 'Deployment');
-      validateWorkloadTemplate(faults, spec, 'Deployment', context);
-      validateStrategy(faults, spec);
-      validateDeadline(faults, spec);
+    validate(errors, { spec }, context) {
+      if (spec === undefined) return errors.required('spec');
+      validateWorkload(errors, spec, 'Deployment');
+      validateWorkloadTemplate(errors, spec, 'Deployment', context);
+      validateStrategy(errors, spec);
+      validateDeadline(errors, spec);
       return undefined;
     },
-    validateUpdate: (faults, { spec }, { spec: old }) =>
-      validateImmutable(faults, spec?.selector, old?.selector, 'spec.selector'),
-    // Controllers note in annotations what is to happen to the pods.
+    validateUpdate: (errors, { spec }, { spec: old }) =>
+      validateImmutable(errors, spec?.selector, old?.selector, 'spec.selector'),
+    // Controllers record instructions for the pods in annotations.
     generationChanged: (object, old) =>
       !isDeepStrictEqual(object.spec, old.spec) ||
       !isDeepStrictEqual(object.metadata?.annotations, old.metadata?.annotations),
@@ -98,7 +102,7 @@ export const deployment: KindEntry = {
   parts: {
     status: statusPart<Deployment>({
       keepLabels: true,
-      validate: (faults, object, old) => validateStatus(faults, object.status, old.status),
+      validate: (errors, object, old) => validateStatus(errors, object.status, old.status),
     }),
   },
 };

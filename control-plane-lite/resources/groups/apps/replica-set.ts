@@ -1,26 +1,26 @@
 /** ReplicaSets. Source: apps/v1; migration notes, document 1 §9.5. */
 
 import type { ReplicaSet, ReplicaSetStatus } from '#api/gen/apps-v1.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, containerCells, formatSelectorCell } from '../../rows.ts';
 import { validateAtMost, validateCounts } from '../amounts.ts';
 import { kindStrategy, statusPart, validateImmutable } from '../kind.ts';
 import { validateWorkload, validateWorkloadTemplate } from '../workload.ts';
 
-function validateStatus(faults: Faults, status: ReplicaSetStatus = { replicas: 0 }): void {
+function validateStatus(errors: FieldErrors, status: ReplicaSetStatus = { replicas: 0 }): void {
   const { replicas, fullyLabeledReplicas, readyReplicas, availableReplicas } = status;
-  validateCounts<ReplicaSetStatus>(faults, status, [
+  validateCounts<ReplicaSetStatus>(errors, status, [
     'replicas',
     'fullyLabeledReplicas',
     'readyReplicas',
     'availableReplicas',
     'observedGeneration',
   ]);
-  validateAtMost(faults, ['fullyLabeledReplicas', fullyLabeledReplicas], ['replicas', replicas]);
-  validateAtMost(faults, ['readyReplicas', readyReplicas], ['replicas', replicas]);
-  validateAtMost(faults, ['availableReplicas', availableReplicas], ['replicas', replicas]);
-  validateAtMost(faults, ['availableReplicas', availableReplicas], ['readyReplicas', readyReplicas]);
+  validateAtMost(errors, ['fullyLabeledReplicas', fullyLabeledReplicas], ['replicas', replicas]);
+  validateAtMost(errors, ['readyReplicas', readyReplicas], ['replicas', replicas]);
+  validateAtMost(errors, ['availableReplicas', availableReplicas], ['replicas', replicas]);
+  validateAtMost(errors, ['availableReplicas', availableReplicas], ['readyReplicas', readyReplicas]);
 }
 
 export const replicaSet: KindEntry = {
@@ -28,14 +28,14 @@ export const replicaSet: KindEntry = {
     prepareForCreate: (draft) => {
       draft.status = { replicas: 0 };
     },
-    validate(faults, { spec }, context) {
-      if (spec === undefined) return faults.required('spec');
-      validateWorkload(faults, spec, 'ReplicaSet');
-      validateWorkloadTemplate(faults, spec, 'ReplicaSet', context);
+    validate(errors, { spec }, context) {
+      if (spec === undefined) return errors.required('spec');
+      validateWorkload(errors, spec, 'ReplicaSet');
+      validateWorkloadTemplate(errors, spec, 'ReplicaSet', context);
       return undefined;
     },
-    validateUpdate: (faults, { spec }, { spec: old }) =>
-      validateImmutable(faults, spec?.selector, old?.selector, 'spec.selector'),
+    validateUpdate: (errors, { spec }, { spec: old }) =>
+      validateImmutable(errors, spec?.selector, old?.selector, 'spec.selector'),
     selectableFields: { 'status.replicas': ({ status }) => String(status?.replicas ?? 0) },
     row: (object, { nowMs }) => [
       object.metadata?.name ?? '',
@@ -48,6 +48,6 @@ export const replicaSet: KindEntry = {
     ],
   }),
   parts: {
-    status: statusPart<ReplicaSet>({ validate: (faults, { status }) => validateStatus(faults, status) }),
+    status: statusPart<ReplicaSet>({ validate: (errors, { status }) => validateStatus(errors, status) }),
   },
 };

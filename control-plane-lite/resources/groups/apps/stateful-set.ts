@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { StatefulSet, StatefulSetSpec, StatefulSetStatus } from '#api/gen/apps-v1.ts';
 import { validateAnnotations, validateLabels } from '#api/meta/labels.ts';
 import { matchesLabels } from '#api/meta/selectors.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, containerCells } from '../../rows.ts';
 import {
@@ -20,60 +20,60 @@ import { validateWorkload } from '../workload.ts';
 
 const RETENTION = ['Retain', 'Delete'];
 
-function validateUpdateStrategy(faults: Faults, { updateStrategy = {} }: StatefulSetSpec): void {
+function validateUpdateStrategy(errors: FieldErrors, { updateStrategy = {} }: StatefulSetSpec): void {
   const { type, rollingUpdate } = updateStrategy;
   const path = 'spec.updateStrategy.rollingUpdate';
-  if (type === undefined) return faults.required('spec.updateStrategy.type');
+  if (type === undefined) return errors.required('spec.updateStrategy.type');
   if (type === 'OnDelete') {
     if (rollingUpdate !== undefined) {
-      faults.invalid(path, rollingUpdate, "only allowed for updateStrategy 'RollingUpdate'");
+      errors.invalid(path, rollingUpdate, "only allowed for updateStrategy 'RollingUpdate'");
     }
     return undefined;
   }
-  faults.nonNegative(`${path}.partition`, rollingUpdate?.partition);
+  errors.nonNegative(`${path}.partition`, rollingUpdate?.partition);
   const { maxUnavailable } = rollingUpdate ?? {};
   if (maxUnavailable === undefined) return undefined;
-  validateAmount(faults, maxUnavailable, `${path}.maxUnavailable`);
+  validateAmount(errors, maxUnavailable, `${path}.maxUnavailable`);
   if (amountNumber(maxUnavailable) === 0) {
-    faults.invalid(`${path}.maxUnavailable`, maxUnavailable, 'cannot be 0');
+    errors.invalid(`${path}.maxUnavailable`, maxUnavailable, 'cannot be 0');
   }
-  validateAtMostAll(faults, maxUnavailable, `${path}.maxUnavailable`);
+  validateAtMostAll(errors, maxUnavailable, `${path}.maxUnavailable`);
   return undefined;
 }
 
 /** Volumes of the pods come from claims, so the spec as a whole can only be checked pod by pod. */
-function validateTemplate(faults: Faults, { template, selector }: StatefulSetSpec): void {
+function validateTemplate(errors: FieldErrors, { template, selector }: StatefulSetSpec): void {
   const { labels = {}, annotations = {} } = template.metadata ?? {};
   const requirements = requirementsOf(selector);
   const path = 'spec.template';
   if (requirements.length > 0 && !matchesLabels(requirements, labels)) {
-    faults.invalid(`${path}.metadata.labels`, labels, '`selector` does not match template `labels`');
+    errors.invalid(`${path}.metadata.labels`, labels, '`selector` does not match template `labels`');
   }
   for (const error of [
     ...validateLabels(labels, 'labels'),
     ...validateAnnotations(annotations, 'annotations'),
   ]) {
-    faults.add(error.kind, `${path}.${error.field}`, error.detail, error.badValue);
+    errors.add(error.kind, `${path}.${error.field}`, error.detail, error.badValue);
   }
   const { restartPolicy = 'Always', activeDeadlineSeconds } = template.spec ?? {};
   if (restartPolicy !== 'Always') {
-    faults.unsupported(`${path}.spec.restartPolicy`, restartPolicy, ['Always']);
+    errors.unsupported(`${path}.spec.restartPolicy`, restartPolicy, ['Always']);
   }
   if (activeDeadlineSeconds !== undefined) {
-    faults.forbidden(
+    errors.forbidden(
       `${path}.spec.activeDeadlineSeconds`,
       'activeDeadlineSeconds in StatefulSet is not Supported',
     );
   }
 }
 
-function validateRetention(faults: Faults, spec: StatefulSetSpec): void {
+function validateRetention(errors: FieldErrors, spec: StatefulSetSpec): void {
   const { persistentVolumeClaimRetentionPolicy: policy } = spec;
   if (policy === undefined) return;
   for (const member of ['whenDeleted', 'whenScaled'] as const) {
     const word = policy[member] ?? '';
     if (!RETENTION.includes(word)) {
-      faults.unsupported(`spec.persistentVolumeClaimRetentionPolicy.${member}`, word, RETENTION);
+      errors.unsupported(`spec.persistentVolumeClaimRetentionPolicy.${member}`, word, RETENTION);
     }
   }
 }
@@ -89,9 +89,9 @@ const CHANGEABLE = new Set<string>([
 const fixedMembers = (spec: StatefulSetSpec | undefined): object =>
   Object.fromEntries(Object.entries(spec ?? {}).filter(([member]) => !CHANGEABLE.has(member)));
 
-function validateStatus(faults: Faults, status: StatefulSetStatus, old?: StatefulSetStatus): void {
+function validateStatus(errors: FieldErrors, status: StatefulSetStatus, old?: StatefulSetStatus): void {
   const { replicas, readyReplicas, currentReplicas, updatedReplicas, availableReplicas } = status;
-  validateCounts<StatefulSetStatus>(faults, status, [
+  validateCounts<StatefulSetStatus>(errors, status, [
     'replicas',
     'readyReplicas',
     'currentReplicas',
@@ -100,12 +100,12 @@ function validateStatus(faults: Faults, status: StatefulSetStatus, old?: Statefu
     'observedGeneration',
     'collisionCount',
   ]);
-  validateAtMost(faults, ['readyReplicas', readyReplicas], ['replicas', replicas]);
-  validateAtMost(faults, ['currentReplicas', currentReplicas], ['replicas', replicas]);
-  validateAtMost(faults, ['updatedReplicas', updatedReplicas], ['replicas', replicas]);
-  validateAtMost(faults, ['availableReplicas', availableReplicas], ['replicas', replicas]);
-  validateAtMost(faults, ['availableReplicas', availableReplicas], ['readyReplicas', readyReplicas]);
-  validateNotDecremented(faults, status.collisionCount, old?.collisionCount, 'status.collisionCount');
+  validateAtMost(errors, ['readyReplicas', readyReplicas], ['replicas', replicas]);
+  validateAtMost(errors, ['currentReplicas', currentReplicas], ['replicas', replicas]);
+  validateAtMost(errors, ['updatedReplicas', updatedReplicas], ['replicas', replicas]);
+  validateAtMost(errors, ['availableReplicas', availableReplicas], ['replicas', replicas]);
+  validateAtMost(errors, ['availableReplicas', availableReplicas], ['readyReplicas', readyReplicas]);
+  validateNotDecremented(errors, status.collisionCount, old?.collisionCount, 'status.collisionCount');
 }
 
 export const statefulSet: KindEntry = {
@@ -114,18 +114,18 @@ export const statefulSet: KindEntry = {
       draft.status = { replicas: 0 };
       if (!gates.has('StatefulSetAutoDeletePVC')) delete draft.spec?.persistentVolumeClaimRetentionPolicy;
     },
-    validate(faults, { spec }) {
-      if (spec === undefined) return faults.required('spec');
-      validateWorkload(faults, spec, 'StatefulSet');
-      if (spec.podManagementPolicy === undefined) faults.required('spec.podManagementPolicy');
-      validateTemplate(faults, spec);
-      validateUpdateStrategy(faults, spec);
-      validateRetention(faults, spec);
+    validate(errors, { spec }) {
+      if (spec === undefined) return errors.required('spec');
+      validateWorkload(errors, spec, 'StatefulSet');
+      if (spec.podManagementPolicy === undefined) errors.required('spec.podManagementPolicy');
+      validateTemplate(errors, spec);
+      validateUpdateStrategy(errors, spec);
+      validateRetention(errors, spec);
       return undefined;
     },
-    validateUpdate(faults, { spec }, { spec: old }) {
+    validateUpdate(errors, { spec }, { spec: old }) {
       if (isDeepStrictEqual(fixedMembers(spec), fixedMembers(old))) return;
-      faults.forbidden(
+      errors.forbidden(
         'spec',
         "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
       );
@@ -139,8 +139,8 @@ export const statefulSet: KindEntry = {
   }),
   parts: {
     status: statusPart<StatefulSet>({
-      validate: (faults, { status }, { status: old }) =>
-        status === undefined ? undefined : validateStatus(faults, status, old),
+      validate: (errors, { status }, { status: old }) =>
+        status === undefined ? undefined : validateStatus(errors, status, old),
     }),
   },
 };

@@ -4,8 +4,8 @@ import type { ApiObject } from '../../contract.ts';
 import {
   type Changes,
   created,
-  type FaultRow,
-  faultsOf,
+  type ErrorRow,
+  errorsOf,
   type KindSubject,
   objectWith,
   rowOf,
@@ -27,7 +27,7 @@ const cpu = (target: object): Changes => metric({ type: 'Resource', resource: { 
 const named = { name: 'm' };
 
 describe('an autoscaler', () => {
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     [
       'with a least below one',
@@ -189,12 +189,12 @@ describe('an autoscaler', () => {
         'spec.behavior.scaleDown.policies Required',
       ],
     ],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
   it('may go to zero only by the gate, and only by metrics from outside', () => {
     const toZero = { ...subject, context: { gates: ['HPAScaleToZero'] } };
-    expect(faultsOf(toZero, { 'spec.minReplicas': 0 })).toEqual(['spec.metrics Forbidden']);
-    expect(faultsOf(toZero, { 'spec.minReplicas': -1 })).toEqual(['spec.minReplicas Invalid']);
+    expect(errorsOf(toZero, { 'spec.minReplicas': 0 })).toEqual(['spec.metrics Forbidden']);
+    expect(errorsOf(toZero, { 'spec.minReplicas': -1 })).toEqual(['spec.minReplicas Invalid']);
   });
 
   it('forgets metrics of containers where the gate is off', () => {
@@ -209,7 +209,7 @@ describe('an autoscaler', () => {
     expect(JSON.stringify(created(gated, changes))).toContain('containerResource');
   });
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', { status: { desiredReplicas: 1 } }, []],
     [
       'below zero',
@@ -217,7 +217,7 @@ describe('an autoscaler', () => {
       ['status.currentReplicas Invalid', 'status.desiredReplicas Invalid'],
     ],
   ])('status %s', (_, changes, expected) => {
-    expect(throughPart(subject, 'status', changes).faults).toEqual(expected);
+    expect(throughPart(subject, 'status', changes).errors).toEqual(expected);
   });
 
   const outside = { type: 'External', external: { metric: named, target: { type: 'Value', value: '7' } } };

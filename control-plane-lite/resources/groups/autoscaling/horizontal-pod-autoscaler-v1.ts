@@ -20,7 +20,7 @@ type Kept = (typeof KEPT)[number];
 const keyOf = (vocabulary: Vocabulary, kept: Kept): string =>
   `autoscaling.alpha.${vocabulary.domain}/${kept}`;
 
-/** The percentage that stands in the field of its own: of the first CPU metric that has one. */
+/** Returns the index of the metric for the dedicated percentage field: the first CPU metric with a percentage. */
 function cpuIndex(metrics: readonly v2.MetricSpec[]): number {
   return metrics.findIndex(
     ({ type, resource }) =>
@@ -37,7 +37,7 @@ function setAnnotation(draft: ApiObject, key: string, value: readonly unknown[] 
   draft.metadata.annotations = { ...draft.metadata.annotations, [key]: JSON.stringify(value) };
 }
 
-/** Removes the annotations that stand for fields. */
+/** Removes the annotations that represent fields. */
 export function dropKept(draft: ApiObject, vocabulary: Vocabulary): void {
   const keys = new Set(KEPT.map((kept) => keyOf(vocabulary, kept)));
   const { annotations } = draft.metadata;
@@ -47,8 +47,8 @@ export function dropKept(draft: ApiObject, vocabulary: Vocabulary): void {
   else draft.metadata.annotations = Object.fromEntries(left);
 }
 
-/** What an annotation holds; nothing if it isn't what it should be. */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller names the type in words as well
+/** Parses an annotation; `undefined` if it is invalid. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller names the type in text as well
 function readKept<T>(draft: ApiObject, key: string, typeRef: string): readonly T[] | undefined {
   const text = draft.metadata.annotations?.[key];
   if (text === undefined) return undefined;
@@ -131,7 +131,7 @@ function specToV2(draft: ApiObject, vocabulary: Vocabulary): void {
   };
 }
 
-/** The percentage alone says less than the metric; it is used where no annotation says more. */
+/** Returns the metrics. The percentage, less specific than a metric, applies without a metric in an annotation. */
 function metricsNow(draft: ApiObject, vocabulary: Vocabulary, percentage: number | undefined): object {
   const key = keyOf(vocabulary, 'current-metrics');
   const kept = readKept<v1.MetricStatus>(draft, key, 'autoscaling/v1.MetricStatus');

@@ -6,7 +6,7 @@ import type {
   HorizontalPodAutoscalerStatus,
   HPAScalingRules,
 } from '#api/gen/autoscaling-v2.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, UNSET } from '../../rows.ts';
 import { validateCounts } from '../amounts.ts';
@@ -19,50 +19,50 @@ const MAX_PERIOD_SECONDS = 1800;
 const SELECT_POLICIES = ['Max', 'Min', 'Disabled'];
 const POLICY_TYPES = ['Pods', 'Percent'];
 
-function validateReplicas(faults: Faults, spec: HorizontalPodAutoscalerSpec, toZero: boolean): void {
+function validateReplicas(errors: FieldErrors, spec: HorizontalPodAutoscalerSpec, toZero: boolean): void {
   const { minReplicas, maxReplicas, metrics = [] } = spec;
   const least = toZero ? 0 : 1;
   if (minReplicas !== undefined && minReplicas < least) {
-    faults.invalid('spec.minReplicas', minReplicas, `must be greater than or equal to ${least}`);
+    errors.invalid('spec.minReplicas', minReplicas, `must be greater than or equal to ${least}`);
   }
-  if (maxReplicas < 1) faults.invalid('spec.maxReplicas', maxReplicas, 'must be greater than 0');
+  if (maxReplicas < 1) errors.invalid('spec.maxReplicas', maxReplicas, 'must be greater than 0');
   if (minReplicas !== undefined && maxReplicas < minReplicas) {
-    faults.invalid('spec.maxReplicas', maxReplicas, 'must be greater than or equal to `minReplicas`');
+    errors.invalid('spec.maxReplicas', maxReplicas, 'must be greater than or equal to `minReplicas`');
   }
   const hasOutside = metrics.some(({ type }) => type === 'Object' || type === 'External');
   if (minReplicas === 0 && !hasOutside) {
-    faults.forbidden(
+    errors.forbidden(
       'spec.metrics',
       'must specify at least one Object or External metric to support scaling to zero replicas',
     );
   }
 }
 
-function validateRules(faults: Faults, rules: HPAScalingRules | undefined, path: string): void {
+function validateRules(errors: FieldErrors, rules: HPAScalingRules | undefined, path: string): void {
   if (rules === undefined) return;
   const { stabilizationWindowSeconds: window = 0, selectPolicy, policies = [] } = rules;
-  faults.nonNegative(`${path}.stabilizationWindowSeconds`, window);
+  errors.nonNegative(`${path}.stabilizationWindowSeconds`, window);
   if (window > MAX_STABILIZATION_SECONDS) {
     const detail = `must be less than or equal to ${MAX_STABILIZATION_SECONDS}`;
-    faults.invalid(`${path}.stabilizationWindowSeconds`, window, detail);
+    errors.invalid(`${path}.stabilizationWindowSeconds`, window, detail);
   }
   if (selectPolicy !== undefined && !SELECT_POLICIES.includes(selectPolicy)) {
-    faults.unsupported(`${path}.selectPolicy`, selectPolicy, SELECT_POLICIES);
+    errors.unsupported(`${path}.selectPolicy`, selectPolicy, SELECT_POLICIES);
   }
-  if (policies.length === 0) faults.required(`${path}.policies`, 'must specify at least one Policy');
+  if (policies.length === 0) errors.required(`${path}.policies`, 'must specify at least one Policy');
   for (const [index, { type, value, periodSeconds }] of policies.entries()) {
     const at = `${path}.policies[${index}]`;
-    if (!POLICY_TYPES.includes(type)) faults.unsupported(`${at}.type`, type, POLICY_TYPES);
-    faults.positive(`${at}.value`, value);
-    faults.positive(`${at}.periodSeconds`, periodSeconds);
+    if (!POLICY_TYPES.includes(type)) errors.unsupported(`${at}.type`, type, POLICY_TYPES);
+    errors.positive(`${at}.value`, value);
+    errors.positive(`${at}.periodSeconds`, periodSeconds);
     if (periodSeconds > MAX_PERIOD_SECONDS) {
       const detail = `must be less than or equal to ${MAX_PERIOD_SECONDS}`;
-      faults.invalid(`${at}.periodSeconds`, periodSeconds, detail);
+      errors.invalid(`${at}.periodSeconds`, periodSeconds, detail);
     }
   }
 }
 
-/** Metrics of single containers are behind a feature gate; who has them keeps them. */
+/** Container metrics require a feature gate; existing ones are retained. */
 function dropContainerMetrics(
   draft: Mutable<HorizontalPodAutoscaler>,
   old: HorizontalPodAutoscaler | undefined,
@@ -96,23 +96,23 @@ export const horizontalPodAutoscaler: KindEntry = {
       dropContainerMetrics(draft, undefined, gates);
     },
     prepareForUpdate: (draft, old, { gates }) => dropContainerMetrics(draft, old, gates),
-    validate(faults, { spec }, { gates }) {
-      if (spec === undefined) return faults.required('spec');
-      validateReplicas(faults, spec, gates.has('HPAScaleToZero'));
-      validateReference(faults, spec.scaleTargetRef, 'spec.scaleTargetRef');
+    validate(errors, { spec }, { gates }) {
+      if (spec === undefined) return errors.required('spec');
+      validateReplicas(errors, spec, gates.has('HPAScaleToZero'));
+      validateReference(errors, spec.scaleTargetRef, 'spec.scaleTargetRef');
       for (const [index, metric] of (spec.metrics ?? []).entries()) {
-        validateMetric(faults, metric, `spec.metrics[${index}]`);
+        validateMetric(errors, metric, `spec.metrics[${index}]`);
       }
-      validateRules(faults, spec.behavior?.scaleUp, 'spec.behavior.scaleUp');
-      validateRules(faults, spec.behavior?.scaleDown, 'spec.behavior.scaleDown');
+      validateRules(errors, spec.behavior?.scaleUp, 'spec.behavior.scaleUp');
+      validateRules(errors, spec.behavior?.scaleDown, 'spec.behavior.scaleDown');
       return undefined;
     },
     row: autoscalerRow,
   }),
   parts: {
     status: statusPart<HorizontalPodAutoscaler>({
-      validate: (faults, { status }) =>
-        validateCounts<HorizontalPodAutoscalerStatus>(faults, status, ['currentReplicas', 'desiredReplicas']),
+      validate: (errors, { status }) =>
+        validateCounts<HorizontalPodAutoscalerStatus>(errors, status, ['currentReplicas', 'desiredReplicas']),
     }),
   },
 };

@@ -21,7 +21,7 @@ const isZero = (amount: string): boolean => amount === '0' || amount === '';
 
 function objectToV2(source: v1.ObjectMetricSource): v2.ObjectMetricSource {
   const { target, metricName, selector, targetValue, averageValue } = source;
-  // Version 1 cannot leave the value out, and writes zero where there is only an average.
+  // Version 1 cannot omit the value and writes zero if there is only an average.
   const value = averageValue !== undefined && isZero(targetValue) ? undefined : targetValue;
   const type = averageValue === undefined ? 'Value' : 'AverageValue';
   return {

@@ -2,8 +2,8 @@ import { describe, expect, it, test } from 'vitest';
 import {
   type Changes,
   created,
-  type FaultRow,
-  faultsOf,
+  type ErrorRow,
+  errorsOf,
   type KindSubject,
   objectWith,
   rowOf,
@@ -34,7 +34,7 @@ describe('a job', () => {
   };
   const indexed = { 'spec.completionMode': 'Indexed', 'spec.completions': 2 };
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     [
       'below zero',
@@ -89,10 +89,10 @@ describe('a job', () => {
       { ...indexed, 'metadata.name': 'a.b' },
       ['spec.template.metadata.labels[job-name] Invalid', 'metadata.name Invalid'],
     ],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
   const suspended = { 'spec.suspend': true };
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['parallelism', { 'spec.parallelism': 5, 'spec.completions': 1 }, []],
     ['completions', { 'spec.completions': 5 }, ['spec.completions Invalid']],
     ['mode', indexed, ['spec.completions Invalid', 'spec.completionMode Invalid']],
@@ -142,7 +142,7 @@ describe('a job', () => {
         template: { metadata: { labels: { app: 'x', 'controller-uid': 'u-1', 'job-name': 'once' } } },
       },
     });
-    // What it had for labels before is also its own.
+    // Labels of earlier releases belong to the job as well.
     expect(object.metadata.labels).toEqual({ app: 'x' });
     const manual = created(bare, { 'spec.manualSelector': true });
     expect(manual['spec']).not.toHaveProperty('selector');
@@ -154,7 +154,7 @@ describe('a job', () => {
     expect(job.strategy.selectableFields?.['status.successful']?.(done)).toBe('2');
   });
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', { status: { active: 1 } }, []],
     [
       'below zero',
@@ -162,7 +162,7 @@ describe('a job', () => {
       ['status.active Invalid', 'status.failed Invalid'],
     ],
   ])('status %s', (_, changes, expected) => {
-    expect(throughPart(subject, 'status', changes).faults).toEqual(expected);
+    expect(throughPart(subject, 'status', changes).errors).toEqual(expected);
   });
 
   test.each<readonly [Changes, string, string]>([
@@ -186,7 +186,7 @@ describe('a cron job', () => {
   };
   const PATH = 'spec.jobTemplate.spec';
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['without schedule', { 'spec.schedule': '' }, ['spec.schedule Required']],
     ['with a broken schedule', { 'spec.schedule': 'often' }, ['spec.schedule Invalid']],
@@ -217,13 +217,13 @@ describe('a cron job', () => {
       [`${PATH}.selector Invalid`, `${PATH}.manualSelector NotSupported`],
     ],
     ['without job', { [PATH]: undefined }, [`${PATH} Required`]],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
   it('has a name that its jobs can lengthen', () => {
-    const faults = cronJob.strategy.nameFaults;
-    expect(faults?.('a'.repeat(52))).toEqual([]);
-    expect(faults?.('a'.repeat(53))).toEqual(['must be no more than 52 characters']);
-    expect(faults?.('A')).toHaveLength(1);
+    const errors = cronJob.strategy.nameErrors;
+    expect(errors?.('a'.repeat(52))).toEqual([]);
+    expect(errors?.('a'.repeat(53))).toEqual(['must be no more than 52 characters']);
+    expect(errors?.('A')).toHaveLength(1);
   });
 
   it('forgets its zone where the feature gate is off', () => {

@@ -2,8 +2,8 @@
 
 import type { CronJob, CronJobSpec } from '#api/gen/batch-v1.ts';
 import { CronError, isTimeZone, parseCron } from '#api/meta/cron.ts';
-import { dns1123SubdomainFaults } from '#api/meta/names.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import { dns1123SubdomainErrors } from '#api/meta/names.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import type { KindEntry, StrategyContext } from '../../contract.ts';
 import { ageOf, containerCells, formatSelectorCell, formatSince, NONE } from '../../rows.ts';
 import { kindStrategy, statusPart } from '../kind.ts';
@@ -12,56 +12,56 @@ import { validateJobContent } from './job-spec.ts';
 /** Its jobs have 11 more characters in their names, which must fit a label. */
 const LONGEST_NAME = 52;
 
-function nameFaults(name: string): readonly string[] {
+function nameErrors(name: string): readonly string[] {
   const tooLong = name.length > LONGEST_NAME ? [`must be no more than ${LONGEST_NAME} characters`] : [];
-  return [...dns1123SubdomainFaults(name), ...tooLong];
+  return [...dns1123SubdomainErrors(name), ...tooLong];
 }
 
-function validateSchedule(faults: Faults, { schedule, timeZone }: CronJobSpec): void {
-  if (schedule === '') return faults.required('spec.schedule');
+function validateSchedule(errors: FieldErrors, { schedule, timeZone }: CronJobSpec): void {
+  if (schedule === '') return errors.required('spec.schedule');
   try {
     parseCron(schedule);
   } catch (error) {
     if (!(error instanceof CronError)) throw error;
-    faults.invalid('spec.schedule', schedule, error.message);
+    errors.invalid('spec.schedule', schedule, error.message);
   }
   if (timeZone === undefined) return undefined;
-  if (!isTimeZone(timeZone)) faults.invalid('spec.timeZone', timeZone, 'must be the name of a time zone');
+  if (!isTimeZone(timeZone)) errors.invalid('spec.timeZone', timeZone, 'must be the name of a time zone');
   if (schedule.includes('TZ')) {
-    faults.invalid('spec.schedule', schedule, 'cannot use both timeZone field and TZ or CRON_TZ in schedule');
+    errors.invalid('spec.schedule', schedule, 'cannot use both timeZone field and TZ or CRON_TZ in schedule');
   }
   return undefined;
 }
 
-function validateTemplate(faults: Faults, { jobTemplate }: CronJobSpec, context: StrategyContext): void {
+function validateTemplate(errors: FieldErrors, { jobTemplate }: CronJobSpec, context: StrategyContext): void {
   const path = 'spec.jobTemplate.spec';
   const { spec } = jobTemplate;
-  if (spec === undefined) return faults.required(path);
-  validateJobContent(faults, spec, path, context);
+  if (spec === undefined) return errors.required(path);
+  validateJobContent(errors, spec, path, context);
   if (spec.selector !== undefined) {
-    faults.invalid(`${path}.selector`, spec.selector, '`selector` will be auto-generated');
+    errors.invalid(`${path}.selector`, spec.selector, '`selector` will be auto-generated');
   }
-  if (spec.manualSelector === true) faults.unsupported(`${path}.manualSelector`, true, ['nil', 'false']);
+  if (spec.manualSelector === true) errors.unsupported(`${path}.manualSelector`, true, ['nil', 'false']);
   return undefined;
 }
 
 export const cronJob: KindEntry = {
   strategy: kindStrategy<CronJob>({
-    nameFaults,
+    nameErrors,
     prepareForCreate(draft, { gates }) {
       if (!gates.has('CronJobTimeZone')) delete draft.spec?.timeZone;
     },
     prepareForUpdate(draft, old, { gates }) {
       if (!gates.has('CronJobTimeZone') && old.spec?.timeZone === undefined) delete draft.spec?.timeZone;
     },
-    validate(faults, { spec }, context) {
-      if (spec === undefined) return faults.required('spec');
-      validateSchedule(faults, spec);
-      faults.nonNegative('spec.startingDeadlineSeconds', spec.startingDeadlineSeconds);
-      if (spec.concurrencyPolicy === undefined) faults.required('spec.concurrencyPolicy');
-      validateTemplate(faults, spec, context);
-      faults.nonNegative('spec.successfulJobsHistoryLimit', spec.successfulJobsHistoryLimit);
-      faults.nonNegative('spec.failedJobsHistoryLimit', spec.failedJobsHistoryLimit);
+    validate(errors, { spec }, context) {
+      if (spec === undefined) return errors.required('spec');
+      validateSchedule(errors, spec);
+      errors.nonNegative('spec.startingDeadlineSeconds', spec.startingDeadlineSeconds);
+      if (spec.concurrencyPolicy === undefined) errors.required('spec.concurrencyPolicy');
+      validateTemplate(errors, spec, context);
+      errors.nonNegative('spec.successfulJobsHistoryLimit', spec.successfulJobsHistoryLimit);
+      errors.nonNegative('spec.failedJobsHistoryLimit', spec.failedJobsHistoryLimit);
       return undefined;
     },
     warnings: ({ spec }) =>

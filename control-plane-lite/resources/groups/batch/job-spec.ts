@@ -2,7 +2,7 @@
 
 import type { JobSpec } from '#api/gen/batch-v1.ts';
 import { matchesLabels } from '#api/meta/selectors.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 import { validatePodTemplate } from '#api/schema/validation/pod-template.ts';
 import type { StrategyContext } from '../../contract.ts';
@@ -17,46 +17,46 @@ const COUNTS = [
   'ttlSecondsAfterFinished',
 ] as const;
 const RESTART_POLICIES = ['OnFailure', 'Never'];
-/** Indexes of pods that are done are kept as text in the status. */
+/** Maximum number of indexes: completed ones are stored as text in the status. */
 const MAX_INDEXED_PARALLELISM = 100_000;
 
-function validateIndexing(faults: Faults, spec: JobSpec, path: string): void {
+function validateIndexing(errors: FieldErrors, spec: JobSpec, path: string): void {
   const { completionMode, completions, parallelism = 0 } = spec;
   if (completionMode !== 'Indexed') return;
   if (completions === undefined) {
-    faults.required(`${path}.completions`, 'when completion mode is Indexed');
+    errors.required(`${path}.completions`, 'when completion mode is Indexed');
   }
   if (parallelism > MAX_INDEXED_PARALLELISM) {
     const detail = `must be less than or equal to ${MAX_INDEXED_PARALLELISM} when completion mode is Indexed`;
-    faults.invalid(`${path}.parallelism`, parallelism, detail);
+    errors.invalid(`${path}.parallelism`, parallelism, detail);
   }
 }
 
 /** Everything but the selector. */
 export function validateJobContent(
-  faults: Faults,
+  errors: FieldErrors,
   spec: JobSpec,
   path: string,
   context: StrategyContext,
 ): void {
-  for (const member of COUNTS) faults.nonNegative(`${path}.${member}`, spec[member]);
-  validateIndexing(faults, spec, path);
-  validatePodTemplate(faults, spec.template, `${path}.template`, podOptions(context));
+  for (const member of COUNTS) errors.nonNegative(`${path}.${member}`, spec[member]);
+  validateIndexing(errors, spec, path);
+  validatePodTemplate(errors, spec.template, `${path}.template`, podOptions(context));
   const policy = spec.template.spec?.restartPolicy;
   if (policy === undefined || policy === 'Always') {
-    faults.required(`${path}.template.spec.restartPolicy`, 'valid values: "OnFailure", "Never"');
+    errors.required(`${path}.template.spec.restartPolicy`, 'valid values: "OnFailure", "Never"');
   } else if (!RESTART_POLICIES.includes(policy)) {
-    faults.unsupported(`${path}.template.spec.restartPolicy`, policy, RESTART_POLICIES);
+    errors.unsupported(`${path}.template.spec.restartPolicy`, policy, RESTART_POLICIES);
   }
 }
 
-/** The selector, and that it takes the template's pods. */
-export function validateJobSelector(faults: Faults, spec: JobSpec, path: string): void {
-  if (spec.selector === undefined) return faults.required(`${path}.selector`);
-  validateLabelSelector(faults, spec.selector, `${path}.selector`);
+/** Validates the selector and its match with the template. */
+export function validateJobSelector(errors: FieldErrors, spec: JobSpec, path: string): void {
+  if (spec.selector === undefined) return errors.required(`${path}.selector`);
+  validateLabelSelector(errors, spec.selector, `${path}.selector`);
   const labels = spec.template.metadata?.labels ?? {};
   if (!matchesLabels(requirementsOf(spec.selector), labels)) {
-    faults.invalid(`${path}.template.metadata.labels`, labels, '`selector` does not match template `labels`');
+    errors.invalid(`${path}.template.metadata.labels`, labels, '`selector` does not match template `labels`');
   }
   return undefined;
 }

@@ -2,9 +2,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Job, JobSpec, JobStatus } from '#api/gen/batch-v1.ts';
 import type { PodTemplateSpec } from '#api/gen/core-v1.ts';
-import { dns1123LabelFaults } from '#api/meta/names.ts';
+import { dns1123LabelErrors } from '#api/meta/names.ts';
 import { parseTime } from '#api/meta/time.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import type { KindEntry, StrategyContext } from '../../contract.ts';
 import { ageOf, containerCells, formatAge, formatSelectorCell } from '../../rows.ts';
 import { validateCounts } from '../amounts.ts';
@@ -14,7 +14,7 @@ import { validateJobContent, validateJobSelector } from './job-spec.ts';
 const UID_LABEL = 'controller-uid';
 const NAME_LABEL = 'job-name';
 
-/** Labels of the pods and the selector for them; what the user set stays and is refused if it is wrong. */
+/** Sets the labels of the pods and their selector. Values of the client remain and are validated. */
 function generateSelector(draft: Mutable<Job>): void {
   const { spec, metadata } = draft;
   if (spec === undefined || spec.manualSelector === true) return;
@@ -37,7 +37,7 @@ function copyLabels({ metadata, spec }: Mutable<Job>): void {
   if (Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = { ...labels };
 }
 
-/** Whether its pods are counted with a finalizer is settled when the job is made, and stays so. */
+/** Tracking of pods with finalizers is decided on creation and is immutable. */
 function noteTracking({ metadata }: Mutable<Job>, { gates, vocabulary }: StrategyContext): void {
   if (metadata === undefined) return;
   const tracking = `batch.${vocabulary.domain}/job-tracking`;
@@ -54,31 +54,31 @@ function followName({ metadata, spec }: Mutable<Job>, oldName: string): void {
   if (metadata?.labels?.[NAME_LABEL] === oldName) metadata.labels[NAME_LABEL] = metadata.name ?? '';
 }
 
-function validateGenerated(faults: Faults, { metadata, spec }: Job): void {
+function validateGenerated(errors: FieldErrors, { metadata, spec }: Job): void {
   if (spec === undefined || spec.manualSelector === true) return;
   const labels = spec.template.metadata?.labels ?? {};
   const uid = metadata?.uid ?? '';
   const expected = { [UID_LABEL]: uid, [NAME_LABEL]: metadata?.name ?? '' };
   for (const [label, value] of Object.entries(expected)) {
     if (labels[label] === value) continue;
-    faults.invalid(`spec.template.metadata.labels[${label}]`, labels[label] ?? null, `must be '${value}'`);
+    errors.invalid(`spec.template.metadata.labels[${label}]`, labels[label] ?? null, `must be '${value}'`);
   }
   const { matchLabels = {}, matchExpressions = [] } = spec.selector ?? {};
   const isGenerated =
     matchExpressions.length === 0 && isDeepStrictEqual({ ...matchLabels }, { [UID_LABEL]: uid });
-  if (!isGenerated) faults.invalid('spec.selector', spec.selector ?? null, '`selector` not auto-generated');
+  if (!isGenerated) errors.invalid('spec.selector', spec.selector ?? null, '`selector` not auto-generated');
 }
 
 /** Pods of an indexed job are named after it, and their host names as well. */
-function validateHostNames(faults: Faults, { metadata, spec }: Job): void {
+function validateHostNames(errors: FieldErrors, { metadata, spec }: Job): void {
   if (spec?.completionMode !== 'Indexed' || (spec.completions ?? 0) <= 0) return;
   const name = `${metadata?.name ?? ''}-${(spec.completions ?? 0) - 1}`;
-  for (const fault of dns1123LabelFaults(name)) {
-    faults.invalid('metadata.name', metadata?.name, `will not be able to create pod '${name}': ${fault}`);
+  for (const error of dns1123LabelErrors(name)) {
+    errors.invalid('metadata.name', metadata?.name, `will not be able to create pod '${name}': ${error}`);
   }
 }
 
-/** The template without what may say where pods are put. */
+/** Returns the template without scheduling directives. */
 function withoutDirectives(template: PodTemplateSpec | undefined): unknown {
   const { labels: _, annotations: __, ...metadata } = template?.metadata ?? {};
   const { nodeSelector: ___, tolerations: ____, affinity = {}, ...spec } = template?.spec ?? {};
@@ -86,16 +86,21 @@ function withoutDirectives(template: PodTemplateSpec | undefined): unknown {
   return { ...template, metadata, spec: { ...spec, affinity: others } };
 }
 
-function validateChange(faults: Faults, spec: JobSpec, old: JobSpec, status: JobStatus | undefined): void {
-  validateImmutable(faults, spec.completions, old.completions, 'spec.completions');
-  validateImmutable(faults, spec.selector, old.selector, 'spec.selector');
+function validateChange(
+  errors: FieldErrors,
+  spec: JobSpec,
+  old: JobSpec,
+  status: JobStatus | undefined,
+): void {
+  validateImmutable(errors, spec.completions, old.completions, 'spec.completions');
+  validateImmutable(errors, spec.selector, old.selector, 'spec.selector');
   // A job that was never started may still be sent elsewhere.
   const movable = old.suspend === true && status?.startTime === undefined;
   const [template, before] = movable
     ? [withoutDirectives(spec.template), withoutDirectives(old.template)]
     : [spec.template, old.template];
-  validateImmutable(faults, template, before, 'spec.template');
-  validateImmutable(faults, spec.completionMode, old.completionMode, 'spec.completionMode');
+  validateImmutable(errors, template, before, 'spec.template');
+  validateImmutable(errors, spec.completionMode, old.completionMode, 'spec.completionMode');
 }
 
 function completionsCell({ spec, status }: Job): string {
@@ -121,16 +126,16 @@ export const job: KindEntry = {
       noteTracking(draft, context);
     },
     renamed: followName,
-    validate(faults, object, context) {
-      if (object.spec === undefined) return faults.required('spec');
-      validateGenerated(faults, object);
-      validateJobContent(faults, object.spec, 'spec', context);
-      validateJobSelector(faults, object.spec, 'spec');
-      validateHostNames(faults, object);
+    validate(errors, object, context) {
+      if (object.spec === undefined) return errors.required('spec');
+      validateGenerated(errors, object);
+      validateJobContent(errors, object.spec, 'spec', context);
+      validateJobSelector(errors, object.spec, 'spec');
+      validateHostNames(errors, object);
       return undefined;
     },
-    validateUpdate(faults, { spec }, { spec: old, status }) {
-      if (spec !== undefined && old !== undefined) validateChange(faults, spec, old, status);
+    validateUpdate(errors, { spec }, { spec: old, status }) {
+      if (spec !== undefined && old !== undefined) validateChange(errors, spec, old, status);
     },
     selectableFields: { 'status.successful': ({ status }) => String(status?.succeeded ?? 0) },
     row: (object, { nowMs }) => [
@@ -144,8 +149,8 @@ export const job: KindEntry = {
   }),
   parts: {
     status: statusPart<Job>({
-      validate: (faults, { status }) =>
-        validateCounts<JobStatus>(faults, status, ['active', 'succeeded', 'failed', 'ready']),
+      validate: (errors, { status }) =>
+        validateCounts<JobStatus>(errors, status, ['active', 'succeeded', 'failed', 'ready']),
     }),
   },
 };

@@ -2,7 +2,7 @@
  *  2986; RFC 7468. */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 
-/** A text or structure that is no request, or whose signature is not of its key. */
+/** Malformed request, or one whose signature does not match its key. */
 export class CertificateRequestError extends Error {
   override readonly name = 'CertificateRequestError';
   readonly reason = 'InvalidCertificateRequest';
@@ -25,7 +25,7 @@ export interface DerValue {
   readonly content: Buffer;
 }
 
-/** The values that stand one after the other. Lengths must be definite and in their shortest form. */
+/** Returns the consecutive values. Lengths must be definite and minimal. */
 export function readValues(bytes: Buffer): readonly DerValue[] {
   const values: DerValue[] = [];
   for (let offset = 0; offset < bytes.length; ) {
@@ -113,7 +113,7 @@ export function parseCertificateRequest(pem: string): CertificateRequest {
   const digest = DIGESTS.get(oid);
   if (digest === undefined) throw new CertificateRequestError('the signature algorithm is not supported');
   const key = readKey(expectTag(publicKey, SEQUENCE, 'public key').whole);
-  // The first byte of a bit string says how many bits of the last are unused.
+  // The first byte of a bit string is the number of unused bits in the last one.
   const bits = expectTag(signature, BIT_STRING, 'signature').content;
   if (bits[0] !== 0) throw new CertificateRequestError('the signature is not a whole number of bytes');
   if (!isSigned(digest, signed.whole, key, bits.subarray(1))) {

@@ -8,14 +8,14 @@ import type {
   CertificateSigningRequestCondition,
   CertificateSigningRequestSpec,
 } from '#api/gen/certificates-v1.ts';
-import { dns1123SubdomainFaults } from '#api/meta/names.ts';
+import { dns1123SubdomainErrors } from '#api/meta/names.ts';
 import { formatTime } from '#api/meta/time.ts';
 import { parsePem } from '#api/pki/pem.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import type { KindEntry, StrategyContext } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';
 import { kindStrategy, type Mutable, statusPart } from '../kind.ts';
-import { pathSegmentFaults } from '../names.ts';
+import { pathSegmentErrors } from '../names.ts';
 import { CertificateRequestError, parseCertificateRequest } from './certificate-request.ts';
 
 type Request = CertificateSigningRequest;
@@ -28,78 +28,78 @@ const DECISIONS: readonly string[] = ['Approved', 'Denied'];
 const ALWAYS_TRUE: readonly string[] = [...DECISIONS, 'Failed'];
 const STATUSES = ['True', 'False', 'Unknown'];
 
-/** Who asks: what a client says of it counts for nothing. */
+/** Attributes of the requesting user. Values from clients are overwritten. */
 const REQUESTOR = ['username', 'uid', 'groups', 'extra'] as const;
 
 const decode64 = (text: string): string => Buffer.from(text, 'base64').toString('latin1');
 
-function validateSigner(faults: Faults, name: string, path: string): void {
-  if (name === '') return faults.required(path);
+function validateSigner(errors: FieldErrors, name: string, path: string): void {
+  if (name === '') return errors.required(path);
   if (name.length > LONGEST_SIGNER) {
-    faults.add('FieldValueTooLong', path, `must have at most ${LONGEST_SIGNER} characters`, name);
+    errors.add('FieldValueTooLong', path, `must have at most ${LONGEST_SIGNER} characters`, name);
   }
   const [domain = '', signer = '', ...more] = name.split('/');
   if (signer === '' || more.length > 0) {
     const form = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-    return faults.invalid(path, name, form);
+    return errors.invalid(path, name, form);
   }
-  faults.invalidAll(path, domain, dns1123SubdomainFaults(domain));
+  errors.invalidAll(path, domain, dns1123SubdomainErrors(domain));
   if (!domain.includes('.')) {
-    faults.invalid(path, domain, 'should be a domain with at least two segments separated by dots');
+    errors.invalid(path, domain, 'should be a domain with at least two segments separated by dots');
   }
-  faults.invalidAll(path, signer, dns1123SubdomainFaults(signer));
+  errors.invalidAll(path, signer, dns1123SubdomainErrors(signer));
   return undefined;
 }
 
-function validateRequest(faults: Faults, spec: CertificateSigningRequestSpec): void {
-  if (spec.request === '') return faults.required('spec.request');
+function validateRequest(errors: FieldErrors, spec: CertificateSigningRequestSpec): void {
+  if (spec.request === '') return errors.required('spec.request');
   try {
     parseCertificateRequest(decode64(spec.request));
   } catch (error) {
     if (!(error instanceof CertificateRequestError)) throw error;
-    faults.invalid('spec.request', spec.request, error.message);
+    errors.invalid('spec.request', spec.request, error.message);
   }
   return undefined;
 }
 
 function validateSpec(
-  faults: Faults,
+  errors: FieldErrors,
   spec: CertificateSigningRequestSpec,
   { vocabulary }: StrategyContext,
 ): void {
   const { signerName, expirationSeconds, usages = [] } = spec;
-  validateRequest(faults, spec);
-  if (usages.length === 0) faults.required('spec.usages');
+  validateRequest(errors, spec);
+  if (usages.length === 0) errors.required('spec.usages');
   for (const [index, usage] of usages.entries()) {
-    if (usages.indexOf(usage) < index) faults.duplicate(`spec.usages[${index}]`, usage);
+    if (usages.indexOf(usage) < index) errors.duplicate(`spec.usages[${index}]`, usage);
   }
-  validateSigner(faults, signerName, 'spec.signerName');
+  validateSigner(errors, signerName, 'spec.signerName');
   if (signerName === `${vocabulary.domain}/legacy-unknown`) {
-    faults.invalid('spec.signerName', signerName, 'may not be used with this version of the API');
+    errors.invalid('spec.signerName', signerName, 'may not be used with this version of the API');
   }
   if (expirationSeconds !== undefined && expirationSeconds < SHORTEST_SECONDS) {
     const detail = `may not specify a duration less than ${SHORTEST_SECONDS} seconds (10 minutes)`;
-    faults.invalid('spec.expirationSeconds', expirationSeconds, detail);
+    errors.invalid('spec.expirationSeconds', expirationSeconds, detail);
   }
 }
 
 const conditionsOf = ({ status }: Request): readonly Condition[] => status?.conditions ?? [];
 
-function validateConditions(faults: Faults, conditions: readonly Condition[]): void {
+function validateConditions(errors: FieldErrors, conditions: readonly Condition[]): void {
   const path = 'status.conditions';
   const seen = new Set<string>();
   for (const [index, { type, status }] of conditions.entries()) {
     const at = `${path}[${index}]`;
-    if (type === '') faults.required(`${at}.type`);
-    if (status === '') faults.required(`${at}.status`);
+    if (type === '') errors.required(`${at}.type`);
+    if (status === '') errors.required(`${at}.status`);
     else if (ALWAYS_TRUE.includes(type) && status !== 'True') {
-      faults.unsupported(`${at}.status`, status, ['True']);
-    } else if (!STATUSES.includes(status)) faults.unsupported(`${at}.status`, status, STATUSES);
-    if (seen.has(type)) faults.duplicate(`${at}.type`, type);
+      errors.unsupported(`${at}.status`, status, ['True']);
+    } else if (!STATUSES.includes(status)) errors.unsupported(`${at}.status`, status, STATUSES);
+    if (seen.has(type)) errors.duplicate(`${at}.type`, type);
     seen.add(type);
   }
   if (seen.has('Approved') && seen.has('Denied')) {
-    faults.invalid(path, 'Denied', 'Approved and Denied conditions are mutually exclusive');
+    errors.invalid(path, 'Denied', 'Approved and Denied conditions are mutually exclusive');
   }
 }
 
@@ -115,18 +115,23 @@ const ofType = (request: Request, type: string): readonly object[] =>
     .filter((condition) => condition.type === type)
     .map(withoutTime);
 
-/** Conditions of some types may be added by some parts, and are never changed or taken away. */
-function validateDecisions(faults: Faults, object: Request, old: Request, mayAdd: readonly string[]): void {
+/** Validates conditions: the types in `mayAdd` can be added, and none can be changed or removed. */
+function validateDecisions(
+  errors: FieldErrors,
+  object: Request,
+  old: Request,
+  mayAdd: readonly string[],
+): void {
   for (const type of ALWAYS_TRUE) {
     const [now, before] = [ofType(object, type), ofType(old, type)];
     if (isDeepStrictEqual(now, before)) continue;
     if (now.length < before.length) {
-      faults.forbidden(
+      errors.forbidden(
         'status.conditions',
         `updates may not remove a condition of type ${JSON.stringify(type)}`,
       );
     } else if (before.length === 0 && !mayAdd.includes(type)) {
-      faults.forbidden(
+      errors.forbidden(
         'status.conditions',
         `updates may not add a condition of type ${JSON.stringify(type)}`,
       );
@@ -140,18 +145,18 @@ function isCertificates(pem: string): boolean {
   try {
     return blocks.every(({ der }) => new X509Certificate(der).serialNumber !== '');
   } catch {
-    // Whatever a certificate can have wrong with it, it is none.
+    // Any parse error makes the certificate invalid.
     return false;
   }
 }
 
-function validateCertificate(faults: Faults, object: Request, old: Request): void {
+function validateCertificate(errors: FieldErrors, object: Request, old: Request): void {
   const [certificate = '', before = ''] = [object.status?.certificate, old.status?.certificate];
   if (certificate === before) return;
   if (before !== '')
-    faults.forbidden('status.certificate', 'updates may not change a certificate that is set');
+    errors.forbidden('status.certificate', 'updates may not change a certificate that is set');
   else if (!isCertificates(decode64(certificate))) {
-    faults.invalid('status.certificate', '<certificate data>', 'must be certificates in PEM form');
+    errors.invalid('status.certificate', '<certificate data>', 'must be certificates in PEM form');
   }
 }
 
@@ -182,7 +187,7 @@ function conditionCell(object: Request): string {
 
 export const certificateSigningRequest: KindEntry = {
   strategy: kindStrategy<Request>({
-    nameFaults: pathSegmentFaults,
+    nameErrors: pathSegmentErrors,
     countsGeneration: false,
     prepareForCreate(draft, { user }) {
       for (const member of REQUESTOR) delete draft.spec[member];
@@ -197,7 +202,7 @@ export const certificateSigningRequest: KindEntry = {
     prepareForUpdate: (draft, old) => {
       Object.assign(draft, { spec: structuredClone(old.spec) });
     },
-    validateCreate: (faults, { spec }, context) => validateSpec(faults, spec, context),
+    validateCreate: (errors, { spec }, context) => validateSpec(errors, spec, context),
     selectableFields: { 'spec.signerName': ({ spec }) => spec.signerName },
     row: (object, { nowMs }) => [
       object.metadata?.name ?? '',
@@ -213,17 +218,17 @@ export const certificateSigningRequest: KindEntry = {
         keepStatusButConditions(draft, old);
         stampConditions(draft, old, nowMs);
       },
-      validate(faults, object, old) {
-        validateConditions(faults, conditionsOf(object));
-        validateDecisions(faults, object, old, DECISIONS);
+      validate(errors, object, old) {
+        validateConditions(errors, conditionsOf(object));
+        validateDecisions(errors, object, old, DECISIONS);
       },
     }),
     status: statusPart<Request>({
       prepare: (draft, old, { nowMs }) => stampConditions(draft, old, nowMs),
-      validate(faults, object, old) {
-        validateConditions(faults, conditionsOf(object));
-        validateDecisions(faults, object, old, ['Failed']);
-        validateCertificate(faults, object, old);
+      validate(errors, object, old) {
+        validateConditions(errors, conditionsOf(object));
+        validateDecisions(errors, object, old, ['Failed']);
+        validateCertificate(errors, object, old);
       },
     }),
   },

@@ -7,8 +7,8 @@ import { VOCABULARIES } from '#api/vocabulary.ts';
 import {
   type Changes,
   created,
-  type FaultRow,
-  faultsOf,
+  type ErrorRow,
+  errorsOf,
   type KindSubject,
   objectWith,
   rowOf,
@@ -23,7 +23,7 @@ const ALGORITHMS = {
   ed25519: { oid: '1.3.101.112', digest: null },
 } as const;
 
-/** A request in PEM form, signed by a key that may be another's. */
+/** Creates a PEM request, optionally signed with another key. */
 function requestOf(
   algorithm: keyof typeof ALGORITHMS,
   key: KeyObject,
@@ -95,7 +95,7 @@ const subject: KindSubject = {
 
 describe('a certificate signing request', () => {
   const SIGNER = 'spec.signerName';
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['of nothing', { 'spec.request': '' }, ['spec.request Required']],
     ['that is none', { 'spec.request': base64('x') }, ['spec.request Invalid']],
@@ -118,7 +118,7 @@ describe('a certificate signing request', () => {
     ],
     ['for ten minutes', { 'spec.expirationSeconds': 600 }, []],
     ['for less', { 'spec.expirationSeconds': 599 }, ['spec.expirationSeconds Invalid']],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
   it('is of who makes it, whatever it says', () => {
     const lies = {
@@ -146,9 +146,9 @@ describe('a certificate signing request', () => {
   });
 
   it('has any name that fits a path, and can be selected by signer', () => {
-    const { nameFaults, selectableFields } = certificateSigningRequest.strategy;
-    expect(nameFaults?.('node:a_B')).toEqual([]);
-    expect(nameFaults?.('a/b')).toHaveLength(1);
+    const { nameErrors, selectableFields } = certificateSigningRequest.strategy;
+    expect(nameErrors?.('node:a_B')).toEqual([]);
+    expect(nameErrors?.('a/b')).toHaveLength(1);
     expect(selectableFields?.['spec.signerName']?.(objectWith(subject))).toBe('example.com/serving');
   });
 
@@ -246,7 +246,7 @@ describe('approval and status', () => {
       },
     ],
   ])('%s %s', (part, _, changes, expected, before) => {
-    expect(throughPart(subject, part, changes, before).faults).toEqual(expected);
+    expect(throughPart(subject, part, changes, before).errors).toEqual(expected);
   });
 
   it('show the time of the last transition', () => {

@@ -8,7 +8,7 @@ import {
 } from './certificate-request.ts';
 
 export interface RequestContent {
-  /** Empty: there is none. */
+  /** Empty if there is none. */
   readonly commonName: string;
   readonly organizations: readonly string[];
   /** Further attributes of the subject, by their dotted identifiers. */
@@ -22,7 +22,7 @@ export interface RequestContent {
 
 const COMMON_NAME = '550403';
 const ORGANIZATION = '55040a';
-/** Attributes that are taken over beside those two. */
+/** Further attributes that are copied. */
 const OTHERS: ReadonlyMap<string, string> = new Map([
   ['550405', '2.5.4.5'],
   ['550406', '2.5.4.6'],
@@ -39,7 +39,7 @@ const BASIC_CONSTRAINTS = '551d13';
 const OCTET_STRING = 0x04;
 const BOOLEAN = 0x01;
 
-/** How the kinds of strings are read. */
+/** Decoders of the string types. */
 const ENCODINGS: ReadonlyMap<number, 'utf8' | 'latin1'> = new Map([
   [0x0c, 'utf8'],
   [0x12, 'latin1'],
@@ -49,7 +49,7 @@ const ENCODINGS: ReadonlyMap<number, 'utf8' | 'latin1'> = new Map([
 ]);
 const BMP_STRING = 0x1e;
 
-/** Names with such characters can look like others. */
+/** Control and format characters, which can make a name look like another. */
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const CONTROL = /[\u0000-\u001f\u007f\ufffd]/;
 
@@ -118,7 +118,7 @@ function readAlternatives(value: Buffer): Names {
   };
 }
 
-/** Values of the extensions that are asked for, by their identifiers in hexadecimal. */
+/** Values of the requested extensions, by identifier in hexadecimal. */
 function readExtensions(attributes: Buffer): ReadonlyMap<string, Buffer> {
   const extensions = new Map<string, Buffer>();
   for (const attribute of readValues(attributes)) {

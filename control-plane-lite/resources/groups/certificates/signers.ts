@@ -50,7 +50,7 @@ const EXTENDED_USAGES: ReadonlyMap<string, ExtendedUsage> = new Map([
   ['netscape sgc', 'netscapeSgc'],
 ]);
 
-/** What a certificate has for the usages of a request. */
+/** Certificate extensions for the usages of a request. */
 export function certificateUsages(usages: readonly string[]): {
   readonly keyUsages: readonly KeyUsage[];
   readonly extendedUsages: readonly ExtendedUsage[];
@@ -68,7 +68,7 @@ const NODE_CLIENT_USAGES = ['key encipherment', 'digital signature', 'client aut
 const NODE_SERVING_USAGES = ['key encipherment', 'digital signature', 'server auth'];
 const CLIENT_USAGES: ReadonlySet<string> = new Set(NODE_CLIENT_USAGES);
 
-function clientFault(usages: readonly string[]): string | undefined {
+function clientError(usages: readonly string[]): string | undefined {
   const other = usages.find((usage) => !CLIENT_USAGES.has(usage));
   if (other !== undefined) return `invalid usage for client certificate: ${other}`;
   return usages.includes('client auth')
@@ -76,7 +76,7 @@ function clientFault(usages: readonly string[]): string | undefined {
     : 'missing required usage for client certificate: client auth';
 }
 
-function nodeFault(
+function nodeError(
   content: RequestContent,
   usages: readonly string[],
   wanted: readonly string[],
@@ -93,21 +93,21 @@ function nodeFault(
   return content.uris.length > 0 ? 'URI subjectAltNames are not allowed' : undefined;
 }
 
-function nodeClientFault(content: RequestContent, usages: readonly string[]): string | undefined {
+function nodeClientError(content: RequestContent, usages: readonly string[]): string | undefined {
   if (content.dnsNames.length > 0) return 'DNS subjectAltNames are not allowed';
   if (content.ipAddresses.length > 0) return 'IP subjectAltNames are not allowed';
-  return nodeFault(content, usages, NODE_CLIENT_USAGES);
+  return nodeError(content, usages, NODE_CLIENT_USAGES);
 }
 
-function nodeServingFault(content: RequestContent, usages: readonly string[]): string | undefined {
+function nodeServingError(content: RequestContent, usages: readonly string[]): string | undefined {
   if (content.dnsNames.length + content.ipAddresses.length === 0) {
     return 'DNS or IP subjectAltName is required';
   }
-  return nodeFault(content, usages, NODE_SERVING_USAGES);
+  return nodeError(content, usages, NODE_SERVING_USAGES);
 }
 
 /** Why the signer does not sign; `undefined`: it does. */
-export function signerFault(
+export function signerError(
   kind: SignerKind,
   content: RequestContent,
   usages: readonly string[],
@@ -115,11 +115,11 @@ export function signerFault(
   if (content.wantsAuthority) return 'a certificate of an authority is not allowed';
   switch (kind) {
     case 'client':
-      return clientFault(usages);
+      return clientError(usages);
     case 'node-client':
-      return nodeClientFault(content, usages);
+      return nodeClientError(content, usages);
     case 'node-serving':
-      return nodeServingFault(content, usages);
+      return nodeServingError(content, usages);
     case 'legacy':
       return undefined;
     default:

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { type FaultRow, faultsOf, type KindSubject, rowOf } from '../kind.fixture.ts';
+import { type ErrorRow, errorsOf, type KindSubject, rowOf } from '../kind.fixture.ts';
 import { lease } from './lease.ts';
 
 describe('a lease', () => {
@@ -13,12 +13,12 @@ describe('a lease', () => {
     },
   };
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['of nobody', { spec: undefined }, []],
     ['for no time', { 'spec.leaseDurationSeconds': 0 }, ['spec.leaseDurationSeconds Invalid']],
     ['changed below zero', { 'spec.leaseTransitions': -1 }, ['spec.leaseTransitions Invalid']],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
   it('has a row', () => {
     expect(rowOf(subject)).toEqual(['l', 'me', '60s']);

@@ -9,9 +9,9 @@ export const lease: KindEntry = {
     createOnUpdate: true,
     unconditionalUpdate: false,
     countsGeneration: false,
-    validate(faults, { spec = {} }) {
-      faults.positive('spec.leaseDurationSeconds', spec.leaseDurationSeconds);
-      faults.nonNegative('spec.leaseTransitions', spec.leaseTransitions);
+    validate(errors, { spec = {} }) {
+      errors.positive('spec.leaseDurationSeconds', spec.leaseDurationSeconds);
+      errors.nonNegative('spec.leaseTransitions', spec.leaseTransitions);
     },
     row: (object, { nowMs }) => [
       object.metadata?.name ?? '',

@@ -2,8 +2,8 @@ import { describe, expect, it, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import {
   type Changes,
-  type FaultRow,
-  faultsOf,
+  type ErrorRow,
+  errorsOf,
   type KindSubject,
   objectWith,
   rowOf,
@@ -30,7 +30,7 @@ describe('an endpoint slice', () => {
   const many = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `k${index}`);
   const AT = 'endpoints[0]';
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['empty', { endpoints: [], ports: undefined }, []],
     ['too long', { endpoints: many(1001).map(() => ({ addresses: ['10.0.0.1'] })) }, ['endpoints TooMany']],
@@ -91,9 +91,9 @@ describe('an endpoint slice', () => {
       ],
     ],
     ['with many ports', { ports: many(101).map((name) => ({ name })) }, ['ports TooMany']],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['endpoints', { endpoints: [] }, []],
     ['type', { addressType: 'FQDN' }, ['addressType Invalid']],
   ])('changing its %s', (_, changes, expected) => expect(updateFaultsOf(subject, changes)).toEqual(expected));

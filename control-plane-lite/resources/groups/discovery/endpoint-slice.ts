@@ -4,14 +4,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Endpoint, EndpointPort, EndpointSlice } from '#api/gen/discovery-v1.ts';
 import { isMutableObject } from '#api/kit/object.ts';
-import { ipFamilyOf, nonSpecialIpFaults } from '#api/meta/ip.ts';
+import { ipFamilyOf, nonSpecialIpErrors } from '#api/meta/ip.ts';
 import {
-  dns1123LabelFaults,
-  dns1123SubdomainFaults,
-  portNumberFaults,
-  qualifiedNameFaults,
+  dns1123LabelErrors,
+  dns1123SubdomainErrors,
+  portNumberErrors,
+  qualifiedNameErrors,
 } from '#api/meta/names.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Conversion, KindEntry } from '../../contract.ts';
 import { ageOf, UNSET } from '../../rows.ts';
@@ -27,29 +27,29 @@ const MAX_ZONES = 8;
 const MOST_SHOWN = 3;
 const MOST_PORTS_SHOWN = 3;
 
-const tooMany = (faults: Faults, count: number, max: number, path: string): void => {
-  if (count > max) faults.add('FieldValueTooMany', path, `must have at most ${max} items`, count);
+const tooMany = (errors: FieldErrors, count: number, max: number, path: string): void => {
+  if (count > max) errors.add('FieldValueTooMany', path, `must have at most ${max} items`, count);
 };
 
-function validateAddress(faults: Faults, address: string, type: string, path: string): void {
+function validateAddress(errors: FieldErrors, address: string, type: string, path: string): void {
   if (type === 'FQDN') {
     const name = address.endsWith('.') ? address.slice(0, -1) : address;
-    const faultsOfName = dns1123SubdomainFaults(name);
-    const form = name.includes('.') ? faultsOfName : ['should be a domain with at least two segments'];
-    faults.invalidAll(path, address, faultsOfName.length > 0 ? faultsOfName : form);
+    const errorsOfName = dns1123SubdomainErrors(name);
+    const form = name.includes('.') ? errorsOfName : ['should be a domain with at least two segments'];
+    errors.invalidAll(path, address, errorsOfName.length > 0 ? errorsOfName : form);
     return;
   }
-  if (ipFamilyOf(address) !== type) faults.invalid(path, address, `must be an ${type} address`);
-  else faults.invalidAll(path, address, nonSpecialIpFaults(address));
+  if (ipFamilyOf(address) !== type) errors.invalid(path, address, `must be an ${type} address`);
+  else errors.invalidAll(path, address, nonSpecialIpErrors(address));
 }
 
-function validateHints(faults: Faults, { hints }: Endpoint, path: string): void {
+function validateHints(errors: FieldErrors, { hints }: Endpoint, path: string): void {
   const zones = hints?.forZones ?? [];
-  tooMany(faults, zones.length, MAX_ZONES, path);
+  tooMany(errors, zones.length, MAX_ZONES, path);
   const seen = new Set<string>();
   for (const [index, { name }] of zones.entries()) {
-    if (name === '') faults.required(`${path}[${index}].name`);
-    if (seen.has(name)) faults.duplicate(`${path}[${index}].name`, name);
+    if (name === '') errors.required(`${path}[${index}].name`);
+    if (seen.has(name)) errors.duplicate(`${path}[${index}].name`, name);
     seen.add(name);
   }
 }
@@ -57,33 +57,33 @@ function validateHints(faults: Faults, { hints }: Endpoint, path: string): void 
 /** Either version's. */
 type AnyEndpoint = Endpoint & { readonly topology?: Readonly<Record<string, string>> };
 
-function validateEndpoint(faults: Faults, endpoint: AnyEndpoint, type: string, path: string): void {
+function validateEndpoint(errors: FieldErrors, endpoint: AnyEndpoint, type: string, path: string): void {
   const { addresses, hostname, nodeName, topology = {}, deprecatedTopology = topology } = endpoint;
-  if (addresses.length === 0) faults.required(`${path}.addresses`, 'must contain at least 1 address');
-  tooMany(faults, addresses.length, MAX_ADDRESSES, `${path}.addresses`);
+  if (addresses.length === 0) errors.required(`${path}.addresses`, 'must contain at least 1 address');
+  tooMany(errors, addresses.length, MAX_ADDRESSES, `${path}.addresses`);
   for (const [index, address] of addresses.entries()) {
-    validateAddress(faults, address, type, `${path}.addresses[${index}]`);
+    validateAddress(errors, address, type, `${path}.addresses[${index}]`);
   }
   if (nodeName !== undefined)
-    faults.invalidAll(`${path}.nodeName`, nodeName, dns1123SubdomainFaults(nodeName));
-  tooMany(faults, Object.keys(deprecatedTopology).length, MAX_TOPOLOGY, `${path}.deprecatedTopology`);
-  validateLabelMap(faults, deprecatedTopology, `${path}.deprecatedTopology`);
-  if (hostname !== undefined) faults.invalidAll(`${path}.hostname`, hostname, dns1123LabelFaults(hostname));
-  validateHints(faults, endpoint, `${path}.hints.forZones`);
+    errors.invalidAll(`${path}.nodeName`, nodeName, dns1123SubdomainErrors(nodeName));
+  tooMany(errors, Object.keys(deprecatedTopology).length, MAX_TOPOLOGY, `${path}.deprecatedTopology`);
+  validateLabelMap(errors, deprecatedTopology, `${path}.deprecatedTopology`);
+  if (hostname !== undefined) errors.invalidAll(`${path}.hostname`, hostname, dns1123LabelErrors(hostname));
+  validateHints(errors, endpoint, `${path}.hints.forZones`);
 }
 
-function validatePorts(faults: Faults, ports: readonly EndpointPort[]): void {
-  tooMany(faults, ports.length, MAX_PORTS, 'ports');
+function validatePorts(errors: FieldErrors, ports: readonly EndpointPort[]): void {
+  tooMany(errors, ports.length, MAX_PORTS, 'ports');
   const names = new Set<string>();
   for (const [index, { name = '', protocol, port, appProtocol }] of ports.entries()) {
     const path = `ports[${index}]`;
-    if (names.has(name)) faults.duplicate(`${path}.name`, name);
+    if (names.has(name)) errors.duplicate(`${path}.name`, name);
     names.add(name);
-    if (name !== '') faults.invalidAll(`${path}.name`, name, dns1123LabelFaults(name));
-    if (protocol === undefined) faults.required(`${path}.protocol`);
-    if (port !== undefined) faults.invalidAll(`${path}.port`, port, portNumberFaults(port));
+    if (name !== '') errors.invalidAll(`${path}.name`, name, dns1123LabelErrors(name));
+    if (protocol === undefined) errors.required(`${path}.protocol`);
+    if (port !== undefined) errors.invalidAll(`${path}.port`, port, portNumberErrors(port));
     if (appProtocol !== undefined) {
-      faults.invalidAll(`${path}.appProtocol`, appProtocol, qualifiedNameFaults(appProtocol));
+      errors.invalidAll(`${path}.appProtocol`, appProtocol, qualifiedNameErrors(appProtocol));
     }
   }
 }
@@ -114,15 +114,15 @@ const RULES: KindRules<EndpointSlice> = {
     const { metadata: oldMetadata, ...before } = old;
     return !isDeepStrictEqual(content, before) || !isDeepStrictEqual(metadata?.labels, oldMetadata?.labels);
   },
-  validate(faults, { addressType, endpoints, ports = [] }) {
-    tooMany(faults, endpoints.length, MAX_ENDPOINTS, 'endpoints');
+  validate(errors, { addressType, endpoints, ports = [] }) {
+    tooMany(errors, endpoints.length, MAX_ENDPOINTS, 'endpoints');
     for (const [index, endpoint] of endpoints.slice(0, MAX_ENDPOINTS).entries()) {
-      validateEndpoint(faults, endpoint, addressType, `endpoints[${index}]`);
+      validateEndpoint(errors, endpoint, addressType, `endpoints[${index}]`);
     }
-    validatePorts(faults, ports);
+    validatePorts(errors, ports);
   },
-  validateUpdate: (faults, object, old) =>
-    validateImmutable(faults, object.addressType, old.addressType, 'addressType'),
+  validateUpdate: (errors, object, old) =>
+    validateImmutable(errors, object.addressType, old.addressType, 'addressType'),
   row: (object, { nowMs }) => [
     object.metadata?.name ?? '',
     object.addressType,

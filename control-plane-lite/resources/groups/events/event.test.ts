@@ -3,8 +3,8 @@ import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { ApiObject } from '../../contract.ts';
 import {
   contextWith,
-  type FaultRow,
-  faultsOf,
+  type ErrorRow,
+  errorsOf,
   type KindSubject,
   objectWith,
   rowOf,
@@ -31,7 +31,7 @@ const subject: KindSubject = {
 const long = 'x'.repeat(129);
 
 describe('an event', () => {
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['without time', { eventTime: undefined }, ['eventTime Required']],
     ['of nobody', { reportingController: '' }, ['reportingController Required']],
@@ -70,9 +70,9 @@ describe('an event', () => {
         'deprecatedCount Invalid',
       ],
     ],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['its series', { series: { count: 2, lastObservedTime: '2026-11-21T11:59:50.000000Z' } }, []],
     [
       'its series to one',

@@ -4,9 +4,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Event as CoreEvent } from '#api/gen/core-v1.ts';
 import type { Event } from '#api/gen/events-v1.ts';
-import { qualifiedNameFaults } from '#api/meta/names.ts';
+import { qualifiedNameErrors } from '#api/meta/names.ts';
 import { isEmptyValue } from '#api/schema/decode-plan.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Cell, Conversion, KindEntry, StrategyContext } from '../../contract.ts';
 import { formatSince } from '../../rows.ts';
@@ -51,60 +51,60 @@ export function createEventConversion({ apiGroupDomain }: Vocabulary, version: '
   };
 }
 
-function validateWord(faults: Faults, text: string | undefined, path: string): void {
-  if (text === undefined || text === '') faults.required(path);
+function validateWord(errors: FieldErrors, text: string | undefined, path: string): void {
+  if (text === undefined || text === '') errors.required(path);
   else if (text.length > LONGEST_WORD)
-    faults.invalid(path, '', `can have at most ${LONGEST_WORD} characters`);
+    errors.invalid(path, '', `can have at most ${LONGEST_WORD} characters`);
 }
 
 /** Events of the newer API have a time; others came by the core group, and only where they are is checked. */
 const isNewer = ({ eventTime }: Event): boolean => eventTime !== undefined && eventTime !== '';
 
 /** Of the newer form, whatever the event's form is. */
-function validateWords(faults: Faults, event: Event): void {
+function validateWords(errors: FieldErrors, event: Event): void {
   const { reportingController = '', note = '' } = event;
-  if (reportingController === '') faults.required('reportingController');
+  if (reportingController === '') errors.required('reportingController');
   else
-    faults.invalidAll('reportingController', reportingController, qualifiedNameFaults(reportingController));
-  validateWord(faults, event.reportingInstance, 'reportingInstance');
-  validateWord(faults, event.action, 'action');
-  validateWord(faults, event.reason, 'reason');
-  if (note.length > LONGEST_NOTE) faults.invalid('note', '', `can have at most ${LONGEST_NOTE} characters`);
+    errors.invalidAll('reportingController', reportingController, qualifiedNameErrors(reportingController));
+  validateWord(errors, event.reportingInstance, 'reportingInstance');
+  validateWord(errors, event.action, 'action');
+  validateWord(errors, event.reason, 'reason');
+  if (note.length > LONGEST_NOTE) errors.invalid('note', '', `can have at most ${LONGEST_NOTE} characters`);
 }
 
-function validateEvent(faults: Faults, event: Event, systemNamespace: string): void {
+function validateEvent(errors: FieldErrors, event: Event, systemNamespace: string): void {
   const namespace = event.metadata?.namespace ?? '';
   const about = event.regarding?.namespace ?? '';
   const ofSystem = isNewer(event) && namespace === systemNamespace;
   if (about === '' ? namespace !== 'default' && !ofSystem : about !== namespace) {
-    faults.invalid('regarding.namespace', about, 'does not match event.namespace');
+    errors.invalid('regarding.namespace', about, 'does not match event.namespace');
   }
-  if (isNewer(event)) validateWords(faults, event);
+  if (isNewer(event)) validateWords(errors, event);
 }
 
 /** A series begins with the second event. */
-function validateSeries(faults: Faults, { series }: Event): void {
+function validateSeries(errors: FieldErrors, { series }: Event): void {
   if (series === undefined) return;
-  if ((series.count ?? 0) < 2) faults.invalid('series.count', '', 'should be at least 2');
-  if ((series.lastObservedTime ?? '') === '') faults.required('series.lastObservedTime');
+  if ((series.count ?? 0) < 2) errors.invalid('series.count', '', 'should be at least 2');
+  if ((series.lastObservedTime ?? '') === '') errors.required('series.lastObservedTime');
 }
 
-/** What comes by this group is of the newer form and has nothing of the older one. */
-function validateNew(faults: Faults, event: Event): void {
-  validateSeries(faults, event);
-  // The decoder gives what is missing its empty form.
+/** Validates a new object: the newer form, without fields of the older one. */
+function validateNew(errors: FieldErrors, event: Event): void {
+  validateSeries(errors, event);
+  // The decoder sets missing fields to their empty form.
   if (!isNewer(event)) {
-    faults.required('eventTime');
-    validateWords(faults, event);
+    errors.required('eventTime');
+    validateWords(errors, event);
   }
   const { type = '' } = event;
-  if (!TYPES.includes(type)) faults.invalid('type', type, 'has invalid value');
+  if (!TYPES.includes(type)) errors.invalid('type', type, 'has invalid value');
   for (const member of DEPRECATED) {
     const value = event[member];
     // Typed clients write the structure itself whatever is in it.
     if (value === undefined || isEmptyValue(value)) continue;
     if (typeof value !== 'object' || !Object.values(value).every(isEmptyValue))
-      faults.invalid(member, value, 'needs to be unset');
+      errors.invalid(member, value, 'needs to be unset');
   }
 }
 
@@ -126,14 +126,14 @@ const UNCHANGING = [
   'deprecatedCount',
 ] as const;
 
-function validateChange(faults: Faults, event: Event, old: Event): void {
-  if (!isDeepStrictEqual(event.series, old.series)) validateSeries(faults, event);
-  for (const member of UNCHANGING) validateImmutable(faults, event[member], old[member], member);
+function validateChange(errors: FieldErrors, event: Event, old: Event): void {
+  if (!isDeepStrictEqual(event.series, old.series)) validateSeries(errors, event);
+  for (const member of UNCHANGING) validateImmutable(errors, event[member], old[member], member);
 }
 
 const INVOLVED = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'] as const;
 
-/** What is stored is of the core group; what a watcher of this group sees is not. */
+/** Event of either group: objects are stored in the core group and converted for watchers of this group. */
 type EitherEvent = Partial<Event> & Partial<Omit<CoreEvent, keyof Event>>;
 
 const SELECTABLE: Readonly<Record<string, (event: EitherEvent) => string>> = {
@@ -175,8 +175,8 @@ function eventRow(event: EitherEvent, { nowMs }: RowContext): readonly Cell[] {
 
 const READ = kindStrategy<EitherEvent>({ selectableFields: SELECTABLE, row: eventRow });
 
-const validate = (faults: Faults, object: Event, { vocabulary }: StrategyContext): void =>
-  validateEvent(faults, object, vocabulary.systemNamespace);
+const validate = (errors: FieldErrors, object: Event, { vocabulary }: StrategyContext): void =>
+  validateEvent(errors, object, vocabulary.systemNamespace);
 
 export const event = (vocabulary: Vocabulary): KindEntry => ({
   strategy: {

@@ -1,17 +1,17 @@
 /** Conditions of flow schemas and priority levels. Source: flowcontrol/v1beta2. */
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 
 interface Condition {
   readonly type?: string;
 }
 
-/** Every fault of the list: each type once. */
-export function validateFlowConditions(faults: Faults, conditions: readonly Condition[]): void {
+/** Reports every error of the list, which has each type once. */
+export function validateFlowConditions(errors: FieldErrors, conditions: readonly Condition[]): void {
   const seen = new Set<string>();
   for (const [index, { type = '' }] of conditions.entries()) {
     const path = `status.conditions[${index}].type`;
-    if (type === '') faults.required(path);
-    if (seen.has(type)) faults.duplicate(path, type);
+    if (type === '') errors.required(path);
+    if (seen.has(type)) errors.duplicate(path, type);
     seen.add(type);
   }
 }

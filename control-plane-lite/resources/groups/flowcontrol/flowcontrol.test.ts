@@ -2,8 +2,8 @@ import { describe, expect, it, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import {
   type Changes,
-  type FaultRow,
-  faultsOf,
+  type ErrorRow,
+  errorsOf,
   type KindSubject,
   rowOf,
   throughPart,
@@ -13,7 +13,7 @@ import { priorityLevelConfiguration } from './priority-level.ts';
 
 const GROUP = `flowcontrol.apiserver.${VOCABULARIES.plat.apiGroupDomain}/v1beta2`;
 const creationTimestamp = '2026-11-21T11:59:00Z';
-const STATUS_ROWS: readonly FaultRow[] = [
+const STATUS_ROWS: readonly ErrorRow[] = [
   ['is right', { status: { conditions: [{ type: 'A' }, { type: 'B' }] } }, []],
   [
     'twice or untyped',
@@ -44,7 +44,7 @@ describe('a flow schema', () => {
   const RULE = 'spec.rules[0].resourceRules[0]';
   const PATHS = 'spec.rules[0].nonResourceRules[0]';
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['before all others', { 'spec.matchingPrecedence': 1 }, ['spec.matchingPrecedence Invalid']],
     ['before all others by name', { 'spec.matchingPrecedence': 1, 'metadata.name': 'exempt' }, []],
@@ -147,10 +147,10 @@ describe('a flow schema', () => {
       [0, 1, 2, 3, 4].map((index) => `${PATHS}.nonResourceURLs[${index}] Invalid`),
     ],
     ['without spec', { spec: undefined }, ['spec Required']],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
   test.each(STATUS_ROWS)('status %s', (_, changes, expected) => {
-    expect(throughPart(subject, 'status', changes).faults).toEqual(expected);
+    expect(throughPart(subject, 'status', changes).errors).toEqual(expected);
   });
 
   it('has a row', () => {
@@ -176,7 +176,7 @@ describe('a priority level', () => {
   const RESPONSE = `${LIMITED}.limitResponse`;
   const QUEUING = `${RESPONSE}.queuing`;
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['without limits', { [LIMITED]: undefined }, [`${LIMITED} Required`]],
     ['of another type', { 'spec.type': 'Moon' }, ['spec.type NotSupported']],
@@ -210,10 +210,10 @@ describe('a priority level', () => {
       [`${QUEUING}.handSize Invalid`],
     ],
     ['with a hand that is just drawn', { [QUEUING]: { queues: 1024, handSize: 6 } }, []],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
   test.each(STATUS_ROWS)('status %s', (_, changes, expected) => {
-    expect(throughPart(subject, 'status', changes).faults).toEqual(expected);
+    expect(throughPart(subject, 'status', changes).errors).toEqual(expected);
   });
 
   it('has a row', () => {

@@ -9,116 +9,116 @@ import type {
 } from '#api/gen/networking-v1.ts';
 import { ipFamilyOf } from '#api/meta/ip.ts';
 import {
-  dns1035LabelFaults,
-  dns1123SubdomainFaults,
-  portNameFaults,
-  portNumberFaults,
+  dns1035LabelErrors,
+  dns1123SubdomainErrors,
+  portNameErrors,
+  portNumberErrors,
 } from '#api/meta/names.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, NONE } from '../../rows.ts';
 import { kindStrategy, statusPart } from '../kind.ts';
-import { pathSegmentFaults, wildcardSubdomainFaults } from '../names.ts';
+import { pathSegmentErrors, wildcardSubdomainErrors } from '../names.ts';
 
 const BAD_SEQUENCES = ['//', '/./', '/../', '%2f', '%2F'];
 const BAD_ENDINGS = ['/..', '/.'];
 const MOST_HOSTS_SHOWN = 3;
 
-function validateService(faults: Faults, { service }: IngressBackend, path: string): void {
+function validateService(errors: FieldErrors, { service }: IngressBackend, path: string): void {
   if (service === undefined) return;
   const { name, port } = service;
-  if (name === '') faults.required(`${path}.service.name`);
-  else faults.invalidAll(`${path}.service.name`, name, dns1035LabelFaults(name));
+  if (name === '') errors.required(`${path}.service.name`);
+  else errors.invalidAll(`${path}.service.name`, name, dns1035LabelErrors(name));
   const { name: portName = '', number = 0 } = port ?? {};
   const at = `${path}.service.port`;
   if (portName !== '' && number !== 0)
-    faults.invalid(path, portName, 'cannot set both port name & port number');
-  else if (portName !== '') faults.invalidAll(`${at}.name`, portName, portNameFaults(portName));
-  else if (number !== 0) faults.invalidAll(`${at}.number`, number, portNumberFaults(number));
-  else faults.required(at, 'port name or number is required');
+    errors.invalid(path, portName, 'cannot set both port name & port number');
+  else if (portName !== '') errors.invalidAll(`${at}.name`, portName, portNameErrors(portName));
+  else if (number !== 0) errors.invalidAll(`${at}.number`, number, portNumberErrors(number));
+  else errors.required(at, 'port name or number is required');
 }
 
-function validateBackend(faults: Faults, backend: IngressBackend, path: string): void {
+function validateBackend(errors: FieldErrors, backend: IngressBackend, path: string): void {
   const { service, resource } = backend;
   if (service !== undefined && resource !== undefined) {
-    return faults.invalid(path, '', 'cannot set both resource and service backends');
+    return errors.invalid(path, '', 'cannot set both resource and service backends');
   }
   if (resource !== undefined) {
     const { apiGroup, kind, name } = resource;
     if (apiGroup !== undefined) {
-      faults.invalidAll(`${path}.resource.apiGroup`, apiGroup, dns1123SubdomainFaults(apiGroup));
+      errors.invalidAll(`${path}.resource.apiGroup`, apiGroup, dns1123SubdomainErrors(apiGroup));
     }
     for (const [member, text] of Object.entries({ kind, name })) {
-      if (text === '') faults.required(`${path}.resource.${member}`);
-      else faults.invalidAll(`${path}.resource.${member}`, text, pathSegmentFaults(text));
+      if (text === '') errors.required(`${path}.resource.${member}`);
+      else errors.invalidAll(`${path}.resource.${member}`, text, pathSegmentErrors(text));
     }
     return undefined;
   }
-  if (service === undefined) return faults.required(path, 'a service or a resource is needed');
-  return validateService(faults, backend, path);
+  if (service === undefined) return errors.required(path, 'a service or a resource is needed');
+  return validateService(errors, backend, path);
 }
 
-function validatePath(faults: Faults, rule: HTTPIngressPath, at: string): void {
+function validatePath(errors: FieldErrors, rule: HTTPIngressPath, at: string): void {
   const { path = '', pathType } = rule;
   if (pathType === 'Exact' || pathType === 'Prefix') {
-    if (!path.startsWith('/')) faults.invalid(`${at}.path`, path, 'must be an absolute path');
+    if (!path.startsWith('/')) errors.invalid(`${at}.path`, path, 'must be an absolute path');
     for (const sequence of BAD_SEQUENCES) {
-      if (path.includes(sequence)) faults.invalid(`${at}.path`, path, `must not contain '${sequence}'`);
+      if (path.includes(sequence)) errors.invalid(`${at}.path`, path, `must not contain '${sequence}'`);
     }
     for (const ending of BAD_ENDINGS) {
-      if (path.endsWith(ending)) faults.invalid(`${at}.path`, path, `cannot end with '${ending}'`);
+      if (path.endsWith(ending)) errors.invalid(`${at}.path`, path, `cannot end with '${ending}'`);
     }
   } else if (path !== '' && !path.startsWith('/')) {
-    faults.invalid(`${at}.path`, path, 'must be an absolute path');
+    errors.invalid(`${at}.path`, path, 'must be an absolute path');
   }
-  validateBackend(faults, rule.backend, `${at}.backend`);
+  validateBackend(errors, rule.backend, `${at}.backend`);
 }
 
-function validateRule(faults: Faults, { host = '', http }: IngressRule, path: string): void {
+function validateRule(errors: FieldErrors, { host = '', http }: IngressRule, path: string): void {
   if (host !== '') {
     if (ipFamilyOf(host) !== undefined) {
-      faults.invalid(`${path}.host`, host, 'must be a DNS name, not an IP address');
-    } else faults.invalidAll(`${path}.host`, host, wildcardSubdomainFaults(host));
+      errors.invalid(`${path}.host`, host, 'must be a DNS name, not an IP address');
+    } else errors.invalidAll(`${path}.host`, host, wildcardSubdomainErrors(host));
   }
   if (http === undefined) return;
-  if (http.paths.length === 0) faults.required(`${path}.http.paths`);
+  if (http.paths.length === 0) errors.required(`${path}.http.paths`);
   for (const [index, rule] of http.paths.entries()) {
-    validatePath(faults, rule, `${path}.http.paths[${index}]`);
+    validatePath(errors, rule, `${path}.http.paths[${index}]`);
   }
 }
 
-function validateTls(faults: Faults, { hosts = [], secretName = '' }: IngressTLS, path: string): void {
+function validateTls(errors: FieldErrors, { hosts = [], secretName = '' }: IngressTLS, path: string): void {
   for (const [index, host] of hosts.entries()) {
-    faults.invalidAll(`${path}.hosts[${index}]`, host, wildcardSubdomainFaults(host));
+    errors.invalidAll(`${path}.hosts[${index}]`, host, wildcardSubdomainErrors(host));
   }
   if (secretName !== '') {
-    faults.invalidAll(`${path}.secretName`, secretName, dns1123SubdomainFaults(secretName));
+    errors.invalidAll(`${path}.secretName`, secretName, dns1123SubdomainErrors(secretName));
   }
 }
 
-function validateSpec(faults: Faults, { spec = {} }: Ingress): void {
+function validateSpec(errors: FieldErrors, { spec = {} }: Ingress): void {
   const { rules = [], defaultBackend, tls = [], ingressClassName } = spec;
   if (rules.length === 0 && defaultBackend === undefined) {
-    faults.invalid('spec', spec, 'either `defaultBackend` or `rules` must be specified');
+    errors.invalid('spec', spec, 'either `defaultBackend` or `rules` must be specified');
   }
-  if (defaultBackend !== undefined) validateBackend(faults, defaultBackend, 'spec.defaultBackend');
-  for (const [index, rule] of rules.entries()) validateRule(faults, rule, `spec.rules[${index}]`);
-  for (const [index, entry] of tls.entries()) validateTls(faults, entry, `spec.tls[${index}]`);
+  if (defaultBackend !== undefined) validateBackend(errors, defaultBackend, 'spec.defaultBackend');
+  for (const [index, rule] of rules.entries()) validateRule(errors, rule, `spec.rules[${index}]`);
+  for (const [index, entry] of tls.entries()) validateTls(errors, entry, `spec.tls[${index}]`);
   if (ingressClassName !== undefined) {
-    faults.invalidAll('spec.ingressClassName', ingressClassName, dns1123SubdomainFaults(ingressClassName));
+    errors.invalidAll('spec.ingressClassName', ingressClassName, dns1123SubdomainErrors(ingressClassName));
   }
 }
 
-function validateStatus(faults: Faults, { status }: Ingress): void {
+function validateStatus(errors: FieldErrors, { status }: Ingress): void {
   for (const [index, { ip = '', hostname = '' }] of (status?.loadBalancer?.ingress ?? []).entries()) {
     const path = `status.loadBalancer.ingress[${index}]`;
     if (ip !== '' && ipFamilyOf(ip) === undefined)
-      faults.invalid(`${path}.ip`, ip, 'must be a valid IP address');
+      errors.invalid(`${path}.ip`, ip, 'must be a valid IP address');
     if (hostname === '') continue;
-    faults.invalidAll(`${path}.hostname`, hostname, dns1123SubdomainFaults(hostname));
+    errors.invalidAll(`${path}.hostname`, hostname, dns1123SubdomainErrors(hostname));
     if (ipFamilyOf(hostname) !== undefined) {
-      faults.invalid(`${path}.hostname`, hostname, 'must be a DNS name, not an IP address');
+      errors.invalid(`${path}.hostname`, hostname, 'must be a DNS name, not an IP address');
     }
   }
 }
@@ -143,12 +143,12 @@ export const createIngress = (vocabulary: Vocabulary): KindEntry => ({
       draft.status = { loadBalancer: {} };
     },
     validate: validateSpec,
-    validateCreate(faults, { metadata, spec }) {
+    validateCreate(errors, { metadata, spec }) {
       const annotation = annotationOf(vocabulary);
       const given = metadata?.annotations?.[annotation];
       if (given !== undefined && spec?.ingressClassName !== undefined) {
         const detail = 'can not be set when the class field is also set';
-        faults.invalid(`metadata.annotations[${annotation}]`, given, detail);
+        errors.invalid(`metadata.annotations[${annotation}]`, given, detail);
       }
     },
     warnings: ({ metadata }, old) => {

@@ -2,60 +2,60 @@
 
 import type { IPBlock, NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '#api/gen/networking-v1.ts';
 import { parseIp, parseIpRange, rangeContains } from '#api/meta/ip.ts';
-import { portNameFaults, portNumberFaults } from '#api/meta/names.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import { portNameErrors, portNumberErrors } from '#api/meta/names.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, formatSelectorCell } from '../../rows.ts';
 import { validateConditions } from '../conditions.ts';
 import { kindStrategy, type Mutable, statusPart } from '../kind.ts';
 
-function validateEndPort(faults: Faults, { port, endPort }: NetworkPolicyPort, path: string): void {
+function validateEndPort(errors: FieldErrors, { port, endPort }: NetworkPolicyPort, path: string): void {
   if (endPort === undefined) return;
-  if (port === undefined) return faults.required(`${path}.port`, 'must be specified when `endPort` is');
+  if (port === undefined) return errors.required(`${path}.port`, 'must be specified when `endPort` is');
   if (typeof port === 'string') {
-    return faults.invalid(`${path}.endPort`, endPort, 'may not be specified when `port` is non-numeric');
+    return errors.invalid(`${path}.endPort`, endPort, 'may not be specified when `port` is non-numeric');
   }
   if (endPort < port) {
-    return faults.invalid(`${path}.endPort`, endPort, 'must be greater than or equal to `port`');
+    return errors.invalid(`${path}.endPort`, endPort, 'must be greater than or equal to `port`');
   }
-  return faults.invalidAll(`${path}.endPort`, endPort, portNumberFaults(endPort));
+  return errors.invalidAll(`${path}.endPort`, endPort, portNumberErrors(endPort));
 }
 
-function validatePort(faults: Faults, entry: NetworkPolicyPort, path: string): void {
+function validatePort(errors: FieldErrors, entry: NetworkPolicyPort, path: string): void {
   const { port } = entry;
-  if (typeof port === 'number') faults.invalidAll(`${path}.port`, port, portNumberFaults(port));
-  else if (port !== undefined) faults.invalidAll(`${path}.port`, port, portNameFaults(port));
-  validateEndPort(faults, entry, path);
+  if (typeof port === 'number') errors.invalidAll(`${path}.port`, port, portNumberErrors(port));
+  else if (port !== undefined) errors.invalidAll(`${path}.port`, port, portNameErrors(port));
+  validateEndPort(errors, entry, path);
 }
 
-function validateBlock(faults: Faults, { cidr, except = [] }: IPBlock, path: string): void {
-  if (cidr === '') return faults.required(`${path}.cidr`);
+function validateBlock(errors: FieldErrors, { cidr, except = [] }: IPBlock, path: string): void {
+  if (cidr === '') return errors.required(`${path}.cidr`);
   const range = parseIpRange(cidr);
-  if (range === undefined) return faults.invalid(`${path}.cidr`, cidr, 'not a valid CIDR');
+  if (range === undefined) return errors.invalid(`${path}.cidr`, cidr, 'not a valid CIDR');
   for (const [index, text] of except.entries()) {
     const at = `${path}.except[${index}]`;
     const inner = parseIpRange(text);
     const first = parseIp(text.split('/')[0] ?? '');
-    if (inner === undefined || first === undefined) faults.invalid(at, text, 'not a valid CIDR');
+    if (inner === undefined || first === undefined) errors.invalid(at, text, 'not a valid CIDR');
     else if (!rangeContains(range, first) || inner.prefixBits <= range.prefixBits) {
-      faults.invalid(at, text, 'must be a strict subset of `cidr`');
+      errors.invalid(at, text, 'must be a strict subset of `cidr`');
     }
   }
   return undefined;
 }
 
-function validatePeer(faults: Faults, peer: NetworkPolicyPeer, path: string): void {
+function validatePeer(errors: FieldErrors, peer: NetworkPolicyPeer, path: string): void {
   const { podSelector, namespaceSelector, ipBlock } = peer;
   const selects = podSelector !== undefined || namespaceSelector !== undefined;
-  if (podSelector !== undefined) validateLabelSelector(faults, podSelector, `${path}.podSelector`);
+  if (podSelector !== undefined) validateLabelSelector(errors, podSelector, `${path}.podSelector`);
   if (namespaceSelector !== undefined) {
-    validateLabelSelector(faults, namespaceSelector, `${path}.namespaceSelector`);
+    validateLabelSelector(errors, namespaceSelector, `${path}.namespaceSelector`);
   }
   if (ipBlock !== undefined) {
-    validateBlock(faults, ipBlock, `${path}.ipBlock`);
-    if (selects) faults.forbidden(path, 'may not specify both ipBlock and another peer');
-  } else if (!selects) faults.required(path, 'must specify a peer');
+    validateBlock(errors, ipBlock, `${path}.ipBlock`);
+    if (selects) errors.forbidden(path, 'may not specify both ipBlock and another peer');
+  } else if (!selects) errors.required(path, 'must specify a peer');
 }
 
 interface AnyRule {
@@ -63,12 +63,17 @@ interface AnyRule {
   readonly peers: readonly NetworkPolicyPeer[];
 }
 
-function validateRule(faults: Faults, { ports = [], peers }: AnyRule, member: string, path: string): void {
-  for (const [index, port] of ports.entries()) validatePort(faults, port, `${path}.ports[${index}]`);
-  for (const [index, peer] of peers.entries()) validatePeer(faults, peer, `${path}.${member}[${index}]`);
+function validateRule(
+  errors: FieldErrors,
+  { ports = [], peers }: AnyRule,
+  member: string,
+  path: string,
+): void {
+  for (const [index, port] of ports.entries()) validatePort(errors, port, `${path}.ports[${index}]`);
+  for (const [index, peer] of peers.entries()) validatePeer(errors, peer, `${path}.${member}[${index}]`);
 }
 
-/** The status is behind a feature gate; who has one keeps it. */
+/** The status requires a feature gate; existing ones are retained. */
 function dropStatus(draft: Mutable<NetworkPolicy>, gates: ReadonlySet<string>, old?: NetworkPolicy): void {
   const had = (old?.status?.conditions ?? []).length > 0;
   if (!had && !gates.has('NetworkPolicyStatus')) draft.status = {};
@@ -76,18 +81,18 @@ function dropStatus(draft: Mutable<NetworkPolicy>, gates: ReadonlySet<string>, o
 
 export const networkPolicy: KindEntry = {
   strategy: kindStrategy<NetworkPolicy>({
-    validate(faults, { spec }) {
-      if (spec === undefined) return faults.required('spec');
+    validate(errors, { spec }) {
+      if (spec === undefined) return errors.required('spec');
       const { podSelector, ingress = [], egress = [], policyTypes = [] } = spec;
-      validateLabelSelector(faults, podSelector, 'spec.podSelector');
+      validateLabelSelector(errors, podSelector, 'spec.podSelector');
       for (const [index, { from = [], ports = [] }] of ingress.entries()) {
-        validateRule(faults, { ports, peers: from }, 'from', `spec.ingress[${index}]`);
+        validateRule(errors, { ports, peers: from }, 'from', `spec.ingress[${index}]`);
       }
       for (const [index, { to = [], ports = [] }] of egress.entries()) {
-        validateRule(faults, { ports, peers: to }, 'to', `spec.egress[${index}]`);
+        validateRule(errors, { ports, peers: to }, 'to', `spec.egress[${index}]`);
       }
       if (policyTypes.length > 2) {
-        faults.invalid('spec.policyTypes', policyTypes, 'may not specify more than two policyTypes');
+        errors.invalid('spec.policyTypes', policyTypes, 'may not specify more than two policyTypes');
       }
       return undefined;
     },
@@ -100,7 +105,7 @@ export const networkPolicy: KindEntry = {
   parts: {
     status: statusPart<NetworkPolicy>({
       prepare: (draft, old, { gates }) => dropStatus(draft, gates, old),
-      validate: (faults, { status }) => validateConditions(faults, status?.conditions, 'status.conditions'),
+      validate: (errors, { status }) => validateConditions(errors, status?.conditions, 'status.conditions'),
     }),
   },
 };

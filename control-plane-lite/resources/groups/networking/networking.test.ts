@@ -3,8 +3,8 @@ import { VOCABULARIES } from '#api/vocabulary.ts';
 import {
   type Changes,
   created,
-  type FaultRow,
-  faultsOf,
+  type ErrorRow,
+  errorsOf,
   type KindSubject,
   objectWith,
   rowOf,
@@ -34,7 +34,7 @@ describe('an ingress', () => {
   const resource = { apiGroup: 'example.com', kind: 'Bucket', name: 'b' };
   const annotation = `${VOCABULARIES.plat.domain}/ingress.class`;
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['without rules', { spec: {} }, ['spec Invalid']],
     ['with a backend only', { spec: { defaultBackend: backend } }, []],
@@ -103,10 +103,10 @@ describe('an ingress', () => {
       { 'spec.ingressClassName': 'a', 'metadata.annotations': { [annotation]: 'a' } },
       [`metadata.annotations[${annotation}] Invalid`],
     ],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
   const ingress = (...list: readonly object[]): Changes => ({ 'status.loadBalancer.ingress': list });
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', ingress({ ip: '10.0.0.1' }, { hostname: 'a.b' }), []],
     [
       'with broken addresses',
@@ -118,7 +118,7 @@ describe('an ingress', () => {
       ],
     ],
   ])('status %s', (_, changes, expected) => {
-    expect(throughPart(subject, 'status', changes).faults).toEqual(expected);
+    expect(throughPart(subject, 'status', changes).errors).toEqual(expected);
   });
 
   it('warns of the class in an annotation, once', () => {
@@ -161,7 +161,7 @@ describe('an ingress class', () => {
   };
   const PATH = 'spec.parameters';
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['without controller', { 'spec.controller': '' }, ['spec.controller Required']],
     ['with a controller without path', { 'spec.controller': 'example.com' }, ['spec.controller Invalid']],
@@ -185,9 +185,9 @@ describe('an ingress class', () => {
     ],
     ['in all namespaces', { [`${PATH}.namespace`]: 'n' }, [`${PATH}.namespace Forbidden`]],
     ['elsewhere', { [`${PATH}.scope`]: 'Moon' }, [`${PATH}.scope NotSupported`]],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['parameters', { [PATH]: undefined }, []],
     ['controller', { 'spec.controller': 'a.b/c' }, ['spec.controller Invalid']],
   ])('changing its %s', (_, changes, expected) => expect(updateFaultsOf(subject, changes)).toEqual(expected));
@@ -211,7 +211,7 @@ describe('a network policy', () => {
   const PORT = 'spec.ingress[0].ports[0]';
   const PEER = 'spec.ingress[0].from[0]';
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     [
       'with a broken selector',
@@ -270,13 +270,13 @@ describe('a network policy', () => {
       { 'spec.policyTypes': ['Ingress', 'Egress', 'Ingress'] },
       ['spec.policyTypes Invalid'],
     ],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
   it('has a status by the feature gate only', () => {
     const status = { conditions: [{ type: 'A', status: 'Maybe' }] };
-    expect(throughPart(subject, 'status', { status })).toMatchObject({ object: { status: {} }, faults: [] });
+    expect(throughPart(subject, 'status', { status })).toMatchObject({ object: { status: {} }, errors: [] });
     const gated = { ...subject, context: { gates: ['NetworkPolicyStatus'] } };
-    expect(throughPart(gated, 'status', { status }).faults).toContain(
+    expect(throughPart(gated, 'status', { status }).errors).toContain(
       'status.conditions[0].status NotSupported',
     );
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { type FaultRow, faultsOf, type KindSubject, rowOf, updateFaultsOf } from '../kind.fixture.ts';
+import { type ErrorRow, errorsOf, type KindSubject, rowOf, updateFaultsOf } from '../kind.fixture.ts';
 import { runtimeClass } from './runtime-class.ts';
 
 describe('a runtime class', () => {
@@ -12,7 +12,7 @@ describe('a runtime class', () => {
   const TOLERATIONS = 'scheduling.tolerations';
   const toleration = { key: 'a', operator: 'Exists' };
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', { overhead: { podFixed: { cpu: '10m' } }, scheduling: { nodeSelector: { a: 'b' } } }, []],
     ['without handler', { handler: '' }, ['handler Invalid']],
     ['with a broken handler', { handler: 'a_b' }, ['handler Invalid']],
@@ -45,9 +45,9 @@ describe('a runtime class', () => {
         `${TOLERATIONS}[3].effect Invalid`,
       ],
     ],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['scheduling', { scheduling: { nodeSelector: { a: 'b' } } }, []],
     ['handler', { handler: 'kata' }, ['handler Invalid']],
   ])('changing its %s', (_, changes, expected) => expect(updateFaultsOf(subject, changes)).toEqual(expected));

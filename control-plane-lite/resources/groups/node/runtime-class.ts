@@ -2,8 +2,8 @@
 
 import type { Toleration } from '#api/gen/core-v1.ts';
 import type { RuntimeClass } from '#api/gen/node-v1.ts';
-import { dns1123LabelFaults } from '#api/meta/names.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import { dns1123LabelErrors } from '#api/meta/names.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import { validateOverhead } from '#api/schema/validation/resources.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';
@@ -15,26 +15,26 @@ const sameToleration = (left: Toleration, right: Toleration): boolean =>
     (member) => left[member] === right[member],
   );
 
-function validateTolerations(faults: Faults, tolerations: readonly Toleration[], path: string): void {
+function validateTolerations(errors: FieldErrors, tolerations: readonly Toleration[], path: string): void {
   for (const [index, toleration] of tolerations.entries()) {
     const { key = '', operator = 'Equal', value = '', effect, tolerationSeconds } = toleration;
     const at = `${path}[${index}]`;
-    if (key !== '') validateLabelMap(faults, { [key]: operator === 'Equal' ? value : '' }, at);
+    if (key !== '') validateLabelMap(errors, { [key]: operator === 'Equal' ? value : '' }, at);
     else if (operator !== 'Exists') {
-      faults.invalid(`${at}.operator`, operator, 'operator must be Exists when `key` is empty');
+      errors.invalid(`${at}.operator`, operator, 'operator must be Exists when `key` is empty');
     }
     if (operator === 'Exists' && value !== '') {
-      faults.invalid(`${at}.value`, value, "value must be empty when `operator` is 'Exists'");
+      errors.invalid(`${at}.value`, value, "value must be empty when `operator` is 'Exists'");
     }
     if (tolerationSeconds !== undefined && effect !== 'NoExecute') {
-      faults.invalid(
+      errors.invalid(
         `${at}.effect`,
         effect ?? '',
         "effect must be 'NoExecute' when `tolerationSeconds` is set",
       );
     }
     if (tolerations.slice(0, index).some((earlier) => sameToleration(earlier, toleration))) {
-      faults.duplicate(at, toleration);
+      errors.duplicate(at, toleration);
     }
   }
 }
@@ -42,14 +42,14 @@ function validateTolerations(faults: Faults, tolerations: readonly Toleration[],
 export const runtimeClass: KindEntry = {
   strategy: kindStrategy<RuntimeClass>({
     unconditionalUpdate: false,
-    validate(faults, { handler, overhead, scheduling }) {
-      faults.invalidAll('handler', handler, dns1123LabelFaults(handler));
-      if (overhead !== undefined) validateOverhead(faults, overhead.podFixed ?? {}, 'overhead.podFixed');
-      validateLabelMap(faults, scheduling?.nodeSelector, 'scheduling.nodeSelector');
-      validateTolerations(faults, scheduling?.tolerations ?? [], 'scheduling.tolerations');
+    validate(errors, { handler, overhead, scheduling }) {
+      errors.invalidAll('handler', handler, dns1123LabelErrors(handler));
+      if (overhead !== undefined) validateOverhead(errors, overhead.podFixed ?? {}, 'overhead.podFixed');
+      validateLabelMap(errors, scheduling?.nodeSelector, 'scheduling.nodeSelector');
+      validateTolerations(errors, scheduling?.tolerations ?? [], 'scheduling.tolerations');
     },
-    validateUpdate: (faults, { handler }, { handler: old }) =>
-      validateImmutable(faults, handler, old, 'handler'),
+    validateUpdate: (errors, { handler }, { handler: old }) =>
+      validateImmutable(errors, handler, old, 'handler'),
     row: (object, { nowMs }) => [object.metadata?.name ?? '', object.handler, ageOf(object, nowMs)],
   }),
 };

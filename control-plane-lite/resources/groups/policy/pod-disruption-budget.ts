@@ -21,16 +21,16 @@ export const podDisruptionBudget: KindEntry = {
     prepareForCreate(draft) {
       draft.status = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 };
     },
-    validate(faults, { spec = {} }) {
+    validate(errors, { spec = {} }) {
       const { minAvailable, maxUnavailable, selector } = spec;
       if (minAvailable !== undefined && maxUnavailable !== undefined) {
-        faults.invalid('spec', spec, 'minAvailable and maxUnavailable cannot be both set');
+        errors.invalid('spec', spec, 'minAvailable and maxUnavailable cannot be both set');
       }
-      validateAmount(faults, minAvailable, 'spec.minAvailable');
-      validateAtMostAll(faults, minAvailable, 'spec.minAvailable');
-      validateAmount(faults, maxUnavailable, 'spec.maxUnavailable');
-      validateAtMostAll(faults, maxUnavailable, 'spec.maxUnavailable');
-      if (selector !== undefined) validateLabelSelector(faults, selector, 'spec.selector');
+      validateAmount(errors, minAvailable, 'spec.minAvailable');
+      validateAtMostAll(errors, minAvailable, 'spec.minAvailable');
+      validateAmount(errors, maxUnavailable, 'spec.maxUnavailable');
+      validateAtMostAll(errors, maxUnavailable, 'spec.maxUnavailable');
+      if (selector !== undefined) validateLabelSelector(errors, selector, 'spec.selector');
     },
     row: (object, { nowMs }) => [
       object.metadata?.name ?? '',
@@ -42,9 +42,9 @@ export const podDisruptionBudget: KindEntry = {
   }),
   parts: {
     status: statusPart<PodDisruptionBudget>({
-      validate(faults, { status }) {
-        validateConditions(faults, status?.conditions, 'status.conditions');
-        validateCounts<PodDisruptionBudgetStatus>(faults, status, COUNTS);
+      validate(errors, { status }) {
+        validateConditions(errors, status?.conditions, 'status.conditions');
+        validateCounts<PodDisruptionBudgetStatus>(errors, status, COUNTS);
       },
     }),
   },

@@ -1,9 +1,9 @@
 /** PodSecurityPolicies: served for existing users, removed in 1.25. Source: policy/v1beta1. */
 
 import type { IDRange, PodSecurityPolicy, PodSecurityPolicySpec } from '#api/gen/policy-v1beta1.ts';
-import { dns1123SubdomainFaults, parentElementFaults } from '#api/meta/names.ts';
+import { dns1123SubdomainErrors, parentElementErrors } from '#api/meta/names.ts';
 import { jsonFields, parseTypeName } from '#api/schema/registry.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { kindStrategy } from '../kind.ts';
 
@@ -17,10 +17,10 @@ const volumeTypes = (): readonly string[] => [
   ...jsonFields(parseTypeName('core/v1.VolumeSource')).map(({ json }) => json),
 ];
 
-function validateRange(faults: Faults, { min, max }: IDRange, path: string): void {
-  faults.nonNegative(`${path}.min`, min);
-  faults.nonNegative(`${path}.max`, max);
-  if (min > max) faults.invalid(`${path}.min`, min, 'min cannot be greater than max');
+function validateRange(errors: FieldErrors, { min, max }: IDRange, path: string): void {
+  errors.nonNegative(`${path}.min`, min);
+  errors.nonNegative(`${path}.max`, max);
+  if (min > max) errors.invalid(`${path}.min`, min, 'min cannot be greater than max');
 }
 
 interface RuleWithRanges {
@@ -29,40 +29,40 @@ interface RuleWithRanges {
 }
 
 function validateRule(
-  faults: Faults,
+  errors: FieldErrors,
   options: RuleWithRanges | undefined,
   rules: readonly string[],
   path: string,
 ): void {
   const { rule = '', ranges = [] } = options ?? {};
-  if (!rules.includes(rule)) faults.unsupported(`${path}.rule`, rule, rules);
-  for (const [index, range] of ranges.entries()) validateRange(faults, range, `${path}.ranges[${index}]`);
+  if (!rules.includes(rule)) errors.unsupported(`${path}.rule`, rule, rules);
+  for (const [index, range] of ranges.entries()) validateRange(errors, range, `${path}.ranges[${index}]`);
 }
 
-function validateCapabilities(faults: Faults, spec: PodSecurityPolicySpec): void {
+function validateCapabilities(errors: FieldErrors, spec: PodSecurityPolicySpec): void {
   const dropped = new Set(spec.requiredDropCapabilities ?? []);
   for (const member of ['defaultAddCapabilities', 'allowedCapabilities'] as const) {
     for (const capability of spec[member] ?? []) {
       if (!dropped.has(capability)) continue;
       const detail = `capability is listed in ${member} and requiredDropCapabilities`;
-      faults.invalid(`spec.${member}`, capability, detail);
+      errors.invalid(`spec.${member}`, capability, detail);
     }
   }
 }
 
-/** What a sysctl pattern and another have in common: one covers the other, or they are the same. */
+/** Reports whether two sysctl patterns overlap. */
 function overlap(left: string, right: string): boolean {
   const covers = (pattern: string, other: string): boolean =>
     pattern.endsWith(ALL) && other.startsWith(pattern.slice(0, -1));
   return left === right || covers(left, right) || covers(right, left);
 }
 
-function validateSysctls(faults: Faults, spec: PodSecurityPolicySpec): void {
+function validateSysctls(errors: FieldErrors, spec: PodSecurityPolicySpec): void {
   const { allowedUnsafeSysctls: allowed = [], forbiddenSysctls: forbidden = [] } = spec;
   const validate = (names: readonly string[], path: string): void => {
     for (const [index, name] of names.entries()) {
       if (!SYSCTL.test(name))
-        faults.invalid(`${path}[${index}]`, name, 'must be a sysctl or a pattern of it');
+        errors.invalid(`${path}[${index}]`, name, 'must be a sysctl or a pattern of it');
     }
   };
   validate(forbidden, 'spec.forbiddenSysctls');
@@ -70,31 +70,31 @@ function validateSysctls(faults: Faults, spec: PodSecurityPolicySpec): void {
   for (const [index, name] of allowed.entries()) {
     const conflict = forbidden.find((other) => overlap(name, other));
     if (conflict === undefined) continue;
-    faults.invalid(`spec.allowedUnsafeSysctls[${index}]`, name, `sysctl overlaps with ${conflict}`);
+    errors.invalid(`spec.allowedUnsafeSysctls[${index}]`, name, `sysctl overlaps with ${conflict}`);
   }
 }
 
-function validateVolumes(faults: Faults, spec: PodSecurityPolicySpec): void {
+function validateVolumes(errors: FieldErrors, spec: PodSecurityPolicySpec): void {
   const known = volumeTypes();
   for (const [index, volume] of (spec.volumes ?? []).entries()) {
-    if (!known.includes(volume)) faults.unsupported(`spec.volumes[${index}]`, volume, known);
+    if (!known.includes(volume)) errors.unsupported(`spec.volumes[${index}]`, volume, known);
   }
   for (const [index, { pathPrefix = '' }] of (spec.allowedHostPaths ?? []).entries()) {
     const path = `spec.allowedHostPaths[${index}].pathPrefix`;
-    if (pathPrefix === '') faults.required(path, 'is required');
-    faults.invalidAll(path, pathPrefix, parentElementFaults(pathPrefix));
+    if (pathPrefix === '') errors.required(path, 'is required');
+    errors.invalidAll(path, pathPrefix, parentElementErrors(pathPrefix));
   }
   for (const [index, { driver }] of (spec.allowedFlexVolumes ?? []).entries()) {
-    if (driver === '') faults.required(`spec.allowedFlexVolumes[${index}].driver`, 'must specify a driver');
+    if (driver === '') errors.required(`spec.allowedFlexVolumes[${index}].driver`, 'must specify a driver');
   }
   for (const [index, { name }] of (spec.allowedCSIDrivers ?? []).entries()) {
     const path = `spec.allowedCSIDrivers[${index}].name`;
-    if (name === '') faults.required(path);
-    else faults.invalidAll(path, name, dns1123SubdomainFaults(name.toLowerCase()));
+    if (name === '') errors.required(path);
+    else errors.invalidAll(path, name, dns1123SubdomainErrors(name.toLowerCase()));
   }
 }
 
-function validateHost(faults: Faults, spec: PodSecurityPolicySpec): void {
+function validateHost(errors: FieldErrors, spec: PodSecurityPolicySpec): void {
   for (const [index, { min, max }] of (spec.hostPorts ?? []).entries()) {
     const path = `spec.hostPorts[${index}]`;
     for (const [member, port] of [
@@ -102,13 +102,13 @@ function validateHost(faults: Faults, spec: PodSecurityPolicySpec): void {
       ['max', max],
     ] as const) {
       if (port < 0 || port > HIGHEST_PORT) {
-        faults.invalid(`${path}.${member}`, port, `must be between 0 and ${HIGHEST_PORT}, inclusive`);
+        errors.invalid(`${path}.${member}`, port, `must be between 0 and ${HIGHEST_PORT}, inclusive`);
       }
     }
-    if (min > max) faults.invalid(`${path}.min`, min, 'min cannot be greater than max');
+    if (min > max) errors.invalid(`${path}.min`, min, 'min cannot be greater than max');
   }
   if (spec.defaultAllowPrivilegeEscalation === true && spec.allowPrivilegeEscalation === false) {
-    faults.invalid(
+    errors.invalid(
       'spec.defaultAllowPrivilegeEscalation',
       true,
       'cannot be true without allowPrivilegeEscalation being true',
@@ -116,39 +116,39 @@ function validateHost(faults: Faults, spec: PodSecurityPolicySpec): void {
   }
 }
 
-function validateRuntimeClass(faults: Faults, spec: PodSecurityPolicySpec): void {
+function validateRuntimeClass(errors: FieldErrors, spec: PodSecurityPolicySpec): void {
   if (spec.runtimeClass === undefined) return;
   const { allowedRuntimeClassNames: allowed, defaultRuntimeClassName: chosen } = spec.runtimeClass;
   const path = 'spec.runtimeClass';
   for (const [index, name] of allowed.entries()) {
     const at = `${path}.allowedRuntimeClassNames[${index}]`;
-    if (name !== ALL) faults.invalidAll(at, name, dns1123SubdomainFaults(name));
-    else if (allowed.length > 1) faults.invalid(at, name, 'if * is present, must not specify others');
-    if (allowed.indexOf(name) < index) faults.duplicate(at, name);
+    if (name !== ALL) errors.invalidAll(at, name, dns1123SubdomainErrors(name));
+    else if (allowed.length > 1) errors.invalid(at, name, 'if * is present, must not specify others');
+    if (allowed.indexOf(name) < index) errors.duplicate(at, name);
   }
   if (chosen === undefined) return;
-  faults.invalidAll(`${path}.defaultRuntimeClassName`, chosen, dns1123SubdomainFaults(chosen));
+  errors.invalidAll(`${path}.defaultRuntimeClassName`, chosen, dns1123SubdomainErrors(chosen));
   if (!allowed.includes(ALL) && !allowed.includes(chosen)) {
-    faults.required(`${path}.allowedRuntimeClassNames`, `default ${JSON.stringify(chosen)} must be present`);
+    errors.required(`${path}.allowedRuntimeClassNames`, `default ${JSON.stringify(chosen)} must be present`);
   }
 }
 
 export const podSecurityPolicy: KindEntry = {
   strategy: kindStrategy<PodSecurityPolicy>({
     countsGeneration: false,
-    validate(faults, { spec }) {
-      if (spec === undefined) return faults.required('spec');
-      validateRule(faults, spec.runAsUser, ['MustRunAs', 'MustRunAsNonRoot', 'RunAsAny'], 'spec.runAsUser');
+    validate(errors, { spec }) {
+      if (spec === undefined) return errors.required('spec');
+      validateRule(errors, spec.runAsUser, ['MustRunAs', 'MustRunAsNonRoot', 'RunAsAny'], 'spec.runAsUser');
       if (spec.runAsGroup !== undefined)
-        validateRule(faults, spec.runAsGroup, GROUP_RULES, 'spec.runAsGroup');
-      validateRule(faults, spec.seLinux, ['MustRunAs', 'RunAsAny'], 'spec.seLinux');
-      validateRule(faults, spec.supplementalGroups, GROUP_RULES, 'spec.supplementalGroups');
-      validateRule(faults, spec.fsGroup, GROUP_RULES, 'spec.fsGroup');
-      validateVolumes(faults, spec);
-      validateCapabilities(faults, spec);
-      validateHost(faults, spec);
-      validateSysctls(faults, spec);
-      validateRuntimeClass(faults, spec);
+        validateRule(errors, spec.runAsGroup, GROUP_RULES, 'spec.runAsGroup');
+      validateRule(errors, spec.seLinux, ['MustRunAs', 'RunAsAny'], 'spec.seLinux');
+      validateRule(errors, spec.supplementalGroups, GROUP_RULES, 'spec.supplementalGroups');
+      validateRule(errors, spec.fsGroup, GROUP_RULES, 'spec.fsGroup');
+      validateVolumes(errors, spec);
+      validateCapabilities(errors, spec);
+      validateHost(errors, spec);
+      validateSysctls(errors, spec);
+      validateRuntimeClass(errors, spec);
       return undefined;
     },
     row: ({ metadata, spec }) => [

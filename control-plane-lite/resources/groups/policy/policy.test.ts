@@ -2,8 +2,8 @@ import { describe, expect, it, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import {
   created,
-  type FaultRow,
-  faultsOf,
+  type ErrorRow,
+  errorsOf,
   type KindSubject,
   objectWith,
   rowOf,
@@ -21,7 +21,7 @@ describe('a disruption budget', () => {
     base: { metadata, spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } } },
   };
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['in percent', { 'spec.minAvailable': '100%' }, []],
     ['of more than all', { 'spec.minAvailable': '101%' }, ['spec.minAvailable Invalid']],
@@ -38,7 +38,7 @@ describe('a disruption budget', () => {
       { 'spec.selector.matchLabels': { app: '-' } },
       ['spec.selector.matchLabels[app] Invalid'],
     ],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
   const condition = {
     type: 'A',
@@ -48,7 +48,7 @@ describe('a disruption budget', () => {
     lastTransitionTime: '2026-11-21T11:59:00Z',
   };
   const zero = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 };
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', { status: { ...zero, conditions: [condition] } }, []],
     ['below zero', { status: { ...zero, expectedPods: -1 } }, ['status.expectedPods Invalid']],
     [
@@ -80,7 +80,7 @@ describe('a disruption budget', () => {
       ],
     ],
   ])('status %s', (_, changes, expected) => {
-    expect(throughPart(subject, 'status', changes).faults).toEqual(expected);
+    expect(throughPart(subject, 'status', changes).errors).toEqual(expected);
   });
 
   it('starts with zeros, and has a row', () => {
@@ -133,7 +133,7 @@ describe('a pod security policy', () => {
     },
   };
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     [
       'with unknown rules',
@@ -234,7 +234,7 @@ describe('a pod security policy', () => {
       },
       ['spec.runtimeClass.allowedRuntimeClassNames Required'],
     ],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
   it('has a row', () => {
     const changes = { 'spec.privileged': true, 'spec.allowedCapabilities': ['A', 'B'] };

@@ -4,23 +4,23 @@ import type { ClusterRole } from '#api/gen/rbac-authorization-v1.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 import type { KindEntry } from '../../contract.ts';
 import { kindStrategy } from '../kind.ts';
-import { pathSegmentFaults } from '../names.ts';
+import { pathSegmentErrors } from '../names.ts';
 import { validateRules } from './policy-rules.ts';
 
 export const clusterRole: KindEntry = {
   strategy: kindStrategy<ClusterRole>({
-    nameFaults: pathSegmentFaults,
+    nameErrors: pathSegmentErrors,
     createOnUpdate: true,
-    validate(faults, { rules = [], aggregationRule }) {
-      validateRules(faults, rules, false);
+    validate(errors, { rules = [], aggregationRule }) {
+      validateRules(errors, rules, false);
       if (aggregationRule === undefined) return;
       const { clusterRoleSelectors = [] } = aggregationRule;
       const path = 'aggregationRule.clusterRoleSelectors';
       if (clusterRoleSelectors.length === 0) {
-        faults.required(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil');
+        errors.required(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil');
       }
       for (const [index, selector] of clusterRoleSelectors.entries()) {
-        validateLabelSelector(faults, selector, `${path}[${index}]`);
+        validateLabelSelector(errors, selector, `${path}[${index}]`);
       }
     },
   }),

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { type FaultRow, faultsOf, type KindSubject, rowOf, updateFaultsOf } from '../kind.fixture.ts';
+import { type ErrorRow, errorsOf, type KindSubject, rowOf, updateFaultsOf } from '../kind.fixture.ts';
 import { clusterRole } from './cluster-role.ts';
 import { role } from './role.ts';
 import { clusterRoleBinding, roleBinding } from './role-binding.ts';
@@ -11,7 +11,7 @@ const metadata = { name: 'system:reader', namespace: 'default', creationTimestam
 const rule = { verbs: ['get'], apiGroups: [''], resources: ['pods'] };
 const urls = { verbs: ['get'], nonResourceURLs: ['/healthz'] };
 
-const RULES: readonly FaultRow[] = [
+const RULES: readonly ErrorRow[] = [
   ['is right', {}, []],
   ['without rules', { rules: undefined }, []],
   [
@@ -25,16 +25,16 @@ const RULES: readonly FaultRow[] = [
 describe('a role', () => {
   const subject: KindSubject = { typeRef: typeRef('Role'), entry: role, base: { metadata, rules: [rule] } };
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ...RULES.slice(0, 3),
     ['for paths outside resources', { rules: [urls] }, ['rules[0].nonResourceURLs Invalid']],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
   it('may have any name that fits a path', () => {
-    const faults = role.strategy.nameFaults;
-    expect(faults?.('system:node')).toEqual([]);
-    expect(faults?.('..')).toHaveLength(1);
-    expect(faults?.('a/b%c')).toHaveLength(2);
+    const errors = role.strategy.nameErrors;
+    expect(errors?.('system:node')).toEqual([]);
+    expect(errors?.('..')).toHaveLength(1);
+    expect(errors?.('a/b%c')).toHaveLength(2);
   });
 });
 
@@ -46,12 +46,12 @@ describe('a cluster role', () => {
   };
   const PATH = 'aggregationRule.clusterRoleSelectors';
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ...RULES,
     ['put together of none', { aggregationRule: {} }, [`${PATH} Required`]],
     ['put together of others', { [PATH]: [{ matchLabels: { a: 'b' } }] }, []],
     ['put together badly', { [PATH]: [{ matchLabels: { a: '-' } }] }, [`${PATH}[0].matchLabels[a] Invalid`]],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 });
 
 describe.each([
@@ -65,7 +65,7 @@ describe.each([
   };
   const account = { kind: 'ServiceAccount', name: 'a', namespace: 'n' };
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['in upstream words', { 'roleRef.apiGroup': 'rbac' }, ['roleRef.apiGroup NotSupported']],
     ['to a role of a namespace', { 'roleRef.kind': 'Role' }, namespaced ? [] : ['roleRef.kind NotSupported']],
@@ -94,9 +94,9 @@ describe.each([
     ],
     ['of a group', { subjects: [{ kind: 'Group', name: 'g' }] }, []],
     ['of a pod', { subjects: [{ kind: 'Pod', name: 'p' }] }, ['subjects[0].kind NotSupported']],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['its subjects', { subjects: [account] }, []],
     ['its role', { 'roleRef.name': 'other' }, ['roleRef Invalid']],
   ])('changing %s', (_, changes, expected) => expect(updateFaultsOf(subject, changes)).toEqual(expected));
@@ -104,8 +104,8 @@ describe.each([
   it('speaks the words of the vocabulary', () => {
     const { apiGroupDomain: domain } = VOCABULARIES.kubernetes;
     const upstream: KindSubject = { ...subject, context: { vocabulary: 'kubernetes' } };
-    expect(faultsOf(upstream)).toEqual([]);
-    expect(faultsOf(upstream, { 'roleRef.apiGroup': `rbac.authorization.${domain}` })).toEqual([]);
+    expect(errorsOf(upstream)).toEqual([]);
+    expect(errorsOf(upstream, { 'roleRef.apiGroup': `rbac.authorization.${domain}` })).toEqual([]);
   });
 
   it('has a row', () => {

@@ -2,13 +2,13 @@
 import type { Role } from '#api/gen/rbac-authorization-v1.ts';
 import type { KindEntry } from '../../contract.ts';
 import { kindStrategy } from '../kind.ts';
-import { pathSegmentFaults } from '../names.ts';
+import { pathSegmentErrors } from '../names.ts';
 import { validateRules } from './policy-rules.ts';
 
 export const role: KindEntry = {
   strategy: kindStrategy<Role>({
-    nameFaults: pathSegmentFaults,
+    nameErrors: pathSegmentErrors,
     createOnUpdate: true,
-    validate: (faults, { rules = [] }) => validateRules(faults, rules, true),
+    validate: (errors, { rules = [] }) => validateRules(errors, rules, true),
   }),
 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { type FaultRow, faultsOf, type KindSubject } from '../kind.fixture.ts';
+import { type ErrorRow, errorsOf, type KindSubject } from '../kind.fixture.ts';
 import {
   localSubjectAccessReview,
   selfSubjectAccessReview,
@@ -17,7 +17,7 @@ const NONE = { 'spec.resourceAttributes': undefined };
 const BOTH = { 'spec.nonResourceAttributes': nonResourceAttributes };
 const EMPTY = { metadata: {} };
 
-const ATTRIBUTES: readonly FaultRow[] = [
+const ATTRIBUTES: readonly ErrorRow[] = [
   ['is right', EMPTY, []],
   ['of nothing', { ...EMPTY, ...NONE }, ['spec.resourceAttributes Invalid']],
   ['with what the server sets', { metadata: { uid: 'u', creationTimestamp: '2026-11-21T11:59:00Z' } }, []],
@@ -29,14 +29,14 @@ describe('a review of access', () => {
     entry: subjectAccessReview,
     base: { spec: { user: 'u', resourceAttributes } },
   };
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ...ATTRIBUTES,
     ['of a path', { ...EMPTY, ...NONE, ...BOTH }, []],
     ['of both', { ...EMPTY, ...BOTH }, ['spec.nonResourceAttributes Invalid']],
     ['of nobody', { ...EMPTY, 'spec.user': '' }, ['spec.user Invalid']],
     ['of a group', { ...EMPTY, 'spec.user': '', 'spec.groups': ['g'] }, []],
     ['with metadata', { metadata: { name: 'a' } }, ['metadata Invalid']],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 });
 
 describe("a review of one's own access", () => {
@@ -45,11 +45,11 @@ describe("a review of one's own access", () => {
     entry: selfSubjectAccessReview,
     base: { spec: { resourceAttributes } },
   };
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ...ATTRIBUTES,
     ['of both', { ...EMPTY, ...BOTH }, ['spec.nonResourceAttributes Invalid']],
     ['with metadata', { metadata: { name: 'a' } }, ['metadata Invalid']],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 });
 
 describe('a review of access in a namespace', () => {
@@ -58,7 +58,7 @@ describe('a review of access in a namespace', () => {
     entry: localSubjectAccessReview,
     base: { spec: { user: 'u', resourceAttributes } },
   };
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ...ATTRIBUTES,
     ['with its namespace', { metadata: { namespace: 'default' } }, []],
     [
@@ -68,7 +68,7 @@ describe('a review of access in a namespace', () => {
     ],
     ['of a path', { ...EMPTY, ...NONE, ...BOTH }, ['spec.nonResourceAttributes Invalid']],
     ['of nobody', { ...EMPTY, 'spec.user': '' }, ['spec.user Invalid']],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 });
 
 describe('a review of rules', () => {
@@ -77,10 +77,10 @@ describe('a review of rules', () => {
     entry: selfSubjectRulesReview,
     base: { spec: { namespace: 'default' } },
   };
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['of nowhere', { 'spec.namespace': '' }, ['spec.namespace Required']],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 });
 
 describe('a review of a token', () => {
@@ -89,8 +89,8 @@ describe('a review of a token', () => {
     entry: tokenReview,
     base: { spec: { token: 't' } },
   };
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['of none', { 'spec.token': '' }, ['spec.token Required']],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 });

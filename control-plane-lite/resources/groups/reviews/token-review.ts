@@ -5,9 +5,9 @@ import { kindStrategy } from '../kind.ts';
 
 export const tokenReview: KindEntry = {
   strategy: kindStrategy<TokenReview>({
-    validate(faults, { spec }) {
+    validate(errors, { spec }) {
       if ((spec.token ?? '') === '')
-        faults.required('spec.token', 'token is required for TokenReview in authentication');
+        errors.required('spec.token', 'token is required for TokenReview in authentication');
     },
   }),
 };

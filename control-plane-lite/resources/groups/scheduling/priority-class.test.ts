@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import {
-  type FaultRow,
-  faultsOf,
+  type ErrorRow,
+  errorsOf,
   type KindSubject,
   objectWith,
   rowOf,
@@ -18,7 +18,7 @@ describe('a priority class', () => {
   };
   const SYSTEM = { 'metadata.name': 'system-node-critical', value: 2_000_001_000 };
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['at the limit', { value: 1_000_000_000 }, []],
     ['above it', { value: 1_000_000_001 }, ['value Forbidden']],
@@ -26,9 +26,9 @@ describe('a priority class', () => {
     ['of the system with another value', { ...SYSTEM, value: 1 }, ['metadata.name Forbidden']],
     ['of the system by default', { ...SYSTEM, globalDefault: true }, ['metadata.name Forbidden']],
     ['with a name like those of the system', { 'metadata.name': 'system-mine' }, ['metadata.name Forbidden']],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['description', { description: 'x' }, []],
     ['value', { value: 2 }, ['value Forbidden']],
     ['preemption', { preemptionPolicy: 'Never' }, ['preemptionPolicy Invalid']],

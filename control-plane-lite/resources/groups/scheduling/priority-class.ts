@@ -1,7 +1,7 @@
 /** PriorityClasses. Admission ensures that only one is the default. Source: scheduling/v1. */
 
 import type { PriorityClass } from '#api/gen/scheduling-v1.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';
 import { kindStrategy, validateImmutable } from '../kind.ts';
@@ -10,16 +10,16 @@ import { kindStrategy, validateImmutable } from '../kind.ts';
 const HIGHEST_USER_PRIORITY = 1_000_000_000;
 const SYSTEM_PREFIX = 'system-';
 
-/** Classes that the server itself makes, with their values. */
+/** Classes that the server creates, with their values. */
 export const SYSTEM_PRIORITY_CLASSES: ReadonlyMap<string, number> = new Map([
   ['system-node-critical', 2_000_001_000],
   ['system-cluster-critical', 2_000_000_000],
 ]);
 
-function validateSystemClass(faults: Faults, { metadata, value, globalDefault }: PriorityClass): void {
+function validateSystemClass(errors: FieldErrors, { metadata, value, globalDefault }: PriorityClass): void {
   const name = metadata?.name ?? '';
   if (SYSTEM_PRIORITY_CLASSES.get(name) === value && globalDefault !== true) return;
-  faults.forbidden(
+  errors.forbidden(
     'metadata.name',
     `priority class names with '${SYSTEM_PREFIX}' prefix are reserved for system use only`,
   );
@@ -29,19 +29,19 @@ export const priorityClass: KindEntry = {
   strategy: kindStrategy<PriorityClass>({
     countsGeneration: true,
     generationChanged: () => false,
-    validate(faults, object) {
+    validate(errors, object) {
       const { metadata, value } = object;
-      if (metadata?.name?.startsWith(SYSTEM_PREFIX) === true) validateSystemClass(faults, object);
+      if (metadata?.name?.startsWith(SYSTEM_PREFIX) === true) validateSystemClass(errors, object);
       else if (value > HIGHEST_USER_PRIORITY) {
-        faults.forbidden(
+        errors.forbidden(
           'value',
           `maximum allowed value of a user defined priority is ${HIGHEST_USER_PRIORITY}`,
         );
       }
     },
-    validateUpdate(faults, object, old) {
-      if (object.value !== old.value) faults.forbidden('value', 'may not be changed in an update.');
-      validateImmutable(faults, object.preemptionPolicy, old.preemptionPolicy, 'preemptionPolicy');
+    validateUpdate(errors, object, old) {
+      if (object.value !== old.value) errors.forbidden('value', 'may not be changed in an update.');
+      validateImmutable(errors, object.preemptionPolicy, old.preemptionPolicy, 'preemptionPolicy');
     },
     row: (object, { nowMs }) => [
       object.metadata?.name ?? '',

@@ -2,27 +2,27 @@
 
 import type { CSIDriver } from '#api/gen/storage-v1.ts';
 import { validateDriverName, validateDriverSpec } from '#api/schema/validation/csi-driver.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, UNSET } from '../../rows.ts';
 import { kindStrategy, validateImmutable } from '../kind.ts';
 
 const FIXED = ['attachRequired', 'fsGroupPolicy', 'podInfoOnMount', 'volumeLifecycleModes'] as const;
 
-function nameFaults(name: string): readonly string[] {
-  const faults = createFaults();
-  validateDriverName(faults, name, '');
-  return faults.errors.map(({ detail }) => detail);
+function nameErrors(name: string): readonly string[] {
+  const errors = createFieldErrors();
+  validateDriverName(errors, name, '');
+  return errors.all.map(({ detail }) => detail);
 }
 
 export const csiDriver: KindEntry = {
   strategy: kindStrategy<CSIDriver>({
-    nameFaults,
+    nameErrors,
     unconditionalUpdate: false,
     countsGeneration: false,
-    validate: (faults, { spec }) => validateDriverSpec(faults, spec),
-    validateUpdate(faults, { spec }, { spec: old }) {
-      for (const member of FIXED) validateImmutable(faults, spec[member], old[member], `spec.${member}`);
+    validate: (errors, { spec }) => validateDriverSpec(errors, spec),
+    validateUpdate(errors, { spec }, { spec: old }) {
+      for (const member of FIXED) validateImmutable(errors, spec[member], old[member], `spec.${member}`);
     },
     row: (object, { nowMs }) => {
       const { spec, metadata } = object;

@@ -2,7 +2,7 @@
  *  v1beta1. */
 
 import type { CSIStorageCapacity } from '#api/gen/storage-v1.ts';
-import { dns1123SubdomainFaults } from '#api/meta/names.ts';
+import { dns1123SubdomainErrors } from '#api/meta/names.ts';
 import { parseQuantity } from '#api/meta/quantity.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
@@ -13,20 +13,20 @@ import { kindStrategy, validateImmutable } from '../kind.ts';
 export const csiStorageCapacity: KindEntry = {
   strategy: kindStrategy<CSIStorageCapacity>({
     unconditionalUpdate: false,
-    validate(faults, object) {
+    validate(errors, object) {
       const { storageClassName, nodeTopology } = object;
-      faults.invalidAll('storageClassName', storageClassName, dns1123SubdomainFaults(storageClassName));
-      if (nodeTopology !== undefined) validateLabelSelector(faults, nodeTopology, 'nodeTopology');
+      errors.invalidAll('storageClassName', storageClassName, dns1123SubdomainErrors(storageClassName));
+      if (nodeTopology !== undefined) validateLabelSelector(errors, nodeTopology, 'nodeTopology');
       for (const member of ['capacity', 'maximumVolumeSize'] as const) {
         const amount = object[member];
         if (amount !== undefined && parseQuantity(amount).nanos < 0n) {
-          faults.invalid(member, amount, 'must be greater than or equal to 0');
+          errors.invalid(member, amount, 'must be greater than or equal to 0');
         }
       }
     },
-    validateUpdate(faults, object, old) {
-      validateImmutable(faults, object.nodeTopology, old.nodeTopology, 'nodeTopology');
-      validateImmutable(faults, object.storageClassName, old.storageClassName, 'storageClassName');
+    validateUpdate(errors, object, old) {
+      validateImmutable(errors, object.nodeTopology, old.nodeTopology, 'nodeTopology');
+      validateImmutable(errors, object.storageClassName, old.storageClassName, 'storageClassName');
     },
     row: ({ metadata, storageClassName, capacity }) => [
       metadata?.name ?? '',

@@ -3,8 +3,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TopologySelectorTerm } from '#api/gen/core-v1.ts';
 import type { StorageClass } from '#api/gen/storage-v1.ts';
-import { qualifiedNameFaults } from '#api/meta/names.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import { qualifiedNameErrors } from '#api/meta/names.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, UNSET } from '../../rows.ts';
 import { kindStrategy, validateImmutable } from '../kind.ts';
@@ -13,42 +13,42 @@ const MAX_PARAMETERS = 512;
 const MAX_PARAMETER_BYTES = 256 * 1024;
 const RECLAIM_POLICIES = ['Delete', 'Retain'];
 
-function validateParameters(faults: Faults, parameters: Readonly<Record<string, string>>): void {
+function validateParameters(errors: FieldErrors, parameters: Readonly<Record<string, string>>): void {
   const entries = Object.entries(parameters);
   if (entries.length > MAX_PARAMETERS) {
-    faults.add('FieldValueTooLong', 'parameters', `must have at most ${MAX_PARAMETERS} items`);
+    errors.add('FieldValueTooLong', 'parameters', `must have at most ${MAX_PARAMETERS} items`);
     return;
   }
-  if (entries.some(([key]) => key === '')) faults.invalid('parameters', '', 'field can not be empty');
+  if (entries.some(([key]) => key === '')) errors.invalid('parameters', '', 'field can not be empty');
   const bytes = entries.reduce(
     (sum, [key, text]) => sum + Buffer.byteLength(key) + Buffer.byteLength(text),
     0,
   );
   if (bytes > MAX_PARAMETER_BYTES) {
-    faults.add('FieldValueTooLong', 'parameters', `must have at most ${MAX_PARAMETER_BYTES} bytes`);
+    errors.add('FieldValueTooLong', 'parameters', `must have at most ${MAX_PARAMETER_BYTES} bytes`);
   }
 }
 
-function validateTerm(faults: Faults, term: TopologySelectorTerm, path: string): void {
+function validateTerm(errors: FieldErrors, term: TopologySelectorTerm, path: string): void {
   const seen = new Set<string>();
   for (const [index, { key, values }] of (term.matchLabelExpressions ?? []).entries()) {
     const at = `${path}.matchLabelExpressions[${index}]`;
-    faults.invalidAll(`${at}.key`, key, qualifiedNameFaults(key));
-    if (seen.has(key)) faults.duplicate(`${at}.key`, key);
+    errors.invalidAll(`${at}.key`, key, qualifiedNameErrors(key));
+    if (seen.has(key)) errors.duplicate(`${at}.key`, key);
     seen.add(key);
-    if (values.length === 0) faults.required(`${at}.values`);
+    if (values.length === 0) errors.required(`${at}.values`);
     for (const [position, value] of values.entries()) {
-      if (values.indexOf(value) < position) faults.duplicate(`${at}.values[${position}]`, value);
+      if (values.indexOf(value) < position) errors.duplicate(`${at}.values[${position}]`, value);
     }
   }
 }
 
-function validateTopologies(faults: Faults, terms: readonly TopologySelectorTerm[]): void {
+function validateTopologies(errors: FieldErrors, terms: readonly TopologySelectorTerm[]): void {
   for (const [index, term] of terms.entries()) {
     const path = `allowedTopologies[${index}]`;
-    validateTerm(faults, term, path);
+    validateTerm(errors, term, path);
     if (terms.slice(0, index).some((earlier) => isDeepStrictEqual(earlier, term))) {
-      faults.duplicate(`${path}.matchLabelExpressions`, '');
+      errors.duplicate(`${path}.matchLabelExpressions`, '');
     }
   }
 }
@@ -57,7 +57,7 @@ const FIXED = ['parameters', 'provisioner', 'reclaimPolicy'] as const;
 
 export const storageClass: KindEntry = {
   strategy: kindStrategy<StorageClass>({
-    validate(faults, object) {
+    validate(errors, object) {
       const {
         provisioner,
         parameters = {},
@@ -65,21 +65,21 @@ export const storageClass: KindEntry = {
         volumeBindingMode,
         allowedTopologies = [],
       } = object;
-      if (provisioner === '') faults.required('provisioner');
-      else faults.invalidAll('provisioner', provisioner, qualifiedNameFaults(provisioner.toLowerCase()));
-      validateParameters(faults, parameters);
+      if (provisioner === '') errors.required('provisioner');
+      else errors.invalidAll('provisioner', provisioner, qualifiedNameErrors(provisioner.toLowerCase()));
+      validateParameters(errors, parameters);
       if (!RECLAIM_POLICIES.includes(reclaimPolicy)) {
-        faults.unsupported('reclaimPolicy', reclaimPolicy, RECLAIM_POLICIES);
+        errors.unsupported('reclaimPolicy', reclaimPolicy, RECLAIM_POLICIES);
       }
-      if (volumeBindingMode === undefined) faults.required('volumeBindingMode');
-      validateTopologies(faults, allowedTopologies);
+      if (volumeBindingMode === undefined) errors.required('volumeBindingMode');
+      validateTopologies(errors, allowedTopologies);
     },
-    validateUpdate(faults, object, old) {
+    validateUpdate(errors, object, old) {
       for (const member of FIXED) {
         if (isDeepStrictEqual(object[member] ?? {}, old[member] ?? {})) continue;
-        faults.forbidden(member, `updates to ${member} are forbidden.`);
+        errors.forbidden(member, `updates to ${member} are forbidden.`);
       }
-      validateImmutable(faults, object.volumeBindingMode, old.volumeBindingMode, 'volumeBindingMode');
+      validateImmutable(errors, object.volumeBindingMode, old.volumeBindingMode, 'volumeBindingMode');
     },
     row: (object, { nowMs, vocabulary }) => {
       const key = `storageclass.${vocabulary.domain}/is-default-class`;

@@ -3,8 +3,8 @@ import { VOCABULARIES } from '#api/vocabulary.ts';
 import {
   type Changes,
   created,
-  type FaultRow,
-  faultsOf,
+  type ErrorRow,
+  errorsOf,
   type KindSubject,
   objectWith,
   rowOf,
@@ -32,7 +32,7 @@ describe('a storage class', () => {
   const zone = { key: 'zone', values: ['a'] };
   const AT = 'allowedTopologies[0].matchLabelExpressions';
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['without provisioner', { provisioner: '' }, ['provisioner Required']],
     ['with a broken provisioner', { provisioner: 'a/b/c' }, ['provisioner Invalid']],
@@ -62,9 +62,9 @@ describe('a storage class', () => {
       },
       ['allowedTopologies[1].matchLabelExpressions Duplicate'],
     ],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['expansion', { allowVolumeExpansion: true, mountOptions: ['ro'] }, []],
     ['provisioner', { provisioner: 'other' }, ['provisioner Forbidden']],
     ['parameters', { parameters: { type: 'hdd' } }, ['parameters Forbidden']],
@@ -90,7 +90,7 @@ describe('a volume attachment', () => {
   };
   const inline = { accessModes: ['ReadWriteOnce'], csi: { driver: 'csi.example.com', volumeHandle: 'h' } };
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['without attacher', { 'spec.attacher': '' }, ['spec.attacher Required']],
     [
@@ -131,14 +131,14 @@ describe('a volume attachment', () => {
       },
       ['spec.source.inlineVolumeSpec.capacity Forbidden', 'spec.source.inlineVolumeSpec.csi Required'],
     ],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['labels', { 'metadata.labels': { a: 'b' } }, []],
     ['node', { 'spec.nodeName': 'm' }, ['spec Invalid']],
   ])('changing its %s', (_, changes, expected) => expect(updateFaultsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', { status: { attached: true, attachmentMetadata: { a: 'b' } } }, []],
     [
       'with unnamed metadata',
@@ -162,7 +162,7 @@ describe('a volume attachment', () => {
       ['status.attachError.message TooLong', 'status.detachError.message TooLong'],
     ],
   ])('status %s', (_, changes, expected) => {
-    expect(throughPart(subject, 'status', changes).faults).toEqual(expected);
+    expect(throughPart(subject, 'status', changes).errors).toEqual(expected);
   });
 
   it('starts detached, and has a row', () => {
@@ -179,7 +179,7 @@ describe('a CSI driver', () => {
   };
   const tokens = (...requests: readonly object[]): Changes => ({ 'spec.tokenRequests': requests });
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['with an unknown policy', { 'spec.fsGroupPolicy': 'Moon' }, ['spec.fsGroupPolicy NotSupported']],
     [
@@ -198,9 +198,9 @@ describe('a CSI driver', () => {
       tokens({ audience: 'a', expirationSeconds: 599 }, { audience: 'b', expirationSeconds: 2 ** 32 + 1 }),
       ['spec.tokenRequests[0].expirationSeconds Invalid', 'spec.tokenRequests[1].expirationSeconds Invalid'],
     ],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['tokens', { 'spec.tokenRequests': [{ audience: 'a' }], 'spec.storageCapacity': true }, []],
     ['attachment', { 'spec.attachRequired': false }, ['spec.attachRequired Invalid']],
     ['policy', { 'spec.fsGroupPolicy': 'File' }, ['spec.fsGroupPolicy Invalid']],
@@ -209,9 +209,9 @@ describe('a CSI driver', () => {
   ])('changing its %s', (_, changes, expected) => expect(updateFaultsOf(subject, changes)).toEqual(expected));
 
   it('has a short name and a row', () => {
-    const faults = csiDriver.strategy.nameFaults;
-    expect(faults?.('CSI.example.com')).toEqual([]);
-    expect(faults?.('a'.repeat(64))).toHaveLength(1);
+    const errors = csiDriver.strategy.nameErrors;
+    expect(errors?.('CSI.example.com')).toEqual([]);
+    expect(errors?.('a'.repeat(64))).toHaveLength(1);
     expect(rowOf(subject)).toEqual(['fast', true, false, false, '<unset>', false, 'Persistent', '60s']);
     expect(rowOf(subject, tokens({ audience: 'a' }, { audience: 'b' }))[4]).toBe('a,b');
   });
@@ -226,7 +226,7 @@ describe('a CSI node', () => {
   };
   const drivers = (...list: readonly object[]): Changes => ({ 'spec.drivers': list });
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['without drivers', drivers(), []],
     ['with a driver twice', drivers(driver, driver), ['spec.drivers[1].name Duplicate']],
@@ -248,9 +248,9 @@ describe('a CSI node', () => {
       ],
     ],
     ['with a long ID', drivers({ ...driver, nodeID: 'x'.repeat(193) }), ['spec.drivers[0].nodeID Invalid']],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['away', drivers(), []],
     ['and another', drivers(driver, { ...driver, name: 'b' }), []],
     ['otherwise', drivers({ ...driver, nodeID: 'i-2' }), ['spec.drivers[0] Invalid']],
@@ -273,7 +273,7 @@ describe('a storage capacity', () => {
     },
   };
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['is right', {}, []],
     ['without class', { storageClassName: '' }, ['storageClassName Invalid']],
     [
@@ -286,9 +286,9 @@ describe('a storage capacity', () => {
       { capacity: '-1', maximumVolumeSize: '-1' },
       ['capacity Invalid', 'maximumVolumeSize Invalid'],
     ],
-  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+  ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 
-  test.each<FaultRow>([
+  test.each<ErrorRow>([
     ['amount', { capacity: '2Gi' }, []],
     ['class', { storageClassName: 'slow' }, ['storageClassName Invalid']],
     ['topology', { nodeTopology: {} }, ['nodeTopology Invalid']],

@@ -2,9 +2,9 @@
 
 import type { PersistentVolumeSpec } from '#api/gen/core-v1.ts';
 import type { VolumeAttachment, VolumeAttachmentSource, VolumeError } from '#api/gen/storage-v1.ts';
-import { dns1123SubdomainFaults } from '#api/meta/names.ts';
+import { dns1123SubdomainErrors } from '#api/meta/names.ts';
 import { validateDriverName } from '#api/schema/validation/csi-driver.ts';
-import type { Faults } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/faults.ts';
 import { validatePersistentVolume } from '#api/schema/validation/persistent-volume.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';
@@ -14,54 +14,58 @@ const MAX_METADATA_BYTES = 256 * 1024;
 const LONGEST_MESSAGE = 1024;
 const EXACTLY_ONE = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName';
 
-/** A volume that a pod itself has, as the CSI volume that it is: without what makes a volume one of the cluster's. */
-function validateInline(faults: Faults, { capacity, ...spec }: PersistentVolumeSpec, path: string): void {
+/** Validates an inline CSI volume of a pod as a volume spec without the properties of a persistent volume. */
+function validateInline(
+  errors: FieldErrors,
+  { capacity, ...spec }: PersistentVolumeSpec,
+  path: string,
+): void {
   const unfit = 'may not be specified in the context of inline volumes';
-  if (capacity !== undefined) faults.forbidden(`${path}.capacity`, unfit);
-  if (spec.claimRef !== undefined) faults.forbidden(`${path}.claimRef`, unfit);
-  if (spec.nodeAffinity !== undefined) faults.forbidden(`${path}.nodeAffinity`, unfit);
+  if (capacity !== undefined) errors.forbidden(`${path}.capacity`, unfit);
+  if (spec.claimRef !== undefined) errors.forbidden(`${path}.claimRef`, unfit);
+  if (spec.nodeAffinity !== undefined) errors.forbidden(`${path}.nodeAffinity`, unfit);
   if (spec.csi === undefined) {
-    faults.required(`${path}.csi`, 'has to be specified in the context of inline volumes');
+    errors.required(`${path}.csi`, 'has to be specified in the context of inline volumes');
   }
   const volume = { metadata: { name: 'inline' }, spec: { ...spec, capacity: { storage: '1' } } };
   for (const { kind, field, detail, badValue } of validatePersistentVolume(volume)) {
-    faults.add(kind, `${path}${field.replace(/^spec/, '')}`, detail, badValue);
+    errors.add(kind, `${path}${field.replace(/^spec/, '')}`, detail, badValue);
   }
 }
 
-function validateSource(faults: Faults, source: VolumeAttachmentSource): void {
+function validateSource(errors: FieldErrors, source: VolumeAttachmentSource): void {
   const { persistentVolumeName, inlineVolumeSpec } = source;
   const path = 'spec.source';
   if (persistentVolumeName !== undefined && inlineVolumeSpec !== undefined) {
-    return faults.forbidden(`${path}.inlineVolumeSpec`, EXACTLY_ONE);
+    return errors.forbidden(`${path}.inlineVolumeSpec`, EXACTLY_ONE);
   }
   if (inlineVolumeSpec !== undefined)
-    return validateInline(faults, inlineVolumeSpec, `${path}.inlineVolumeSpec`);
-  if (persistentVolumeName === undefined) return faults.required(path, EXACTLY_ONE);
+    return validateInline(errors, inlineVolumeSpec, `${path}.inlineVolumeSpec`);
+  if (persistentVolumeName === undefined) return errors.required(path, EXACTLY_ONE);
   if (persistentVolumeName === '') {
-    faults.required(`${path}.persistentVolumeName`, 'must specify non empty persistentVolumeName');
+    errors.required(`${path}.persistentVolumeName`, 'must specify non empty persistentVolumeName');
   }
   return undefined;
 }
 
-function validateError(faults: Faults, error: VolumeError | undefined, path: string): void {
+function validateError(errors: FieldErrors, error: VolumeError | undefined, path: string): void {
   if ((error?.message ?? '').length <= LONGEST_MESSAGE) return;
-  faults.add('FieldValueTooLong', `${path}.message`, `must have at most ${LONGEST_MESSAGE} characters`);
+  errors.add('FieldValueTooLong', `${path}.message`, `must have at most ${LONGEST_MESSAGE} characters`);
 }
 
-function validateStatus(faults: Faults, { status }: VolumeAttachment): void {
+function validateStatus(errors: FieldErrors, { status }: VolumeAttachment): void {
   const entries = Object.entries(status?.attachmentMetadata ?? {});
   const path = 'status.attachmentMetadata';
-  if (entries.some(([key]) => key === '')) faults.required(path, 'keys must not be empty');
+  if (entries.some(([key]) => key === '')) errors.required(path, 'keys must not be empty');
   const bytes = entries.reduce(
     (sum, [key, text]) => sum + Buffer.byteLength(key) + Buffer.byteLength(text),
     0,
   );
   if (bytes > MAX_METADATA_BYTES) {
-    faults.add('FieldValueTooLong', path, `must have at most ${MAX_METADATA_BYTES} bytes`);
+    errors.add('FieldValueTooLong', path, `must have at most ${MAX_METADATA_BYTES} bytes`);
   }
-  validateError(faults, status?.attachError, 'status.attachError');
-  validateError(faults, status?.detachError, 'status.detachError');
+  validateError(errors, status?.attachError, 'status.attachError');
+  validateError(errors, status?.detachError, 'status.detachError');
 }
 
 export const volumeAttachment: KindEntry = {
@@ -71,14 +75,14 @@ export const volumeAttachment: KindEntry = {
     prepareForCreate(draft) {
       draft.status = { attached: false };
     },
-    validate(faults, object) {
+    validate(errors, object) {
       const { attacher, nodeName, source } = object.spec;
-      validateDriverName(faults, attacher, 'spec.attacher');
-      if (nodeName === '') faults.required('spec.nodeName');
-      else faults.invalidAll('spec.nodeName', nodeName, dns1123SubdomainFaults(nodeName));
-      validateSource(faults, source);
+      validateDriverName(errors, attacher, 'spec.attacher');
+      if (nodeName === '') errors.required('spec.nodeName');
+      else errors.invalidAll('spec.nodeName', nodeName, dns1123SubdomainErrors(nodeName));
+      validateSource(errors, source);
     },
-    validateUpdate: (faults, { spec }, { spec: old }) => validateImmutable(faults, spec, old, 'spec'),
+    validateUpdate: (errors, { spec }, { spec: old }) => validateImmutable(errors, spec, old, 'spec'),
     row: (object, { nowMs }) => [
       object.metadata?.name ?? '',
       object.spec.attacher,
