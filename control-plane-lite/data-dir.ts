@@ -1,7 +1,6 @@
 /** The server's data directory. */
 import { asError } from '#api/kit/clock.ts';
-import { makeFolder } from '#api/kit/files/make-folder.ts';
-import { createDir } from '#api/kit/make-folder.ts';
+import { createDir } from '#api/kit/files/create-dir.ts';
 import { ConfigError } from './config/parse.ts';
 
 const PRIVATE_FOLDER = 0o700;

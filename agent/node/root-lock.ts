@@ -2,8 +2,7 @@
 import { chmod, type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import koffi from 'koffi';
-import { makeFolder } from '#api/kit/files/make-folder.ts';
-import { createDir } from '#api/kit/make-folder.ts';
+import { createDir } from '#api/kit/files/create-dir.ts';
 
 const LOCK_EX = 2;
 const LOCK_NB = 4;

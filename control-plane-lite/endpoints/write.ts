@@ -44,7 +44,7 @@ export async function createEndpoint(
     ...query,
     ref: refOf(request, resource),
     object,
-    faults,
+    errors,
     isLarge,
     caller: callerOf(request),
   });
@@ -88,13 +88,13 @@ export async function patchEndpoint(
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'PatchOptions');
   const patch = await deps.content.readPatch(request, query.fieldValidation, resource);
   const force = checkForce(request, patch);
-  const faults: FieldError[] = [];
+  const errors: FieldError[] = [];
   const isLarge = await hasLargeBody(request);
   const outcome = await deps.verbs.update({
     ...query,
-    ...changeOf(deps, request, resource, patch, { query, force, faults }),
+    ...changeOf(deps, request, resource, patch, { query, force, errors }),
     ref: refOf(request, resource),
-    faults,
+    errors,
     isLarge,
     caller: callerOf(request),
   });

@@ -36,7 +36,7 @@ export interface WriteOptions {
   readonly dryRun: boolean;
   /** Name for managedFields. */
   readonly fieldManager: string;
-  /** Faults found while decoding the object, reported with the validation errors. A change may set them anew
+  /** FieldErrors found while decoding the object, reported with the validation errors. A change may set them anew
    *  on each call. */
   readonly errors?: readonly FieldError[];
   /** The body has `LARGE_BYTES` or more: each step on its object runs in a turn of the event loop of its own. */

@@ -58,7 +58,7 @@ interface Start {
 }
 
 async function create(deps: VerbDeps, write: UpdateWrite): Promise<Attempt<Outcome>> {
-  const { ref, caller, dryRun, faults = [], isLarge = false } = write;
+  const { ref, caller, dryRun, errors = [], isLarge = false } = write;
   if (write.allowCreate !== true) throw notFound(resourceSubject(ref.resource), ref.name);
   const object = await write.change(undefined, isLarge);
   checkName(ref, object);
@@ -69,7 +69,7 @@ async function create(deps: VerbDeps, write: UpdateWrite): Promise<Attempt<Outco
   delete object.metadata.resourceVersion;
   // An apply has recorded the ownership of its fields already.
   const fieldManager = write.manage === 'apply' ? '' : write.fieldManager;
-  return attemptCreate(deps, { ref, caller, dryRun, faults, isLarge, object, fieldManager });
+  return attemptCreate(deps, { ref, caller, dryRun, errors, isLarge, object, fieldManager });
 }
 
 async function attemptUpdate(

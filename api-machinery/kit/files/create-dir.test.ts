@@ -1,7 +1,7 @@
 import { stat, writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { createTempDir } from '../../../testing/temp.ts';
-import { createDir } from './make-folder.ts';
+import { createDir } from './create-dir.ts';
 
 test('creates missing directories, and nothing twice', async () => {
   await using dir = await createTempDir();
