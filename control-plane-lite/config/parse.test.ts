@@ -73,6 +73,11 @@ describe('parseConfig', () => {
     ]);
   });
 
+  test('describes each flag in its own words', () => {
+    const helps = Object.values(SETTINGS).map(({ help }) => help);
+    expect(helps.filter((help, index) => helps.indexOf(help) !== index)).toEqual([]);
+  });
+
   test('helps with every flag', async () => {
     const help = await createParser([]).getHelp();
     for (const { flag } of Object.values(SETTINGS)) expect(help).toContain(`-${flag}`);

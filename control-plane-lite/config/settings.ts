@@ -185,7 +185,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     type: 'string',
     default: '',
     group: 'Serving',
-    help: 'client key for etcd',
+    help: 'private key of --tls-cert-file',
   },
   requestTimeout: {
     flag: 'request-timeout',
@@ -523,7 +523,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     type: 'string',
     default: '',
     group: 'Nodes',
-    help: 'client key for etcd',
+    help: 'private key of --nodeagent-client-certificate',
   },
   nodeagentCertificateAuthority: {
     flag: 'nodeagent-certificate-authority',

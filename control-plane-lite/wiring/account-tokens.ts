@@ -15,6 +15,10 @@ import type { ResourceRegistry } from '../resources/registry.ts';
 export interface AccountTokens {
   readonly issuer: TokenIssuer;
   readonly authenticator: Authenticator;
+  /** Issuer claim of new tokens. */
+  readonly issuerName: string;
+  /** Keys that verify tokens. */
+  readonly keys: readonly TokenKey[];
 }
 
 export interface AccountTokensDeps {
@@ -37,12 +41,15 @@ export async function createAccountTokens(deps: AccountTokensDeps): Promise<Acco
   const [issuer = `https://${vocabulary.apiService}.default.svc`] = config.serviceAccountIssuer;
   const issuers = [issuer, ...config.serviceAccountIssuer];
   const audiences = config.apiAudiences.length === 0 ? [issuer] : config.apiAudiences;
+  const keys = [key, ...others];
   const keptIssuer = `${vocabulary.name}/serviceaccount`;
   return {
+    issuerName: issuer,
+    keys,
     issuer: createTokenIssuer({ privateKey, key, issuer, keptIssuer, audiences, domain }),
     authenticator: createAccountTokenAuthenticator({
       clock,
-      keys: [key, ...others],
+      keys,
       issuers,
       keptIssuer,
       audiences,

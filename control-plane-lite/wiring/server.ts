@@ -8,6 +8,7 @@ import { replacingLocal } from '../aggregation/replace-local.ts';
 import { createContent } from '../content/content.ts';
 import { createStatusEncoder } from '../content/plain.ts';
 import type { ExtraGroup } from '../discovery/groups.ts';
+import { createTokenIssuerRoutes } from '../discovery/token-issuer.ts';
 import { createResourceHandler } from '../endpoints/resource-handler.ts';
 import { createScaleMapping } from '../endpoints/scale-mapping.ts';
 import type { ServingCertificate } from '../http/connection/listener.ts';
@@ -74,7 +75,12 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
     core.waits === undefined
       ? health.routes
       : withWaits(health.routes, { waits: core.waits, now: () => clock.now() });
-  const others = [...healthRoutes, metricsRoute(metrics), ...more.routes];
+  const tokenIssuer = createTokenIssuerRoutes({
+    issuer: core.accountTokens.issuerName,
+    keys: core.accountTokens.keys,
+    serverAddress: more.serverAddress,
+  });
+  const others = [...healthRoutes, metricsRoute(metrics), ...tokenIssuer, ...more.routes];
   const api = createApiServer(
     {
       clock,

@@ -1,4 +1,5 @@
 /** Tokens of service accounts. Document 2 §5.2. */
+import { createPublicKey, verify } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { usePlane, VOCABULARY_NAMES } from './support.ts';
 
@@ -7,6 +8,10 @@ interface Issued {
   readonly spec: { readonly audiences: readonly string[]; readonly expirationSeconds: number };
   readonly status: { readonly token: string; readonly expirationTimestamp: string };
 }
+
+/** Members of a part of a token. */
+const part = (text: string): Readonly<Record<string, unknown>> =>
+  JSON.parse(Buffer.from(text, 'base64url').toString()) as Readonly<Record<string, unknown>>;
 
 describe.each(VOCABULARY_NAMES)('service account tokens in the %s vocabulary', (vocabulary) => {
   const plane = usePlane(vocabulary);
@@ -84,6 +89,34 @@ describe.each(VOCABULARY_NAMES)('service account tokens in the %s vocabulary', (
     expect((await whoIs(status.token)).status).toMatchObject({ user: { extra: { [key]: ['p'] } } });
     await plane.delete(`${namespace}/pods/p`, { gracePeriodSeconds: 0 });
     expect((await whoIs(status.token)).status['authenticated']).not.toBe(true);
+  });
+
+  test('can be verified by others, with the published configuration and keys', async () => {
+    const namespace = await account();
+    const { status } = await issue(namespace);
+    const [head = '', claims = '', signature = ''] = status.token.split('.');
+    const own = plane.as(status.token);
+    const configuration = await own.get('/.well-known/openid-configuration');
+    expect(configuration.body).toEqual({
+      issuer: part(claims)['iss'],
+      jwks_uri: expect.stringMatching(/^https:\/\/[^/]+:\d+\/openid\/v1\/jwks$/) as string,
+      response_types_supported: ['id_token'],
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['ES256'],
+    });
+    const published = await own.get('/openid/v1/jwks');
+    expect(published.headers['content-type']).toBe('application/jwk-set+json');
+    const { keys } = published.body as unknown as {
+      readonly keys: readonly Readonly<Record<string, string>>[];
+    };
+    const { alg, kid } = part(head);
+    const key = keys.find((one) => one['kid'] === kid) ?? {};
+    expect(key).toMatchObject({ use: 'sig', kty: 'EC', crv: 'P-256', alg });
+    expect(key).not.toHaveProperty('d');
+    const publicKey = createPublicKey({ format: 'jwk', key });
+    const signed = Buffer.from(`${head}.${claims}`);
+    const encoding = { key: publicKey, dsaEncoding: 'ieee-p1363' } as const;
+    expect(verify('sha256', signed, encoding, Buffer.from(signature, 'base64url'))).toBe(true);
   });
 
   test('survive a restart of the server', async () => {

@@ -139,7 +139,9 @@ function firstReady(clients: readonly Client[], deadline: number): Promise<Clien
       }),
   );
   return Promise.any(waits).catch((thrown: unknown) => {
-    throw new StoreError('unavailable', 'no etcd server could be reached', { cause: thrown });
+    // The first server's error: an AggregateError's own message names no reason.
+    const cause: unknown = thrown instanceof AggregateError ? thrown.errors[0] : thrown;
+    throw new StoreError('unavailable', 'no etcd server could be reached', { cause });
   });
 }
 
