@@ -3,6 +3,7 @@
  *  On the path of every write: no path text is built before there is an error. */
 
 import { formatPath, type PathElement } from '../codec/limits.ts';
+import type { MemberNames } from '../codec/member-names.ts';
 import { setMember } from '../codec/set-member.ts';
 import { Later } from '../kit/later.ts';
 import type { Steps } from '../kit/steps.ts';
@@ -38,6 +39,21 @@ export interface DecodeOptions {
   /** Result of an earlier decoding: structures that the value shares with it by identity are taken over
    *  unchanged. */
   readonly known?: object;
+  /** Names of members of objects in the value that have very many. */
+  readonly names?: MemberNames;
+  /** Length at which `decodeInSteps` gives up: that of the JSON text of the result, without its escapes.
+   *  Default: any. */
+  readonly maxLength?: number;
+}
+
+/** The result would be longer than the caller takes. */
+export class DecodedTooLong extends Error {
+  override readonly name = 'DecodedTooLong';
+  readonly maxLength: number;
+  constructor(maxLength: number) {
+    super(`more than ${maxLength} bytes`);
+    this.maxLength = maxLength;
+  }
 }
 
 export interface Decoded<T> {
@@ -63,6 +79,10 @@ class Decoder {
   readonly #known: Readonly<Record<string, unknown>> | undefined;
   #hidden = false;
   #later: Later | undefined;
+  /** Of the JSON text of what was decoded so far; counted in slices only, and rather too short. */
+  #length = 0;
+  readonly #maxLength: number;
+  readonly #names: MemberNames | undefined;
 
   constructor(options: DecodeOptions, thorough: boolean, later?: Later) {
     this.#options = options;
@@ -71,6 +91,20 @@ class Decoder {
     this.#canonical = options.emptyFields === 'canonical';
     this.#path = options.path === undefined ? [] : [...options.path];
     this.#known = isObject(options.known) ? options.known : undefined;
+    this.#names = options.names;
+    this.#maxLength = options.maxLength ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** @throws DecodedTooLong */
+  #lengthen(length: number): void {
+    this.#length += length;
+    if (this.#length > this.#maxLength) throw new DecodedTooLong(this.#maxLength);
+  }
+
+  /** Whatever else the value has does not matter: it cannot be decoded, or is decoded again. */
+  isEnough(): boolean {
+    if (!this.#thorough) return this.errors.length > 0;
+    return this.errors.length >= MAX_FAULTS && this.errors.some(({ kind }) => UNUSABLE.has(kind));
   }
 
   #report(kind: FieldErrorKind, detail: string, badValue?: unknown): undefined {
@@ -128,6 +162,7 @@ class Decoder {
     }
     const here = this.#here();
     this.#later.each(items, (item, index) => {
+      this.#lengthen(lengthOf(item) + 1);
       here(() => result.push(this.#item(element, item, index)));
     });
     return result;
@@ -172,13 +207,19 @@ class Decoder {
       this.#path.pop();
       if (decoded !== undefined) setMember(result, key, decoded);
     };
-    const keys = Object.keys(value);
-    if (this.#later === undefined) for (const key of keys) entry(key);
+    if (this.#later === undefined) for (const key of Object.keys(value)) entry(key);
     else {
       const here = this.#here();
-      this.#later.each(keys, (key) => here(() => entry(key)));
+      this.#later.each(this.#namesOf(value), (key) => {
+        this.#lengthen(key.length + MEMBER_LENGTH + lengthOf(value[key]));
+        here(() => entry(key));
+      });
     }
     return result;
+  }
+
+  #namesOf(value: Readonly<Record<string, unknown>>): readonly string[] {
+    return this.#names?.of(value) ?? Object.keys(value);
   }
 
   #struct(plan: StructPlan, value: unknown): unknown {
@@ -186,7 +227,8 @@ class Decoder {
       return this.#report('FieldValueTypeInvalid', `must be an object, not ${describe(value)}`, value);
     }
     if (this.#tooDeep()) return undefined;
-    return this.#thorough ? this.#structInOrder(plan, value) : this.#structAsGiven(plan, value);
+    const isWide = this.#names?.known(value) !== undefined;
+    return this.#thorough || isWide ? this.#structInOrder(plan, value) : this.#structAsGiven(plan, value);
   }
 
   /** Iterates over the members of the value instead of those of the type. On an error `decode` starts over,
@@ -231,6 +273,7 @@ class Decoder {
 
   #member(member: MemberPlan, given: unknown, result: Record<string, unknown>): void {
     const { name, value } = member;
+    if (this.#later !== undefined) this.#lengthen(name.length + MEMBER_LENGTH + lengthOf(given));
     this.#path.push(name);
     const outer = this.#hidden;
     if (member.hidden) this.#hidden = true;
@@ -249,7 +292,8 @@ class Decoder {
 
   /** What was decoded of it may look empty, but isn't. */
   #isPutOff(given: unknown): boolean {
-    return this.#later !== undefined && typeof given === 'object' && !isEmptyValue(given);
+    if (this.#later === undefined || typeof given !== 'object' || given === null) return false;
+    return this.#names?.known(given) !== undefined || !isEmptyValue(given);
   }
 
   #zero(plan: ValuePlan): unknown {
@@ -265,12 +309,13 @@ class Decoder {
     }
     const zero = this.#zero(member.value);
     if (zero === undefined) return false;
+    if (this.#later !== undefined) this.#lengthen(member.name.length + MEMBER_LENGTH + lengthOf(zero));
     result[member.name] = zero;
     return true;
   }
 
   #unknown(plan: StructPlan, value: Readonly<Record<string, unknown>>): void {
-    for (const key of Object.keys(value)) {
+    for (const key of this.#namesOf(value)) {
       if (plan.members.has(key)) continue;
       if (this.errors.length >= MAX_FAULTS) return;
       this.#path.push(key);
@@ -304,6 +349,17 @@ class Decoder {
     return form.startsWith('schema-object') ? this.decode(schema, value) : value;
   }
 }
+
+/** Quotes, colon and comma. */
+const MEMBER_LENGTH = 4;
+/** Of the JSON text at least, without what is in it. */
+const lengthOf = (value: unknown): number =>
+  typeof value === 'string' ? value.length + 2 : typeof value === 'object' ? 2 : 1;
+
+const UNUSABLE: ReadonlySet<FieldErrorKind> = new Set<FieldErrorKind>([
+  'FieldValueTypeInvalid',
+  'FieldValueInvalid',
+]);
 
 /** Returns the members in output order, so that equal objects have equal texts. */
 function inOrder(plan: StructPlan, object: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -339,7 +395,7 @@ export function decode<T>(typeRef: string, value: unknown, options: DecodeOption
 }
 
 /** The same, of a large value, in short steps. Where there are several errors they may stand in another order.
- *  @throws UnknownTypeError if there is no such type */
+ *  @throws UnknownTypeError if there is no such type, DecodedTooLong */
 export function* decodeInSteps<T>(
   typeRef: string,
   value: unknown,
@@ -352,7 +408,10 @@ export function* decodeInSteps<T>(
     const later = new Later();
     decoder = new Decoder(options, thorough, later);
     decoded = decoder.decode(plan, value);
-    yield* later.steps();
+    for (const _ of later.steps()) {
+      if (decoder.isEnough()) break;
+      yield;
+    }
     if (decoder.errors.length === 0) break;
     yield;
   }

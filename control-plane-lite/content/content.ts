@@ -1,15 +1,17 @@
 /** Content layer of the endpoints: decodes bodies to objects, and encodes objects as responses in a format
  *  that the client accepts. Source: watch events and media types, document 1 §4.5 and §4.7. */
 
+import { writeJsonSteps } from '#api/codec/json-writer.ts';
+import { finishInTurns } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { type ApiProtobuf, createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { StoredForm } from '../cache/contract.ts';
 import type { Content } from '../endpoints/content.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
-import { finishSteps, isLarge, yieldToEventLoop } from '../kit/yield.ts';
+import { finishSteps, isLarge, turnOf } from '../kit/yield.ts';
 import { isVirtual } from '../resources/builtin.ts';
-import type { Resource } from '../resources/contract.ts';
+import type { ApiObject, Resource } from '../resources/contract.ts';
 import { createDeferredForm } from './deferred-watch.ts';
 import { type EncodeDeps, encodeObject, type Showing } from './encode.ts';
 import { encodeList } from './encode-list.ts';
@@ -25,7 +27,7 @@ import {
   readObjectValue,
   readPatchedValue,
 } from './read-body.ts';
-import { isStoredForm, plainSource, type Source, sourceOf, takesTime } from './source.ts';
+import { isStoredForm, plainSource, type Source, sourceOf, takesTime, writtenSource } from './source.ts';
 import { parseIncludeObject } from './table.ts';
 import { createWatchForms } from './watch-encoder.ts';
 import { createYamlReader, type YamlReader } from './yaml-reader.ts';
@@ -92,23 +94,42 @@ function respond(
   return { kind: 'bytes', status, contentType, body, ...(json === undefined ? {} : { json }) };
 }
 
-/** A turn of others; nothing more is read for a client that is gone, or once its time is up. */
-const turnOf = (request: ApiRequest) => async (): Promise<void> => {
-  await yieldToEventLoop();
-  request.signal.throwIfAborted();
-};
-
 /** Stored bytes are shown as they are, or as they are on another thread; for all else the object is needed. */
 async function loadFor(
   request: ApiRequest,
   resource: Resource,
   stored: StoredForm,
   vocabulary: Vocabulary,
-): Promise<void> {
+): Promise<StoredForm> {
   const { shape } = showingOf(request, resource, vocabulary);
   const isShownAsStored = shape.as === 'object' && shape.mediaType !== 'protobuf' && isStoredForm(resource);
-  if (!isShownAsStored) await stored.load?.(yieldToEventLoop);
-  await yieldToEventLoop();
+  const turn = turnOf(request.signal);
+  const object = isShownAsStored ? undefined : await stored.load?.(turn);
+  await turn();
+  return object === undefined ? stored : new LoadedForm(stored, object);
+}
+
+/** Holds the parsed object for as long as the response is encoded: the cache drops one that is larger than its budget. */
+class LoadedForm implements StoredForm {
+  readonly #stored: StoredForm;
+  readonly #object: ApiObject;
+
+  constructor(stored: StoredForm, object: ApiObject) {
+    this.#stored = stored;
+    this.#object = object;
+  }
+
+  get json(): Buffer {
+    return this.#stored.json;
+  }
+
+  object(): ApiObject {
+    return this.#object;
+  }
+
+  form(name: string, make: () => Buffer): Buffer {
+    return this.#stored.form(name, make);
+  }
 }
 
 /** An object as the answer to a request, in the form that the client takes.
@@ -152,16 +173,18 @@ export function createContent(given: ContentDeps): Content {
         vocabulary,
       );
       const body = await request.readBody();
-      const turn = turnOf(request);
-      const { value, duplicates } = await parseBody(body, format, target, { ...readers, turn });
+      const turn = turnOf(request.signal);
+      const { value, duplicates, names } = await parseBody(body, format, target, { ...readers, turn });
       if (format !== 'json') request.noteBody?.(value);
       const inSlices = isLarge(body);
       if (inSlices) await turn();
-      const options = reading(request, validation, duplicates, words);
+      const options = { ...reading(request, validation, duplicates, words), names };
       return finishSteps(readObjectValue(value, target, options, inSlices), inSlices, turn);
     },
-    checkObject: (request, value, target, validation, { words, known, inSlices }) =>
-      readPatchedValue(value, target, reading(request, validation, [], words), known, inSlices),
+    checkObject(request, value, target, validation, { words, known, inSlices, names }) {
+      const options = { ...reading(request, validation, [], words), names };
+      return readPatchedValue(value, target, options, known, inSlices);
+    },
     async readOptions(request, kind) {
       const body = await request.readBody();
       if (body.length === 0) return undefined;
@@ -174,24 +197,29 @@ export function createContent(given: ContentDeps): Content {
       const isCustom = resource !== undefined && resource.schema.typeRef === undefined;
       const type = patchTypeOf(request.headers['content-type'], isCustom);
       const body = await request.readBody();
-      const turn = turnOf(request);
-      const { value, duplicates } = await parsePatch(body, type, 'Patch', { ...readers, turn });
+      const turn = turnOf(request.signal);
+      const { value, duplicates, names } = await parsePatch(body, type, 'Patch', { ...readers, turn });
       if (isLarge(body)) await turn();
       if (type === 'apply') request.noteBody?.(value);
       checkDuplicates(reading(request, validation, duplicates, undefined));
-      return { type, value };
+      return names === undefined ? { type, value } : { type, value, names };
     },
     checkAccept(request, resource) {
       showingOf(request, resource, vocabulary, request.info.verb === 'watch');
     },
-    async object(request, resource, status, { stored, object }) {
-      const source = stored === undefined ? plainSource(object) : await sourceOf(resource, stored);
-      if (stored !== undefined && isLarge(stored.json)) await loadFor(request, resource, stored, vocabulary);
-      return show(deps, request, resource, status, source);
+    async object(request, resource, status, { stored, object, isLarge: isLargeObject = false }) {
+      if (stored === undefined && isLargeObject) {
+        const json = await finishInTurns(writeJsonSteps(object), turnOf(request.signal));
+        return show(deps, request, resource, status, writtenSource(object, json));
+      }
+      if (stored === undefined) return show(deps, request, resource, status, plainSource(object));
+      const isLargeForm = isLarge(stored.json);
+      const form = isLargeForm ? await loadFor(request, resource, stored, vocabulary) : stored;
+      return show(deps, request, resource, status, await sourceOf(resource, form));
     },
     async cached(request, resource, entry) {
-      if (isLarge(entry.json)) await loadFor(request, resource, entry, vocabulary);
-      const source = sourceOf(resource, entry);
+      const form = isLarge(entry.json) ? await loadFor(request, resource, entry, vocabulary) : entry;
+      const source = sourceOf(resource, form);
       return show(deps, request, resource, 200, source instanceof Promise ? await source : source);
     },
     plain: (request, status, object) => ({ kind: 'bytes', status, ...encodePlain(request, object) }),

@@ -9,6 +9,17 @@ export const LARGE_BYTES: number = 256 * 1024;
 /** Awaited between two steps on a large object. */
 export const yieldToEventLoop = (): Promise<void> => nextTurn();
 
+/** Is waited for between two steps on a large object. */
+export type Turn = () => Promise<void>;
+
+/** A turn of others; nothing more is done for a client that is gone, or once its time is up. */
+export const turnOf =
+  (signal: AbortSignal): Turn =>
+  async (): Promise<void> => {
+  await nextTurn();
+  signal.throwIfAborted();
+};
+
 export const isLarge = ({ length }: Buffer): boolean => length >= LARGE_BYTES;
 
 /** Runs a step on a large object in a turn of its own. */

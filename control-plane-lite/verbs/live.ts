@@ -15,8 +15,17 @@ export interface Live {
   readonly madeHere: boolean;
   /** In the stored version: shared, never to be modified. */
   object(): ApiObject;
-  /** Parses a large object, with turns of others in between, for `object` to have it. */
-  load?(turn: () => Promise<void>): Promise<void>;
+  /** Parses a large object, with turns of others in between. The cache may drop it at once. */
+  load?(turn: () => Promise<void>): Promise<ApiObject>;
+}
+
+/** The same object, parsed in turns and held as long as the result is: the cache drops a parsed object that is larger
+ *  than its budget, and each look would parse it again in one piece. */
+export async function loaded(live: Live, turn: () => Promise<void>): Promise<Live> {
+  if (live.load === undefined) return live;
+  const object = await live.load(turn);
+  const { json, revision, madeHere } = live;
+  return { json, revision, madeHere, object: () => object };
 }
 
 /** Returns a copy for the caller, in the stored version. */
@@ -24,8 +33,8 @@ export const copyLive = (live: Live): ApiObject | Promise<ApiObject> =>
   isLarge(live.json) ? copyInTurns(live) : copyJson(live.object());
 
 async function copyInTurns(live: Live): Promise<ApiObject> {
-  await live.load?.(yieldToEventLoop);
-  return betweenTurns(() => copyJson(live.object()));
+  const { object } = await loaded(live, yieldToEventLoop);
+  return betweenTurns(() => copyJson(object()));
 }
 
 /** The store's report of a conflict. */

@@ -2,15 +2,17 @@
  *  Source: writes, document 1 §4.2; optimistic concurrency as in upstream's registry. */
 
 import { copyJson } from '#api/codec/copy-json.ts';
+import { finishInTurns } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid, notFound } from '#api/meta/status-errors.ts';
 import type { AdmissionRequest } from '../admission/contract.ts';
 import { lengthWithoutRevision, withoutRevision } from '../cache/state/stored-form.ts';
-import { betweenTurns, finishSteps, LARGE_BYTES, yieldToEventLoop } from '../kit/yield.ts';
+import { finishSteps, LARGE_BYTES, type Turn, turnOf } from '../kit/yield.ts';
 import { sameJson } from '../patch/json-value.ts';
 import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { prepareForUpdate, validateUpdate } from '../resources/generic.ts';
+import { checkSizeSteps } from '../resources/object-size.ts';
 import {
   completeDraft,
   completedStored,
@@ -28,6 +30,7 @@ import { isRemovable } from './decide-deletion.ts';
 import {
   admissionRequest,
   bytesOf,
+  bytesSteps,
   checkResourceVersion,
   decidingResource,
   kindSubject,
@@ -40,7 +43,7 @@ import {
   withResourceVersion,
   write,
 } from './deps.ts';
-import type { Attempt, Live } from './live.ts';
+import { type Attempt, type Live, loaded } from './live.ts';
 
 /** @throws StatusError NotFound, Conflict, Invalid, or the error of the change or of admission */
 export async function updateObject(
@@ -87,7 +90,7 @@ async function create(
 async function attemptUpdate(
   deps: VerbDeps,
   ref: ObjectRef,
-  start: Start,
+  given: Start,
   change: Change | PureChange,
   options: UpdateOptions,
   caller: Caller,
@@ -95,43 +98,45 @@ async function attemptUpdate(
   const base = decidingResource(ref.resource);
   const context = strategyContext(deps, ref, options.dryRun, caller);
   const { resource } = ref;
-  const { live } = start;
-  const isLarge = options.isLarge === true || live.json.length >= LARGE_BYTES;
+  const isLarge = options.isLarge === true || given.live.json.length >= LARGE_BYTES;
   const large = isLarge === (options.isLarge ?? false) ? options : { ...options, isLarge };
-  const stored = isLarge ? await storedInTurns(resource, live) : storedOf(resource, live);
-  const served = isStoredVersion(resource) ? stored : await servedOf(resource, stored, isLarge);
+  const turn = turnOf(caller.signal);
+  const live = isLarge ? await loaded(given.live, turn) : given.live;
+  const start = isLarge ? { ...given, live } : given;
+  if (isLarge) await turn();
+  const stored = storedOf(resource, live);
+  const served = isStoredVersion(resource) ? stored : await servedOf(resource, stored, isLarge, turn);
   const old = resource.decidesInServed === true ? served : stored;
-  if (isLarge) await yieldToEventLoop();
-  const changed = await changedOf(resource, live, served, change, isLarge);
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
+  const changed = await changedOf(resource, live, served, change, isLarge, turn);
+  if (isLarge) await turn();
   const draft = await draftOf(deps, ref, served, changed, large, caller, context);
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   await prepare(deps, ref, draft, old, large, context, caller);
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   if (options.dryRun)
     return {
       kind: 'done',
-      result: { object: await shownDecision(resource, withResourceVersion(draft, live.revision)) },
+      result: { object: await shownDecision(resource, withResourceVersion(draft, live.revision)), isLarge },
     };
   if (isRemovable(draft, base)) return remove(deps, ref, start, old, draft);
-  return replace(deps, ref, start, old, draft, context, isLarge);
+  return replace(deps, ref, start, { old, draft, context, isLarge, turn });
 }
 
 /** The live object in canonical form. */
 const storedOf = (resource: Resource, live: Live): ApiObject =>
   live.madeHere ? live.object() : completedStored(resource, live.object());
 
-async function storedInTurns(resource: Resource, live: Live): Promise<ApiObject> {
-  await live.load?.(yieldToEventLoop);
-  await yieldToEventLoop();
-  return storedOf(resource, live);
-}
-
 /** A copy in the version that the client asked for. */
-async function servedOf(resource: Resource, stored: ApiObject, isLarge: boolean): Promise<ApiObject> {
-  if (isLarge) await yieldToEventLoop();
+async function servedOf(
+  resource: Resource,
+  stored: ApiObject,
+  isLarge: boolean,
+  turn: Turn,
+): Promise<ApiObject> {
+  if (isLarge) await turn();
   const copy = copyJson(stored);
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   return fromStorageVersion(resource, copy);
 }
 
@@ -151,22 +156,29 @@ async function remove(
   return { kind: 'done', result: { object } };
 }
 
+interface Replacing {
+  readonly old: ApiObject;
+  readonly draft: ApiObject;
+  readonly context: StrategyContext;
+  readonly isLarge: boolean;
+  readonly turn: Turn;
+}
+
 async function replace(
   deps: VerbDeps,
   ref: ObjectRef,
   { live, tried }: Start,
-  old: ApiObject,
-  draft: ApiObject,
-  context: StrategyContext,
-  isLarge: boolean,
+  { old, draft, context, isLarge, turn }: Replacing,
 ): Promise<Attempt<Outcome>> {
   const release = await decidingResource(ref.resource).strategy.reserve?.(draft, old, context);
   try {
     const stored = await toStoredForm(ref.resource, draft);
     const key = storeKey(ref);
-    if (isLarge) await yieldToEventLoop();
-    const bytes = bytesOf(deps, key, stored);
-    if (isLarge) await yieldToEventLoop();
+    if (isLarge) await turn();
+    const bytes = isLarge
+      ? await finishInTurns(bytesSteps(deps, key, stored), turn)
+      : bytesOf(deps, key, stored);
+    if (isLarge) await turn();
     if (isSame(bytes, live, stored)) {
       await release?.();
       return { kind: 'done', result: await outcomeOf(deps, ref, live.object(), live.revision) };
@@ -193,16 +205,17 @@ function changedOf(
   served: ApiObject,
   change: Change | PureChange,
   isLarge: boolean,
+  turn: Turn,
 ): ApiObject | Promise<ApiObject> {
   if (typeof change === 'function') {
     const copy = copyJson(served);
-    return isLarge ? betweenTurns(() => change(copy, true)) : change(copy, false);
+    return isLarge ? turn().then(() => change(copy, true)) : change(copy, false);
   }
   const shares = decidingResource(resource).strategy.sharesUntouched === true && isStoredVersion(resource);
   const steps = shares
     ? change.pure(served, live.madeHere ? served : undefined, isLarge)
     : change.pure(copyJson(served), undefined, isLarge);
-  return finishSteps(steps, isLarge);
+  return finishSteps(steps, isLarge, turn);
 }
 
 /** Returns the draft in the deciding version, after mutating admission. */
@@ -222,7 +235,8 @@ async function draftOf(
   decidingResource(resource).strategy.normalize?.(draft);
   if (options.manage !== 'apply') {
     const { isLarge = false } = options;
-    if (isLarge) await yieldToEventLoop();
+    const turn = turnOf(caller.signal);
+    if (isLarge) await turn();
     const steps = deps.track({
       live: served,
       next: draft,
@@ -235,7 +249,7 @@ async function draftOf(
       nowMs,
       inSlices: isLarge,
     });
-    const tracked = finishSteps(steps, isLarge);
+    const tracked = finishSteps(steps, isLarge, turn);
     if (tracked !== undefined) await tracked;
   }
   return toDecidingVersion(resource, draft);
@@ -324,12 +338,14 @@ async function prepare(
 ): Promise<void> {
   const base = decidingResource(ref.resource);
   const { subresource = '', isLarge = false } = options;
+  const turn = turnOf(caller.signal);
+  if (isLarge) await finishInTurns(checkSizeSteps(draft), turn);
   prepareForUpdate(base, draft, old, context, subresource);
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   completeDraft(base, draft, old);
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   const found = validateUpdate(base, draft, old, context, subresource);
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   const { validateInTurns } = base.strategy;
   const late =
     validateInTurns === undefined || subresource !== '' ? [] : await validateInTurns(draft, context);

@@ -1,0 +1,26 @@
+/** Names of the members of objects with very many. V8 sorts the members of such an object each time that it lists
+ *  them, which takes as long as everything else that is done to it: whoever builds one already has the list. */
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** From this number of members on, a list is worth its memory. */
+const WIDE_MEMBERS = 2000;
+
+export class MemberNames {
+  readonly #known = new Map<object, readonly string[]>();
+
+  /** Notes the names of an object that nobody changes any more. */
+  learn(object: object, names: readonly string[]): void {
+    if (names.length >= WIDE_MEMBERS) this.#known.set(object, names);
+  }
+
+  /** The names of its members, in their order. */
+  of(object: Members): readonly string[] {
+    return this.#known.get(object) ?? Object.keys(object);
+  }
+
+  /** `undefined`: the object was not built here, or has few members. */
+  known(object: object): readonly string[] | undefined {
+    return this.#known.get(object);
+  }
+}
