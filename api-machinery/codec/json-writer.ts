@@ -1,6 +1,7 @@
 /** JSON texts of values with very many members, written in slices: the text is that of `JSON.stringify`. */
 import '../kit/exact-json.ts';
 import type { Steps } from '../kit/steps.ts';
+import type { MemberNames } from './member-names.ts';
 
 /** Values written at a time: a few milliseconds. */
 const SLICE_VALUES = 4000;
@@ -25,16 +26,14 @@ const isContainer = (value: unknown): value is Container =>
 /** What `JSON.rawJSON` makes. */
 const isRaw = (value: object): boolean => Object.isFrozen(value) && Object.getPrototypeOf(value) === null;
 
-function opened(value: Container): Open {
-  if (Array.isArray(value)) return { value, names: undefined, at: 0, isFirst: true };
-  return { value, names: Object.keys(value), at: 0, isFirst: true };
-}
-
 class Writer {
   text = '';
   readonly #open: Open[] = [];
 
-  constructor(value: Container) {
+  readonly #names: MemberNames | undefined;
+
+  constructor(value: Container, names: MemberNames | undefined) {
+    this.#names = names;
     this.#push(value);
   }
 
@@ -44,7 +43,8 @@ class Writer {
 
   #push(value: Container): void {
     this.text += Array.isArray(value) ? '[' : '{';
-    this.#open.push(opened(value));
+    const names = Array.isArray(value) ? undefined : (this.#names?.of(value) ?? Object.keys(value));
+    this.#open.push({ value, names, at: 0, isFirst: true });
   }
 
   /** Writes as many values as fit into a slice. */
@@ -96,10 +96,10 @@ class Writer {
   }
 }
 
-/** The text of a value in pieces; yields after every few thousand values. */
-export function* writeJsonSteps(value: object): Steps<Buffer> {
+/** The text of a value; yields after every few thousand values. `names`: of objects in it with very many members. */
+export function* writeJsonSteps(value: object, names?: MemberNames): Steps<Buffer> {
   if (!isContainer(value)) return Buffer.from(JSON.stringify(value));
-  const writer = new Writer(value);
+  const writer = new Writer(value, names);
   const pieces: Buffer[] = [];
   for (;;) {
     writer.write();

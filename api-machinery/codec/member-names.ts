@@ -7,7 +7,12 @@ type Members = Readonly<Record<string, unknown>>;
 const WIDE_MEMBERS = 2000;
 
 export class MemberNames {
-  readonly #known = new Map<object, readonly string[]>();
+  readonly #known: Map<object, readonly string[]>;
+
+  /** `known`: what another one knows by now. */
+  constructor(known?: MemberNames) {
+    this.#known = new Map(known === undefined ? [] : known.#known);
+  }
 
   /** Notes the names of an object that nobody changes any more. */
   learn(object: object, names: readonly string[]): void {

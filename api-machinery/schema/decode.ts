@@ -346,7 +346,25 @@ class Decoder {
     if (form === 'schema-object|bool' && typeof value === 'boolean') return value;
     if (form === 'schema-object|array' && Array.isArray(value)) return this.#list(schema, value);
     if (form === 'schema-object|string-array' && isText) return value;
-    return form.startsWith('schema-object') ? this.decode(schema, value) : value;
+    if (form.startsWith('schema-object')) return this.decode(schema, value);
+    this.#measure(value);
+    return value;
+  }
+
+  /** Counts what is taken as it is. */
+  #measure(value: unknown): void {
+    if (this.#later === undefined || typeof value !== 'object' || value === null) return;
+    if (Array.isArray(value)) {
+      this.#later.each(value, (item) => {
+        this.#lengthen(1 + lengthOf(item));
+        this.#measure(item);
+      });
+    } else if (isObject(value)) {
+      this.#later.each(this.#namesOf(value), (name) => {
+        this.#lengthen(name.length + MEMBER_LENGTH + lengthOf(value[name]));
+        this.#measure(value[name]);
+      });
+    }
   }
 }
 

@@ -8,15 +8,16 @@ import { formatTime } from '#api/meta/time.ts';
 import type { TypeModel } from '#api/schema/type-model.ts';
 import { isObject, type JsonObject } from '../patch/json-value.ts';
 import type { ApiObject } from '../resources/contract.ts';
+import { checkSizeSteps } from '../resources/object-size.ts';
 import { asApiObject } from './api-object.ts';
 import { checkApplied } from './check-applied.ts';
-import { type Changes, compareObjects, writtenFields } from './compare.ts';
+import { type Changes, compareObjects, compareSteps, writtenFields } from './compare.ts';
 import { type Conflict, conflictError, withoutAllowed } from './conflicts.ts';
 import { fieldsOfNew } from './every-field.ts';
 import { EMPTY_SET, intersection, isEmptySet, sameSet } from './field-set.ts';
 import { annotationOf, fieldsLastApplied, hasLastApplied, withLastApplied } from './last-applied.ts';
-import { mergeApplied } from './merge.ts';
-import { ownedFields, presentFields } from './owned-fields.ts';
+import { mergeApplied, mergeAppliedSteps } from './merge.ts';
+import { ownedFields, ownedFieldsSteps, presentFields } from './owned-fields.ts';
 import { formatOwners, isSameManager, type Owner, storedOwners, withSet } from './owners.ts';
 import { prune } from './prune.ts';
 import { type Scope, scopeOf } from './scope.ts';
@@ -46,6 +47,8 @@ export interface ApplyInput {
   readonly convert?: Convert;
   /** Returns an object with its defaults, and values in their stored form. Default: unchanged. */
   readonly canonical?: (object: JsonObject) => JsonObject;
+  /** The object or the configuration is large: steps are to be short, whatever that costs. */
+  readonly inSlices?: boolean;
 }
 
 export interface ApplyResult {
@@ -62,10 +65,16 @@ const FIRST_MANAGER = 'before-first-apply';
 /** Each step takes as long as one look at the whole object.
  *  @throws StatusError BadRequest if the configuration can't be merged, Conflict if it changes what others own */
 export function* applyPatchObject(input: ApplyInput): Steps<ApplyResult> {
+  const { model, inSlices = false } = input;
   const applied = checkedConfiguration(input);
   yield;
   const identity = identityOf(input, 'Apply');
   const scope = scopeOf(input.subresource, input.hasStatus, input.statusHasMetadata);
+  const set = inSlices
+    ? yield* ownedFieldsSteps(applied, model, scope)
+    : ownedFields(applied, model, scope);
+  // Both are part of the object.
+  if (inSlices) yield* checkSizeSteps([applied, set]);
   const before = ownersBefore(input, scope);
   const mine = before.find((owner) => isSameManager(owner, identity));
   const others = before.filter((owner) => owner !== mine);
@@ -73,11 +82,12 @@ export function* applyPatchObject(input: ApplyInput): Steps<ApplyResult> {
   const object = yield* mergeAndPrune(input, applied, mine, others);
   yield;
   const live = input.live ?? emptyObject(object);
-  const changes = compareObjects(live, object, input.model, scope);
+  if (inSlices) yield* checkSizeSteps(object);
+  const changes = inSlices
+    ? yield* compareSteps(live, object, model, scope)
+    : compareObjects(live, object, model, scope);
   yield;
   const rest = changes === undefined ? others : yield* ownersWithout(input, object, changes, others, scope);
-  const set = ownedFields(applied, input.model, scope);
-  yield;
   const moved = input.live === undefined || changes !== undefined || touchesIdentity(live, object);
   const same = sameSet(mine?.set ?? EMPTY_SET, set) && isSameOwners(rest, mine, input.live);
   const annotation = annotationOf(identity.manager);
@@ -133,13 +143,16 @@ function ownersBefore(input: ApplyInput, scope: Scope): readonly Owner[] {
 }
 
 function* mergeAndPrune(
-  { live, model, apiVersion, convert }: ApplyInput,
+  { live, model, apiVersion, convert, inSlices = false }: ApplyInput,
   applied: JsonObject,
   mine: Owner | undefined,
   others: readonly Owner[],
 ): Steps<ApiObject> {
-  if (live === undefined) return asApiObject(mergeApplied({}, applied, model));
-  const merged = asApiObject(mergeApplied(live, applied, model));
+  const before = live ?? {};
+  const merged = asApiObject(
+    inSlices ? yield* mergeAppliedSteps(before, applied, model) : mergeApplied(before, applied, model),
+  );
+  if (live === undefined) return merged;
   if (mine === undefined || isEmptySet(mine.set)) return merged;
   yield;
   const named = presentFields(applied, model);

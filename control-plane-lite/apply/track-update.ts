@@ -11,7 +11,7 @@ import type { TypeModel } from '#api/schema/type-model.ts';
 import { sameJson } from '../patch/json-value.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { capOwners } from './cap-owners.ts';
-import { type Changes, compareObjects, writtenFields } from './compare.ts';
+import { type Changes, compareObjects, compareSteps, writtenFields } from './compare.ts';
 import { fieldsOfNew } from './every-field.ts';
 import { difference, EMPTY_SET, type FieldSet, isEmptySet, union } from './field-set.ts';
 import {
@@ -78,7 +78,10 @@ function* ofUpdate(input: TrackInput, live: ApiObject): Steps<Entries> {
   if (owners === undefined) return undefined;
   yield;
   const scope = scopeOf(subresource, input.hasStatus, input.statusHasMetadata);
-  const changes = compareObjects(live, next, model, scope);
+  const changes =
+    input.inSlices === true
+      ? yield* compareSteps(live, next, model, scope)
+      : compareObjects(live, next, model, scope);
   yield;
   if (changes === undefined) return kept ? live.metadata.managedFields : formatOwners(owners);
   const at = changesByVersion({ before: live, after: next, model, apiVersion, convert, scope }, changes);

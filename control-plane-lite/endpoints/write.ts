@@ -1,16 +1,18 @@
 /** create, update and patch. Source: writes and patches, document 1 §4.2, §4.8 and §4.9. */
 
-import { copyJson } from '#api/codec/copy-json.ts';
-import type { Steps } from '#api/kit/steps.ts';
+import { copyJson, copyJsonSteps } from '#api/codec/copy-json.ts';
+import { MemberNames } from '#api/codec/member-names.ts';
+import { finishInTurns, type Steps } from '#api/kit/steps.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { invalid } from '#api/meta/status-errors.ts';
 import { applyPatchObject } from '../apply/apply-patch.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
-import { finishSteps, LARGE_BYTES, yieldToEventLoop } from '../kit/yield.ts';
+import { finishSteps, LARGE_BYTES, turnOf } from '../kit/yield.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
-import { applyMergePatch } from '../patch/merge-patch.ts';
+import { applyMergePatch, mergePatchSteps } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
+import { checkSizeSteps } from '../resources/object-size.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import type { Change, PureChange } from '../verbs/contract.ts';
 import type { BodyTarget, PatchBody } from './content.ts';
@@ -56,11 +58,13 @@ export async function updateEndpoint(
   const faults: FieldError[] = [];
   const given = await deps.content.readObject(request, targetOf(resource), query.fieldValidation, faults);
   const { subresource } = request.info;
+  const turn = turnOf(request.signal);
   const allowCreate = subresource === '' && (resource.stored ?? resource).strategy.createOnUpdate === true;
   const outcome = await deps.verbs.update(
     refOf(request, resource),
     // Each attempt works on its own copy.
-    () => copyJson(given),
+    (_live, isLarge = false) =>
+      isLarge ? finishSteps(copyJsonSteps(given), true, turn) : copyJson(given),
     {
       ...query,
       faults,
@@ -135,22 +139,37 @@ function changeOf(
   { query, force, faults }: PatchTerms,
 ): Change | PureChange {
   const target = targetOf(resource);
-  const check = (value: unknown, inSlices: boolean, known?: ApiObject): Steps<ApiObject> =>
+  const check = (
+    value: unknown,
+    inSlices: boolean,
+    known?: ApiObject,
+    names?: MemberNames,
+  ): Steps<ApiObject> =>
     deps.content.checkObject(request, value, target, query.fieldValidation, {
       words: faults,
       known,
       inSlices,
+      names,
     });
   if (patch.type !== 'apply') {
     return {
       pure(live, known, isLarge) {
         faults.length = 0;
-        return patchSteps(live, { patch, resource, check: (value) => check(value, isLarge, known) });
+        // A patch that is tried again learns the names of another result.
+        const names = isLarge ? new MemberNames(patch.names) : undefined;
+        return patchSteps(live, {
+          patch,
+          resource,
+          names,
+          check: (value) => check(value, isLarge, known, names),
+        });
       },
     };
   }
+  const turn = turnOf(request.signal);
   return async (live, isLarge = false) => {
     faults.length = 0;
+    if (isLarge) await finishInTurns(checkSizeSteps(patchedObject(patch), patch.names), turn);
     const steps = applyPatchObject({
       live,
       applied: patch.value,
@@ -163,14 +182,18 @@ function changeOf(
       hasStatus: resource.info.subresources.has('status'),
       statusHasMetadata: resource.parts['status']?.changesMetadata === true,
       canonical: (last) => resource.schema.decode(last).object,
+      inSlices: isLarge,
     });
-    const { object, changed } = await finishSteps(steps, isLarge);
-    if (isLarge) await yieldToEventLoop();
+    const { object, changed } = await finishSteps(steps, isLarge, turn);
+    if (isLarge) await turn();
     if (!changed && live !== undefined) return live;
     checkAppliedName(request, resource, object);
-    return finishSteps(check(object, isLarge), isLarge);
+    return finishSteps(check(object, isLarge), isLarge, turn);
   };
 }
+
+/** An applied configuration is an object: its reader has checked that. */
+const patchedObject = ({ value }: PatchBody): object => (typeof value === 'object' && value !== null ? value : {});
 
 /** An applied object may omit its name and namespace, but not contradict the path. The path of a namespace
  *  has its name where others have that of their namespace. */
@@ -182,23 +205,30 @@ function checkAppliedName({ info }: ApiRequest, resource: Resource, { metadata }
 interface PatchWork {
   readonly patch: PatchBody;
   readonly resource: Resource;
+  /** Absent: neither the object nor the patch is large. */
+  readonly names: MemberNames | undefined;
   readonly check: (value: unknown) => Steps<ApiObject>;
 }
 
 /** A generator at the top level: V8 allocates the map of a nested one for each closure in its old generation, and
  *  the map holds the variables of the request (0063). */
-function* patchSteps(live: ApiObject, { patch, resource, check }: PatchWork): Steps<ApiObject> {
-  const value = yield* patched(live, patch, resource);
+function* patchSteps(live: ApiObject, { patch, resource, names, check }: PatchWork): Steps<ApiObject> {
+  const value = yield* patched(live, patch, resource, names);
   yield;
   return yield* check(value);
 }
 
-function* patched(live: ApiObject, { type, value }: PatchBody, resource: Resource): Steps<unknown> {
+function* patched(
+  live: ApiObject,
+  { type, value }: PatchBody,
+  resource: Resource,
+  names: MemberNames | undefined,
+): Steps<unknown> {
   switch (type) {
     case 'json':
       return yield* applyJsonPatch(live, value);
     case 'merge':
-      return applyMergePatch(live, value);
+      return names === undefined ? applyMergePatch(live, value) : yield* mergePatchSteps(live, value, names);
     case 'strategic':
       return applyStrategicMergePatch(live, value, resource.schema.model);
     case 'apply':

@@ -1,5 +1,6 @@
 /** How large an object may be: as large as etcd takes, whatever the store. */
 import { writeJsonSteps } from '#api/codec/json-writer.ts';
+import type { MemberNames } from '#api/codec/member-names.ts';
 import type { Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 
@@ -29,6 +30,6 @@ export function checkStoredSize(json: Buffer): void {
 
 /** Looks at an object that is large.
  *  @throws StatusError RequestEntityTooLarge */
-export function* checkSizeSteps(object: object): Steps<void> {
-  checkStoredSize(yield* writeJsonSteps(object));
+export function* checkSizeSteps(object: object, names?: MemberNames): Steps<void> {
+  checkStoredSize(yield* writeJsonSteps(object, names));
 }

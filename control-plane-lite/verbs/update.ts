@@ -1,8 +1,8 @@
 /** update and patch: read, change, validate, compare and swap, with retries on conflicts.
  *  Source: writes, document 1 §4.2; optimistic concurrency as in upstream's registry. */
 
-import { copyJson } from '#api/codec/copy-json.ts';
-import { finishInTurns } from '#api/kit/steps.ts';
+import { copyJson, copyJsonSteps } from '#api/codec/copy-json.ts';
+import { finish, finishInTurns } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid, notFound } from '#api/meta/status-errors.ts';
 import type { AdmissionRequest } from '../admission/contract.ts';
@@ -135,8 +135,7 @@ async function servedOf(
   turn: Turn,
 ): Promise<ApiObject> {
   if (isLarge) await turn();
-  const copy = copyJson(stored);
-  if (isLarge) await turn();
+  const copy = isLarge ? await finishInTurns(copyJsonSteps(stored), turn) : copyJson(stored);
   return fromStorageVersion(resource, copy);
 }
 
@@ -208,14 +207,16 @@ function changedOf(
   turn: Turn,
 ): ApiObject | Promise<ApiObject> {
   if (typeof change === 'function') {
-    const copy = copyJson(served);
-    return isLarge ? turn().then(() => change(copy, true)) : change(copy, false);
+    if (!isLarge) return change(copyJson(served), false);
+    return finishInTurns(copyJsonSteps(served), turn).then((copy) => change(copy, true));
   }
   const shares = decidingResource(resource).strategy.sharesUntouched === true && isStoredVersion(resource);
-  const steps = shares
-    ? change.pure(served, live.madeHere ? served : undefined, isLarge)
-    : change.pure(copyJson(served), undefined, isLarge);
-  return finishSteps(steps, isLarge, turn);
+  if (shares) {
+    return finishSteps(change.pure(served, live.madeHere ? served : undefined, isLarge), isLarge, turn);
+  }
+  if (!isLarge) return finish(change.pure(copyJson(served), undefined, false));
+  const work = (copy: ApiObject): Promise<ApiObject> => finishInTurns(change.pure(copy, undefined, true), turn);
+  return finishInTurns(copyJsonSteps(served), turn).then(work);
 }
 
 /** Returns the draft in the deciding version, after mutating admission. */

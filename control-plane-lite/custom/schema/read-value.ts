@@ -61,7 +61,10 @@ class Reader {
   }
 
   #list({ items, preserve }: SchemaPlan, list: readonly unknown[]): unknown {
-    if (items === undefined) return preserve ? list : list.map((item) => this.#undescribed(item));
+    if (items === undefined) {
+      if (preserve) this.#measure(list);
+      return preserve ? list : list.map((item) => this.#undescribed(item));
+    }
     const result: unknown[] = [];
     if (this.#later === undefined) {
       for (let index = 0; index < list.length; index += 1)
@@ -139,8 +142,27 @@ class Reader {
       this.#path.pop();
     } else if (preserve) {
       if (this.#later !== undefined) this.#lengthen(name.length + MEMBER_LENGTH + lengthOf(given));
+      this.#measure(given);
       setMember(result, name, given);
     } else this.#leaveOut(name);
+  }
+
+  /** Counts what is taken as it is. */
+  #measure(value: unknown): void {
+    if (this.#later === undefined || typeof value !== 'object' || value === null) return;
+    if (Array.isArray(value)) {
+      this.#later.each(value, (item) => {
+        this.#lengthen(1 + lengthOf(item));
+        this.#measure(item);
+      });
+      return;
+    }
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- neither a list nor null
+    const members = value as Members;
+    this.#later.each(this.#names?.of(members) ?? Object.keys(members), (name) => {
+      this.#lengthen(name.length + MEMBER_LENGTH + lengthOf(members[name]));
+      this.#measure(members[name]);
+    });
   }
 
   #fillUp({ filled }: SchemaPlan, result: Record<string, unknown>): void {
