@@ -19,6 +19,11 @@ export class MemberNames {
     if (names.length >= WIDE_MEMBERS) this.#known.set(object, names);
   }
 
+  /** An object is about to be changed. */
+  forget(object: object): void {
+    this.#known.delete(object);
+  }
+
   /** The names of its members, in their order. */
   of(object: Members): readonly string[] {
     return this.#known.get(object) ?? Object.keys(object);

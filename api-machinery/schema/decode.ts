@@ -117,6 +117,7 @@ class Decoder {
   decode(plan: ValuePlan, value: unknown): unknown {
     switch (plan.kind) {
       case 'scalar':
+        this.#measure(value);
         return this.#scalar(plan.scalar, value);
       case 'struct':
         return this.#struct(plan, value);

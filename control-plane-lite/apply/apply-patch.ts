@@ -171,29 +171,46 @@ function* ownersWithout(
   const { live, model, apiVersion, convert, force } = input;
   if (live === undefined) return others;
   const at = changesByVersion({ before: live, after: object, model, apiVersion, convert, scope }, changes);
-  if (!force) refuseConflicts(input, live, conflictsOf(others, at), scope);
+  if (!force) {
+    const error = refusalOf(input, live, yield* conflictsOf(others, at), scope);
+    // The response to it takes as long as the steps do.
+    yield;
+    if (error !== undefined) throw error;
+  }
   yield;
   return yield* ownersAfter(others, at);
 }
 
-function conflictsOf(others: readonly Owner[], at: ChangesAt): readonly Conflict[] {
-  return others.flatMap((owner) => {
+function* conflictsOf(others: readonly Owner[], at: ChangesAt): Steps<readonly Conflict[]> {
+  const found: Conflict[] = [];
+  for (const owner of others) {
     const version = at(owner.apiVersion);
-    if (version === undefined) return [];
-    const fields = intersection(adaptToTypes(owner.set, version.model), writtenFields(version.changes));
-    return isEmptySet(fields) ? [] : [{ owner, fields }];
-  });
+    if (version === undefined) continue;
+    const set = adaptToTypes(owner.set, version.model);
+    yield;
+    const written = writtenFields(version.changes);
+    yield;
+    const fields = intersection(set, written);
+    if (!isEmptySet(fields)) found.push({ owner, fields });
+    yield;
+  }
+  return found;
 }
 
-/** @throws StatusError Conflict, unless client-side apply of the same tool had set all conflicting fields */
-function refuseConflicts(input: ApplyInput, live: ApiObject, found: readonly Conflict[], scope: Scope): void {
-  if (found.length === 0) return;
+/** Returns the error Conflict, unless client-side apply of the same tool had set all conflicting fields. */
+function refusalOf(
+  input: ApplyInput,
+  live: ApiObject,
+  found: readonly Conflict[],
+  scope: Scope,
+): StatusError | undefined {
+  if (found.length === 0) return undefined;
   const annotation = annotationOf(input.manager);
   const left =
     annotation === undefined
       ? found
       : withoutAllowed(found, fieldsLastApplied(live, annotation, { ...input, scope }));
-  if (left.length > 0) throw conflictError(left);
+  return left.length > 0 ? conflictError(left) : undefined;
 }
 
 const emptyObject = ({ apiVersion, kind }: ApiObject): ApiObject => ({ apiVersion, kind, metadata: {} });

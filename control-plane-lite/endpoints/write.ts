@@ -10,7 +10,7 @@ import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import { finishSteps, LARGE_BYTES, turnOf } from '../kit/yield.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch, mergePatchSteps } from '../patch/merge-patch.ts';
-import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
+import { applyStrategicMergePatch, strategicMergeSteps } from '../patch/strategic-merge.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { checkSizeSteps } from '../resources/object-size.ts';
 import { apiVersionOf } from '../resources/facts.ts';
@@ -226,11 +226,13 @@ function* patched(
 ): Steps<unknown> {
   switch (type) {
     case 'json':
-      return yield* applyJsonPatch(live, value);
+      return yield* applyJsonPatch(live, value, names);
     case 'merge':
       return names === undefined ? applyMergePatch(live, value) : yield* mergePatchSteps(live, value, names);
     case 'strategic':
-      return applyStrategicMergePatch(live, value, resource.schema.model);
+      return names === undefined
+        ? applyStrategicMergePatch(live, value, resource.schema.model)
+        : yield* strategicMergeSteps(live, value, resource.schema.model, names);
     case 'apply':
       throw new Error('an apply patch cannot be handled as a plain patch');
     default:

@@ -2,13 +2,13 @@
  *  Source: writes, document 1 §4.2; optimistic concurrency as in upstream's registry. */
 
 import { copyJson, copyJsonSteps } from '#api/codec/copy-json.ts';
-import { finish, finishInTurns } from '#api/kit/steps.ts';
+import { finish, finishInTurns, type Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid, notFound } from '#api/meta/status-errors.ts';
 import type { AdmissionRequest } from '../admission/contract.ts';
 import { lengthWithoutRevision, withoutRevision } from '../cache/state/stored-form.ts';
 import { finishSteps, LARGE_BYTES, type Turn, turnOf } from '../kit/yield.ts';
-import { sameJson } from '../patch/json-value.ts';
+import { sameJson, sameJsonSteps } from '../patch/json-value.ts';
 import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { prepareForUpdate, validateUpdate } from '../resources/generic.ts';
@@ -178,7 +178,7 @@ async function replace(
       ? await finishInTurns(bytesSteps(deps, key, stored), turn)
       : bytesOf(deps, key, stored);
     if (isLarge) await turn();
-    if (isSame(bytes, live, stored)) {
+    if (isLarge ? await finishInTurns(isSameSteps(bytes, live, stored), turn) : isSame(bytes, live, stored)) {
       await release?.();
       return { kind: 'done', result: await outcomeOf(deps, ref, live.object(), live.revision) };
     }
@@ -361,6 +361,13 @@ async function prepare(
 function isSame(bytes: Buffer, live: Live, stored: ApiObject): boolean {
   if (lengthWithoutRevision(live.json) !== bytes.length) return false;
   return withoutRevision(live.json).equals(bytes) || sameJson(comparable(stored), comparable(live.object()));
+}
+
+function* isSameSteps(bytes: Buffer, live: Live, stored: ApiObject): Steps<boolean> {
+  if (lengthWithoutRevision(live.json) !== bytes.length) return false;
+  if (withoutRevision(live.json).equals(bytes)) return true;
+  yield;
+  return yield* sameJsonSteps(comparable(stored), comparable(live.object()));
 }
 
 function comparable(object: ApiObject): Readonly<Record<string, unknown>> {
