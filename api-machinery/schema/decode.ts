@@ -274,7 +274,6 @@ class Decoder {
 
   #member(member: MemberPlan, given: unknown, result: Record<string, unknown>): void {
     const { name, value } = member;
-    if (this.#later !== undefined) this.#lengthen(name.length + MEMBER_LENGTH + lengthOf(given));
     this.#path.push(name);
     const outer = this.#hidden;
     if (member.hidden) this.#hidden = true;
@@ -288,7 +287,9 @@ class Decoder {
     this.#path.pop();
     if (decoded === undefined && member.required) decoded = this.#zero(value);
     if (this.#canonical && member.omitEmpty && isEmptyValue(decoded) && !this.#isPutOff(given)) return;
-    if (decoded !== undefined) result[name] = decoded;
+    if (decoded === undefined) return;
+    if (later !== undefined) this.#lengthen(name.length + MEMBER_LENGTH + lengthOf(decoded));
+    result[name] = decoded;
   }
 
   /** What was decoded of it may look empty, but isn't. */
@@ -371,9 +372,8 @@ class Decoder {
 
 /** Quotes, colon and comma. */
 const MEMBER_LENGTH = 4;
-/** Of the JSON text at least, without what is in it. */
-const lengthOf = (value: unknown): number =>
-  typeof value === 'string' ? value.length + 2 : typeof value === 'object' ? 2 : 1;
+/** Of the JSON text at least, without what is in it: one bracket stands for the last comma, which is not there. */
+const lengthOf = (value: unknown): number => (typeof value === 'string' ? value.length + 2 : 1);
 
 const UNUSABLE: ReadonlySet<FieldErrorKind> = new Set<FieldErrorKind>([
   'FieldValueTypeInvalid',

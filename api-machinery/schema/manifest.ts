@@ -21,7 +21,7 @@ import { didYouMean } from './suggestion.ts';
 import { validateConfigMap, validateSecret } from './validation/config.ts';
 import { validateCSIDriver } from './validation/csi-driver.ts';
 import { validateEndpoints } from './validation/endpoints.ts';
-import { mergeFieldErrors } from './validation/faults.ts';
+import { boundedFaults, mergeFieldErrors } from './validation/faults.ts';
 import { validateMetadata } from './validation/metadata.ts';
 import { validatePersistentVolume, validatePersistentVolumeClaim } from './validation/persistent-volume.ts';
 import { type PodValidationOptions, validatePod } from './validation/pod.ts';
@@ -207,7 +207,7 @@ function decodeObject(kind: ManifestKind, value: unknown, vocabulary: Vocabulary
   switch (kind) {
     case 'Pod': {
       const ready = prepare<Pod>(kind, value);
-      const metadata = validateMetadata(ready.object.metadata, { namespaced: true });
+      const metadata = boundedFaults([() => validateMetadata(ready.object.metadata, { namespaced: true })]);
       return { kind, ...ready, errors: mergeFieldErrors(ready.errors, metadata), ...at };
     }
     case 'ConfigMap': {
@@ -215,33 +215,33 @@ function decodeObject(kind: ManifestKind, value: unknown, vocabulary: Vocabulary
       return {
         kind,
         ...ready,
-        errors: mergeFieldErrors(ready.errors, validateConfigMap(ready.object)),
+        errors: mergeFieldErrors(ready.errors, boundedFaults([() => validateConfigMap(ready.object)])),
         ...at,
       };
     }
     case 'Secret': {
       const ready = prepare<Secret>(kind, value, foldStringData);
-      const faults = validateSecret(ready.object, vocabulary);
+      const faults = boundedFaults([() => validateSecret(ready.object, vocabulary)]);
       return { kind, ...ready, errors: mergeFieldErrors(ready.errors, faults), ...at };
     }
     case 'PersistentVolume': {
       const ready = prepare<PersistentVolume>(kind, value);
-      const faults = validatePersistentVolume(ready.object);
+      const faults = boundedFaults([() => validatePersistentVolume(ready.object)]);
       return { kind, ...ready, errors: mergeFieldErrors(ready.errors, faults), ...at };
     }
     case 'CSIDriver': {
       const ready = prepare<CSIDriver>(kind, value);
-      const faults = validateCSIDriver(ready.object);
+      const faults = boundedFaults([() => validateCSIDriver(ready.object)]);
       return { kind, ...ready, errors: mergeFieldErrors(ready.errors, faults), ...at };
     }
     case 'PersistentVolumeClaim': {
       const ready = prepare<PersistentVolumeClaim>(kind, value);
-      const faults = validatePersistentVolumeClaim(ready.object);
+      const faults = boundedFaults([() => validatePersistentVolumeClaim(ready.object)]);
       return { kind, ...ready, errors: mergeFieldErrors(ready.errors, faults), ...at };
     }
     case 'Endpoints': {
       const ready = prepare<Endpoints>(kind, value);
-      const faults = validateEndpoints(ready.object);
+      const faults = boundedFaults([() => validateEndpoints(ready.object)]);
       return { kind, ...ready, errors: mergeFieldErrors(ready.errors, faults), ...at };
     }
     default:
@@ -257,5 +257,5 @@ export function defaultAndValidatePod(
   earlier: readonly FieldError[] = [],
 ): { readonly pod: Pod; readonly errors: readonly FieldError[] } {
   const defaulted = applyDefaults('core/v1.Pod', withNamespace(pod));
-  return { pod: defaulted, errors: mergeFieldErrors(earlier, validatePod(defaulted, options)) };
+  return { pod: defaulted, errors: mergeFieldErrors(earlier, boundedFaults([() => validatePod(defaulted, options)])) };
 }

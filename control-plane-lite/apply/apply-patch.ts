@@ -172,7 +172,7 @@ function* ownersWithout(
   if (live === undefined) return others;
   const at = changesByVersion({ before: live, after: object, model, apiVersion, convert, scope }, changes);
   if (!force) {
-    const error = refusalOf(input, live, yield* conflictsOf(others, at), scope);
+    const error = yield* refusalOf(input, live, yield* conflictsOf(others, at), scope);
     // The response to it takes as long as the steps do.
     yield;
     if (error !== undefined) throw error;
@@ -198,19 +198,19 @@ function* conflictsOf(others: readonly Owner[], at: ChangesAt): Steps<readonly C
 }
 
 /** Returns the error Conflict, unless client-side apply of the same tool had set all conflicting fields. */
-function refusalOf(
+function* refusalOf(
   input: ApplyInput,
   live: ApiObject,
   found: readonly Conflict[],
   scope: Scope,
-): StatusError | undefined {
+): Steps<StatusError | undefined> {
   if (found.length === 0) return undefined;
   const annotation = annotationOf(input.manager);
   const left =
     annotation === undefined
       ? found
       : withoutAllowed(found, fieldsLastApplied(live, annotation, { ...input, scope }));
-  return left.length > 0 ? conflictError(left) : undefined;
+  return left.length > 0 ? yield* conflictError(left) : undefined;
 }
 
 const emptyObject = ({ apiVersion, kind }: ApiObject): ApiObject => ({ apiVersion, kind, metadata: {} });

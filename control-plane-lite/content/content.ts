@@ -2,6 +2,7 @@
  *  that the client accepts. Source: watch events and media types, document 1 §4.5 and §4.7. */
 
 import { writeJsonSteps } from '#api/codec/json-writer.ts';
+import { createLimiter } from '#api/kit/limiter.ts';
 import { finishInTurns } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { type ApiProtobuf, createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
@@ -9,7 +10,7 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import type { StoredForm } from '../cache/contract.ts';
 import type { Content } from '../endpoints/content.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
-import { finishSteps, isLarge, turnOf } from '../kit/yield.ts';
+import { finishSteps, isLarge, MAX_LARGE_BODIES, turnOf } from '../kit/yield.ts';
 import { isVirtual } from '../resources/builtin.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { createDeferredForm } from './deferred-watch.ts';
@@ -103,7 +104,7 @@ async function loadFor(
 ): Promise<StoredForm> {
   const { shape } = showingOf(request, resource, vocabulary);
   const isShownAsStored = shape.as === 'object' && shape.mediaType !== 'protobuf' && isStoredForm(resource);
-  const turn = turnOf(request.signal);
+  const turn = turnOf(request);
   const object = isShownAsStored ? undefined : await stored.load?.(turn);
   await turn();
   return object === undefined ? stored : new LoadedForm(stored, object);
@@ -165,7 +166,10 @@ export function createContent(given: ContentDeps): Content {
   const watchForm = createWatchForms(deps);
   const encodePlain = createPlainEncoder(deps);
 
+  const large = createLimiter(MAX_LARGE_BODIES);
+
   return {
+    whenRoom: (request, work) => large.run(work, request.signal),
     async readObject(request, target, validation, words) {
       const format = bodyFormat(
         request.headers['content-type'],
@@ -173,7 +177,7 @@ export function createContent(given: ContentDeps): Content {
         vocabulary,
       );
       const body = await request.readBody();
-      const turn = turnOf(request.signal);
+      const turn = turnOf(request);
       const { value, duplicates, names } = await parseBody(body, format, target, { ...readers, turn });
       if (format !== 'json') request.noteBody?.(value);
       const inSlices = isLarge(body);
@@ -197,7 +201,7 @@ export function createContent(given: ContentDeps): Content {
       const isCustom = resource !== undefined && resource.schema.typeRef === undefined;
       const type = patchTypeOf(request.headers['content-type'], isCustom);
       const body = await request.readBody();
-      const turn = turnOf(request.signal);
+      const turn = turnOf(request);
       const { value, duplicates, names } = await parsePatch(body, type, 'Patch', { ...readers, turn });
       if (isLarge(body)) await turn();
       if (type === 'apply') request.noteBody?.(value);
@@ -209,7 +213,7 @@ export function createContent(given: ContentDeps): Content {
     },
     async object(request, resource, status, { stored, object, isLarge: isLargeObject = false }) {
       if (stored === undefined && isLargeObject) {
-        const json = await finishInTurns(writeJsonSteps(object), turnOf(request.signal));
+        const json = await finishInTurns(writeJsonSteps(object), turnOf(request));
         return show(deps, request, resource, status, writtenSource(object, json));
       }
       if (stored === undefined) return show(deps, request, resource, status, plainSource(object));

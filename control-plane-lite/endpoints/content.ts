@@ -55,6 +55,9 @@ export interface CheckTerms {
 }
 
 export interface Content {
+  /** Runs the work on a large body, or waits until others are done with theirs.
+   *  Rejects with the reason of the request's signal if it fires meanwhile. */
+  whenRoom<T>(request: ApiRequest, work: () => Promise<T>): Promise<T>;
   /** @throws StatusError UnsupportedMediaType, BadRequest, Invalid */
   readObject(
     request: ApiRequest,

@@ -39,9 +39,19 @@ export async function createEndpoint(
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'CreateOptions');
+  if (!(await hasLargeBody(request))) return create(deps, request, resource, query, false);
+  return deps.content.whenRoom(request, () => create(deps, request, resource, query, true));
+}
+
+async function create(
+  deps: EndpointDeps,
+  request: ApiRequest,
+  resource: Resource,
+  query: WriteQuery,
+  isLarge: boolean,
+): Promise<ApiResponse> {
   const faults: FieldError[] = [];
   const object = await deps.content.readObject(request, targetOf(resource), query.fieldValidation, faults);
-  const isLarge = await hasLargeBody(request);
   const options = faults.length === 0 && !isLarge ? query : { ...query, faults, isLarge };
   const outcome = await deps.verbs.create(refOf(request, resource), object, options, callerOf(request));
   return deps.content.object(request, resource, 201, outcome);
@@ -55,21 +65,32 @@ export async function updateEndpoint(
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'UpdateOptions');
+  if (!(await hasLargeBody(request))) return update(deps, request, resource, query, false);
+  return deps.content.whenRoom(request, () => update(deps, request, resource, query, true));
+}
+
+async function update(
+  deps: EndpointDeps,
+  request: ApiRequest,
+  resource: Resource,
+  query: WriteQuery,
+  isLarge: boolean,
+): Promise<ApiResponse> {
   const faults: FieldError[] = [];
   const given = await deps.content.readObject(request, targetOf(resource), query.fieldValidation, faults);
   const { subresource } = request.info;
-  const turn = turnOf(request.signal);
+  const turn = turnOf(request);
   const allowCreate = subresource === '' && (resource.stored ?? resource).strategy.createOnUpdate === true;
   const outcome = await deps.verbs.update(
     refOf(request, resource),
     // Each attempt works on its own copy.
-    (_live, isLarge = false) =>
-      isLarge ? finishSteps(copyJsonSteps(given), true, turn) : copyJson(given),
+    (_live, inSlices = false) =>
+      inSlices ? finishSteps(copyJsonSteps(given), true, turn) : copyJson(given),
     {
       ...query,
       faults,
       allowCreate,
-      isLarge: await hasLargeBody(request),
+      isLarge,
       ...(subresource === '' ? {} : { subresource }),
     },
     callerOf(request),
@@ -84,6 +105,17 @@ export async function patchEndpoint(
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'PatchOptions');
+  if (!(await hasLargeBody(request))) return applyPatch(deps, request, resource, query, false);
+  return deps.content.whenRoom(request, () => applyPatch(deps, request, resource, query, true));
+}
+
+async function applyPatch(
+  deps: EndpointDeps,
+  request: ApiRequest,
+  resource: Resource,
+  query: WriteQuery,
+  isLarge: boolean,
+): Promise<ApiResponse> {
   const patch = await deps.content.readPatch(request, query.fieldValidation, resource);
   const force = checkForce(request, patch);
   const { subresource } = request.info;
@@ -97,7 +129,7 @@ export async function patchEndpoint(
       faults,
       allowCreate: apply && subresource === '',
       manage: apply ? 'apply' : 'update',
-      isLarge: await hasLargeBody(request),
+      isLarge,
       ...(subresource === '' ? {} : { subresource }),
     },
     callerOf(request),
@@ -166,7 +198,7 @@ function changeOf(
       },
     };
   }
-  const turn = turnOf(request.signal);
+  const turn = turnOf(request);
   return async (live, isLarge = false) => {
     faults.length = 0;
     if (isLarge) await finishInTurns(checkSizeSteps(patchedObject(patch), patch.names), turn);

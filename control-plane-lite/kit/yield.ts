@@ -6,19 +6,23 @@ import { finish, finishInTurns, type Steps } from '#api/kit/steps.ts';
 /** From this size on, in bytes, a step on an object takes several ms. */
 export const LARGE_BYTES: number = 256 * 1024;
 
+/** Large bodies that are worked on at once, each with a few tens of MiB; others wait. */
+export const MAX_LARGE_BODIES = 8;
+
 /** Awaited between two steps on a large object. */
 export const yieldToEventLoop = (): Promise<void> => nextTurn();
 
 /** Is waited for between two steps on a large object. */
 export type Turn = () => Promise<void>;
 
-/** A turn of others; nothing more is done for a client that is gone, or once its time is up. */
+/** A turn of others; nothing more is done for a client that is gone, or once its time is up. The signal is asked for in a
+ *  turn only: most requests never need one. */
 export const turnOf =
-  (signal: AbortSignal): Turn =>
-  async (): Promise<void> => {
-  await nextTurn();
-  signal.throwIfAborted();
-};
+  (asker: { readonly signal: AbortSignal }): Turn =>
+  async () => {
+    await nextTurn();
+    asker.signal.throwIfAborted();
+  };
 
 export const isLarge = ({ length }: Buffer): boolean => length >= LARGE_BYTES;
 

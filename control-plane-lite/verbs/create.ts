@@ -67,7 +67,7 @@ export async function attemptCreate(
   const { resource } = ref;
   const context = strategyContext(deps, ref, options.dryRun, caller);
   const { isLarge = false } = options;
-  const turn = turnOf(caller.signal);
+  const turn = turnOf(caller);
   decidingResource(resource).strategy.normalize?.(object);
   if (isLarge) await turn();
   // What admission adds is nobody's, as upstream has it.

@@ -100,7 +100,7 @@ async function attemptUpdate(
   const { resource } = ref;
   const isLarge = options.isLarge === true || given.live.json.length >= LARGE_BYTES;
   const large = isLarge === (options.isLarge ?? false) ? options : { ...options, isLarge };
-  const turn = turnOf(caller.signal);
+  const turn = turnOf(caller);
   const live = isLarge ? await loaded(given.live, turn) : given.live;
   const start = isLarge ? { ...given, live } : given;
   if (isLarge) await turn();
@@ -236,7 +236,7 @@ async function draftOf(
   decidingResource(resource).strategy.normalize?.(draft);
   if (options.manage !== 'apply') {
     const { isLarge = false } = options;
-    const turn = turnOf(caller.signal);
+    const turn = turnOf(caller);
     if (isLarge) await turn();
     const steps = deps.track({
       live: served,
@@ -339,7 +339,7 @@ async function prepare(
 ): Promise<void> {
   const base = decidingResource(ref.resource);
   const { subresource = '', isLarge = false } = options;
-  const turn = turnOf(caller.signal);
+  const turn = turnOf(caller);
   if (isLarge) await finishInTurns(checkSizeSteps(draft), turn);
   prepareForUpdate(base, draft, old, context, subresource);
   if (isLarge) await turn();

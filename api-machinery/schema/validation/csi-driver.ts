@@ -3,7 +3,7 @@
 import type { CSIDriver, CSIDriverSpec } from '../../gen/storage-v1.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { dns1123SubdomainFaults } from '../../meta/names.ts';
-import { createFaults, type Faults } from './faults.ts';
+import { createBoundedFaults, type Faults } from './faults.ts';
 
 const GROUP_POLICIES = ['ReadWriteOnceWithFSType', 'File', 'None'];
 const MODES = ['Persistent', 'Ephemeral'];
@@ -54,7 +54,7 @@ export function validateDriverSpec(faults: Faults, spec: CSIDriverSpec): void {
 
 /** Returns the validation errors of a driver in a manifest. */
 export function validateCSIDriver({ metadata, spec }: CSIDriver): readonly FieldError[] {
-  const faults = createFaults();
+  const faults = createBoundedFaults();
   validateDriverName(faults, metadata?.name ?? '', 'metadata.name');
   validateDriverSpec(faults, spec);
   return faults.errors;

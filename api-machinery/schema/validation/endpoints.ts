@@ -9,7 +9,7 @@ import {
   portNumberFaults,
   qualifiedNameFaults,
 } from '../../meta/names.ts';
-import { createFaults, type Faults } from './faults.ts';
+import { createBoundedFaults, type Faults } from './faults.ts';
 import { validateMetadata } from './metadata.ts';
 
 function validateAddress(faults: Faults, address: EndpointAddress, path: string): void {
@@ -34,7 +34,7 @@ function validatePort(faults: Faults, endpointPort: EndpointPort, needsName: boo
 
 /** Validates everything but the metadata. */
 export function validateEndpointsContent(endpoints: Endpoints): readonly FieldError[] {
-  const faults = createFaults();
+  const faults = createBoundedFaults();
   for (const [index, subset] of (endpoints.subsets ?? []).entries()) {
     const path = `subsets[${index}]`;
     const { addresses = [], notReadyAddresses = [], ports = [] } = subset;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { boundedFaults, createFaults, type Faults, MOST_FAULTS, mergeFieldErrors } from './faults.ts';
+import { boundedFaults, createBoundedFaults, createFaults, type Faults, MOST_FAULTS, mergeFieldErrors } from './faults.ts';
 
 const error = (field: string, kind: 'FieldValueInvalid' | 'FieldUnknown' = 'FieldValueInvalid') => ({
   kind,
@@ -44,7 +44,7 @@ describe('createFaults', () => {
 
 describe('boundedFaults', () => {
   const check = (work: (faults: Faults) => void) => () => {
-    const faults = createFaults();
+    const faults = createBoundedFaults();
     work(faults);
     return faults.errors;
   };

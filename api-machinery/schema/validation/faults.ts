@@ -24,7 +24,7 @@ export interface Faults {
 /** A class, because every written object needs an instance, and most have no errors. */
 export const MOST_FAULTS = 200;
 
-/** A collector within `boundedFaults` has all that are reported: nothing else of the object needs a look. */
+/** A bounded collector has all that are reported: nothing else of the object needs a look. */
 class EnoughFaults extends Error {
   override readonly name = 'EnoughFaults';
   readonly errors: readonly FieldError[];
@@ -34,15 +34,10 @@ class EnoughFaults extends Error {
   }
 }
 
-// Only ever set within one call: validators take no turns.
-let isBounded = false;
-
 /** The faults that these checks find, one check after the other, until there are `MOST_FAULTS`: then the one that is
  *  at work is ended as well. */
 export function boundedFaults(checks: readonly (() => readonly FieldError[])[]): readonly FieldError[] {
   const found: FieldError[] = [];
-  const outer = isBounded;
-  isBounded = true;
   try {
     for (const check of checks) {
       for (const fault of check()) found.push(fault);
@@ -51,8 +46,6 @@ export function boundedFaults(checks: readonly (() => readonly FieldError[])[]):
   } catch (thrown) {
     if (!(thrown instanceof EnoughFaults)) throw thrown;
     found.push(...thrown.errors);
-  } finally {
-    isBounded = outer;
   }
   return found.length > MOST_FAULTS ? found.slice(0, MOST_FAULTS) : found;
 }
@@ -60,10 +53,15 @@ export function boundedFaults(checks: readonly (() => readonly FieldError[])[]):
 /** A class, because every object that is written needs one, and most have no fault. */
 class CollectedFaults implements Faults {
   readonly errors: FieldError[] = [];
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
 
   add(kind: FieldErrorKind, field: string, detail: string, badValue?: unknown): void {
     this.errors.push({ kind, field, detail, ...(badValue === undefined ? {} : { badValue }) });
-    if (isBounded && this.errors.length >= MOST_FAULTS) throw new EnoughFaults(this.errors);
+    if (this.errors.length >= this.#most) throw new EnoughFaults(this.errors);
   }
 
   required(field: string, detail = ''): void {
@@ -104,7 +102,11 @@ class CollectedFaults implements Faults {
   }
 }
 
-export const createFaults = (): Faults => new CollectedFaults();
+/** Takes any number: for what has few fields, and for checks that take turns. */
+export const createFaults = (): Faults => new CollectedFaults(Number.POSITIVE_INFINITY);
+
+/** Ends the check with the `MOST_FAULTS`th fault, which only `boundedFaults` expects. */
+export const createBoundedFaults = (): Faults => new CollectedFaults(MOST_FAULTS);
 
 const isAtOrBelow = (field: string, ancestor: string): boolean =>
   field === ancestor || field.startsWith(`${ancestor}.`) || field.startsWith(`${ancestor}[`);

@@ -4,7 +4,7 @@ import type { ObjectMeta, OwnerReference } from '../../gen/meta-v1.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { validateAnnotations, validateLabels } from '../../meta/labels.ts';
 import { dns1123LabelFaults, dns1123SubdomainFaults, qualifiedNameFaults } from '../../meta/names.ts';
-import { createFaults, type Faults } from './faults.ts';
+import { createBoundedFaults, type Faults } from './faults.ts';
 
 export interface MetadataRules {
   readonly namespaced: boolean;
@@ -18,7 +18,7 @@ export function validateMetadata(
   rules: MetadataRules,
   path = 'metadata',
 ): readonly FieldError[] {
-  const faults = createFaults();
+  const faults = createBoundedFaults();
   const { name = '', namespace = '' } = metadata ?? {};
   if (name === '') faults.required(`${path}.name`, 'a name is needed; generateName does not make one here');
   else faults.invalidAll(`${path}.name`, name, (rules.nameFaults ?? dns1123SubdomainFaults)(name));

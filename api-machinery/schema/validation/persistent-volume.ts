@@ -10,7 +10,7 @@ import type {
 import type { FieldError } from '../../meta/field-error.ts';
 import { dns1123SubdomainFaults } from '../../meta/names.ts';
 import { compareQuantities } from '../../meta/quantity.ts';
-import { createFaults, type Faults } from './faults.ts';
+import { createBoundedFaults, type Faults } from './faults.ts';
 import { validateLabelSelector } from './label-selector.ts';
 import { validateMetadata } from './metadata.ts';
 import { validateNodeSelector } from './node-selector.ts';
@@ -131,7 +131,7 @@ export function validatePersistentVolume(volume: PersistentVolume): readonly Fie
 
 /** Returns every validation error of a PersistentVolume except those of its metadata. */
 export function validatePersistentVolumeContent(volume: PersistentVolume): readonly FieldError[] {
-  const faults = createFaults();
+  const faults = createBoundedFaults();
   if (volume.spec === undefined) faults.required('spec');
   else validateVolumeSpec(faults, volume.spec);
   return faults.errors;
@@ -175,7 +175,7 @@ export function validatePersistentVolumeClaim(claim: PersistentVolumeClaim): rea
 
 /** Returns every validation error of a PersistentVolumeClaim except those of its metadata. */
 export function validatePersistentVolumeClaimContent(claim: PersistentVolumeClaim): readonly FieldError[] {
-  const faults = createFaults();
+  const faults = createBoundedFaults();
   if (claim.spec === undefined) faults.required('spec');
   else validateClaimSpec(faults, claim.spec, 'spec');
   return faults.errors;

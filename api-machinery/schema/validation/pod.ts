@@ -6,7 +6,7 @@ import type { FieldError } from '../../meta/field-error.ts';
 import { dns1123SubdomainFaults } from '../../meta/names.ts';
 import type { Vocabulary } from '../../vocabulary.ts';
 import { validateContainers } from './containers.ts';
-import { createFaults, type Faults } from './faults.ts';
+import { createBoundedFaults, type Faults } from './faults.ts';
 import { validateMetadata } from './metadata.ts';
 import { DNS_LIMITS, EXPANDED_DNS_LIMITS, validateNetwork } from './network.ts';
 import { validateProfileAnnotations } from './profile-annotations.ts';
@@ -77,7 +77,7 @@ function validateSpec(faults: Faults, podName: string, spec: PodSpec, options: P
 
 /** Returns every validation error of a pod, or of a template without a name, except those of its metadata. */
 export function validatePodContent(pod: Pod, options: PodValidationOptions): readonly FieldError[] {
-  const faults = createFaults();
+  const faults = createBoundedFaults();
   if (pod.spec === undefined) faults.required('spec.containers', NO_CONTAINERS);
   else {
     // Defaults create a missing spec, without containers.

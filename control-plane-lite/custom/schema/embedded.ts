@@ -4,7 +4,7 @@
 import type { ObjectMeta } from '#api/gen/meta-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { dns1035LabelFaults } from '#api/meta/names.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { boundedFaults, createFaults } from '#api/schema/validation/faults.ts';
 import { validateMetadata } from '#api/schema/validation/metadata.ts';
 import { pathSegmentFaults } from '../../resources/groups/names.ts';
 import { isMembers } from '../../resources/view.ts';
@@ -34,5 +34,6 @@ export function validateEmbedded(
   const meta = metadata as ObjectMeta;
   const named = (meta.name ?? '') === '' ? { ...meta, name: ANY_NAME } : meta;
   const rules = { namespaced: (meta.namespace ?? '') !== '', nameFaults: pathSegmentFaults };
-  for (const fault of validateMetadata(named, rules, `${path}.metadata`)) tell(fault);
+  const check = (): readonly FieldError[] => validateMetadata(named, rules, `${path}.metadata`);
+  for (const fault of boundedFaults([check])) tell(fault);
 }

@@ -206,9 +206,8 @@ const isAbsent = (plan: SchemaPlan): boolean => !plan.nullable && plan.default =
 
 /** Quotes, colon and comma. */
 const MEMBER_LENGTH = 4;
-/** Of the JSON text at least, without what is in it. */
-const lengthOf = (value: unknown): number =>
-  typeof value === 'string' ? value.length + 2 : typeof value === 'object' ? 2 : 1;
+/** Of the JSON text at least, without what is in it: one bracket stands for the last comma, which is not there. */
+const lengthOf = (value: unknown): number => (typeof value === 'string' ? value.length + 2 : 1);
 
 export interface ReadValueOptions {
   /** Names of members of objects in the value that have very many. */

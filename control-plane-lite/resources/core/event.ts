@@ -4,7 +4,7 @@
 import type { Event } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { qualifiedNameFaults } from '#api/meta/names.ts';
-import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
+import { createBoundedFaults, type Faults } from '#api/schema/validation/faults.ts';
 import type { ApiObject, Cell, KindEntry, StrategyContext } from '../contract.ts';
 import { formatSince } from '../rows.ts';
 import { typed } from '../view.ts';
@@ -39,7 +39,7 @@ function validateNewer(faults: Faults, event: Event, systemNamespace: string): v
 }
 
 function validate(object: ApiObject, { vocabulary }: StrategyContext): readonly FieldError[] {
-  const faults = createFaults();
+  const faults = createBoundedFaults();
   const event = typed<Event>(object);
   if (event.eventTime !== undefined) {
     validateNewer(faults, event, vocabulary.systemNamespace);

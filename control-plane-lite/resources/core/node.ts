@@ -5,7 +5,7 @@ import type { FieldError } from '#api/meta/field-error.ts';
 import { ipFamilyOf, parseIpRange } from '#api/meta/ip.ts';
 import { labelValueFaults, qualifiedNameFaults } from '#api/meta/names.ts';
 import { parseQuantity } from '#api/meta/quantity.ts';
-import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
+import { createBoundedFaults, type Faults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Cell, KindEntry, PartStrategy } from '../contract.ts';
 import { ageOf, NONE, orNone, UNKNOWN } from '../rows.ts';
@@ -60,7 +60,7 @@ function validateCIDRs(faults: Faults, { podCIDRs = [] }: NodeSpec): void {
 }
 
 function validate(object: ApiObject): readonly FieldError[] {
-  const faults = createFaults();
+  const faults = createBoundedFaults();
   const { spec = {}, status = {} } = typed<Node>(object);
   validateTaints(faults, spec.taints ?? []);
   validateCIDRs(faults, spec);
@@ -85,7 +85,7 @@ function validateAddresses(faults: Faults, { status }: Node): void {
 }
 
 function validateUpdate(object: ApiObject, oldObject: ApiObject): readonly FieldError[] {
-  const faults = createFaults();
+  const faults = createBoundedFaults();
   const [spec, old] = [specOf(object), specOf(oldObject)];
   validateAddresses(faults, typed<Node>(object));
   const [now, before] = [spec.podCIDRs ?? [], old.podCIDRs ?? []];

@@ -12,7 +12,7 @@ import {
   seccompFieldOf,
   seccompPlaces,
 } from '#api/schema/seccomp-annotations.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createBoundedFaults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../contract.ts';
 import { isMembers, type Members, membersOf, typed } from '../view.ts';
@@ -70,7 +70,7 @@ export function annotateSeccomp(draft: ApiObject, words: Words): void {
 
 /** Faults of a new pod whose annotations and fields say different things. */
 export function seccompConflicts(pod: Pod, words: Words): readonly FieldError[] {
-  const faults = createFaults();
+  const faults = createBoundedFaults();
   const annotations = pod.metadata?.annotations ?? {};
   for (const { key, path, profile } of seccompPlaces(pod, words)) {
     const annotation = annotations[key];

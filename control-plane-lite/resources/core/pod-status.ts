@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import type { ContainerStatus, Pod, PodStatus } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { dns1123SubdomainFaults, qualifiedNameFaults } from '#api/meta/names.ts';
-import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
+import { createBoundedFaults, type Faults } from '#api/schema/validation/faults.ts';
 import type { ApiObject, PartStrategy } from '../contract.ts';
 import { keepMember, membersOf, typed } from '../view.ts';
 import { validateLastingAnnotations } from './pod-update.ts';
@@ -100,7 +100,7 @@ export const podStatusPart: PartStrategy = {
   prepareForUpdate,
   validateUpdate(object, oldObject, { vocabulary }): readonly FieldError[] {
     const [pod, old] = [typed<Pod>(object), typed<Pod>(oldObject)];
-    const faults = createFaults();
+    const faults = createBoundedFaults();
     validateLastingAnnotations(faults, pod, old, vocabulary);
     validateStatus(faults, pod, old);
     return faults.errors;

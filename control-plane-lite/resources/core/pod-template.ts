@@ -1,7 +1,7 @@
 /** PodTemplates. Source: upstream's pod template strategy, release 1.24. */
 
 import type { PodTemplate } from '#api/gen/core-v1.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createBoundedFaults } from '#api/schema/validation/faults.ts';
 import { validatePodTemplate } from '#api/schema/validation/pod-template.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { sameContent } from '../content-diff.ts';
@@ -18,7 +18,7 @@ export function podTemplateKind(vocabulary: Vocabulary): KindEntry {
       countsGeneration: true,
       generationChanged: (object, old) => !sameContent(object['template'], old['template']),
       validate: (object, { gates }) => {
-        const faults = createFaults();
+        const faults = createBoundedFaults();
         const { template } = typed<PodTemplate>(object);
         validatePodTemplate(faults, template ?? {}, 'template', serverPodOptions(vocabulary, gates));
         return faults.errors;

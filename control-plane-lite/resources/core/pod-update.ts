@@ -5,7 +5,7 @@ import type { Container, Pod, PodSpec, Toleration } from '#api/gen/core-v1.ts';
 import type { Int64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { isSeccompAnnotation } from '#api/schema/seccomp-annotations.ts';
-import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
+import { createBoundedFaults, type Faults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { changedPaths, sameContent } from '../content-diff.ts';
 import type { ApiObject, StrategyContext } from '../contract.ts';
@@ -110,7 +110,7 @@ export function validatePodUpdate(
   { vocabulary }: Pick<StrategyContext, 'vocabulary'>,
 ): readonly FieldError[] {
   const [pod, old] = [typed<Pod>(object), typed<Pod>(oldObject)];
-  const faults = createFaults();
+  const faults = createBoundedFaults();
   validateLastingAnnotations(faults, pod, old, vocabulary);
   if (pod.spec !== undefined && pod.spec === old.spec) return faults.errors;
   const [now, before] = [pod.spec ?? { containers: [] }, old.spec ?? { containers: [] }];

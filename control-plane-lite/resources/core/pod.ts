@@ -5,7 +5,7 @@ import type { Pod } from '#api/gen/core-v1.ts';
 import type { Int64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createBoundedFaults } from '#api/schema/validation/faults.ts';
 import { validatePodContent } from '#api/schema/validation/pod.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { sameContent } from '../content-diff.ts';
@@ -48,7 +48,7 @@ function validate(
   const content = validatePodContent(pod, serverPodOptions(vocabulary, gates));
   const mirror = pod.metadata?.annotations?.[vocabulary.configMirror];
   if (mirror === undefined || (pod.spec?.nodeName ?? '') !== '') return content;
-  const faults = createFaults();
+  const faults = createBoundedFaults();
   faults.invalid(
     `metadata.annotations[${vocabulary.configMirror}]`,
     mirror,
@@ -58,7 +58,7 @@ function validate(
 }
 
 function validateCreate(object: ApiObject, { vocabulary }: StrategyContext): readonly FieldError[] {
-  const faults = createFaults();
+  const faults = createBoundedFaults();
   if ((typed<Pod>(object).spec?.ephemeralContainers ?? []).length > 0) {
     faults.forbidden('spec.ephemeralContainers', 'cannot be set on create');
   }

@@ -2,7 +2,7 @@
 
 import type { ResourceQuota, ResourceQuotaSpec } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
+import { createBoundedFaults, type Faults } from '#api/schema/validation/faults.ts';
 import type { ApiObject, Cell, KindEntry, PartStrategy } from '../contract.ts';
 import { keepAllBut } from '../generic.ts';
 import { ageOf } from '../rows.ts';
@@ -92,7 +92,7 @@ function validateSelector(faults: Faults, spec: ResourceQuotaSpec): void {
 }
 
 function validate(object: ApiObject): readonly FieldError[] {
-  const faults = createFaults();
+  const faults = createBoundedFaults();
   const { spec = {} } = typed<ResourceQuota>(object);
   validateAmounts(faults, spec.hard, 'spec.hard');
   validateScopes(faults, spec);
@@ -101,7 +101,7 @@ function validate(object: ApiObject): readonly FieldError[] {
 }
 
 function validateUpdate(object: ApiObject, old: ApiObject): readonly FieldError[] {
-  const faults = createFaults();
+  const faults = createBoundedFaults();
   const [now, before] = [object, old].map(
     (quota) => new Set<string>(typed<ResourceQuota>(quota).spec?.scopes ?? []),
   );
@@ -114,7 +114,7 @@ function validateUpdate(object: ApiObject, old: ApiObject): readonly FieldError[
 const statusPart: PartStrategy = {
   prepareForUpdate: (draft, old) => keepAllBut(draft, old, 'status'),
   validateUpdate(object): readonly FieldError[] {
-    const faults = createFaults();
+    const faults = createBoundedFaults();
     const { hard, used } = typed<ResourceQuota>(object).status ?? {};
     validateAmounts(faults, hard, 'status.hard');
     validateAmounts(faults, used, 'status.used');

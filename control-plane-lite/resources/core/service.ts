@@ -3,7 +3,7 @@
 import type { Service, ServicePort } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { dns1035LabelFaults } from '#api/meta/names.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createBoundedFaults } from '#api/schema/validation/faults.ts';
 import type { ApiObject, Cell, KindEntry, PartStrategy } from '../contract.ts';
 import { keepAllBut } from '../generic.ts';
 import { ageOf, formatLabelCell, NONE, orNone } from '../rows.ts';
@@ -17,7 +17,7 @@ import { validateClassChange, validateServiceContent, validateServiceStatus } fr
 const statusPart: PartStrategy = {
   prepareForUpdate: (draft, old) => keepAllBut(draft, old, 'status'),
   validateUpdate(object): readonly FieldError[] {
-    const faults = createFaults();
+    const faults = createBoundedFaults();
     validateServiceStatus(faults, typed<Service>(object));
     return faults.errors;
   },
@@ -60,13 +60,13 @@ export function serviceKind(allocation: ServiceAllocation): KindEntry {
       prepareForCreate: (draft) => prepareServiceForCreate(draft, families),
       prepareForUpdate: (draft, old) => prepareServiceForUpdate(draft, old, families),
       validate: (object, { vocabulary }) => {
-        const faults = createFaults();
+        const faults = createBoundedFaults();
         validateServiceContent(faults, typed<Service>(object), vocabulary);
         validateServiceAddresses(faults, specOf(object), families);
         return faults.errors;
       },
       validateUpdate: (object, old) => {
-        const faults = createFaults();
+        const faults = createBoundedFaults();
         validateAddressChange(faults, specOf(object), specOf(old));
         validateClassChange(faults, specOf(object), specOf(old));
         return faults.errors;

@@ -2,7 +2,7 @@
 
 import type { CSIDriver } from '#api/gen/storage-v1.ts';
 import { validateDriverName, validateDriverSpec } from '#api/schema/validation/csi-driver.ts';
-import { createFaults } from '#api/schema/validation/faults.ts';
+import { createBoundedFaults } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, UNSET } from '../../rows.ts';
 import { kindStrategy, validateImmutable } from '../kind.ts';
@@ -10,7 +10,7 @@ import { kindStrategy, validateImmutable } from '../kind.ts';
 const FIXED = ['attachRequired', 'fsGroupPolicy', 'podInfoOnMount', 'volumeLifecycleModes'] as const;
 
 function nameFaults(name: string): readonly string[] {
-  const faults = createFaults();
+  const faults = createBoundedFaults();
   validateDriverName(faults, name, '');
   return faults.errors.map(({ detail }) => detail);
 }
