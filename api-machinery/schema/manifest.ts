@@ -257,5 +257,8 @@ export function defaultAndValidatePod(
   earlier: readonly FieldError[] = [],
 ): { readonly pod: Pod; readonly errors: readonly FieldError[] } {
   const defaulted = applyDefaults('core/v1.Pod', withNamespace(pod));
-  return { pod: defaulted, errors: mergeFieldErrors(earlier, boundedFaults([() => validatePod(defaulted, options)])) };
+  return {
+    pod: defaulted,
+    errors: mergeFieldErrors(earlier, boundedFaults([() => validatePod(defaulted, options)])),
+  };
 }

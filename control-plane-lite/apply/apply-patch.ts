@@ -70,9 +70,7 @@ export function* applyPatchObject(input: ApplyInput): Steps<ApplyResult> {
   yield;
   const identity = identityOf(input, 'Apply');
   const scope = scopeOf(input.subresource, input.hasStatus, input.statusHasMetadata);
-  const set = inSlices
-    ? yield* ownedFieldsSteps(applied, model, scope)
-    : ownedFields(applied, model, scope);
+  const set = inSlices ? yield* ownedFieldsSteps(applied, model, scope) : ownedFields(applied, model, scope);
   // Both are part of the object.
   if (inSlices) yield* checkSizeSteps([applied, set]);
   const before = ownersBefore(input, scope);

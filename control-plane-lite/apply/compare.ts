@@ -189,12 +189,7 @@ function put(set: FieldSet | undefined, element: string, child: FieldSet): Field
   return draft;
 }
 
-function compareValues(
-  left: unknown,
-  right: unknown,
-  node: TypeNode,
-  work?: WideWork,
-): Changes | undefined {
+function compareValues(left: unknown, right: unknown, node: TypeNode, work?: WideWork): Changes | undefined {
   if (left === right) return undefined;
   if (left === undefined) return { added: everyField(right, node, work?.later) };
   if (right === undefined) return { removed: everyField(left, node, work?.later) };

@@ -100,12 +100,7 @@ function addEntries(set: FieldSetDraft, object: JsonObject, element: TypeNode): 
 }
 
 /** Lists the names once: that of very many takes as long as all else. */
-function addEntriesLater(
-  set: FieldSetDraft,
-  object: JsonObject,
-  element: TypeNode,
-  later: Later,
-): FieldSet {
+function addEntriesLater(set: FieldSetDraft, object: JsonObject, element: TypeNode, later: Later): FieldSet {
   const names = Object.keys(object);
   if (names.length === 0) return LEAF;
   later.each(names, (name) => {

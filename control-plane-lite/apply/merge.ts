@@ -58,7 +58,9 @@ function mergeValues(live: unknown, applied: unknown, node: TypeNode, later?: La
   const list = granularList(node);
   if (list !== undefined && Array.isArray(live) && listOrNothing(applied)) {
     const items = applied ?? [];
-    return live.length === 0 && items.length === 0 ? copied(applied, later) : mergeItems(live, items, list, later);
+    return live.length === 0 && items.length === 0
+      ? copied(applied, later)
+      : mergeItems(live, items, list, later);
   }
   const type = granularObject(node);
   if (type === undefined || !isObject(live)) return copied(applied, later);

@@ -27,12 +27,7 @@ export function* ownedFieldsSteps(
   return set;
 }
 
-function ownedRoot(
-  object: Readonly<JsonObject>,
-  { root }: TypeModel,
-  scope: Scope,
-  later?: Later,
-): FieldSet {
+function ownedRoot(object: Readonly<JsonObject>, { root }: TypeModel, scope: Scope, later?: Later): FieldSet {
   const set: FieldSetDraft = {};
   for (const name in object) {
     if (NEVER_OWNED.has(name) || !scope(name)) continue;

@@ -122,7 +122,8 @@ function* ownersBefore(
 /** Lists of entries: each is compared in short steps. */
 function* sameSets(sent: unknown, stored: unknown): Steps<boolean> {
   if (!Array.isArray(sent) || !Array.isArray(stored) || sent.length !== stored.length) return false;
-  for (const [index, entry] of sent.entries()) if (!(yield* sameJsonSteps(entry, stored[index]))) return false;
+  for (const [index, entry] of sent.entries())
+    if (!(yield* sameJsonSteps(entry, stored[index]))) return false;
   return true;
 }
 

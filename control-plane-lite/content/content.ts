@@ -13,6 +13,7 @@ import type { ApiRequest, BytesResponse } from '../http/contract.ts';
 import { finishSteps, isLarge, MAX_LARGE_BODIES, turnOf } from '../kit/yield.ts';
 import { isVirtual } from '../resources/builtin.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
+import type { Outcome } from '../verbs/contract.ts';
 import { createDeferredForm } from './deferred-watch.ts';
 import { type EncodeDeps, encodeObject, type Showing } from './encode.ts';
 import { encodeList } from './encode-list.ts';
@@ -133,6 +134,20 @@ class LoadedForm implements StoredForm {
   }
 }
 
+async function sourceOfOutcome(
+  request: ApiRequest,
+  resource: Resource,
+  { stored, object, isLarge: isLargeObject = false }: Outcome,
+  vocabulary: Vocabulary,
+): Promise<Source> {
+  if (stored !== undefined) {
+    const form = isLarge(stored.json) ? await loadFor(request, resource, stored, vocabulary) : stored;
+    return sourceOf(resource, form);
+  }
+  if (!isLargeObject) return plainSource(object);
+  return writtenSource(object, await finishInTurns(writeJsonSteps(object), turnOf(request)));
+}
+
 /** An object as the answer to a request, in the form that the client takes.
  *  @throws StatusError NotAcceptable */
 function show(
@@ -211,15 +226,9 @@ export function createContent(given: ContentDeps): Content {
     checkAccept(request, resource) {
       showingOf(request, resource, vocabulary, request.info.verb === 'watch');
     },
-    async object(request, resource, status, { stored, object, isLarge: isLargeObject = false }) {
-      if (stored === undefined && isLargeObject) {
-        const json = await finishInTurns(writeJsonSteps(object), turnOf(request));
-        return show(deps, request, resource, status, writtenSource(object, json));
-      }
-      if (stored === undefined) return show(deps, request, resource, status, plainSource(object));
-      const isLargeForm = isLarge(stored.json);
-      const form = isLargeForm ? await loadFor(request, resource, stored, vocabulary) : stored;
-      return show(deps, request, resource, status, await sourceOf(resource, form));
+    async object(request, resource, status, outcome) {
+      const source = await sourceOfOutcome(request, resource, outcome, vocabulary);
+      return show(deps, request, resource, status, source);
     },
     async cached(request, resource, entry) {
       const form = isLarge(entry.json) ? await loadFor(request, resource, entry, vocabulary) : entry;

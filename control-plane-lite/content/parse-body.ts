@@ -4,8 +4,8 @@
 import type { JsonValue } from '#api/codec/json.ts';
 import { parseJsonBytes } from '#api/codec/json-bytes.ts';
 import { parseJsonInTurns } from '#api/codec/json-slices.ts';
-import type { MemberNames } from '#api/codec/member-names.ts';
 import { SyntaxFault } from '#api/codec/limits.ts';
+import type { MemberNames } from '#api/codec/member-names.ts';
 import { ProtobufError } from '#api/codec/protobuf/error.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { StatusError } from '#api/meta/status-error.ts';

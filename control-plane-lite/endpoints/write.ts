@@ -12,8 +12,8 @@ import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch, mergePatchSteps } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch, strategicMergeSteps } from '../patch/strategic-merge.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
-import { checkSizeSteps } from '../resources/object-size.ts';
 import { apiVersionOf } from '../resources/facts.ts';
+import { checkSizeSteps } from '../resources/object-size.ts';
 import type { Change, PureChange } from '../verbs/contract.ts';
 import type { BodyTarget, PatchBody } from './content.ts';
 import { callerOf, type EndpointDeps, refOf } from './deps.ts';
@@ -84,8 +84,7 @@ async function update(
   const outcome = await deps.verbs.update(
     refOf(request, resource),
     // Each attempt works on its own copy.
-    (_live, inSlices = false) =>
-      inSlices ? finishSteps(copyJsonSteps(given), true, turn) : copyJson(given),
+    (_live, inSlices = false) => (inSlices ? finishSteps(copyJsonSteps(given), true, turn) : copyJson(given)),
     {
       ...query,
       faults,
@@ -225,7 +224,8 @@ function changeOf(
 }
 
 /** An applied configuration is an object: its reader has checked that. */
-const patchedObject = ({ value }: PatchBody): object => (typeof value === 'object' && value !== null ? value : {});
+const patchedObject = ({ value }: PatchBody): object =>
+  typeof value === 'object' && value !== null ? value : {};
 
 /** An applied object may omit its name and namespace, but not contradict the path. The path of a namespace
  *  has its name where others have that of their namespace. */

@@ -26,14 +26,6 @@ export const turnOf =
 
 export const isLarge = ({ length }: Buffer): boolean => length >= LARGE_BYTES;
 
-/** Runs a step on a large object in a turn of its own. */
-export async function betweenTurns<T>(step: () => T | Promise<T>): Promise<T> {
-  await yieldToEventLoop();
-  const result = await step();
-  await yieldToEventLoop();
-  return result;
-}
-
 /** Steps on an object: on a large one, each in a turn of its own. */
 export const finishSteps = <T>(
   steps: Steps<T>,

@@ -80,7 +80,11 @@ export function* applyJsonPatch(document: unknown, patch: unknown, names?: Membe
   const operations = parseJsonPatch(patch);
   yield;
   const inSlices = names !== undefined;
-  const state: State = { root: inSlices ? yield* copyJsonSteps(document) : copyJson(document), growth: 0, names };
+  const state: State = {
+    root: inSlices ? yield* copyJsonSteps(document) : copyJson(document),
+    growth: 0,
+    names,
+  };
   for (const [index, operation] of operations.entries()) {
     // Others set a member, or work on what the patch itself has.
     if (operation.op === 'copy' || index % OPERATIONS_AT_A_TIME === 0) yield;

@@ -197,7 +197,9 @@ function mergeMember(
   else if (change !== undefined || order !== undefined) {
     const value = own(merged, name);
     const result =
-      order === undefined ? mergeValue(value, change, member, work) : mergeOrdered(value, change, order, member);
+      order === undefined
+        ? mergeValue(value, change, member, work)
+        : mergeOrdered(value, change, order, member);
     if (result !== undefined) setMember(merged, name, result);
   }
   const list = own(merged, name);

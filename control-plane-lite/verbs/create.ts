@@ -173,7 +173,10 @@ async function store(
       const result = await write(() => deps.store.put(key, bytes, 'absent'));
       if (result.ok) {
         const written = { bytes, object: stored };
-        return { kind: 'done', result: { ...(await outcome(deps, named, written, result.revision)), isLarge } };
+        return {
+          kind: 'done',
+          result: { ...(await outcome(deps, named, written, result.revision)), isLarge },
+        };
       }
       if (!generated || attempt === MAX_NAME_TRIES) {
         await release?.();

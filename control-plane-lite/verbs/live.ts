@@ -1,9 +1,10 @@
 /** The object that a write starts from. */
 
-import { copyJson } from '#api/codec/copy-json.ts';
+import { copyJson, copyJsonSteps } from '#api/codec/copy-json.ts';
 import { parseJsonText } from '#api/codec/json-text.ts';
+import { finishInTurns } from '#api/kit/steps.ts';
 import { withRevision } from '../cache/state/stored-form.ts';
-import { betweenTurns, isLarge, yieldToEventLoop } from '../kit/yield.ts';
+import { isLarge, yieldToEventLoop } from '../kit/yield.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import type { StoredItem } from '../store/contract.ts';
 
@@ -33,8 +34,9 @@ export const copyLive = (live: Live): ApiObject | Promise<ApiObject> =>
   isLarge(live.json) ? copyInTurns(live) : copyJson(live.object());
 
 async function copyInTurns(live: Live): Promise<ApiObject> {
-  const { object } = await loaded(live, yieldToEventLoop);
-  return betweenTurns(() => copyJson(object()));
+  const held = await loaded(live, yieldToEventLoop);
+  await yieldToEventLoop();
+  return finishInTurns(copyJsonSteps(held.object()), yieldToEventLoop);
 }
 
 /** The store's report of a conflict. */

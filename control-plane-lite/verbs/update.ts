@@ -215,7 +215,8 @@ function changedOf(
     return finishSteps(change.pure(served, live.madeHere ? served : undefined, isLarge), isLarge, turn);
   }
   if (!isLarge) return finish(change.pure(copyJson(served), undefined, false));
-  const work = (copy: ApiObject): Promise<ApiObject> => finishInTurns(change.pure(copy, undefined, true), turn);
+  const work = (copy: ApiObject): Promise<ApiObject> =>
+    finishInTurns(change.pure(copy, undefined, true), turn);
   return finishInTurns(copyJsonSteps(served), turn).then(work);
 }
 

@@ -3,7 +3,7 @@
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Random } from '../../testing/random.ts';
 import { sample } from '../../testing/rounds.ts';
-import type { WideAsk } from './stall.ts';
+import type { Ask } from './requests.ts';
 import { type Asks, ask, get, ITEMS, KEPT_KEYS, KEYS, list, members, named } from './wide-parts.ts';
 
 /** What a patch of JSON may have. */
@@ -108,7 +108,10 @@ function creates(
   return [
     ['wide map', ask('POST', `${maps}?${dry}`, map(members(counts.keys, '""')))],
     ['wide map of numbers', ask('POST', `${maps}?${dry}`, map(members(counts.keys, '1')))],
-    ['wide map of bad keys', ask('POST', `${maps}?${dry}`, map(members(counts.keys, '""').replaceAll('"a', '"/')))],
+    [
+      'wide map of bad keys',
+      ask('POST', `${maps}?${dry}`, map(members(counts.keys, '""').replaceAll('"a', '"/'))),
+    ],
     [
       'wide map with a key twice',
       ask('POST', `${maps}?${dry}`, map(`${members(counts.keys, '""').slice(0, -1)},"aaa":""}`)),
@@ -128,9 +131,16 @@ function creates(
     ],
     [
       'wide annotations',
-      ask('POST', `${maps}?${dry}`, `{"metadata":{"name":"wide","annotations":${members(counts.keys, '""')}}}`),
+      ask(
+        'POST',
+        `${maps}?${dry}`,
+        `{"metadata":{"name":"wide","annotations":${members(counts.keys, '""')}}}`,
+      ),
     ],
-    ['wide unknown members', ask('POST', `${maps}?${dry}`, named('wide', members(counts.keys, '1').slice(1, -1)))],
+    [
+      'wide unknown members',
+      ask('POST', `${maps}?${dry}`, named('wide', members(counts.keys, '1').slice(1, -1))),
+    ],
     [
       'wide managed fields',
       ask(
@@ -141,7 +151,11 @@ function creates(
     ],
     [
       'wide finalizers',
-      ask('POST', `${maps}?${dry}`, `{"metadata":{"name":"wide","finalizers":${list(counts.finalizers, '"a/b"')}}}`),
+      ask(
+        'POST',
+        `${maps}?${dry}`,
+        `{"metadata":{"name":"wide","finalizers":${list(counts.finalizers, '"a/b"')}}}`,
+      ),
     ],
     [
       'wide owners',
@@ -165,7 +179,10 @@ function creates(
       'wide custom small objects',
       ask('POST', `${customs}?${dry}`, custom(`"free":{"a":${list(counts.smallObjects, '{"a":1}')}}`)),
     ],
-    ['wide custom unknown', ask('POST', `${customs}?${dry}`, custom(`"either":${members(counts.keys, '1')}`))],
+    [
+      'wide custom unknown',
+      ask('POST', `${customs}?${dry}`, custom(`"either":${members(counts.keys, '1')}`)),
+    ],
     ['wide custom items', ask('POST', `${customs}?${dry}`, custom(`"items":${list(counts.items, '{}')}`))],
     ['wide custom set', ask('POST', `${customs}?${dry}`, custom(`"set":${list(counts.texts, '"a"')}`))],
     ['wide custom map', ask('POST', `${customs}?${dry}`, custom(`"map":${members(counts.keys, '[]')}`))],
@@ -202,7 +219,10 @@ function creates(
         `{"spec":{"nonResourceAttributes":{"path":"/","verb":"get"}},"status":{"a":${list(counts.items, '{}')}}}`,
       ),
     ],
-    ['wide apply', ask('PATCH', `${maps}/wide?${force}&${dry}`, applied(members(counts.keys, '""'), 'wide'), apply)],
+    [
+      'wide apply',
+      ask('PATCH', `${maps}/wide?${force}&${dry}`, applied(members(counts.keys, '""'), 'wide'), apply),
+    ],
   ];
 }
 
@@ -319,19 +339,13 @@ export function wideAsks(
   namespace: string,
   count: number,
   random: Random,
-): ReadonlyMap<string, WideAsk> {
+): ReadonlyMap<string, Ask> {
   const parts = partsOf(words, namespace);
-  const stored = 2 * KEPT_KEYS;
-  const about = ([what, one]: Asks[number]): readonly [string, WideAsk] => [what, { ...one, stored }];
   const between = [
     ...creates(parts, WIDE),
     ...creates(parts, FULL).map(([what, one]) => [what.replace('wide', 'full'), one] as const),
-    ...changesOfKept(parts).map(about),
-    ...readsOfKept(parts, words).map(about),
+    ...changesOfKept(parts),
+    ...readsOfKept(parts, words),
   ];
-  return new Map<string, WideAsk>([
-    ...keptObjects(parts),
-    ...sample(between, count, random),
-    ...ends(parts).map(about),
-  ]);
+  return new Map<string, Ask>([...keptObjects(parts), ...sample(between, count, random), ...ends(parts)]);
 }

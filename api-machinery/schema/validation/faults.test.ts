@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { boundedFaults, createBoundedFaults, createFaults, type Faults, MOST_FAULTS, mergeFieldErrors } from './faults.ts';
+import {
+  boundedFaults,
+  createBoundedFaults,
+  createFaults,
+  type Faults,
+  MOST_FAULTS,
+  mergeFieldErrors,
+} from './faults.ts';
 
 const error = (field: string, kind: 'FieldValueInvalid' | 'FieldUnknown' = 'FieldValueInvalid') => ({
   kind,

@@ -67,8 +67,7 @@ class Reader {
     }
     const result: unknown[] = [];
     if (this.#later === undefined) {
-      for (let index = 0; index < list.length; index += 1)
-        result.push(this.#item(items, list[index], index));
+      for (let index = 0; index < list.length; index += 1) result.push(this.#item(items, list[index], index));
       return result;
     }
     const here = this.#here();
@@ -239,7 +238,11 @@ export function readRoot(plan: SchemaPlan, value: Members, options: ReadValueOpt
 }
 
 /** The same of a large object, in short steps. @throws DecodedTooLong */
-export function* readRootInSteps(plan: SchemaPlan, value: Members, options: ReadValueOptions): Steps<ReadRoot> {
+export function* readRootInSteps(
+  plan: SchemaPlan,
+  value: Members,
+  options: ReadValueOptions,
+): Steps<ReadRoot> {
   const later = new Later();
   const reader = new Reader(options, later);
   const read = reader.members(plan, value, true);
