@@ -226,9 +226,14 @@ export function createContent(given: ContentDeps): Content {
     checkAccept(request, resource) {
       showingOf(request, resource, vocabulary, request.info.verb === 'watch');
     },
-    async object(request, resource, status, outcome) {
-      const source = await sourceOfOutcome(request, resource, outcome, vocabulary);
-      return show(deps, request, resource, status, source);
+    async object(request, resource, status, made) {
+      return show(
+        deps,
+        request,
+        resource,
+        status,
+        await sourceOfOutcome(request, resource, made, vocabulary),
+      );
     },
     async cached(request, resource, entry) {
       const form = isLarge(entry.json) ? await loadFor(request, resource, entry, vocabulary) : entry;

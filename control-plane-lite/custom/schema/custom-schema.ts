@@ -76,8 +76,8 @@ export function createCustomSchema(options: CustomSchemaOptions): CustomSchema {
   function* decodeInSteps(value: unknown, { names }: SteppedDecoding): Steps<DecodedObject> {
     if (!isMembers(value)) return decode(value);
     const made = yield* planSteps();
-    const options = { vocabulary, names, maxLength: MAX_OBJECT_BYTES };
-    const { value: read, errors, unknown } = yield* readRootInSteps(made, value, options);
+    const limits = { vocabulary, names, maxLength: MAX_OBJECT_BYTES };
+    const { value: read, errors, unknown } = yield* readRootInSteps(made, value, limits);
     return { object: complete(read), errors, unknown };
   }
 
