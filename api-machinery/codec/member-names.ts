@@ -1,5 +1,5 @@
 /** Names of the members of objects with very many. V8 sorts the members of such an object each time that it lists
- *  them, which takes as long as everything else that is done to it: whoever builds one already has the list. */
+ *  them, which takes as long as everything else that is done to it. The code that builds one already has the list. */
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -94,7 +94,7 @@ function ownedMember(
   return declared ? set : asMember(set, later !== undefined && isOfEntries(value, node));
 }
 
-/** Those of a map have been told whether the map is a member. */
+/** The set of a map says itself whether the map is a member. */
 function isOfEntries(value: unknown, node: TypeNode): boolean {
   const type = Array.isArray(value) ? undefined : granularObject(node);
   return type !== undefined && type.kind !== 'struct';

@@ -8,7 +8,7 @@ import { StatusError } from '#api/meta/status-error.ts';
 import { type ApiProtobuf, createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { StoredForm } from '../cache/contract.ts';
-import type { Content } from '../endpoints/content.ts';
+import type { Content, PageToShow } from '../endpoints/content.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
 import { finishSteps, isLarge, MAX_LARGE_BODIES, turnOf } from '../kit/yield.ts';
 import { isVirtual } from '../resources/builtin.ts';
@@ -172,6 +172,19 @@ function show(
   return Promise.all([body, json]).then((made) => respond(status, type, ...made));
 }
 
+async function showList(
+  deps: EncodeDeps,
+  request: ApiRequest,
+  resource: Resource,
+  page: PageToShow,
+): Promise<BytesResponse> {
+  const showing = showingOf(request, resource, deps.vocabulary);
+  const more = jsonOfResponse(request, showing);
+  const json = more === undefined ? undefined : await encodeList(page, more, deps);
+  const type = contentTypeOf(showing.shape.mediaType, deps.vocabulary);
+  return respond(200, type, await encodeList(page, showing, deps), json);
+}
+
 export function createContent(given: ContentDeps): Content {
   const { vocabulary, now } = given;
   const yaml = given.yaml ?? createYamlReader();
@@ -241,17 +254,7 @@ export function createContent(given: ContentDeps): Content {
       return show(deps, request, resource, 200, source instanceof Promise ? await source : source);
     },
     plain: (request, status, object) => ({ kind: 'bytes', status, ...encodePlain(request, object) }),
-    async list(request, resource, page) {
-      const showing = showingOf(request, resource, vocabulary);
-      const more = jsonOfResponse(request, showing);
-      const json = more === undefined ? undefined : await encodeList(page, more, deps);
-      return respond(
-        200,
-        contentTypeOf(showing.shape.mediaType, vocabulary),
-        await encodeList(page, showing, deps),
-        json,
-      );
-    },
+    list: (request, resource, page) => showList(deps, request, resource, page),
     watching(request, resource) {
       const showing = showingOf(request, resource, vocabulary, true);
       const contentType = contentTypeOf(showing.shape.mediaType, vocabulary, true);

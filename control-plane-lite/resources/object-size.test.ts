@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { finish } from '#api/kit/steps.ts';
 import { checkSizeSteps, checkStoredSize, MAX_OBJECT_BYTES } from './object-size.ts';
 
-const tooLarge = expect.objectContaining({ code: 413, reason: 'RequestEntityTooLarge' });
+const tooLarge: unknown = expect.objectContaining({ code: 413, reason: 'RequestEntityTooLarge' });
 const objectOf = (text: string): object => ({ data: { a: text } });
 const room = MAX_OBJECT_BYTES - JSON.stringify(objectOf('')).length;
 
