@@ -12,6 +12,7 @@ const CREATED: Readonly<Record<string, string>> = {
   'api-machinery/spdy/frame-reader.ts feed': 'for each upgraded connection',
   'control-plane-lite/authz/rbac.ts rules': 'once',
   'control-plane-lite/controllers/persistentvolume-binder/state.ts candidates': 'once',
+  'control-plane-lite/custom/schema/custom-schema.ts decodeInSteps': 'for each definition',
   'control-plane-lite/custom/schema/custom-schema.ts planSteps': 'for each definition',
   'control-plane-lite/custom/schema/custom-schema.ts readSteps': 'for each definition',
   'control-plane-lite/openapi/documents.ts entries': 'for each version of the documents',

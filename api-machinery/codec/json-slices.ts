@@ -4,6 +4,7 @@ import { duplicateKey, findDuplicates, type JsonValue } from './json.ts';
 import { parseJsonBytes, sizeOf } from './json-bytes.ts';
 import { parseJsonText } from './json-text.ts';
 import { DEFAULT_TEXT_LIMITS, type PathElement, type TextLimits } from './limits.ts';
+import { MemberNames } from './member-names.ts';
 import { setMember } from './set-member.ts';
 
 /** Read at a time. */
@@ -27,6 +28,7 @@ class UnreadableSlice extends Error {
 /** A long object or list, of which some members have been read. */
 interface Opened {
   readonly members: Record<string, unknown> | unknown[];
+  readonly names: string[];
   /** A comma was the last that was read: more must follow. */
   isBeforeMember: boolean;
 }
@@ -41,6 +43,7 @@ interface Slice {
 
 class SliceReader {
   readonly errors: JsonValue['errors'][number][] = [];
+  readonly names: MemberNames = new MemberNames();
   readonly #text: string;
   readonly #maxDepth: number;
   readonly #opened: Opened[] = [];
@@ -116,7 +119,7 @@ class SliceReader {
 
   #open(at: number): Opened['members'] {
     const members = this.#text[at] === '{' ? {} : [];
-    this.#opened.push({ members, isBeforeMember: false });
+    this.#opened.push({ members, names: [], isBeforeMember: false });
     this.#at = at + 1;
     return members;
   }
@@ -148,11 +151,16 @@ class SliceReader {
       if (most > 0) this.errors.push(...findDuplicates(text, most, this.#maxDepth, place));
     }
     if (isList) for (const item of Object.values(value)) members.push(item);
-    else for (const [name, member] of Object.entries(value)) setMember(members, name, member);
+    else {
+      for (const [name, member] of Object.entries(value)) {
+        if (!isTwice(name)) opened.names.push(name);
+        setMember(members, name, member);
+      }
+    }
   }
 
   /** A member that is too long for one slice. */
-  #descend({ members }: Opened, member: number, child: number): true {
+  #descend({ members, names }: Opened, member: number, child: number): true {
     const before = this.#text.slice(member, child);
     if (Array.isArray(members)) {
       if (before.trim() !== '') throw new UnreadableSlice();
@@ -164,9 +172,8 @@ class SliceReader {
     const [name, ...more] = typeof named === 'object' && named !== null ? Object.keys(named) : [];
     if (name === undefined || more.length > 0) throw new UnreadableSlice();
     this.#path.push(name);
-    if (Object.hasOwn(members, name) && this.errors.length < MAX_DUPLICATES) {
-      this.errors.push(duplicateKey(this.#path));
-    }
+    if (!Object.hasOwn(members, name)) names.push(name);
+    else if (this.errors.length < MAX_DUPLICATES) this.errors.push(duplicateKey(this.#path));
     setMember(members, name, this.#open(child));
     return true;
   }
@@ -177,6 +184,7 @@ class SliceReader {
       const ended = this.#opened.pop();
       if (ended === undefined) throw new UnreadableSlice();
       if ((this.#text[this.#at] === ']') !== Array.isArray(ended.members)) throw new UnreadableSlice();
+      this.names.learn(ended.members, ended.names);
       this.#path.pop();
       this.#at += 1;
       this.#skipBlank();
@@ -207,7 +215,7 @@ export function* readJsonSlices(
   try {
     const reader = new SliceReader(bytes.toString('utf8'), maxDepth);
     while (reader.step()) yield undefined;
-    return { value: reader.value, errors: reader.errors };
+    return { value: reader.value, errors: reader.errors, names: reader.names };
   } catch (thrown) {
     if (!(thrown instanceof UnreadableSlice || thrown instanceof SyntaxError)) throw thrown;
   }

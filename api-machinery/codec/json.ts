@@ -12,12 +12,15 @@ import {
 } from './limits.ts';
 import '../kit/exact-json.ts';
 import { readNumber } from '../kit/int64.ts';
+import type { MemberNames } from './member-names.ts';
 import { setMember } from './set-member.ts';
 
 export interface JsonValue {
   readonly value: unknown;
   /** One for each of the first duplicate keys; the last value counts, as in `JSON.parse`. */
   readonly errors: readonly FieldError[];
+  /** Of objects with very many members, where the reader has them at hand. */
+  readonly names?: MemberNames;
 }
 
 /** One of several values in a text. */

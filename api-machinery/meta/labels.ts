@@ -11,7 +11,7 @@ const MAX_ERRORS = 200;
 /** Returns the validation errors of a label map at `path`, up to 200. */
 export function validateLabels(labels: LabelSet, path: string): readonly FieldError[] {
   const found: FieldError[] = [];
-  for (const key in labels) {
+  for (const key of Object.keys(labels)) {
     const text = labels[key] ?? '';
     addInvalid(found, path, key, qualifiedNameErrors(key));
     const values = labelValueErrors(text);
@@ -24,7 +24,7 @@ export function validateLabels(labels: LabelSet, path: string): readonly FieldEr
 /** Returns the validation errors of an annotation map at `path`, up to 200. Keys are compared case-insensitively. */
 export function validateAnnotations(annotations: LabelSet, path: string): readonly FieldError[] {
   const found: FieldError[] = [];
-  for (const key in annotations) {
+  for (const key of Object.keys(annotations)) {
     addInvalid(found, path, key, qualifiedNameErrors(key.toLowerCase()));
     if (found.length >= MAX_ERRORS) break;
   }

@@ -3,6 +3,7 @@
  *  On the path of every write: no path text is built before there is an error. */
 
 import { formatPath, type PathElement } from '../codec/limits.ts';
+import type { MemberNames } from '../codec/member-names.ts';
 import { setMember } from '../codec/set-member.ts';
 import { Later } from '../kit/later.ts';
 import { isObject } from '../kit/object.ts';
@@ -39,6 +40,21 @@ export interface DecodeOptions {
   /** Result of an earlier decoding: structures that the value shares with it by identity are taken over
    *  unchanged. */
   readonly known?: object;
+  /** Names of members of objects in the value that have very many. */
+  readonly names?: MemberNames;
+  /** Length at which `decodeInSteps` gives up: that of the JSON text of the result, without its escapes.
+   *  Default: any. */
+  readonly maxLength?: number;
+}
+
+/** The result would be longer than the caller takes. */
+export class DecodedTooLong extends Error {
+  override readonly name = 'DecodedTooLong';
+  readonly maxLength: number;
+  constructor(maxLength: number) {
+    super(`more than ${maxLength} bytes`);
+    this.maxLength = maxLength;
+  }
 }
 
 export interface Decoded<T> {
@@ -61,6 +77,10 @@ class Decoder {
   readonly #known: Readonly<Record<string, unknown>> | undefined;
   #hidden = false;
   #later: Later | undefined;
+  /** Of the JSON text of what was decoded so far; counted in slices only, and rather too short. */
+  #length = 0;
+  readonly #maxLength: number;
+  readonly #names: MemberNames | undefined;
 
   constructor(options: DecodeOptions, thorough: boolean, later?: Later) {
     this.#options = options;
@@ -69,6 +89,20 @@ class Decoder {
     this.#canonical = options.emptyFields === 'canonical';
     this.#path = options.path === undefined ? [] : [...options.path];
     this.#known = isObject(options.known) ? options.known : undefined;
+    this.#names = options.names;
+    this.#maxLength = options.maxLength ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** @throws DecodedTooLong */
+  #lengthen(length: number): void {
+    this.#length += length;
+    if (this.#length > this.#maxLength) throw new DecodedTooLong(this.#maxLength);
+  }
+
+  /** Whatever else the value has does not matter: it cannot be decoded, or is decoded again. */
+  isEnough(): boolean {
+    if (!this.#thorough) return this.errors.length > 0;
+    return this.errors.length >= MAX_ERRORS && this.errors.some(({ kind }) => UNUSABLE.has(kind));
   }
 
   #report(kind: FieldErrorKind, detail: string, badValue?: unknown): undefined {
@@ -81,6 +115,7 @@ class Decoder {
   decode(plan: ValuePlan, value: unknown): unknown {
     switch (plan.kind) {
       case 'scalar':
+        this.#measure(value);
         return this.#scalar(plan.scalar, value);
       case 'struct':
         return this.#struct(plan, value);
@@ -126,6 +161,7 @@ class Decoder {
     }
     const here = this.#here();
     this.#later.each(items, (item, index) => {
+      this.#lengthen(lengthOf(item) + 1);
       here(() => result.push(this.#item(element, item, index)));
     });
     return result;
@@ -170,13 +206,19 @@ class Decoder {
       this.#path.pop();
       if (decoded !== undefined) setMember(result, key, decoded);
     };
-    const keys = Object.keys(value);
-    if (this.#later === undefined) for (const key of keys) entry(key);
+    if (this.#later === undefined) for (const key of Object.keys(value)) entry(key);
     else {
       const here = this.#here();
-      this.#later.each(keys, (key) => here(() => entry(key)));
+      this.#later.each(this.#namesOf(value), (key) => {
+        this.#lengthen(key.length + MEMBER_LENGTH + lengthOf(value[key]));
+        here(() => entry(key));
+      });
     }
     return result;
+  }
+
+  #namesOf(value: Readonly<Record<string, unknown>>): readonly string[] {
+    return this.#names?.of(value) ?? Object.keys(value);
   }
 
   #struct(plan: StructPlan, value: unknown): unknown {
@@ -184,7 +226,8 @@ class Decoder {
       return this.#report('FieldValueTypeInvalid', `must be an object, not ${describe(value)}`, value);
     }
     if (this.#tooDeep()) return undefined;
-    return this.#thorough ? this.#structInOrder(plan, value) : this.#structAsGiven(plan, value);
+    const isWide = this.#names?.known(value) !== undefined;
+    return this.#thorough || isWide ? this.#structInOrder(plan, value) : this.#structAsGiven(plan, value);
   }
 
   /** Iterates over the members of the value instead of those of the type. On an error `decode` starts over,
@@ -242,12 +285,15 @@ class Decoder {
     this.#path.pop();
     if (decoded === undefined && member.required) decoded = this.#zero(value);
     if (this.#canonical && member.omitEmpty && isEmptyValue(decoded) && !this.#isPutOff(given)) return;
-    if (decoded !== undefined) result[name] = decoded;
+    if (decoded === undefined) return;
+    if (later !== undefined) this.#lengthen(name.length + MEMBER_LENGTH + lengthOf(decoded));
+    result[name] = decoded;
   }
 
   /** What was decoded of it may look empty, but isn't. */
   #isPutOff(given: unknown): boolean {
-    return this.#later !== undefined && typeof given === 'object' && !isEmptyValue(given);
+    if (this.#later === undefined || typeof given !== 'object' || given === null) return false;
+    return this.#names?.known(given) !== undefined || !isEmptyValue(given);
   }
 
   #zero(plan: ValuePlan): unknown {
@@ -263,12 +309,13 @@ class Decoder {
     }
     const zero = this.#zero(member.value);
     if (zero === undefined) return false;
+    if (this.#later !== undefined) this.#lengthen(member.name.length + MEMBER_LENGTH + lengthOf(zero));
     result[member.name] = zero;
     return true;
   }
 
   #unknown(plan: StructPlan, value: Readonly<Record<string, unknown>>): void {
-    for (const key of Object.keys(value)) {
+    for (const key of this.#namesOf(value)) {
       if (plan.members.has(key)) continue;
       if (this.errors.length >= MAX_ERRORS) return;
       this.#path.push(key);
@@ -299,9 +346,37 @@ class Decoder {
     if (form === 'schema-object|bool' && typeof value === 'boolean') return value;
     if (form === 'schema-object|array' && Array.isArray(value)) return this.#list(schema, value);
     if (form === 'schema-object|string-array' && isText) return value;
-    return form.startsWith('schema-object') ? this.decode(schema, value) : value;
+    if (form.startsWith('schema-object')) return this.decode(schema, value);
+    this.#measure(value);
+    return value;
+  }
+
+  /** Counts what is taken as it is. */
+  #measure(value: unknown): void {
+    if (this.#later === undefined || typeof value !== 'object' || value === null) return;
+    if (Array.isArray(value)) {
+      this.#later.each(value, (item) => {
+        this.#lengthen(1 + lengthOf(item));
+        this.#measure(item);
+      });
+    } else if (isObject(value)) {
+      this.#later.each(this.#namesOf(value), (name) => {
+        this.#lengthen(name.length + MEMBER_LENGTH + lengthOf(value[name]));
+        this.#measure(value[name]);
+      });
+    }
   }
 }
+
+/** Quotes, colon and comma. */
+const MEMBER_LENGTH = 4;
+/** Of the JSON text at least, without what is in it: one bracket stands for the last comma, which is not there. */
+const lengthOf = (value: unknown): number => (typeof value === 'string' ? value.length + 2 : 1);
+
+const UNUSABLE: ReadonlySet<FieldErrorKind> = new Set<FieldErrorKind>([
+  'FieldValueTypeInvalid',
+  'FieldValueInvalid',
+]);
 
 /** Returns the members in output order, so that equal objects have equal texts. */
 function inOrder(plan: StructPlan, object: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -337,7 +412,7 @@ export function decode<T>(typeRef: string, value: unknown, options: DecodeOption
 }
 
 /** The same, of a large value, in short steps. Where there are several errors they may stand in another order.
- *  @throws UnknownTypeError if there is no such type */
+ *  @throws UnknownTypeError if there is no such type, DecodedTooLong */
 export function* decodeInSteps<T>(
   typeRef: string,
   value: unknown,
@@ -350,7 +425,10 @@ export function* decodeInSteps<T>(
     const later = new Later();
     decoder = new Decoder(options, thorough, later);
     decoded = decoder.decode(plan, value);
-    yield* later.steps();
+    for (const _ of later.steps()) {
+      if (decoder.isEnough()) break;
+      yield;
+    }
     if (decoder.errors.length === 0) break;
     yield;
   }

@@ -23,7 +23,7 @@ import { didYouMean } from './suggestion.ts';
 import { validateConfigMap, validateSecret } from './validation/config.ts';
 import { validateCSIDriver } from './validation/csi-driver.ts';
 import { validateEndpoints } from './validation/endpoints.ts';
-import { mergeFieldErrors } from './validation/faults.ts';
+import { boundedFieldErrors, mergeFieldErrors } from './validation/faults.ts';
 import { validateMetadata } from './validation/metadata.ts';
 import { validatePersistentVolume, validatePersistentVolumeClaim } from './validation/persistent-volume.ts';
 import { type PodValidationOptions, validatePod } from './validation/pod.ts';
@@ -205,7 +205,9 @@ function decodeObject(kind: ManifestKind, value: unknown, vocabulary: Vocabulary
   switch (kind) {
     case 'Pod': {
       const ready = prepare<Pod>(kind, value);
-      const metadata = validateMetadata(ready.object.metadata, { namespaced: true });
+      const metadata = boundedFieldErrors([
+        () => validateMetadata(ready.object.metadata, { namespaced: true }),
+      ]);
       return { kind, ...ready, errors: mergeFieldErrors(ready.errors, metadata), ...at };
     }
     case 'ConfigMap': {
@@ -213,33 +215,33 @@ function decodeObject(kind: ManifestKind, value: unknown, vocabulary: Vocabulary
       return {
         kind,
         ...ready,
-        errors: mergeFieldErrors(ready.errors, validateConfigMap(ready.object)),
+        errors: mergeFieldErrors(ready.errors, boundedFieldErrors([() => validateConfigMap(ready.object)])),
         ...at,
       };
     }
     case 'Secret': {
       const ready = prepare<Secret>(kind, value, foldStringData);
-      const fieldErrors = validateSecret(ready.object, vocabulary);
+      const fieldErrors = boundedFieldErrors([() => validateSecret(ready.object, vocabulary)]);
       return { kind, ...ready, errors: mergeFieldErrors(ready.errors, fieldErrors), ...at };
     }
     case 'PersistentVolume': {
       const ready = prepare<PersistentVolume>(kind, value);
-      const fieldErrors = validatePersistentVolume(ready.object);
+      const fieldErrors = boundedFieldErrors([() => validatePersistentVolume(ready.object)]);
       return { kind, ...ready, errors: mergeFieldErrors(ready.errors, fieldErrors), ...at };
     }
     case 'CSIDriver': {
       const ready = prepare<CSIDriver>(kind, value);
-      const fieldErrors = validateCSIDriver(ready.object);
+      const fieldErrors = boundedFieldErrors([() => validateCSIDriver(ready.object)]);
       return { kind, ...ready, errors: mergeFieldErrors(ready.errors, fieldErrors), ...at };
     }
     case 'PersistentVolumeClaim': {
       const ready = prepare<PersistentVolumeClaim>(kind, value);
-      const fieldErrors = validatePersistentVolumeClaim(ready.object);
+      const fieldErrors = boundedFieldErrors([() => validatePersistentVolumeClaim(ready.object)]);
       return { kind, ...ready, errors: mergeFieldErrors(ready.errors, fieldErrors), ...at };
     }
     case 'Endpoints': {
       const ready = prepare<Endpoints>(kind, value);
-      const fieldErrors = validateEndpoints(ready.object);
+      const fieldErrors = boundedFieldErrors([() => validateEndpoints(ready.object)]);
       return { kind, ...ready, errors: mergeFieldErrors(ready.errors, fieldErrors), ...at };
     }
     default:
@@ -255,5 +257,8 @@ export function defaultAndValidatePod(
   earlier: readonly FieldError[] = [],
 ): { readonly pod: Pod; readonly errors: readonly FieldError[] } {
   const defaulted = applyDefaults('core/v1.Pod', withNamespace(pod));
-  return { pod: defaulted, errors: mergeFieldErrors(earlier, validatePod(defaulted, options)) };
+  return {
+    pod: defaulted,
+    errors: mergeFieldErrors(earlier, boundedFieldErrors([() => validatePod(defaulted, options)])),
+  };
 }

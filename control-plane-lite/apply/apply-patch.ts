@@ -9,15 +9,16 @@ import { formatTime } from '#api/meta/time.ts';
 import type { TypeModel } from '#api/schema/type-model.ts';
 import { type JsonObject } from '../patch/json-value.ts';
 import type { ApiObject } from '../resources/contract.ts';
+import { checkSizeSteps } from '../resources/object-size.ts';
 import { asApiObject } from './api-object.ts';
 import { checkApplied } from './check-applied.ts';
-import { type Changes, compareObjects, writtenFields } from './compare.ts';
+import { type Changes, compareObjects, compareSteps, writtenFields } from './compare.ts';
 import { type Conflict, conflictError, withoutAllowed } from './conflicts.ts';
 import { fieldsOfNew } from './every-field.ts';
 import { EMPTY_SET, intersection, isEmptySet, sameSet } from './field-set.ts';
 import { annotationOf, fieldsLastApplied, hasLastApplied, withLastApplied } from './last-applied.ts';
-import { mergeApplied } from './merge.ts';
-import { ownedFields, presentFields } from './owned-fields.ts';
+import { mergeApplied, mergeAppliedSteps } from './merge.ts';
+import { ownedFields, ownedFieldsSteps, presentFields } from './owned-fields.ts';
 import { formatOwners, isSameManager, type Owner, storedOwners, withSet } from './owners.ts';
 import { prune } from './prune.ts';
 import { type Scope, scopeOf } from './scope.ts';
@@ -47,6 +48,8 @@ export interface ApplyInput {
   readonly convert?: Convert;
   /** Returns an object with its defaults, and values in their stored form. Default: unchanged. */
   readonly canonical?: (object: JsonObject) => JsonObject;
+  /** The object or the configuration is large: steps are to be short, whatever that costs. */
+  readonly inSlices?: boolean;
 }
 
 export interface ApplyResult {
@@ -63,10 +66,14 @@ const FIRST_MANAGER = 'before-first-apply';
 /** Each step takes as long as one look at the whole object.
  *  @throws StatusError BadRequest if the configuration can't be merged, Conflict if it changes what others own */
 export function* applyPatchObject(input: ApplyInput): Steps<ApplyResult> {
+  const { model, inSlices = false } = input;
   const applied = checkedConfiguration(input);
   yield;
   const identity = identityOf(input, 'Apply');
   const scope = scopeOf(input.subresource, input.hasStatus, input.statusHasMetadata);
+  const set = inSlices ? yield* ownedFieldsSteps(applied, model, scope) : ownedFields(applied, model, scope);
+  // Both are part of the object.
+  if (inSlices) yield* checkSizeSteps([applied, set]);
   const before = ownersBefore(input, scope);
   const mine = before.find((owner) => isSameManager(owner, identity));
   const others = before.filter((owner) => owner !== mine);
@@ -74,11 +81,12 @@ export function* applyPatchObject(input: ApplyInput): Steps<ApplyResult> {
   const object = yield* mergeAndPrune(input, applied, mine, others);
   yield;
   const live = input.live ?? emptyObject(object);
-  const changes = compareObjects(live, object, input.model, scope);
+  if (inSlices) yield* checkSizeSteps(object);
+  const changes = inSlices
+    ? yield* compareSteps(live, object, model, scope)
+    : compareObjects(live, object, model, scope);
   yield;
   const rest = changes === undefined ? others : yield* ownersWithout(input, object, changes, others, scope);
-  const set = ownedFields(applied, input.model, scope);
-  yield;
   const moved = input.live === undefined || changes !== undefined || touchesIdentity(live, object);
   const same = sameSet(mine?.set ?? EMPTY_SET, set) && isSameOwners(rest, mine, input.live);
   const annotation = annotationOf(identity.manager);
@@ -134,13 +142,16 @@ function ownersBefore(input: ApplyInput, scope: Scope): readonly Owner[] {
 }
 
 function* mergeAndPrune(
-  { live, model, apiVersion, convert }: ApplyInput,
+  { live, model, apiVersion, convert, inSlices = false }: ApplyInput,
   applied: JsonObject,
   mine: Owner | undefined,
   others: readonly Owner[],
 ): Steps<ApiObject> {
-  if (live === undefined) return asApiObject(mergeApplied({}, applied, model));
-  const merged = asApiObject(mergeApplied(live, applied, model));
+  const before = live ?? {};
+  const merged = asApiObject(
+    inSlices ? yield* mergeAppliedSteps(before, applied, model) : mergeApplied(before, applied, model),
+  );
+  if (live === undefined) return merged;
   if (mine === undefined || isEmptySet(mine.set)) return merged;
   yield;
   const named = presentFields(applied, model);
@@ -159,29 +170,46 @@ function* ownersWithout(
   const { live, model, apiVersion, convert, force } = input;
   if (live === undefined) return others;
   const at = changesByVersion({ before: live, after: object, model, apiVersion, convert, scope }, changes);
-  if (!force) refuseConflicts(input, live, conflictsOf(others, at), scope);
+  if (!force) {
+    const error = yield* refusalOf(input, live, yield* conflictsOf(others, at), scope);
+    // The response to it takes as long as the steps do.
+    yield;
+    if (error !== undefined) throw error;
+  }
   yield;
   return yield* ownersAfter(others, at);
 }
 
-function conflictsOf(others: readonly Owner[], at: ChangesAt): readonly Conflict[] {
-  return others.flatMap((owner) => {
+function* conflictsOf(others: readonly Owner[], at: ChangesAt): Steps<readonly Conflict[]> {
+  const found: Conflict[] = [];
+  for (const owner of others) {
     const version = at(owner.apiVersion);
-    if (version === undefined) return [];
-    const fields = intersection(adaptToTypes(owner.set, version.model), writtenFields(version.changes));
-    return isEmptySet(fields) ? [] : [{ owner, fields }];
-  });
+    if (version === undefined) continue;
+    const set = adaptToTypes(owner.set, version.model);
+    yield;
+    const written = writtenFields(version.changes);
+    yield;
+    const fields = intersection(set, written);
+    if (!isEmptySet(fields)) found.push({ owner, fields });
+    yield;
+  }
+  return found;
 }
 
-/** @throws StatusError Conflict, unless client-side apply of the same tool had set all conflicting fields */
-function refuseConflicts(input: ApplyInput, live: ApiObject, found: readonly Conflict[], scope: Scope): void {
-  if (found.length === 0) return;
+/** Returns the error Conflict, unless client-side apply of the same tool had set all conflicting fields. */
+function* refusalOf(
+  input: ApplyInput,
+  live: ApiObject,
+  found: readonly Conflict[],
+  scope: Scope,
+): Steps<StatusError | undefined> {
+  if (found.length === 0) return undefined;
   const annotation = annotationOf(input.manager);
   const left =
     annotation === undefined
       ? found
       : withoutAllowed(found, fieldsLastApplied(live, annotation, { ...input, scope }));
-  if (left.length > 0) throw conflictError(left);
+  return left.length > 0 ? yield* conflictError(left) : undefined;
 }
 
 const emptyObject = ({ apiVersion, kind }: ApiObject): ApiObject => ({ apiVersion, kind, metadata: {} });

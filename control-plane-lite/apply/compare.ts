@@ -2,7 +2,9 @@
  *  difference in lists with keyed items. Pure.
  *  Source: server-side apply, document 1 §4.9; structured-merge-diff 4.2 (Compare). */
 
+import { Later } from '#api/kit/later.ts';
 import { isObject } from '#api/kit/object.ts';
+import type { Steps } from '#api/kit/steps.ts';
 import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
 import { type JsonObject, own, sameJson } from '../patch/json-value.ts';
 import { everyField, membersOfNew } from './every-field.ts';
@@ -26,21 +28,74 @@ export function compareObjects(
   after: Readonly<JsonObject>,
   { root }: TypeModel,
   scope: Scope,
+  work?: WideWork,
 ): Changes | undefined {
   const skip = (name: string): boolean => NEVER_OWNED.has(name) || !scope(name);
   const metadata = memberPlan(root, 'metadata').node;
   const skipMetadata = (name: string): boolean => NEVER_OWNED_METADATA.has(name);
-  return compareMembers(before, after, root, (name) => name === 'metadata' || skip(name), {
+  return compareMembers(before, after, root, work, (name) => name === 'metadata' || skip(name), {
     plan: memberPlan(root, 'metadata'),
     changes: scope('metadata')
       ? compareMembers(
           membersOf(metadataOf(before)),
           membersOf(metadataOf(after)),
           granularObject(metadata) ?? UNTYPED,
+          work,
           skipMetadata,
         )
       : undefined,
   });
+}
+
+/** The same of large objects, in short steps: objects with very many members are compared one after the other, a few
+ *  thousand members at a time, before all else. */
+export function* compareSteps(
+  before: Readonly<JsonObject>,
+  after: Readonly<JsonObject>,
+  model: TypeModel,
+  scope: Scope,
+): Steps<Changes | undefined> {
+  const work: WideWork = { later: new Later(), wide: new Map() };
+  yield* compareWide(before, after, model.root, work);
+  const changes = compareObjects(before, after, model, scope, work);
+  yield* work.later.steps();
+  return changes;
+}
+
+interface WideWork {
+  readonly later: Later;
+  /** What was found of objects with very many members, by the later object. */
+  readonly wide: Map<object, Changes | undefined>;
+}
+
+/** Members compared at a time, and more than most objects have. */
+const WIDE_MEMBERS = 2000;
+
+function* compareWide(left: unknown, right: unknown, node: TypeNode, work: WideWork): Steps<void> {
+  const type = granularObject(node);
+  if (left === right || type === undefined || !isObject(left) || !isObject(right)) return;
+  const names = Object.keys(right);
+  if (names.length <= WIDE_MEMBERS) {
+    for (const name of names) {
+      if (isObject(right[name])) {
+        yield* compareWide(own(left, name), right[name], memberPlan(type, name).node, work);
+      }
+    }
+    return;
+  }
+  yield;
+  let changes: Changes | undefined;
+  for (const [index, name] of names.entries()) {
+    if (index % WIDE_MEMBERS === 0) yield;
+    changes = compareMember(changes, left, right, type, name, work);
+  }
+  yield;
+  for (const [index, name] of Object.keys(left).entries()) {
+    if (index % WIDE_MEMBERS === 0) yield;
+    changes = addRemoved(changes, left, right, type, name, work);
+  }
+  work.wide.set(right, changes);
+  yield;
 }
 
 const metadataOf = (object: Readonly<JsonObject>): JsonObject | undefined => {
@@ -62,32 +117,58 @@ function compareMembers(
   before: Readonly<JsonObject>,
   after: Readonly<JsonObject>,
   node: ObjectNode,
+  work?: WideWork,
   skip?: (name: string) => boolean,
   known?: Known,
 ): Changes | undefined {
+  if (work?.wide.has(after) === true) return work.wide.get(after);
   let changes: Changes | undefined;
   for (const name in after) {
-    const [left, right] = [own(before, name), after[name]];
-    if (left === right || skip?.(name) === true) continue;
-    const plan = memberPlan(node, name);
-    if (left === undefined && right === null && plan.declared) continue;
-    const child =
-      left === undefined && plan.always ? addedTo(right, plan.node) : compareValues(left, right, plan.node);
-    changes = attach(changes, plan.element, child);
+    if (skip?.(name) !== true) changes = compareMember(changes, before, after, node, name, work);
   }
   for (const name in before) {
-    if (own(after, name) !== undefined || skip?.(name) === true) continue;
-    const plan = memberPlan(node, name);
-    if (before[name] === null && plan.declared) continue;
-    changes = attach(changes, plan.element, { removed: everyField(before[name], plan.node) });
+    if (skip?.(name) !== true) changes = addRemoved(changes, before, after, node, name, work);
   }
   return known === undefined ? changes : attach(changes, known.plan.element, known.changes);
 }
 
+function compareMember(
+  changes: Changes | undefined,
+  before: Readonly<JsonObject>,
+  after: Readonly<JsonObject>,
+  node: ObjectNode,
+  name: string,
+  work: WideWork | undefined,
+): Changes | undefined {
+  const [left, right] = [own(before, name), after[name]];
+  if (left === right) return changes;
+  const plan = memberPlan(node, name);
+  if (left === undefined && right === null && plan.declared) return changes;
+  const child =
+    left === undefined && plan.always
+      ? addedTo(right, plan.node, work)
+      : compareValues(left, right, plan.node, work);
+  return attach(changes, plan.element, child);
+}
+
+function addRemoved(
+  changes: Changes | undefined,
+  before: Readonly<JsonObject>,
+  after: Readonly<JsonObject>,
+  node: ObjectNode,
+  name: string,
+  work: WideWork | undefined,
+): Changes | undefined {
+  if (own(after, name) !== undefined) return changes;
+  const plan = memberPlan(node, name);
+  if (before[name] === null && plan.declared) return changes;
+  return attach(changes, plan.element, { removed: everyField(before[name], plan.node, work?.later) });
+}
+
 /** Adds the contents of a structure that existed before, empty or implied. */
-function addedTo(right: unknown, node: TypeNode): Changes | undefined {
+function addedTo(right: unknown, node: TypeNode, work: WideWork | undefined): Changes | undefined {
   const hollow = node.kind === 'struct' && isObject(right) && isEmptyObject(right);
-  return hollow ? undefined : { added: membersOfNew(right, node, true) };
+  return hollow ? undefined : { added: membersOfNew(right, node, true, work?.later) };
 }
 
 function attach(
@@ -110,17 +191,17 @@ function put(set: FieldSet | undefined, element: string, child: FieldSet): Field
   return draft;
 }
 
-function compareValues(left: unknown, right: unknown, node: TypeNode): Changes | undefined {
+function compareValues(left: unknown, right: unknown, node: TypeNode, work?: WideWork): Changes | undefined {
   if (left === right) return undefined;
-  if (left === undefined) return { added: everyField(right, node) };
-  if (right === undefined) return { removed: everyField(left, node) };
+  if (left === undefined) return { added: everyField(right, node, work?.later) };
+  if (right === undefined) return { removed: everyField(left, node, work?.later) };
   const list = granularList(node);
   if (list !== undefined && listOrNothing(left) && listOrNothing(right)) {
-    return compareLists(left ?? [], right ?? [], list) ?? promoted(left, right);
+    return compareLists(left ?? [], right ?? [], list, work) ?? promoted(left, right);
   }
   const type = granularObject(node);
   if (type !== undefined && fits(left, type) && fits(right, type)) {
-    return compareMembers(membersOf(left), membersOf(right), type) ?? promoted(left, right);
+    return compareMembers(membersOf(left), membersOf(right), type, work) ?? promoted(left, right);
   }
   return sameJson(left, right) ? undefined : replaced(left, right, type !== undefined);
 }
@@ -150,11 +231,12 @@ function compareLists(
   left: readonly unknown[],
   right: readonly unknown[],
   list: ListNode,
+  work: WideWork | undefined,
 ): Changes | undefined {
   if (!inStep(left, right, list)) return compareGroups(groupItems(left, list), groupItems(right, list), list);
   let changes: Changes | undefined;
   for (const [index, item] of right.entries()) {
-    const child = compareValues(left[index], item, list.element);
+    const child = compareValues(left[index], item, list.element, work);
     const element = child === undefined ? undefined : elementOfItem(item, list);
     if (typeof element === 'string') changes = attach(changes, element, child);
   }

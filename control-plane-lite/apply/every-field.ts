@@ -53,9 +53,14 @@ export function membersOfNew(value: unknown, node: TypeNode, always: boolean, la
     return list === undefined || value.length === 0 ? LEAF : everyItem(value, list, {}, later);
   }
   const type = granularObject(node);
-  if (!isObject(value) || type === undefined || isEmptyObject(value)) return LEAF;
+  if (!isObject(value) || type === undefined) return LEAF;
   const set: FieldSetDraft = {};
-  if (type.kind !== 'struct') return addEntries(set, value, type.kind === 'map' ? type.element : type, later);
+  if (type.kind !== 'struct') {
+    const element = type.kind === 'map' ? type.element : type;
+    if (later !== undefined) return addEntriesLater(set, value, element, later);
+    return isEmptyObject(value) ? LEAF : addEntries(set, value, element);
+  }
+  if (isEmptyObject(value)) return LEAF;
   for (const name in value) {
     const plan = memberPlan(type, name);
     set[plan.element] = membersOfNew(value[name], plan.node, plan.always, later);
@@ -76,8 +81,9 @@ export function everyField(value: unknown, node: TypeNode, later?: Later): Field
 
 function everyMember(object: JsonObject, node: ObjectNode, later?: Later): FieldSet {
   if (node.kind !== 'struct') {
-    if (isEmptyObject(object)) return LEAF;
-    return addEntries({ '.': LEAF }, object, node.kind === 'map' ? node.element : node, later);
+    const element = node.kind === 'map' ? node.element : node;
+    if (later !== undefined) return addEntriesLater({ '.': LEAF }, object, element, later);
+    return isEmptyObject(object) ? LEAF : addEntries({ '.': LEAF }, object, element);
   }
   let set: FieldSetDraft | undefined;
   for (const name in object) {
@@ -89,13 +95,18 @@ function everyMember(object: JsonObject, node: ObjectNode, later?: Later): Field
 }
 
 /** Items without a key have no owner. */
-function addEntries(set: FieldSetDraft, object: JsonObject, element: TypeNode, later?: Later): FieldSet {
-  if (later === undefined) for (const name in object) set[`f:${name}`] = everyField(object[name], element);
-  else {
-    later.each(Object.keys(object), (name) => {
-      set[`f:${name}`] = everyField(object[name], element, later);
-    });
-  }
+function addEntries(set: FieldSetDraft, object: JsonObject, element: TypeNode): FieldSet {
+  for (const name in object) set[`f:${name}`] = everyField(object[name], element);
+  return set;
+}
+
+/** Lists the names once: that of very many takes as long as all else. */
+function addEntriesLater(set: FieldSetDraft, object: JsonObject, element: TypeNode, later: Later): FieldSet {
+  const names = Object.keys(object);
+  if (names.length === 0) return LEAF;
+  later.each(names, (name) => {
+    set[`f:${name}`] = everyField(object[name], element, later);
+  });
   return set;
 }
 

@@ -3,10 +3,11 @@
 
 import type { ManagedFieldsEntry } from '#api/gen/meta-v1.ts';
 import { isObject } from '#api/kit/object.ts';
+import type { Steps } from '#api/kit/steps.ts';
 import { parseTime, TimeError } from '#api/meta/time.ts';
 import { type JsonObject, own } from '../patch/json-value.ts';
 import { EMPTY_SET, type FieldSet, isEmptySet } from './field-set.ts';
-import { FieldsV1Error, parseFieldsV1 } from './fields-v1.ts';
+import { FieldsV1Error, parseFieldsV1, parseFieldsV1Steps } from './fields-v1.ts';
 
 export type ManagerOperation = 'Apply' | 'Update';
 
@@ -71,6 +72,35 @@ export function parseOwners(entries: unknown): readonly Owner[] | undefined {
   return owners;
 }
 
+/** The same of entries with very many fields, in short steps. */
+export function* parseOwnersSteps(entries: unknown): Steps<readonly Owner[] | undefined> {
+  if (!Array.isArray(entries)) return undefined;
+  const parsed: unknown[] = [];
+  try {
+    for (const entry of entries) {
+      const fields = isObject(entry) ? own(entry, 'fieldsV1') : undefined;
+      if (fields === undefined || fields === null) parsed.push(entry);
+      else parsed.push({ ...entry, fieldsV1: new ParsedFields(yield* parseFieldsV1Steps(fields)) });
+    }
+  } catch (cause) {
+    if (cause instanceof FieldsV1Error) return undefined;
+    throw cause;
+  }
+  yield;
+  return parseOwners(parsed);
+}
+
+/** A set that needs no parsing any more. */
+class ParsedFields {
+  readonly set: FieldSet;
+  constructor(set: FieldSet) {
+    this.set = set;
+  }
+}
+
+const fieldsOf = (fields: unknown): FieldSet =>
+  fields instanceof ParsedFields ? fields.set : parseFieldsV1(fields);
+
 function parseOwner(entry: JsonObject): Owner | undefined {
   const { fieldsType, time } = entry;
   if (fieldsType !== 'FieldsV1' || !isTime(time)) return undefined;
@@ -88,7 +118,7 @@ function parseOwner(entry: JsonObject): Owner | undefined {
         ...(typeof time === 'string' ? { time } : {}),
         fieldsV1: own(entry, 'fieldsV1') ?? EMPTY_SET,
       },
-      parseFieldsV1,
+      fieldsOf,
       false,
     );
   } catch (cause) {

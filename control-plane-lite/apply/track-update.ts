@@ -8,10 +8,10 @@ import { Later } from '#api/kit/later.ts';
 import type { Steps } from '#api/kit/steps.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { TypeModel } from '#api/schema/type-model.ts';
-import { sameJson } from '../patch/json-value.ts';
+import { sameJson, sameJsonSteps } from '../patch/json-value.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { capOwners } from './cap-owners.ts';
-import { type Changes, compareObjects, writtenFields } from './compare.ts';
+import { type Changes, compareObjects, compareSteps, writtenFields } from './compare.ts';
 import { fieldsOfNew } from './every-field.ts';
 import { difference, EMPTY_SET, type FieldSet, isEmptySet, union } from './field-set.ts';
 import {
@@ -21,6 +21,7 @@ import {
   type ManagerIdentity,
   type Owner,
   parseOwners,
+  parseOwnersSteps,
   storedOwners,
   UNKNOWN_MANAGER,
   withSet,
@@ -63,9 +64,11 @@ type Entries = readonly ManagedFieldsEntry[] | undefined;
 
 function* ofCreate(input: TrackInput): Steps<Entries> {
   const sent = input.next.metadata.managedFields;
-  const known = sent === undefined || isReset(sent) ? [] : (parseOwners(sent) ?? []);
+  const inSlices = input.inSlices === true;
+  const parse = inSlices ? yield* parseOwnersSteps(sent) : parseOwners(sent);
+  const known = sent === undefined || isReset(sent) ? [] : (parse ?? []);
   yield;
-  const later = input.inSlices === true ? new Later() : undefined;
+  const later = inSlices ? new Later() : undefined;
   const set = fieldsOfNew(input.next, input.model, scopeOf(input.subresource, input.hasStatus), later);
   if (later !== undefined) yield* later.steps();
   yield;
@@ -74,11 +77,14 @@ function* ofCreate(input: TrackInput): Steps<Entries> {
 
 function* ofUpdate(input: TrackInput, live: ApiObject): Steps<Entries> {
   const { next, model, apiVersion, subresource, convert, nowMs } = input;
-  const { owners, kept } = ownersBefore(live, next, subresource);
+  const { owners, kept } = yield* ownersBefore(live, next, subresource, input.inSlices === true);
   if (owners === undefined) return undefined;
   yield;
   const scope = scopeOf(subresource, input.hasStatus, input.statusHasMetadata);
-  const changes = compareObjects(live, next, model, scope);
+  const changes =
+    input.inSlices === true
+      ? yield* compareSteps(live, next, model, scope)
+      : compareObjects(live, next, model, scope);
   yield;
   if (changes === undefined) return kept ? live.metadata.managedFields : formatOwners(owners);
   const at = changesByVersion({ before: live, after: next, model, apiVersion, convert, scope }, changes);
@@ -93,21 +99,32 @@ function* ofUpdate(input: TrackInput, live: ApiObject): Steps<Entries> {
 
 /** `owners` absent: ownership of this object is not tracked, and an update doesn't start tracking. `kept`:
  *  the stored entries. */
-function ownersBefore(
+function* ownersBefore(
   live: ApiObject,
   next: ApiObject,
   subresource: string,
-): { readonly owners: readonly Owner[] | undefined; readonly kept: boolean } {
+  inSlices: boolean,
+): Steps<{ readonly owners: readonly Owner[] | undefined; readonly kept: boolean }> {
   const stored = live.metadata.managedFields;
   // Custom resources may contain any value here.
   const sent: unknown = next.metadata.managedFields;
   if (subresource === '' && sent !== undefined && sent !== stored) {
     if (isReset(sent)) return { owners: [], kept: false };
-    const owners = sameJson(sent, stored) ? undefined : parseOwners(sent);
+    const isSame = inSlices ? yield* sameSets(sent, stored) : sameJson(sent, stored);
+    const parsed = inSlices && !isSame ? yield* parseOwnersSteps(sent) : undefined;
+    const owners = isSame ? undefined : inSlices ? parsed : parseOwners(sent);
     if (owners !== undefined && owners.length > 0) return { owners, kept: false };
   }
   const owners = storedOwners(stored);
   return { owners: owners.length === 0 ? undefined : owners, kept: true };
+}
+
+/** Lists of entries: each is compared in short steps. */
+function* sameSets(sent: unknown, stored: unknown): Steps<boolean> {
+  if (!Array.isArray(sent) || !Array.isArray(stored) || sent.length !== stored.length) return false;
+  for (const [index, entry] of sent.entries())
+    if (!(yield* sameJsonSteps(entry, stored[index]))) return false;
+  return true;
 }
 
 export function identityOf(

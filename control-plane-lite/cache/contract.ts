@@ -22,7 +22,7 @@ export interface CachedObject {
   object(): ApiObject;
   /** Returns an encoding of the object that was cached under this name or is created now; cached as long as
    *  the budget allows. */
-  load?(turn: () => Promise<void>): Promise<void>;
+  load?(turn: () => Promise<void>): Promise<ApiObject>;
   /** A form of the object that was made before under this name, or made now; kept for as long as is worth it. */
   form(name: string, make: () => Buffer): Buffer;
 }

@@ -1,15 +1,19 @@
 /** Content layer of the endpoints: decodes bodies to objects, and encodes objects as responses in a format
  *  that the client accepts. Source: watch events and media types, document 1 §4.5 and §4.7. */
 
+import { writeJsonSteps } from '#api/codec/json-writer.ts';
+import { createLimiter } from '#api/kit/limiter.ts';
+import { finishInTurns } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { type ApiProtobuf, createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { StoredForm } from '../cache/contract.ts';
-import type { Content } from '../endpoints/content.ts';
+import type { Content, PageToShow } from '../endpoints/content.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
-import { finishSteps, isLarge, yieldToEventLoop } from '../kit/yield.ts';
+import { finishSteps, isLarge, MAX_LARGE_BODIES, turnOf } from '../kit/yield.ts';
 import { isVirtual } from '../resources/builtin.ts';
-import type { Resource } from '../resources/contract.ts';
+import type { ApiObject, Resource } from '../resources/contract.ts';
+import type { Outcome } from '../verbs/contract.ts';
 import { createDeferredForm } from './deferred-watch.ts';
 import { type EncodeDeps, encodeObject, type Showing } from './encode.ts';
 import { encodeList } from './encode-list.ts';
@@ -25,7 +29,7 @@ import {
   readObjectValue,
   readPatchedValue,
 } from './read-body.ts';
-import { isStoredForm, plainSource, type Source, sourceOf, takesTime } from './source.ts';
+import { isStoredForm, plainSource, type Source, sourceOf, takesTime, writtenSource } from './source.ts';
 import { parseIncludeObject } from './table.ts';
 import { createWatchForms } from './watch-encoder.ts';
 import { createYamlReader, type YamlReader } from './yaml-reader.ts';
@@ -92,23 +96,56 @@ function respond(
   return { kind: 'bytes', status, contentType, body, ...(json === undefined ? {} : { json }) };
 }
 
-/** A turn of others; nothing more is read for a client that is gone, or once its time is up. */
-const turnOf = (request: ApiRequest) => async (): Promise<void> => {
-  await yieldToEventLoop();
-  request.signal.throwIfAborted();
-};
-
 /** Stored bytes are shown as they are, or as they are on another thread; for all else the object is needed. */
 async function loadFor(
   request: ApiRequest,
   resource: Resource,
   stored: StoredForm,
   vocabulary: Vocabulary,
-): Promise<void> {
+): Promise<StoredForm> {
   const { shape } = showingOf(request, resource, vocabulary);
   const isShownAsStored = shape.as === 'object' && shape.mediaType !== 'protobuf' && isStoredForm(resource);
-  if (!isShownAsStored) await stored.load?.(yieldToEventLoop);
-  await yieldToEventLoop();
+  const turn = turnOf(request);
+  const object = isShownAsStored ? undefined : await stored.load?.(turn);
+  await turn();
+  return object === undefined ? stored : new LoadedForm(stored, object);
+}
+
+/** Holds the parsed object for as long as the response is encoded: the cache drops one that is larger than its budget. */
+class LoadedForm implements StoredForm {
+  readonly #stored: StoredForm;
+  readonly #object: ApiObject;
+
+  constructor(stored: StoredForm, object: ApiObject) {
+    this.#stored = stored;
+    this.#object = object;
+  }
+
+  get json(): Buffer {
+    return this.#stored.json;
+  }
+
+  object(): ApiObject {
+    return this.#object;
+  }
+
+  form(name: string, make: () => Buffer): Buffer {
+    return this.#stored.form(name, make);
+  }
+}
+
+async function sourceOfOutcome(
+  request: ApiRequest,
+  resource: Resource,
+  { stored, object, isLarge: isLargeObject = false }: Outcome,
+  vocabulary: Vocabulary,
+): Promise<Source> {
+  if (stored !== undefined) {
+    const form = isLarge(stored.json) ? await loadFor(request, resource, stored, vocabulary) : stored;
+    return sourceOf(resource, form);
+  }
+  if (!isLargeObject) return plainSource(object);
+  return writtenSource(object, await finishInTurns(writeJsonSteps(object), turnOf(request)));
 }
 
 /** Encodes an object as the response to a request, in a representation that the client accepts.
@@ -135,6 +172,19 @@ function show(
   return Promise.all([body, json]).then((made) => respond(status, type, ...made));
 }
 
+async function showList(
+  deps: EncodeDeps,
+  request: ApiRequest,
+  resource: Resource,
+  page: PageToShow,
+): Promise<BytesResponse> {
+  const showing = showingOf(request, resource, deps.vocabulary);
+  const more = jsonOfResponse(request, showing);
+  const json = more === undefined ? undefined : await encodeList(page, more, deps);
+  const type = contentTypeOf(showing.shape.mediaType, deps.vocabulary);
+  return respond(200, type, await encodeList(page, showing, deps), json);
+}
+
 export function createContent(given: ContentDeps): Content {
   const { vocabulary, now } = given;
   const yaml = given.yaml ?? createYamlReader();
@@ -144,7 +194,10 @@ export function createContent(given: ContentDeps): Content {
   const watchForm = createWatchForms(deps);
   const encodePlain = createPlainEncoder(deps);
 
+  const large = createLimiter(MAX_LARGE_BODIES);
+
   return {
+    whenRoom: (request, work) => large.run(work, request.signal),
     async readObject(request, target, validation, words) {
       const format = bodyFormat(
         request.headers['content-type'],
@@ -153,15 +206,17 @@ export function createContent(given: ContentDeps): Content {
       );
       const body = await request.readBody();
       const turn = turnOf(request);
-      const { value, duplicates } = await parseBody(body, format, target, { ...readers, turn });
+      const { value, duplicates, names } = await parseBody(body, format, target, { ...readers, turn });
       if (format !== 'json') request.noteBody?.(value);
       const inSlices = isLarge(body);
       if (inSlices) await turn();
-      const options = reading(request, validation, duplicates, words);
+      const options = { ...reading(request, validation, duplicates, words), names };
       return finishSteps(readObjectValue(value, target, options, inSlices), inSlices, turn);
     },
-    checkObject: (request, value, target, validation, { words, known, inSlices }) =>
-      readPatchedValue(value, target, reading(request, validation, [], words), known, inSlices),
+    checkObject(request, value, target, validation, { words, known, inSlices, names }) {
+      const options = { ...reading(request, validation, [], words), names };
+      return readPatchedValue(value, target, options, known, inSlices);
+    },
     async readOptions(request, kind) {
       const body = await request.readBody();
       if (body.length === 0) return undefined;
@@ -175,37 +230,31 @@ export function createContent(given: ContentDeps): Content {
       const type = patchTypeOf(request.headers['content-type'], isCustom);
       const body = await request.readBody();
       const turn = turnOf(request);
-      const { value, duplicates } = await parsePatch(body, type, 'Patch', { ...readers, turn });
+      const { value, duplicates, names } = await parsePatch(body, type, 'Patch', { ...readers, turn });
       if (isLarge(body)) await turn();
       if (type === 'apply') request.noteBody?.(value);
       checkDuplicates(reading(request, validation, duplicates, undefined));
-      return { type, value };
+      return names === undefined ? { type, value } : { type, value, names };
     },
     checkAccept(request, resource) {
       showingOf(request, resource, vocabulary, request.info.verb === 'watch');
     },
-    async object(request, resource, status, { stored, object }) {
-      const source = stored === undefined ? plainSource(object) : await sourceOf(resource, stored);
-      if (stored !== undefined && isLarge(stored.json)) await loadFor(request, resource, stored, vocabulary);
-      return show(deps, request, resource, status, source);
+    async object(request, resource, status, made) {
+      return show(
+        deps,
+        request,
+        resource,
+        status,
+        await sourceOfOutcome(request, resource, made, vocabulary),
+      );
     },
     async cached(request, resource, entry) {
-      if (isLarge(entry.json)) await loadFor(request, resource, entry, vocabulary);
-      const source = sourceOf(resource, entry);
+      const form = isLarge(entry.json) ? await loadFor(request, resource, entry, vocabulary) : entry;
+      const source = sourceOf(resource, form);
       return show(deps, request, resource, 200, source instanceof Promise ? await source : source);
     },
     plain: (request, status, object) => ({ kind: 'bytes', status, ...encodePlain(request, object) }),
-    async list(request, resource, page) {
-      const showing = showingOf(request, resource, vocabulary);
-      const more = jsonOfResponse(request, showing);
-      const json = more === undefined ? undefined : await encodeList(page, more, deps);
-      return respond(
-        200,
-        contentTypeOf(showing.shape.mediaType, vocabulary),
-        await encodeList(page, showing, deps),
-        json,
-      );
-    },
+    list: (request, resource, page) => showList(deps, request, resource, page),
     watching(request, resource) {
       const showing = showingOf(request, resource, vocabulary, true);
       const contentType = contentTypeOf(showing.shape.mediaType, vocabulary, true);

@@ -5,6 +5,7 @@ import type { JsonValue } from '#api/codec/json.ts';
 import { parseJsonBytes } from '#api/codec/json-bytes.ts';
 import { parseJsonInTurns } from '#api/codec/json-slices.ts';
 import { TextSyntaxError } from '#api/codec/limits.ts';
+import type { MemberNames } from '#api/codec/member-names.ts';
 import { ProtobufError } from '#api/codec/protobuf/error.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { StatusError } from '#api/meta/status-error.ts';
@@ -26,6 +27,8 @@ export interface ParsedBody {
   readonly value: unknown;
   /** Duplicate keys of an object; the last value counts. */
   readonly duplicates: readonly FieldError[];
+  /** Of objects with very many members. */
+  readonly names?: MemberNames;
 }
 
 /** Number of bytes of an unreadable body that error messages show. */
@@ -46,7 +49,8 @@ export function unrecognized(kind: string, detail: string, body: Buffer, cause?:
   );
 }
 
-const parsed = ({ value, errors }: JsonValue): ParsedBody => ({ value, duplicates: errors });
+const parsed = ({ value, errors, names }: JsonValue): ParsedBody =>
+  names === undefined ? { value, duplicates: errors } : { value, duplicates: errors, names };
 
 function noJson(error: unknown, body: Buffer, kind: string): unknown {
   if (!(error instanceof TextSyntaxError)) return error;

@@ -1,6 +1,7 @@
 /** Decodes a body's value to an object of the endpoint's kind, with upstream's error messages. The client
  *  chooses the strictness (`fieldValidation`). Source: media types and field validation, document 1 §4.7. */
 
+import type { MemberNames } from '#api/codec/member-names.ts';
 import { setMember } from '#api/codec/set-member.ts';
 import { isObject, textOf } from '#api/kit/object.ts';
 import type { Steps } from '#api/kit/steps.ts';
@@ -8,7 +9,9 @@ import { type FieldError, formatFieldError } from '#api/meta/field-error.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid } from '#api/meta/status-errors.ts';
 import type { TypeMeta } from '#api/protobuf/envelope.ts';
-import type { ApiObject, DecodedObject, ObjectSchema } from '../resources/contract.ts';
+import { DecodedTooLong } from '#api/schema/decode.ts';
+import type { ApiObject, DecodedObject, ObjectSchema, SteppedDecoding } from '../resources/contract.ts';
+import { objectTooLarge } from '../resources/object-size.ts';
 
 /** `Ignore`: drop unknown fields. `Warn`: drop them with a warning. `Strict`: reject them. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
@@ -29,6 +32,8 @@ export interface ReadOptions {
   /** Collects errors that make the object invalid but still readable, to be reported with validation errors;
    *  without it such an object is rejected immediately. */
   readonly words?: FieldError[];
+  /** Of objects in the value that have very many members. */
+  readonly names?: MemberNames | undefined;
 }
 
 /** Maximum number of warnings: a client that ignores the first hundred ignores the rest. */
@@ -59,7 +64,11 @@ function cannotBeHandled({ apiVersion, kind }: TypeMeta, target: TypeMeta, why: 
 
 /** Returns the value with the kind and version of the endpoint, which it may omit but not contradict.
  *  @throws StatusError BadRequest */
-function withTypeMeta(value: unknown, target: BodyTarget): Readonly<Record<string, unknown>> {
+function withTypeMeta(
+  value: unknown,
+  target: BodyTarget,
+  names?: MemberNames,
+): Readonly<Record<string, unknown>> {
   if (!isObject(value)) {
     throw new StatusError(
       'BadRequest',
@@ -80,7 +89,7 @@ function withTypeMeta(value: unknown, target: BodyTarget): Readonly<Record<strin
   }
   return value['apiVersion'] === apiVersion && value['kind'] === kind
     ? value
-    : withType(value, kind, apiVersion);
+    : withType(value, kind, apiVersion, names);
 }
 
 /** Not by spread, which takes three times as long for a body of hundreds of thousands of members. */
@@ -88,7 +97,10 @@ function withType(
   value: Readonly<Record<string, unknown>>,
   kind: string,
   apiVersion: string,
+  names: MemberNames | undefined,
 ): Readonly<Record<string, unknown>> {
+  // With so many members it was built for this request alone.
+  if (names?.known(value) !== undefined) return Object.assign(value, { kind, apiVersion });
   const typed: Record<string, unknown> = {};
   for (const name in value) setMember(typed, name, value[name]);
   typed['kind'] = kind;
@@ -126,6 +138,21 @@ function handleStrict(
   for (const text of texts) warn(text);
 }
 
+/** @throws StatusError RequestEntityTooLarge */
+function* decodeLarge(
+  schema: ObjectSchema,
+  value: Readonly<Record<string, unknown>>,
+  options: SteppedDecoding,
+): Steps<DecodedObject> {
+  if (schema.decodeInSteps === undefined) return schema.decode(value, options.known);
+  try {
+    return yield* schema.decodeInSteps(value, options);
+  } catch (thrown) {
+    if (thrown instanceof DecodedTooLong) throw objectTooLarge(thrown);
+    throw thrown;
+  }
+}
+
 /** Returns the object in a body.
  *  @throws StatusError BadRequest or Invalid */
 export function* readObjectValue(
@@ -135,10 +162,10 @@ export function* readObjectValue(
   inSlices = false,
 ): Steps<ApiObject> {
   const { schema } = target;
-  const typed = withTypeMeta(value, target);
+  const { names } = options;
+  const typed = withTypeMeta(value, target, names);
   if (inSlices) yield;
-  const decoded =
-    inSlices && schema.decodeInSteps ? yield* schema.decodeInSteps(typed) : schema.decode(typed);
+  const decoded = inSlices ? yield* decodeLarge(schema, typed, { names }) : schema.decode(typed);
   const refuse = (why: string): StatusError => cannotBeHandled(target, target, why);
   checkErrors(decoded, target, options, refuse);
   handleStrict(strictTexts(options.duplicates, decoded.unknown), options, refuse);
@@ -156,11 +183,11 @@ export function* readPatchedValue(
   inSlices = false,
 ): Steps<ApiObject> {
   const { schema } = target;
-  const typed = withTypeMeta(value, target);
-  const decoded =
-    inSlices && schema.decodeInSteps
-      ? yield* schema.decodeInSteps(typed, known)
-      : schema.decode(typed, known);
+  const { names } = options;
+  const typed = withTypeMeta(value, target, names);
+  const decoded = inSlices
+    ? yield* decodeLarge(schema, typed, { known, names })
+    : schema.decode(typed, known);
   const subject = { group: groupOf(target.apiVersion), name: target.kind };
   const refuse = (detail: string): StatusError =>
     invalid(subject, decoded.object.metadata.name ?? '', [

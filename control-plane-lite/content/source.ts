@@ -26,6 +26,14 @@ export function plainSource(object: ApiObject): Source {
   };
 }
 
+/** The same of a large object, whose JSON was written before. */
+export const writtenSource = (object: ApiObject, json: Buffer): Source => ({
+  bytes: () => json.length,
+  json: () => json,
+  object: () => object,
+  form: (_, make) => make(),
+});
+
 /** Reports whether clients of the resource get the stored bytes unchanged. */
 export const isStoredForm = (resource: Resource): boolean =>
   resource.stored === undefined && resource.conversion === undefined;

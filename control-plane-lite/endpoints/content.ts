@@ -1,5 +1,6 @@
 /** Content interface of the endpoints: request bodies as values, and objects as responses in a format that
  *  the client accepts. */
+import type { MemberNames } from '#api/codec/member-names.ts';
 import type { Steps } from '#api/kit/steps.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import type { ByteSink, CachedObject, EventEncoder } from '../cache/contract.ts';
@@ -20,6 +21,8 @@ export interface BodyTarget {
 export interface PatchBody {
   readonly type: 'json' | 'merge' | 'strategic' | 'apply';
   readonly value: unknown;
+  /** Of objects in the value that have very many members. */
+  readonly names?: MemberNames;
 }
 
 export interface PageToShow {
@@ -47,9 +50,14 @@ export interface CheckTerms {
   readonly known?: ApiObject | undefined;
   /** The value may be large: steps are to be short. */
   readonly inSlices?: boolean;
+  /** Of objects in the value that have very many members. */
+  readonly names?: MemberNames | undefined;
 }
 
 export interface Content {
+  /** Runs the work on a large body, or waits until others are done with theirs.
+   *  Rejects with the reason of the request's signal if it fires meanwhile. */
+  whenRoom<T>(request: ApiRequest, work: () => Promise<T>): Promise<T>;
   /** @throws StatusError UnsupportedMediaType, BadRequest, Invalid */
   readObject(
     request: ApiRequest,

@@ -1,17 +1,19 @@
 /** create, update and patch. Source: writes and patches, document 1 §4.2, §4.8 and §4.9. */
 
-import { copyJson } from '#api/codec/copy-json.ts';
-import type { Steps } from '#api/kit/steps.ts';
+import { copyJson, copyJsonSteps } from '#api/codec/copy-json.ts';
+import { MemberNames } from '#api/codec/member-names.ts';
+import { finishInTurns, type Steps } from '#api/kit/steps.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { invalid } from '#api/meta/status-errors.ts';
 import { applyPatchObject } from '../apply/apply-patch.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
-import { finishSteps, LARGE_BYTES, yieldToEventLoop } from '../kit/yield.ts';
+import { finishSteps, LARGE_BYTES, turnOf } from '../kit/yield.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
-import { applyMergePatch } from '../patch/merge-patch.ts';
-import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
+import { applyMergePatch, mergePatchSteps } from '../patch/merge-patch.ts';
+import { applyStrategicMergePatch, strategicMergeSteps } from '../patch/strategic-merge.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
+import { checkSizeSteps } from '../resources/object-size.ts';
 import type { CreatingChange, PureChange } from '../verbs/contract.ts';
 import type { BodyTarget, PatchBody } from './content.ts';
 import { callerOf, type EndpointDeps, refOf } from './deps.ts';
@@ -37,9 +39,19 @@ export async function createEndpoint(
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'CreateOptions');
+  if (!(await hasLargeBody(request))) return create(deps, request, resource, query, false);
+  return deps.content.whenRoom(request, () => create(deps, request, resource, query, true));
+}
+
+async function create(
+  deps: EndpointDeps,
+  request: ApiRequest,
+  resource: Resource,
+  query: WriteQuery,
+  isLarge: boolean,
+): Promise<ApiResponse> {
   const errors: FieldError[] = [];
   const object = await deps.content.readObject(request, targetOf(resource), query.fieldValidation, errors);
-  const isLarge = await hasLargeBody(request);
   const outcome = await deps.verbs.create({
     ...query,
     ref: refOf(request, resource),
@@ -59,17 +71,30 @@ export async function updateEndpoint(
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'UpdateOptions');
+  if (!(await hasLargeBody(request))) return update(deps, request, resource, query, false);
+  return deps.content.whenRoom(request, () => update(deps, request, resource, query, true));
+}
+
+async function update(
+  deps: EndpointDeps,
+  request: ApiRequest,
+  resource: Resource,
+  query: WriteQuery,
+  isLarge: boolean,
+): Promise<ApiResponse> {
   const errors: FieldError[] = [];
   const given = await deps.content.readObject(request, targetOf(resource), query.fieldValidation, errors);
   const { subresource } = request.info;
+  const turn = turnOf(request);
   const mayCreate = subresource === '' && (resource.stored ?? resource).strategy.createOnUpdate === true;
   const write = {
     ...query,
     ref: refOf(request, resource),
     // Each attempt works on its own copy.
-    change: () => copyJson(given),
+    change: (_live: ApiObject | undefined, inSlices = false) =>
+      inSlices ? finishSteps(copyJsonSteps(given), true, turn) : copyJson(given),
     errors,
-    isLarge: await hasLargeBody(request),
+    isLarge,
     caller: callerOf(request),
   };
   const part = subresource === '' ? {} : { subresource };
@@ -86,10 +111,20 @@ export async function patchEndpoint(
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'PatchOptions');
+  if (!(await hasLargeBody(request))) return applyPatch(deps, request, resource, query, false);
+  return deps.content.whenRoom(request, () => applyPatch(deps, request, resource, query, true));
+}
+
+async function applyPatch(
+  deps: EndpointDeps,
+  request: ApiRequest,
+  resource: Resource,
+  query: WriteQuery,
+  isLarge: boolean,
+): Promise<ApiResponse> {
   const patch = await deps.content.readPatch(request, query.fieldValidation, resource);
   const force = checkForce(request, patch);
   const errors: FieldError[] = [];
-  const isLarge = await hasLargeBody(request);
   const outcome = await deps.verbs.update({
     ...query,
     ...changeOf(deps, request, resource, patch, { query, force, errors }),
@@ -142,23 +177,38 @@ function changeOf(
 ): PatchChange {
   const { subresource } = request.info;
   const target = targetOf(resource);
-  const check = (value: unknown, inSlices: boolean, known?: ApiObject): Steps<ApiObject> =>
+  const check = (
+    value: unknown,
+    inSlices: boolean,
+    known?: ApiObject,
+    names?: MemberNames,
+  ): Steps<ApiObject> =>
     deps.content.checkObject(request, value, target, query.fieldValidation, {
       words: errors,
       known,
       inSlices,
+      names,
     });
   if (patch.type !== 'apply') {
     const change: PureChange = {
       pure(live, known, isLarge) {
         errors.length = 0;
-        return patchSteps(live, { patch, resource, check: (value) => check(value, isLarge, known) });
+        // A patch that is tried again learns the names of another result.
+        const names = isLarge ? new MemberNames(patch.names) : undefined;
+        return patchSteps(live, {
+          patch,
+          resource,
+          names,
+          check: (value) => check(value, isLarge, known, names),
+        });
       },
     };
     return subresource === '' ? { change } : { change, subresource };
   }
+  const turn = turnOf(request);
   const change: CreatingChange = async (live, isLarge = false) => {
     errors.length = 0;
+    if (isLarge) await finishInTurns(checkSizeSteps(patchedObject(patch), patch.names), turn);
     const steps = applyPatchObject({
       live,
       applied: patch.value,
@@ -171,17 +221,22 @@ function changeOf(
       hasStatus: resource.info.subresources.has('status'),
       statusHasMetadata: resource.parts['status']?.changesMetadata === true,
       canonical: (last) => resource.schema.decode(last).object,
+      inSlices: isLarge,
     });
-    const { object, changed } = await finishSteps(steps, isLarge);
-    if (isLarge) await yieldToEventLoop();
+    const { object, changed } = await finishSteps(steps, isLarge, turn);
+    if (isLarge) await turn();
     if (!changed && live !== undefined) return live;
     checkAppliedName(request, resource, object);
-    return finishSteps(check(object, isLarge), isLarge);
+    return finishSteps(check(object, isLarge), isLarge, turn);
   };
   return subresource === ''
     ? { change, manage: 'apply', allowCreate: true }
     : { change, manage: 'apply', subresource };
 }
+
+/** An applied configuration is an object: its reader has checked that. */
+const patchedObject = ({ value }: PatchBody): object =>
+  typeof value === 'object' && value !== null ? value : {};
 
 /** An applied object may omit its name and namespace, but not contradict the path. The path of a namespace
  *  has its name where others have that of their namespace. */
@@ -193,25 +248,34 @@ function checkAppliedName({ info }: ApiRequest, resource: Resource, { metadata }
 interface PatchWork {
   readonly patch: PatchBody;
   readonly resource: Resource;
+  /** Absent: neither the object nor the patch is large. */
+  readonly names: MemberNames | undefined;
   readonly check: (value: unknown) => Steps<ApiObject>;
 }
 
 /** A generator at the top level: V8 allocates the map of a nested one for each closure in its old generation, and
  *  the map holds the variables of the request (0063). */
-function* patchSteps(live: ApiObject, { patch, resource, check }: PatchWork): Steps<ApiObject> {
-  const value = yield* patched(live, patch, resource);
+function* patchSteps(live: ApiObject, { patch, resource, names, check }: PatchWork): Steps<ApiObject> {
+  const value = yield* patched(live, patch, resource, names);
   yield;
   return yield* check(value);
 }
 
-function* patched(live: ApiObject, { type, value }: PatchBody, resource: Resource): Steps<unknown> {
+function* patched(
+  live: ApiObject,
+  { type, value }: PatchBody,
+  resource: Resource,
+  names: MemberNames | undefined,
+): Steps<unknown> {
   switch (type) {
     case 'json':
-      return yield* applyJsonPatch(live, value);
+      return yield* applyJsonPatch(live, value, names);
     case 'merge':
-      return applyMergePatch(live, value);
+      return names === undefined ? applyMergePatch(live, value) : yield* mergePatchSteps(live, value, names);
     case 'strategic':
-      return applyStrategicMergePatch(live, value, resource.schema.model);
+      return names === undefined
+        ? applyStrategicMergePatch(live, value, resource.schema.model)
+        : yield* strategicMergeSteps(live, value, resource.schema.model, names);
     case 'apply':
       throw new Error('an apply patch cannot be handled as a plain patch');
     default:

@@ -6,18 +6,25 @@ import { finish, finishInTurns, type Steps } from '#api/kit/steps.ts';
 /** From this size on, in bytes, a step on an object takes several ms. */
 export const LARGE_BYTES: number = 256 * 1024;
 
+/** Large bodies that are worked on at once, each with a few tens of MiB; others wait. */
+export const MAX_LARGE_BODIES = 8;
+
 /** Awaited between two steps on a large object. */
 export const yieldToEventLoop = (): Promise<void> => nextTurn();
 
-export const isLarge = ({ length }: Buffer): boolean => length >= LARGE_BYTES;
+/** Is waited for between two steps on a large object. */
+export type Turn = () => Promise<void>;
 
-/** Runs a step on a large object in a turn of its own. */
-export async function betweenTurns<T>(step: () => T | Promise<T>): Promise<T> {
-  await yieldToEventLoop();
-  const result = await step();
-  await yieldToEventLoop();
-  return result;
-}
+/** A turn of others; nothing more is done for a client that is gone, or once its time is up. The signal is asked for in a
+ *  turn only: most requests never need one. */
+export const turnOf =
+  (asker: { readonly signal: AbortSignal }): Turn =>
+  async () => {
+    await nextTurn();
+    asker.signal.throwIfAborted();
+  };
+
+export const isLarge = ({ length }: Buffer): boolean => length >= LARGE_BYTES;
 
 /** Steps on an object: on a large one, each in a turn of its own. */
 export const finishSteps = <T>(

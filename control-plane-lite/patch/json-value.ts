@@ -2,6 +2,8 @@
  *  are ordinary members here: nothing is read from a prototype and none is ever set. Pure. */
 import { isObject } from '#api/kit/object.ts';
 
+import type { Steps } from '#api/kit/steps.ts';
+
 export type JsonObject = Record<string, unknown>;
 
 /** Returns the own member, never an inherited one. Inherited members are functions, which JSON doesn't have,
@@ -33,4 +35,31 @@ function sameMembers(a: JsonObject, b: JsonObject): boolean {
   }
   for (const _ in b) surplus -= 1;
   return surplus === 0;
+}
+
+/** Members compared at a time. */
+const MEMBERS_AT_A_TIME = 4000;
+
+/** The same of large values, in short steps. */
+export function* sameJsonSteps(a: unknown, b: unknown): Steps<boolean> {
+  return yield* sameSteps(a, b, { left: MEMBERS_AT_A_TIME });
+}
+
+function* sameSteps(a: unknown, b: unknown, slice: { left: number }): Steps<boolean> {
+  if (a === b) return true;
+  if (!isObject(a) || !isObject(b)) return sameJson(a, b);
+  const names = Object.keys(a);
+  if (names.length > MEMBERS_AT_A_TIME) yield;
+  if (Object.keys(b).length !== names.length) return false;
+  for (const name of names) {
+    slice.left -= 1;
+    if (slice.left <= 0) {
+      slice.left = MEMBERS_AT_A_TIME;
+      yield;
+    }
+    const [left, right] = [a[name], own(b, name)];
+    if (right === undefined) return false;
+    if (isObject(left) ? !(yield* sameSteps(left, right, slice)) : !sameJson(left, right)) return false;
+  }
+  return true;
 }

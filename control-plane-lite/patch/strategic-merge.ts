@@ -4,9 +4,12 @@
  *  Deviation: directives are executed, not stored, if the document has no value at their place yet, and
  *  `$patch: merge` requests the default behaviour. */
 
-import { copyJson } from '#api/codec/copy-json.ts';
+import { copyJson, copyLater } from '#api/codec/copy-json.ts';
+import type { MemberNames } from '#api/codec/member-names.ts';
 import { setMember } from '#api/codec/set-member.ts';
+import { Later } from '#api/kit/later.ts';
 import { isObject } from '#api/kit/object.ts';
+import type { Steps } from '#api/kit/steps.ts';
 import type { MemberNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
 import { malformed, strategicMergeUnsupported, unprocessable } from './faults.ts';
 import { type JsonObject, own } from './json-value.ts';
@@ -30,6 +33,39 @@ export function applyStrategicMergePatch(
   return mergeObject(document, patch, root);
 }
 
+/** The same of a large document or patch, in short steps. `names`: of objects in the patch with very many members;
+ *  it learns those of the result.
+ *  @throws StatusError as `applyStrategicMergePatch` does */
+export function* strategicMergeSteps(
+  document: Readonly<JsonObject>,
+  patch: unknown,
+  { root }: TypeModel,
+  names: MemberNames,
+): Steps<JsonObject> {
+  if (root.kind === 'untyped') throw strategicMergeUnsupported();
+  if (!isObject(patch)) throw malformed('a strategic merge patch must be a JSON object');
+  const work: LaterMerge = { later: new Later(), names, wide: [] };
+  const merged = mergeObject(document, patch, root, work);
+  yield* work.later.steps();
+  for (const { object, members, removed } of work.wide) {
+    names.learn(object, removed.size === 0 ? members : members.filter((name) => !removed.has(name)));
+  }
+  return merged;
+}
+
+/** A map of the result, the names that it got, and those that it lost again. */
+interface Built {
+  readonly object: JsonObject;
+  readonly members: string[];
+  readonly removed: Set<string>;
+}
+
+interface LaterMerge {
+  readonly later: Later;
+  readonly names: MemberNames;
+  readonly wide: Built[];
+}
+
 function memberOf(node: TypeNode | undefined, name: string): MemberNode | undefined {
   if (node?.kind === 'struct') return node.member(name);
   return node?.kind === 'map' ? { node: node.element } : undefined;
@@ -42,16 +78,17 @@ function mergeObject(
   document: Readonly<JsonObject>,
   patch: JsonObject,
   node: TypeNode | undefined,
+  work?: LaterMerge,
 ): JsonObject {
   const directive = own(patch, PATCH);
   switch (directive) {
     case 'delete':
       return {};
     case 'replace':
-      return mergeMembers({}, patch, node);
+      return mergeMembers({}, patch, node, work);
     case undefined:
     case 'merge':
-      return mergeMembers(retained(document, patch), patch, node);
+      return mergeMembers(retained(document, patch), patch, node, work);
     default:
       throw malformed(
         `unknown patch type ${JSON.stringify(directive)}: $patch must be replace, delete or merge`,
@@ -80,11 +117,42 @@ function mergeMembers(
   document: Readonly<JsonObject>,
   patch: JsonObject,
   node: TypeNode | undefined,
+  work?: LaterMerge,
 ): JsonObject {
+  if (work !== undefined && node?.kind !== 'struct') return mergeMapLater(document, patch, node, work);
   const merged = node?.kind === 'struct' ? { ...document } : copyOfMap(document);
   const { names, hasOrders } = patchedNames(patch);
-  for (const name of names) mergeMember(merged, name, patch, memberOf(node, name), hasOrders);
+  for (const name of names) mergeMember(merged, name, patch, memberOf(node, name), hasOrders, work);
   return merged;
+}
+
+function mergeMapLater(
+  document: Readonly<JsonObject>,
+  patch: JsonObject,
+  node: TypeNode | undefined,
+  work: LaterMerge,
+): JsonObject {
+  const { later, wide } = work;
+  const object: JsonObject = {};
+  const built: Built = { object, members: [], removed: new Set() };
+  const given = work.names.of(patch);
+  const isPlain = given.every((name) => !name.startsWith('$'));
+  const { names, hasOrders } = isPlain ? { names: given, hasOrders: false } : patchedNames(patch);
+  const before = Object.keys(document);
+  later.each([...before, ...names], (name, index) => {
+    if (index < before.length) {
+      built.members.push(name);
+      setMember(object, name, document[name]);
+      return;
+    }
+    const had = own(object, name) !== undefined;
+    mergeMember(object, name, patch, memberOf(node, name), hasOrders, work);
+    const has = own(object, name) !== undefined;
+    if (had && !has) built.removed.add(name);
+    else if (has && !had) built.members.push(name);
+  });
+  wide.push(built);
+  return object;
 }
 
 /** Returns the members that the patch changes or orders, or deletes items from. */
@@ -120,6 +188,7 @@ function mergeMember(
   patch: JsonObject,
   member: MemberNode | undefined,
   hasOrders: boolean,
+  work?: LaterMerge,
 ): void {
   const change = own(patch, name);
   const beside = (prefix: string): unknown => (hasOrders ? own(patch, prefix + name) : undefined);
@@ -129,7 +198,9 @@ function mergeMember(
   else if (change !== undefined || order !== undefined) {
     const value = own(merged, name);
     const result =
-      order === undefined ? mergeValue(value, change, member) : mergeOrdered(value, change, order, member);
+      order === undefined
+        ? mergeValue(value, change, member, work)
+        : mergeOrdered(value, change, order, member);
     if (result !== undefined) setMember(merged, name, result);
   }
   const list = own(merged, name);
@@ -152,14 +223,20 @@ function listOf(value: unknown, what: string): readonly unknown[] | undefined {
 
 const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
-function mergeValue(value: unknown, change: unknown, member: MemberNode | undefined): unknown {
+function mergeValue(
+  value: unknown,
+  change: unknown,
+  member: MemberNode | undefined,
+  work?: LaterMerge,
+): unknown {
   if (isObject(change)) {
     const replaced = strategyOf(member) === 'replace' || !isObject(value);
-    return mergeObject(replaced ? {} : value, change, member?.node);
+    return mergeObject(replaced ? {} : value, change, member?.node, work);
   }
   if (!Array.isArray(change)) return change;
   const how = listMergeOf(member);
-  return how === undefined ? copyJson(change) : mergeList(Array.isArray(value) ? value : [], change, how);
+  if (how === undefined) return work === undefined ? copyJson(change) : copyLater(change, work.later);
+  return mergeList(Array.isArray(value) ? value : [], change, how);
 }
 
 interface TypedListMerge extends ListMerge {

@@ -8,7 +8,8 @@ import { parseTypeName, wireApiVersion } from '#api/schema/registry.ts';
 import type { TypeModel } from '#api/schema/type-model.ts';
 import { typeModelOf } from '#api/schema/type-model-builtin.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import type { ApiObject, DecodedObject, ObjectSchema } from './contract.ts';
+import type { ApiObject, DecodedObject, ObjectSchema, SteppedDecoding } from './contract.ts';
+import { MAX_OBJECT_BYTES } from './object-size.ts';
 
 export interface BuiltinSchemaOptions {
   readonly vocabulary: Vocabulary;
@@ -55,9 +56,14 @@ export function createBuiltinSchema(
     return finished(decode<Raw>(typeRef, value, { ...decodeOptions, known: parts }), parts);
   }
 
-  function* readInSteps(value: unknown, known?: ApiObject): Steps<DecodedObject> {
+  function* readInSteps(value: unknown, { known, names }: SteppedDecoding): Steps<DecodedObject> {
     const parts = known === undefined ? {} : partsOf(known);
-    const decoded = yield* decodeInSteps<Raw>(typeRef, value, { ...decodeOptions, known: parts });
+    const decoded = yield* decodeInSteps<Raw>(typeRef, value, {
+      ...decodeOptions,
+      known: parts,
+      maxLength: MAX_OBJECT_BYTES,
+      ...(names === undefined ? {} : { names }),
+    });
     yield;
     return finished(decoded, parts);
   }

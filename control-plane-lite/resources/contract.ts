@@ -2,6 +2,7 @@
  *  on create, update, output and delete. One file per kind holds a strategy; `table.ts` lists them.
  *  Strategies decide; they do no I/O (except `reserve`). */
 
+import type { MemberNames } from '#api/codec/member-names.ts';
 import type { ObjectMeta } from '#api/gen/meta-v1.ts';
 import type { Int64 } from '#api/kit/int64.ts';
 import type { Steps } from '#api/kit/steps.ts';
@@ -189,8 +190,8 @@ export interface ObjectSchema {
    *  The result is a fresh draft with canonical values; it has its defaults. `known`: an object that was such a
    *  result; what the value has from it may stand in the new one as it is, but for its metadata. */
   decode(value: unknown, known?: ApiObject): DecodedObject;
-  /** The same of a large value, in short steps. */
-  decodeInSteps?(value: unknown, known?: ApiObject): Steps<DecodedObject>;
+  /** The same of a large value, in short steps. @throws DecodedTooLong if the object is larger than any that is stored */
+  decodeInSteps?(value: unknown, options: SteppedDecoding): Steps<DecodedObject>;
   /** Applies defaults to a merged object. Changes the draft. */
   applyDefaults(draft: ApiObject): void;
   /** The object with the empty members that the decoder would have given it and without those that it would have
@@ -203,6 +204,12 @@ export interface ObjectSchema {
   /** Schema of a custom resource in OpenAPI 3, as its definition has it; absent or `undefined`: there is none.
    *  Never changes: a resource with another schema is put into the registry anew. */
   readonly describe?: () => object | undefined;
+}
+
+export interface SteppedDecoding {
+  readonly known?: ApiObject | undefined;
+  /** Names of members of objects in the value that have very many. */
+  readonly names?: MemberNames | undefined;
 }
 
 export interface DecodedObject {

@@ -7,7 +7,7 @@ import { copyJson } from '#api/codec/copy-json.ts';
 import { nextInt64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { formatTime } from '#api/meta/time.ts';
-import { boundedFieldErrors, createFieldErrors } from '#api/schema/validation/faults.ts';
+import { boundedFieldErrors, createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
 import { validateMetadata } from '#api/schema/validation/metadata.ts';
 import type { ApiObject, Resource, StrategyContext } from './contract.ts';
 
@@ -154,7 +154,7 @@ export function validateUpdate(
 }
 
 function metadataChangeErrors(object: ApiObject, old: ApiObject): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   const { metadata } = object;
   for (const member of ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp'] as const) {
     if ((metadata[member] ?? '') !== (old.metadata[member] ?? '')) {

@@ -74,6 +74,8 @@ export interface Outcome {
   /** Bytes of the stored object, if it was stored in this very version. */
   readonly stored?: StoredForm;
   readonly created?: boolean;
+  /** Takes several ms to be encoded. */
+  readonly isLarge?: boolean;
 }
 
 export interface Deletion extends Outcome {

@@ -1,14 +1,15 @@
 /** create: a new object, with the client's or a generated name. Source: creation and names, document 1 §4.2
  *  and §2.1. */
 
-import type { Steps } from '#api/kit/steps.ts';
+import { finishInTurns, type Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { alreadyExists, invalid } from '#api/meta/status-errors.ts';
-import { finishSteps, LARGE_BYTES, yieldToEventLoop } from '../kit/yield.ts';
+import { finishSteps, LARGE_BYTES, type Turn, turnOf } from '../kit/yield.ts';
 import type { ApiObject, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { generateName } from '../resources/generate-name.ts';
 import { prepareForCreate, validateCreate } from '../resources/generic.ts';
+import { checkSizeSteps } from '../resources/object-size.ts';
 import {
   completeDraft,
   isStoredVersion,
@@ -21,6 +22,7 @@ import type { CreateWrite, ObjectRef, Outcome } from './contract.ts';
 import {
   admissionRequest,
   bytesOf,
+  bytesSteps,
   decidingResource,
   kindSubject,
   newUid,
@@ -53,27 +55,28 @@ export async function attemptCreate(deps: VerbDeps, write: CreateWrite): Promise
   checkTarget(ref, object);
   const { resource } = ref;
   const context = strategyContext(deps, write);
+  const turn = turnOf(write.caller);
   decidingResource(resource).strategy.normalize?.(object);
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   // What admission adds is nobody's, as upstream has it.
   if (write.fieldManager !== '') {
-    const tracked = finishSteps(track(deps, write, context), isLarge);
+    const tracked = finishSteps(track(deps, write, context), isLarge, turn);
     if (tracked !== undefined) await tracked;
   }
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await finishInTurns(checkSizeSteps(object), turn);
   await deps.admission.mutate(admissionRequest('CREATE', write, { object, old: undefined }));
   const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
   if (generated) object.metadata.name = generateName(object.metadata.generateName ?? '');
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   const draft = await toDecidingVersion(resource, object);
   const base = decidingResource(resource);
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   prepareForCreate(base, draft, context, newUid(deps));
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   completeDraft(base, draft);
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   const found = validateCreate(base, draft, context);
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   const { validateInTurns } = base.strategy;
   const late = validateInTurns === undefined ? [] : await validateInTurns(draft, context);
   const errors = withReadErrors(write, [...found, ...late]);
@@ -86,10 +89,10 @@ export async function attemptCreate(deps: VerbDeps, write: CreateWrite): Promise
   if (write.dryRun) {
     const current = await deps.store.get(storeKey(named));
     if (current !== undefined) return { kind: 'raced', current };
-    return { kind: 'done', result: { object: await shownDecision(resource, draft), created: true } };
+    return { kind: 'done', result: { object: await shownDecision(resource, draft), created: true, isLarge } };
   }
-  if (isLarge) await yieldToEventLoop();
-  return store(deps, named, draft, context, { generated, isLarge });
+  if (isLarge) await turn();
+  return store(deps, named, draft, context, { generated, isLarge, turn });
 }
 
 /** @throws StatusError if the body belongs to another namespace or was stored before */
@@ -126,12 +129,19 @@ function track(
   });
 }
 
+interface StoreTerms {
+  readonly generated: boolean;
+  readonly isLarge: boolean;
+  /** Is waited for between two steps on a large object; it ends the work of a client that is gone. */
+  readonly turn: Turn;
+}
+
 async function store(
   deps: VerbDeps,
   ref: ObjectRef,
   first: ApiObject,
   context: StrategyContext,
-  { generated, isLarge }: { readonly generated: boolean; readonly isLarge: boolean },
+  { generated, isLarge, turn }: StoreTerms,
 ): Promise<Attempt<Outcome>> {
   const { resource } = ref;
   let draft = first;
@@ -140,14 +150,19 @@ async function store(
     for (let attempt = 1; ; attempt += 1) {
       const named = { ...ref, name: draft.metadata.name ?? '' };
       const stored = await toStoredForm(resource, draft);
-      if (isLarge) await yieldToEventLoop();
+      if (isLarge) await turn();
       const key = storeKey(named);
-      const bytes = bytesOf(deps, key, stored);
-      if (bytes.length >= LARGE_BYTES) await yieldToEventLoop();
+      const bytes = isLarge
+        ? await finishInTurns(bytesSteps(deps, key, stored), turn)
+        : bytesOf(deps, key, stored);
+      if (bytes.length >= LARGE_BYTES) await turn();
       const result = await writeToStore(() => deps.store.put(key, bytes, 'absent'));
       if (result.ok) {
         const written = { bytes, object: stored };
-        return { kind: 'done', result: await outcome(deps, named, written, result.revision) };
+        return {
+          kind: 'done',
+          result: { ...(await outcome(deps, named, written, result.revision)), isLarge },
+        };
       }
       if (!generated || attempt === MAX_NAME_TRIES) {
         await release?.();

@@ -9,8 +9,9 @@ import type { TypeModel } from '#api/schema/type-model.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { AdmissionRequest, Operation } from '../admission/contract.ts';
 import type { Cache, ResourceCache, StoredForm } from '../cache/contract.ts';
-import { toStored, withRevision } from '../cache/state/stored-form.ts';
+import { toStored, toStoredSteps, withRevision } from '../cache/state/stored-form.ts';
 import type { ApiObject, ObjectSchema, Resource, StrategyContext } from '../resources/contract.ts';
+import { checkStoredSize } from '../resources/object-size.ts';
 import { type Store, StoreError, type WriteResult } from '../store/contract.ts';
 import type { AdmissionChain } from './admit.ts';
 import type { Caller, ObjectRef, Preconditions, WriteOptions } from './contract.ts';
@@ -249,9 +250,19 @@ export function withReadErrors(
   return [...read, ...errors.filter(({ field }) => !fields.has(field))];
 }
 
-/** Encodes the bytes stored under the key; the cache registers the object that they were encoded from. */
+/** Encodes the bytes stored under the key; the cache registers the object that they were encoded from.
+ *  @throws StatusError RequestEntityTooLarge */
 export function bytesOf(deps: VerbDeps, key: string, object: ApiObject): Buffer {
-  const stored = toStored(object);
+  return offered(deps, key, object, toStored(object));
+}
+
+/** The same of a large object, in short steps. */
+export function* bytesSteps(deps: VerbDeps, key: string, object: ApiObject): Steps<Buffer> {
+  return offered(deps, key, object, yield* toStoredSteps(object));
+}
+
+function offered(deps: VerbDeps, key: string, object: ApiObject, stored: Buffer): Buffer {
+  checkStoredSize(stored);
   deps.cache.offer(key, stored, object);
   return stored;
 }

@@ -1,9 +1,10 @@
 /** The object that a write starts from. */
 
-import { copyJson } from '#api/codec/copy-json.ts';
+import { copyJson, copyJsonSteps } from '#api/codec/copy-json.ts';
 import { parseJsonText } from '#api/codec/json-text.ts';
+import { finishInTurns } from '#api/kit/steps.ts';
 import { withRevision } from '../cache/state/stored-form.ts';
-import { betweenTurns, isLarge, yieldToEventLoop } from '../kit/yield.ts';
+import { isLarge, yieldToEventLoop } from '../kit/yield.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import type { StoredItem } from '../store/contract.ts';
 
@@ -15,8 +16,17 @@ export interface Live {
   readonly madeHere: boolean;
   /** In the stored version: shared, never to be modified. */
   object(): ApiObject;
-  /** Parses a large object, with turns of others in between, for `object` to have it. */
-  load?(turn: () => Promise<void>): Promise<void>;
+  /** Parses a large object, with turns of others in between. The cache may drop it at once. */
+  load?(turn: () => Promise<void>): Promise<ApiObject>;
+}
+
+/** The same object, parsed in turns and held as long as the result is: the cache drops a parsed object that is larger
+ *  than its budget, and each look would parse it again in one piece. */
+export async function loaded(live: Live, turn: () => Promise<void>): Promise<Live> {
+  if (live.load === undefined) return live;
+  const object = await live.load(turn);
+  const { json, revision, madeHere } = live;
+  return { json, revision, madeHere, object: () => object };
 }
 
 /** Returns a copy for the caller, in the stored version. */
@@ -24,8 +34,9 @@ export const copyLive = (live: Live): ApiObject | Promise<ApiObject> =>
   isLarge(live.json) ? copyInTurns(live) : copyJson(live.object());
 
 async function copyInTurns(live: Live): Promise<ApiObject> {
-  await live.load?.(yieldToEventLoop);
-  return betweenTurns(() => copyJson(live.object()));
+  const held = await loaded(live, yieldToEventLoop);
+  await yieldToEventLoop();
+  return finishInTurns(copyJsonSteps(held.object()), yieldToEventLoop);
 }
 
 /** The store's report of a conflict. */

@@ -1,16 +1,18 @@
 /** update and patch: read, change, validate, compare and swap, with retries on conflicts.
  *  Source: writes, document 1 §4.2; optimistic concurrency as in upstream's registry. */
 
-import { copyJson } from '#api/codec/copy-json.ts';
+import { copyJson, copyJsonSteps } from '#api/codec/copy-json.ts';
+import { finish, finishInTurns, type Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid, notFound } from '#api/meta/status-errors.ts';
 import type { AdmissionRequest } from '../admission/contract.ts';
 import { lengthWithoutRevision, withoutRevision } from '../cache/state/stored-form.ts';
-import { betweenTurns, finishSteps, LARGE_BYTES, yieldToEventLoop } from '../kit/yield.ts';
-import { sameJson } from '../patch/json-value.ts';
+import { finishSteps, LARGE_BYTES, type Turn, turnOf } from '../kit/yield.ts';
+import { sameJson, sameJsonSteps } from '../patch/json-value.ts';
 import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { prepareForUpdate, validateUpdate } from '../resources/generic.ts';
+import { checkSizeSteps } from '../resources/object-size.ts';
 import {
   completeDraft,
   completedStored,
@@ -28,6 +30,7 @@ import { isRemovable } from './decide-deletion.ts';
 import {
   admissionRequest,
   bytesOf,
+  bytesSteps,
   checkResourceVersion,
   decidingResource,
   kindSubject,
@@ -40,7 +43,7 @@ import {
   withResourceVersion,
   writeToStore,
 } from './deps.ts';
-import type { Attempt, Live } from './live.ts';
+import { type Attempt, type Live, loaded } from './live.ts';
 
 /** @throws StatusError NotFound, Conflict, Invalid, or the error of the change or of admission */
 export async function updateObject(deps: VerbDeps, write: UpdateWrite): Promise<Outcome> {
@@ -55,6 +58,8 @@ interface Start {
   readonly live: Live;
   readonly tried: Tried;
   readonly context: StrategyContext;
+  /** Lets others have a turn of the event loop. @throws StatusError once the caller has gone */
+  readonly turn: Turn;
 }
 
 async function create(deps: VerbDeps, write: UpdateWrite): Promise<Attempt<Outcome>> {
@@ -75,28 +80,31 @@ async function create(deps: VerbDeps, write: UpdateWrite): Promise<Attempt<Outco
 async function attemptUpdate(
   deps: VerbDeps,
   given: UpdateWrite,
-  live: Live,
+  found: Live,
   tried: Tried,
 ): Promise<Attempt<Outcome>> {
   const { resource } = given.ref;
   const base = decidingResource(resource);
-  const isLarge = given.isLarge === true || live.json.length >= LARGE_BYTES;
+  const isLarge = given.isLarge === true || found.json.length >= LARGE_BYTES;
   const write = isLarge === (given.isLarge ?? false) ? given : { ...given, isLarge };
-  const start = { write, live, tried, context: strategyContext(deps, write) };
-  const stored = isLarge ? await storedInTurns(resource, live) : storedOf(resource, live);
-  const served = isStoredVersion(resource) ? stored : await servedOf(resource, stored, isLarge);
+  const turn = turnOf(given.caller);
+  const live = isLarge ? await loaded(found, turn) : found;
+  const start = { write, live, tried, context: strategyContext(deps, write), turn };
+  if (isLarge) await turn();
+  const stored = storedOf(resource, live);
+  const served = isStoredVersion(resource) ? stored : await servedOf(resource, stored, isLarge, turn);
   const old = resource.decidesInServed === true ? served : stored;
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   const changed = await changedOf(start, served);
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   const draft = await draftOf(deps, start, served, changed);
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   await prepare(deps, start, draft, old);
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   if (write.dryRun)
     return {
       kind: 'done',
-      result: { object: await shownDecision(resource, withResourceVersion(draft, live.revision)) },
+      result: { object: await shownDecision(resource, withResourceVersion(draft, live.revision)), isLarge },
     };
   if (isRemovable(draft, base)) return remove(deps, start, old, draft);
   return replace(deps, start, old, draft);
@@ -106,17 +114,15 @@ async function attemptUpdate(
 const storedOf = (resource: Resource, live: Live): ApiObject =>
   live.madeHere ? live.object() : completedStored(resource, live.object());
 
-async function storedInTurns(resource: Resource, live: Live): Promise<ApiObject> {
-  await live.load?.(yieldToEventLoop);
-  await yieldToEventLoop();
-  return storedOf(resource, live);
-}
-
 /** A copy in the version that the client asked for. */
-async function servedOf(resource: Resource, stored: ApiObject, isLarge: boolean): Promise<ApiObject> {
-  if (isLarge) await yieldToEventLoop();
-  const copy = copyJson(stored);
-  if (isLarge) await yieldToEventLoop();
+async function servedOf(
+  resource: Resource,
+  stored: ApiObject,
+  isLarge: boolean,
+  turn: Turn,
+): Promise<ApiObject> {
+  if (isLarge) await turn();
+  const copy = isLarge ? await finishInTurns(copyJsonSteps(stored), turn) : copyJson(stored);
   return fromStorageVersion(resource, copy);
 }
 
@@ -137,7 +143,7 @@ async function remove(
 
 async function replace(
   deps: VerbDeps,
-  { write: { ref, isLarge }, live, tried, context }: Start,
+  { write: { ref, isLarge = false }, live, tried, context, turn }: Start,
   old: ApiObject,
   draft: ApiObject,
 ): Promise<Attempt<Outcome>> {
@@ -145,10 +151,12 @@ async function replace(
   try {
     const stored = await toStoredForm(ref.resource, draft);
     const key = storeKey(ref);
-    if (isLarge) await yieldToEventLoop();
-    const bytes = bytesOf(deps, key, stored);
-    if (isLarge) await yieldToEventLoop();
-    if (isSame(bytes, live, stored)) {
+    if (isLarge) await turn();
+    const bytes = isLarge
+      ? await finishInTurns(bytesSteps(deps, key, stored), turn)
+      : bytesOf(deps, key, stored);
+    if (isLarge) await turn();
+    if (isLarge ? await finishInTurns(isSameSteps(bytes, live, stored), turn) : isSame(bytes, live, stored)) {
       await release?.();
       return { kind: 'done', result: await outcomeOf(deps, ref, live.object(), live.revision) };
     }
@@ -169,25 +177,28 @@ async function replace(
 /** Returns the changed object. Unchanged members are copies, or the live object's own if nothing will modify
  *  them. */
 function changedOf(
-  { write: { ref, change, isLarge = false }, live }: Start,
+  { write: { ref, change, isLarge = false }, live, turn }: Start,
   served: ApiObject,
 ): ApiObject | Promise<ApiObject> {
   if (typeof change === 'function') {
-    const copy = copyJson(served);
-    return isLarge ? betweenTurns(() => change(copy, true)) : change(copy, false);
+    if (!isLarge) return change(copyJson(served), false);
+    return finishInTurns(copyJsonSteps(served), turn).then((copy) => change(copy, true));
   }
   const { resource } = ref;
   const shares = decidingResource(resource).strategy.sharesUntouched === true && isStoredVersion(resource);
-  const steps = shares
-    ? change.pure(served, live.madeHere ? served : undefined, isLarge)
-    : change.pure(copyJson(served), undefined, isLarge);
-  return finishSteps(steps, isLarge);
+  if (shares) {
+    return finishSteps(change.pure(served, live.madeHere ? served : undefined, isLarge), isLarge, turn);
+  }
+  if (!isLarge) return finish(change.pure(copyJson(served), undefined, false));
+  const work = (copy: ApiObject): Promise<ApiObject> =>
+    finishInTurns(change.pure(copy, undefined, true), turn);
+  return finishInTurns(copyJsonSteps(served), turn).then(work);
 }
 
 /** Returns the draft in the deciding version, after mutating admission. */
 async function draftOf(
   deps: VerbDeps,
-  { write, context: { nowMs } }: Start,
+  { write, context: { nowMs }, turn }: Start,
   served: ApiObject,
   draft: ApiObject,
 ): Promise<ApiObject> {
@@ -198,7 +209,7 @@ async function draftOf(
   checkResourceVersion(draft, served, ref);
   decidingResource(resource).strategy.normalize?.(draft);
   if (write.manage !== 'apply') {
-    if (isLarge) await yieldToEventLoop();
+    if (isLarge) await turn();
     const steps = deps.track({
       live: served,
       next: draft,
@@ -211,7 +222,7 @@ async function draftOf(
       nowMs,
       inSlices: isLarge,
     });
-    const tracked = finishSteps(steps, isLarge);
+    const tracked = finishSteps(steps, isLarge, turn);
     if (tracked !== undefined) await tracked;
   }
   return toDecidingVersion(resource, draft);
@@ -276,18 +287,19 @@ function checkSameObject(ref: ObjectRef, object: ApiObject, live: ApiObject, sub
 
 async function prepare(
   deps: VerbDeps,
-  { write, context }: Start,
+  { write, context, turn }: Start,
   draft: ApiObject,
   old: ApiObject,
 ): Promise<void> {
   const { ref, subresource = '', isLarge = false } = write;
   const base = decidingResource(ref.resource);
+  if (isLarge) await finishInTurns(checkSizeSteps(draft), turn);
   prepareForUpdate(base, draft, old, context, subresource);
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   completeDraft(base, draft, old);
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   const found = validateUpdate(base, draft, old, context, subresource);
-  if (isLarge) await yieldToEventLoop();
+  if (isLarge) await turn();
   const { validateInTurns } = base.strategy;
   const late =
     validateInTurns === undefined || subresource !== '' ? [] : await validateInTurns(draft, context);
@@ -302,6 +314,13 @@ async function prepare(
 function isSame(bytes: Buffer, live: Live, stored: ApiObject): boolean {
   if (lengthWithoutRevision(live.json) !== bytes.length) return false;
   return withoutRevision(live.json).equals(bytes) || sameJson(comparable(stored), comparable(live.object()));
+}
+
+function* isSameSteps(bytes: Buffer, live: Live, stored: ApiObject): Steps<boolean> {
+  if (lengthWithoutRevision(live.json) !== bytes.length) return false;
+  if (withoutRevision(live.json).equals(bytes)) return true;
+  yield;
+  return yield* sameJsonSteps(comparable(stored), comparable(live.object()));
 }
 
 function comparable(object: ApiObject): Readonly<Record<string, unknown>> {

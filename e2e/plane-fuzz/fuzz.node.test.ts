@@ -18,7 +18,7 @@ import { wideAsks } from './wide.ts';
 
 const SECONDS = Number(process.env['FUZZ_SECONDS'] ?? ofRound({ short: 6, long: 60 }));
 const LONG_ASKS = ofRound({ short: 12, long: 1000 });
-/** Of about 55, besides those that create and delete what the others are about. */
+/** Of about 85, besides those that create and delete what the others are about. */
 const WIDE_ASKS = ofRound({ short: 6, long: 1000 });
 const RANDOM_ASKS = ofRound({ short: 20, long: 200 });
 const seed = process.env['FUZZ_SEED'];

@@ -5,8 +5,8 @@ import type { Ask } from './requests.ts';
 const MOST_BYTES = 3 * 1024 * 1024 - 4096;
 /** Keys of three characters, then of four; a ConfigMap with all of them has less than 1 MiB. */
 export const KEYS = 300_000;
-/** Keys of an object that is stored along with who owns each of them. */
-export const KEPT_KEYS = 100_000;
+/** Keys of the largest object that is stored along with who owns each of them. */
+export const KEPT_KEYS = 70_000;
 /** Empty objects, one after the other. */
 export const ITEMS: number = Math.floor(MOST_BYTES / 3);
 

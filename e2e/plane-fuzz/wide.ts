@@ -3,7 +3,7 @@
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Random } from '../../testing/random.ts';
 import { sample } from '../../testing/rounds.ts';
-import type { WideAsk } from './stall.ts';
+import type { Ask } from './requests.ts';
 import { type Asks, ask, get, ITEMS, KEPT_KEYS, KEYS, list, members, named } from './wide-parts.ts';
 
 /** Number of operations in a JSON patch, just below the maximum. */
@@ -22,7 +22,6 @@ function partsOf(words: Vocabulary, namespace: string) {
   const applied = (data: string, name: string): string =>
     `{"apiVersion":"v1","kind":"ConfigMap",${map(data, name).slice(1)}`;
   const table = `application/json;as=Table;g=meta.${words.apiGroupDomain};v=v1`;
-  const env = Array.from({ length: 20_000 }, (_, index) => ({ name: `E${index}`, value: 'a' }));
   const pod = (spec: object, metadata: object = {}): string =>
     JSON.stringify({
       metadata: { name: 'wide', ...metadata },
@@ -45,7 +44,6 @@ function partsOf(words: Vocabulary, namespace: string) {
     map,
     applied,
     table,
-    env,
     pod,
     kept,
     merge,
@@ -62,110 +60,169 @@ const keptObjects = ({ maps, customs, map, custom }: Parts): Asks => [
   ['kept custom', ask('POST', customs, custom(`"free":${members(KEPT_KEYS, '1')}`, 'kept'))],
 ];
 
-function creates({
-  maps,
-  customs,
-  core,
-  reviews,
-  dry,
-  custom,
-  map,
-  env,
-  pod,
-  force,
-  applied,
-  apply,
-}: Parts): Asks {
+/** How many of each kind of part a body has. */
+interface Counts {
+  readonly keys: number;
+  /** Keys of a map that is owned as a whole. */
+  readonly lone: number;
+  readonly items: number;
+  readonly fields: number;
+  readonly finalizers: number;
+  readonly smallObjects: number;
+  readonly texts: number;
+  readonly arguments: number;
+  readonly variables: number;
+}
+
+/** As many as fit into a body. */
+const WIDE: Counts = {
+  keys: KEYS,
+  lone: KEYS,
+  items: ITEMS - 100,
+  fields: 200_000,
+  finalizers: 500_000,
+  smallObjects: 380_000,
+  texts: 700_000,
+  arguments: 1_000_000,
+  variables: 20_000,
+};
+
+/** As many as an object may have that is stored. */
+const FULL: Counts = {
+  keys: KEPT_KEYS,
+  lone: 160_000,
+  items: 500_000,
+  fields: 120_000,
+  finalizers: 220_000,
+  smallObjects: 180_000,
+  texts: 350_000,
+  arguments: 480_000,
+  variables: 9000,
+};
+
+function creates(
+  { maps, customs, core, reviews, dry, custom, map, pod, force, applied, apply }: Parts,
+  counts: Counts,
+): Asks {
+  const env = Array.from({ length: counts.variables }, (_, index) => ({ name: `E${index}`, value: 'a' }));
   return [
-    ['wide map', ask('POST', `${maps}?${dry}`, map(members(KEYS, '""')))],
-    ['wide map of numbers', ask('POST', `${maps}?${dry}`, map(members(KEYS, '1')))],
-    ['wide map of bad keys', ask('POST', `${maps}?${dry}`, map(members(KEYS, '""').replaceAll('"a', '"/')))],
+    ['wide map', ask('POST', `${maps}?${dry}`, map(members(counts.keys, '""')))],
+    ['wide map of numbers', ask('POST', `${maps}?${dry}`, map(members(counts.keys, '1')))],
+    [
+      'wide map of bad keys',
+      ask('POST', `${maps}?${dry}`, map(members(counts.keys, '""').replaceAll('"a', '"/'))),
+    ],
     [
       'wide map with a key twice',
-      ask('POST', `${maps}?${dry}`, map(`${members(KEYS, '""').slice(0, -1)},"aaa":""}`)),
+      ask('POST', `${maps}?${dry}`, map(`${members(counts.keys, '""').slice(0, -1)},"aaa":""}`)),
     ],
     [
       'wide map with an error at its end',
-      ask('POST', `${maps}?${dry}`, map(`${members(KEYS, '""').slice(0, -1)},}`)),
+      ask('POST', `${maps}?${dry}`, map(`${members(counts.keys, '""').slice(0, -1)},}`)),
     ],
-    ['wide secret', ask('POST', `${core}/secrets?${dry}`, map(members(KEYS, '""')))],
+    ['wide secret', ask('POST', `${core}/secrets?${dry}`, map(members(counts.keys, '""')))],
     [
       'wide secret of texts',
-      ask('POST', `${core}/secrets?${dry}`, named('wide', `"stringData":${members(KEYS, '""')}`)),
+      ask('POST', `${core}/secrets?${dry}`, named('wide', `"stringData":${members(counts.keys, '""')}`)),
     ],
     [
       'wide labels',
-      ask('POST', `${maps}?${dry}`, `{"metadata":{"name":"wide","labels":${members(KEYS, '""')}}}`),
+      ask('POST', `${maps}?${dry}`, `{"metadata":{"name":"wide","labels":${members(counts.keys, '""')}}}`),
     ],
     [
       'wide annotations',
-      ask('POST', `${maps}?${dry}`, `{"metadata":{"name":"wide","annotations":${members(KEYS, '""')}}}`),
+      ask(
+        'POST',
+        `${maps}?${dry}`,
+        `{"metadata":{"name":"wide","annotations":${members(counts.keys, '""')}}}`,
+      ),
     ],
-    ['wide unknown members', ask('POST', `${maps}?${dry}`, named('wide', members(KEYS, '1').slice(1, -1)))],
+    [
+      'wide unknown members',
+      ask('POST', `${maps}?${dry}`, named('wide', members(counts.keys, '1').slice(1, -1))),
+    ],
     [
       'wide managed fields',
       ask(
         'POST',
         `${maps}?${dry}`,
-        `{"metadata":{"name":"wide","managedFields":[{"manager":"a","operation":"Update","apiVersion":"v1","time":"2020-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:data":${members(200_000, '{}').replaceAll(/"(....?)":/g, '"f:$1":')}}}]}}`,
+        `{"metadata":{"name":"wide","managedFields":[{"manager":"a","operation":"Update","apiVersion":"v1","time":"2020-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{"f:data":${members(counts.fields, '{}').replaceAll(/"(....?)":/g, '"f:$1":')}}}]}}`,
       ),
     ],
     [
       'wide finalizers',
-      ask('POST', `${maps}?${dry}`, `{"metadata":{"name":"wide","finalizers":${list(500_000, '"a/b"')}}}`),
+      ask(
+        'POST',
+        `${maps}?${dry}`,
+        `{"metadata":{"name":"wide","finalizers":${list(counts.finalizers, '"a/b"')}}}`,
+      ),
     ],
     [
       'wide owners',
       ask(
         'POST',
         `${maps}?${dry}`,
-        `{"metadata":{"name":"wide","ownerReferences":${list(ITEMS - 100, '{}')}}}`,
+        `{"metadata":{"name":"wide","ownerReferences":${list(counts.items, '{}')}}}`,
       ),
     ],
-    ['wide body of objects', ask('POST', `${maps}?${dry}`, list(ITEMS, '{}'))],
-    ['wide custom members', ask('POST', `${customs}?${dry}`, custom(`"free":${members(KEYS, '1')}`))],
+    ['wide body of objects', ask('POST', `${maps}?${dry}`, list(counts.items, '{}'))],
+    ['wide custom members', ask('POST', `${customs}?${dry}`, custom(`"free":${members(counts.keys, '1')}`))],
     [
       'wide custom members of objects',
-      ask('POST', `${customs}?${dry}`, custom(`"free":${members(KEYS, '{}')}`)),
+      ask('POST', `${customs}?${dry}`, custom(`"free":${members(counts.keys, '{}')}`)),
     ],
     [
       'wide custom objects',
-      ask('POST', `${customs}?${dry}`, custom(`"free":{"a":${list(ITEMS - 100, '{}')}}`)),
+      ask('POST', `${customs}?${dry}`, custom(`"free":{"a":${list(counts.items, '{}')}}`)),
     ],
     [
       'wide custom small objects',
-      ask('POST', `${customs}?${dry}`, custom(`"free":{"a":${list(380_000, '{"a":1}')}}`)),
+      ask('POST', `${customs}?${dry}`, custom(`"free":{"a":${list(counts.smallObjects, '{"a":1}')}}`)),
     ],
-    ['wide custom unknown', ask('POST', `${customs}?${dry}`, custom(`"either":${members(KEYS, '1')}`))],
-    ['wide custom items', ask('POST', `${customs}?${dry}`, custom(`"items":${list(ITEMS - 100, '{}')}`))],
-    ['wide custom set', ask('POST', `${customs}?${dry}`, custom(`"set":${list(700_000, '"a"')}`))],
-    ['wide custom map', ask('POST', `${customs}?${dry}`, custom(`"map":${members(KEYS, '[]')}`))],
+    [
+      'wide custom unknown',
+      ask('POST', `${customs}?${dry}`, custom(`"either":${members(counts.keys, '1')}`)),
+    ],
+    ['wide custom items', ask('POST', `${customs}?${dry}`, custom(`"items":${list(counts.items, '{}')}`))],
+    ['wide custom set', ask('POST', `${customs}?${dry}`, custom(`"set":${list(counts.texts, '"a"')}`))],
+    ['wide custom map', ask('POST', `${customs}?${dry}`, custom(`"map":${members(counts.keys, '[]')}`))],
     ['wide environment', ask('POST', `${core}/pods?${dry}`, pod({ env }))],
     [
       'wide empty environment',
-      ask('POST', `${core}/pods?${dry}`, pod({ env: [{}] }).replace('[{}]', list(ITEMS - 100, '{}'))),
+      ask('POST', `${core}/pods?${dry}`, pod({ env: [{}] }).replace('[{}]', list(counts.items, '{}'))),
     ],
     [
       'wide containers',
       ask(
         'POST',
         `${core}/pods?${dry}`,
-        `{"metadata":{"name":"wide"},"spec":{"containers":${list(ITEMS - 100, '{}')}}}`,
+        `{"metadata":{"name":"wide"},"spec":{"containers":${list(counts.items, '{}')}}}`,
+      ),
+    ],
+    [
+      'wide node selector',
+      ask(
+        'POST',
+        `${core}/pods?${dry}`,
+        pod({}).replace('"spec":{', `"spec":{"nodeSelector":${members(counts.lone, '""')},`),
       ),
     ],
     [
       'wide arguments',
-      ask('POST', `${core}/pods?${dry}`, pod({ args: [''] }).replace('[""]', list(1_000_000, '""'))),
+      ask('POST', `${core}/pods?${dry}`, pod({ args: [''] }).replace('[""]', list(counts.arguments, '""'))),
     ],
     [
       'wide review',
       ask(
         'POST',
         reviews,
-        `{"spec":{"nonResourceAttributes":{"path":"/","verb":"get"}},"status":{"a":${list(ITEMS - 100, '{}')}}}`,
+        `{"spec":{"nonResourceAttributes":{"path":"/","verb":"get"}},"status":{"a":${list(counts.items, '{}')}}}`,
       ),
     ],
-    ['wide apply', ask('PATCH', `${maps}/wide?${force}&${dry}`, applied(members(KEYS, '""'), 'wide'), apply)],
+    [
+      'wide apply',
+      ask('PATCH', `${maps}/wide?${force}&${dry}`, applied(members(counts.keys, '""'), 'wide'), apply),
+    ],
   ];
 }
 
@@ -282,18 +339,13 @@ export function wideAsks(
   namespace: string,
   count: number,
   random: Random,
-): ReadonlyMap<string, WideAsk> {
+): ReadonlyMap<string, Ask> {
   const parts = partsOf(words, namespace);
-  const stored = 2 * KEPT_KEYS;
-  const about = ([what, one]: Asks[number]): readonly [string, WideAsk] => [what, { ...one, stored }];
   const between = [
-    ...creates(parts),
-    ...changesOfKept(parts).map(about),
-    ...readsOfKept(parts, words).map(about),
+    ...creates(parts, WIDE),
+    ...creates(parts, FULL).map(([what, one]) => [what.replace('wide', 'full'), one] as const),
+    ...changesOfKept(parts),
+    ...readsOfKept(parts, words),
   ];
-  return new Map<string, WideAsk>([
-    ...keptObjects(parts),
-    ...sample(between, count, random),
-    ...ends(parts).map(about),
-  ]);
+  return new Map<string, Ask>([...keptObjects(parts), ...sample(between, count, random), ...ends(parts)]);
 }

@@ -6,7 +6,7 @@ import { trimEnd } from '../../kit/trim-end.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { configMapKeyErrors } from '../../meta/names.ts';
 import type { Vocabulary } from '../../vocabulary.ts';
-import { createFieldErrors, type FieldErrors } from './faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from './faults.ts';
 import { validateMetadata } from './metadata.ts';
 
 /** Largest sum of all values of a ConfigMap or Secret. */
@@ -56,7 +56,7 @@ export function validateConfigMap(configMap: ConfigMap): readonly FieldError[] {
 
 /** Returns every validation error of a ConfigMap beside its metadata. */
 export function validateConfigMapContent(configMap: ConfigMap): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   const { data = {}, binaryData = {} } = configMap;
   const bytes =
     validateMembers(errors, data, 'data', textBytes) +
@@ -77,7 +77,7 @@ export function validateSecret(secret: Secret, vocabulary: Vocabulary): readonly
 
 /** Returns every validation error of a Secret beside its metadata; its `stringData` is already in `data`. */
 export function validateSecretContent(secret: Secret, vocabulary: Vocabulary): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   const { data = {}, type = '' } = secret;
   validateSize(errors, 'data', validateMembers(errors, data, 'data', base64Bytes));
   validateSecretType(errors, data, type, vocabulary);

@@ -3,7 +3,7 @@
 import type { CSIDriver, CSIDriverSpec } from '../../gen/storage-v1.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { dns1123SubdomainErrors } from '../../meta/names.ts';
-import { createFieldErrors, type FieldErrors } from './faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from './faults.ts';
 
 const GROUP_POLICIES = ['ReadWriteOnceWithFSType', 'File', 'None'];
 const MODES = ['Persistent', 'Ephemeral'];
@@ -54,7 +54,7 @@ export function validateDriverSpec(errors: FieldErrors, spec: CSIDriverSpec): vo
 
 /** Returns the validation errors of a driver in a manifest. */
 export function validateCSIDriver({ metadata, spec }: CSIDriver): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   validateDriverName(errors, metadata?.name ?? '', 'metadata.name');
   validateDriverSpec(errors, spec);
   return errors.all;

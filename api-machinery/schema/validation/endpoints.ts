@@ -9,7 +9,7 @@ import {
   portNumberErrors,
   qualifiedNameErrors,
 } from '../../meta/names.ts';
-import { createFieldErrors, type FieldErrors } from './faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from './faults.ts';
 import { validateMetadata } from './metadata.ts';
 
 function validateAddress(errors: FieldErrors, address: EndpointAddress, path: string): void {
@@ -39,7 +39,7 @@ function validatePort(
 
 /** Validates everything but the metadata. */
 export function validateEndpointsContent(endpoints: Endpoints): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   for (const [index, subset] of (endpoints.subsets ?? []).entries()) {
     const path = `subsets[${index}]`;
     const { addresses = [], notReadyAddresses = [], ports = [] } = subset;

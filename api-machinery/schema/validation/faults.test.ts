@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   boundedFieldErrors,
+  createBoundedFieldErrors,
   createFieldErrors,
   type FieldErrors,
   MAX_FIELD_ERRORS,
@@ -50,7 +51,7 @@ describe('createFieldErrors', () => {
 
 describe('boundedFieldErrors', () => {
   const check = (work: (errors: FieldErrors) => void) => () => {
-    const errors = createFieldErrors();
+    const errors = createBoundedFieldErrors();
     work(errors);
     return errors.all;
   };

@@ -24,7 +24,7 @@ export interface FieldErrors {
 /** Maximum number of errors that are reported for one object. */
 export const MAX_FIELD_ERRORS = 200;
 
-/** A collector within `boundedFieldErrors` has all that are reported: nothing else of the object needs a look. */
+/** A bounded collector has all that are reported: nothing else of the object needs a look. */
 class LimitReached extends Error {
   override readonly name = 'LimitReached';
   readonly errors: readonly FieldError[];
@@ -34,15 +34,10 @@ class LimitReached extends Error {
   }
 }
 
-// Only ever set within one call: validators take no turns.
-let isBounded = false;
-
 /** The errors that these checks find, one check after the other, until there are `MAX_FIELD_ERRORS`: then the one that is
  *  at work is ended as well. */
 export function boundedFieldErrors(checks: readonly (() => readonly FieldError[])[]): readonly FieldError[] {
   const found: FieldError[] = [];
-  const outer = isBounded;
-  isBounded = true;
   try {
     for (const check of checks) {
       for (const fieldError of check()) found.push(fieldError);
@@ -51,8 +46,6 @@ export function boundedFieldErrors(checks: readonly (() => readonly FieldError[]
   } catch (thrown) {
     if (!(thrown instanceof LimitReached)) throw thrown;
     found.push(...thrown.errors);
-  } finally {
-    isBounded = outer;
   }
   return found.length > MAX_FIELD_ERRORS ? found.slice(0, MAX_FIELD_ERRORS) : found;
 }
@@ -60,10 +53,15 @@ export function boundedFieldErrors(checks: readonly (() => readonly FieldError[]
 /** A class, because every object that is written needs one, and most have no error. */
 class CollectedFieldErrors implements FieldErrors {
   readonly all: FieldError[] = [];
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
 
   add(kind: FieldErrorKind, field: string, detail: string, badValue?: unknown): void {
     this.all.push({ kind, field, detail, ...(badValue === undefined ? {} : { badValue }) });
-    if (isBounded && this.all.length >= MAX_FIELD_ERRORS) throw new LimitReached(this.all);
+    if (this.all.length >= this.#most) throw new LimitReached(this.all);
   }
 
   required(field: string, detail = ''): void {
@@ -104,7 +102,11 @@ class CollectedFieldErrors implements FieldErrors {
   }
 }
 
-export const createFieldErrors = (): FieldErrors => new CollectedFieldErrors();
+/** Takes any number: for what has few fields, and for checks that take turns. */
+export const createFieldErrors = (): FieldErrors => new CollectedFieldErrors(Number.POSITIVE_INFINITY);
+
+/** Ends the check with the `MAX_FIELD_ERRORS`th error, which only `boundedFieldErrors` expects. */
+export const createBoundedFieldErrors = (): FieldErrors => new CollectedFieldErrors(MAX_FIELD_ERRORS);
 
 const isAtOrBelow = (field: string, ancestor: string): boolean =>
   field === ancestor || field.startsWith(`${ancestor}.`) || field.startsWith(`${ancestor}[`);

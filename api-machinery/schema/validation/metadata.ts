@@ -4,7 +4,7 @@ import type { ObjectMeta, OwnerReference } from '../../gen/meta-v1.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { validateAnnotations, validateLabels } from '../../meta/labels.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors, qualifiedNameErrors } from '../../meta/names.ts';
-import { createFieldErrors, type FieldErrors } from './faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from './faults.ts';
 
 export interface MetadataRules {
   readonly namespaced: boolean;
@@ -18,7 +18,7 @@ export function validateMetadata(
   rules: MetadataRules,
   path = 'metadata',
 ): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   const { name = '', namespace = '' } = metadata ?? {};
   if (name === '') errors.required(`${path}.name`, 'a name is needed; generateName does not make one here');
   else errors.invalidAll(`${path}.name`, name, (rules.nameErrors ?? dns1123SubdomainErrors)(name));

@@ -10,7 +10,7 @@ import type {
 import type { FieldError } from '../../meta/field-error.ts';
 import { dns1123SubdomainErrors } from '../../meta/names.ts';
 import { compareQuantities } from '../../meta/quantity.ts';
-import { createFieldErrors, type FieldErrors } from './faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from './faults.ts';
 import { validateLabelSelector } from './label-selector.ts';
 import { validateMetadata } from './metadata.ts';
 import { validateNodeSelector } from './node-selector.ts';
@@ -131,7 +131,7 @@ export function validatePersistentVolume(volume: PersistentVolume): readonly Fie
 
 /** Returns every validation error of a PersistentVolume except those of its metadata. */
 export function validatePersistentVolumeContent(volume: PersistentVolume): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   if (volume.spec === undefined) errors.required('spec');
   else validateVolumeSpec(errors, volume.spec);
   return errors.all;
@@ -175,7 +175,7 @@ export function validatePersistentVolumeClaim(claim: PersistentVolumeClaim): rea
 
 /** Returns every validation error of a PersistentVolumeClaim except those of its metadata. */
 export function validatePersistentVolumeClaimContent(claim: PersistentVolumeClaim): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   if (claim.spec === undefined) errors.required('spec');
   else validateClaimSpec(errors, claim.spec, 'spec');
   return errors.all;

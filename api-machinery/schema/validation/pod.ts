@@ -6,7 +6,7 @@ import type { FieldError } from '../../meta/field-error.ts';
 import { dns1123SubdomainErrors } from '../../meta/names.ts';
 import type { Vocabulary } from '../../vocabulary.ts';
 import { validateContainers } from './containers.ts';
-import { createFieldErrors, type FieldErrors } from './faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from './faults.ts';
 import { validateMetadata } from './metadata.ts';
 import { DNS_LIMITS, EXPANDED_DNS_LIMITS, validateNetwork } from './network.ts';
 import { validateProfileAnnotations } from './profile-annotations.ts';
@@ -82,7 +82,7 @@ function validateSpec(
 
 /** Returns every validation error of a pod, or of a template without a name, except those of its metadata. */
 export function validatePodContent(pod: Pod, options: PodValidationOptions): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   if (pod.spec === undefined) errors.required('spec.containers', NO_CONTAINERS);
   else {
     // Defaults create a missing spec, without containers.

@@ -119,11 +119,11 @@ export class StoredObject implements CachedObject, Droppable {
     return this.#hold(parseObject(this.json));
   }
 
-  async load(turn: () => Promise<void>): Promise<void> {
-    if (this.#parsed !== undefined) return;
+  async load(turn: () => Promise<void>): Promise<ApiObject> {
+    if (this.#parsed !== undefined) return this.#parsed;
     const { value } = await parseJsonInTurns(this.json, turn, ANY_LENGTH);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- checked when it was stored
-    this.#hold(value as ApiObject);
+    return this.#hold(value as ApiObject);
   }
 
   #hold(object: ApiObject): ApiObject {
@@ -191,8 +191,8 @@ export class RestampedObject implements CachedObject {
     return restamped(this.#last.object(), this.revision);
   }
 
-  async load(turn: () => Promise<void>): Promise<void> {
-    await this.#last.load?.(turn);
+  async load(turn: () => Promise<void>): Promise<ApiObject> {
+    return restamped((await this.#last.load?.(turn)) ?? this.#last.object(), this.revision);
   }
 
   form(_name: string, make: () => Buffer): Buffer {

@@ -8,12 +8,15 @@
  *  uid, and their string values are followed by a comma, never by a colon. */
 import { embeddedText } from '#api/codec/embedded-text.ts';
 import { parseJsonText } from '#api/codec/json-text.ts';
+import { writeJsonSteps } from '#api/codec/json-writer.ts';
+import type { Steps } from '#api/kit/steps.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 
 const UID = Buffer.from('"uid":"');
 const REVISION = Buffer.from(',"resourceVersion":"');
 const LABELS = Buffer.from(',"labels":{');
 const LABELS_ANYWHERE = Buffer.from('"labels":{');
+const COMMA = Buffer.from(',');
 const QUOTE = 0x22;
 const CLOSING_BRACE = 0x7d;
 
@@ -37,6 +40,28 @@ function restOf(members: object, format: (value: unknown) => string = JSON.strin
  *  first.
  *  @throws StoredFormError if the object has no uid, or one that JSON would escape */
 export function toStored(object: ApiObject): Buffer {
+  const { begin, labels, rest, others, format } = partsOf(object);
+  return Buffer.from(`${begin}${member('labels', labels)}${restOf(rest)}${restOf(others, format)}`);
+}
+
+/** The same of a large object, in short steps.
+ *  @throws StoredFormError */
+export function* toStoredSteps(object: ApiObject): Steps<Buffer> {
+  const { begin, labels, rest, others, format } = partsOf(object);
+  if (format !== undefined) return toStored(object);
+  const pieces: Buffer[] = [Buffer.from(begin)];
+  if (labels !== undefined) pieces.push(Buffer.from(',"labels":'), yield* writeJsonSteps(labels));
+  for (const members of [rest, others]) {
+    yield;
+    const text = yield* writeJsonSteps(members);
+    if (text.length > '{}'.length) pieces.push(COMMA);
+    pieces.push(text.subarray(1));
+  }
+  return Buffer.concat(pieces);
+}
+
+/** `begin`: up to the uid. */
+function partsOf(object: ApiObject) {
   const { kind, apiVersion, metadata, ...others } = object;
   const { name, generateName, namespace, uid, labels, resourceVersion: _, ...rest } = metadata;
   const uidText = JSON.stringify(uid ?? '');
@@ -44,11 +69,11 @@ export function toStored(object: ApiObject): Buffer {
     throw new StoredFormError(`${kind} ${namespace ?? ''}/${name ?? ''} has no usable uid`);
   }
   const identity = `"name":${JSON.stringify(name ?? '')}${member('generateName', generateName)}${member('namespace', namespace)}`;
-  const meta = `{${identity},"uid":${uidText}${member('labels', labels)}${restOf(rest)}`;
   const head = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)}`;
+  const begin = `${head},"metadata":{${identity},"uid":${uidText}`;
   // Clients compare the data of ControllerRevisions byte by byte.
   const format = kind === 'ControllerRevision' ? embeddedText : undefined;
-  return Buffer.from(`${head},"metadata":${meta}${restOf(others, format)}`);
+  return { begin, labels, rest, others, format };
 }
 
 /** Returns the offset after the closing quote of the object's uid. */

@@ -6,10 +6,11 @@ import { finish, finishInTurns, type Steps, type Turns } from '#api/kit/steps.ts
 import type { FieldError } from '#api/meta/field-error.ts';
 import type { TypeModel } from '#api/schema/type-model.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import type { ApiObject, DecodedObject, ObjectSchema } from '../../resources/contract.ts';
+import type { ApiObject, DecodedObject, ObjectSchema, SteppedDecoding } from '../../resources/contract.ts';
+import { MAX_OBJECT_BYTES } from '../../resources/object-size.ts';
 import { customModel } from './custom-model.ts';
 import { type JsonSchema, readSchemaSteps } from './json-schema.ts';
-import { readRoot } from './read-value.ts';
+import { readRoot, readRootInSteps } from './read-value.ts';
 import { compilePlanSteps, fillDefaults, type SchemaPlan } from './schema-plan.ts';
 import { validateValue } from './validate-value.ts';
 
@@ -72,6 +73,14 @@ export function createCustomSchema(options: CustomSchemaOptions): CustomSchema {
     return { object: complete(read), errors, unknown };
   }
 
+  function* decodeInSteps(value: unknown, { names }: SteppedDecoding): Steps<DecodedObject> {
+    if (!isMutableObject(value)) return decode(value);
+    const made = yield* planSteps();
+    const limits = { vocabulary, names, maxLength: MAX_OBJECT_BYTES };
+    const { value: read, errors, unknown } = yield* readRootInSteps(made, value, limits);
+    return { object: complete(read), errors, unknown };
+  }
+
   function validate(object: ApiObject, part?: 'status'): readonly FieldError[] {
     if (part === undefined) return validateValue(planOf(), object);
     const status = planOf().members.get(part);
@@ -81,6 +90,7 @@ export function createCustomSchema(options: CustomSchemaOptions): CustomSchema {
 
   return {
     decode,
+    decodeInSteps,
     validate,
     applyDefaults: (draft) => fillDefaults(planOf(), draft),
     adopt: (object) => complete(readRoot(planOf(), object, { vocabulary, trustMeta: true }).value),

@@ -5,7 +5,7 @@ import type { ObjectMeta } from '#api/gen/meta-v1.ts';
 import { isMutableObject } from '#api/kit/object.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { dns1035LabelErrors } from '#api/meta/names.ts';
-import { createFieldErrors } from '#api/schema/validation/faults.ts';
+import { boundedFieldErrors, createFieldErrors } from '#api/schema/validation/faults.ts';
 import { validateMetadata } from '#api/schema/validation/metadata.ts';
 import { pathSegmentErrors } from '../../resources/groups/names.ts';
 
@@ -34,5 +34,6 @@ export function validateEmbedded(
   const meta = metadata as ObjectMeta;
   const named = (meta.name ?? '') === '' ? { ...meta, name: ANY_NAME } : meta;
   const rules = { namespaced: (meta.namespace ?? '') !== '', nameErrors: pathSegmentErrors };
-  for (const error of validateMetadata(named, rules, `${path}.metadata`)) report(error);
+  const check = (): readonly FieldError[] => validateMetadata(named, rules, `${path}.metadata`);
+  for (const error of boundedFieldErrors([check])) report(error);
 }

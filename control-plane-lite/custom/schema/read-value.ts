@@ -4,9 +4,12 @@
 
 import { copyJson } from '#api/codec/copy-json.ts';
 import { formatPath, type PathElement } from '#api/codec/limits.ts';
+import type { MemberNames } from '#api/codec/member-names.ts';
 import { setMember } from '#api/codec/set-member.ts';
+import { Later } from '#api/kit/later.ts';
+import type { Steps } from '#api/kit/steps.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { decode } from '#api/schema/decode.ts';
+import { DecodedTooLong, decode } from '#api/schema/decode.ts';
 import { META_PACKAGE } from '#api/schema/registry.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { isReplaced, type SchemaPlan } from './schema-plan.ts';
@@ -29,12 +32,21 @@ const META_MEMBERS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metada
 class Reader {
   readonly errors: FieldError[] = [];
   readonly unknown: FieldError[] = [];
-  readonly #path: PathElement[] = [];
+  #path: PathElement[] = [];
   readonly #vocabulary: Vocabulary;
   readonly #fill: boolean;
   readonly #trustMeta: boolean;
+  readonly #names: MemberNames | undefined;
+  readonly #maxLength: number;
+  /** Of the JSON text of what was read so far; counted in slices only, and rather too short. */
+  #length = 0;
+  readonly #later: Later | undefined;
 
-  constructor({ vocabulary, pruneOnly = false, trustMeta = false, path = [] }: ReadValueOptions) {
+  constructor(options: ReadValueOptions, later?: Later) {
+    const { vocabulary, pruneOnly = false, trustMeta = false, path = [] } = options;
+    this.#later = later;
+    this.#names = options.names;
+    this.#maxLength = options.maxLength ?? Number.POSITIVE_INFINITY;
     this.#vocabulary = vocabulary;
     this.#fill = !pruneOnly;
     this.#trustMeta = trustMeta;
@@ -49,40 +61,114 @@ class Reader {
   }
 
   #list({ items, preserve }: SchemaPlan, list: readonly unknown[]): unknown {
-    if (items === undefined) return preserve ? list : list.map((item) => this.#undescribed(item));
-    const result: unknown[] = [];
-    for (let index = 0; index < list.length; index += 1) {
-      const item = list[index];
-      this.#path.push(index);
-      result.push(this.#fill && isReplaced(items, item) ? copyJson(items.default) : this.read(items, item));
-      this.#path.pop();
+    if (items === undefined) {
+      if (preserve) this.#measure(list);
+      return preserve ? list : list.map((item) => this.#undescribed(item));
     }
+    const result: unknown[] = [];
+    if (this.#later === undefined) {
+      for (let index = 0; index < list.length; index += 1) result.push(this.#item(items, list[index], index));
+      return result;
+    }
+    const here = this.#here();
+    this.#later.each(list, (item, index) => {
+      this.#lengthen(1 + lengthOf(item));
+      here(() => result.push(this.#item(items, item, index)));
+    });
     return result;
+  }
+
+  #item(items: SchemaPlan, item: unknown, index: number): unknown {
+    this.#path.push(index);
+    const read = this.#fill && isReplaced(items, item) ? copyJson(items.default) : this.read(items, item);
+    this.#path.pop();
+    return read;
+  }
+
+  /** Does what is done later at the place that this is now. */
+  #here(): (work: () => void) => void {
+    const path = [...this.#path];
+    return (work) => {
+      const outer = this.#path;
+      this.#path = path;
+      work();
+      this.#path = outer;
+    };
+  }
+
+  /** @throws DecodedTooLong */
+  #lengthen(length: number): void {
+    this.#length += length;
+    if (this.#length > this.#maxLength) throw new DecodedTooLong(this.#maxLength);
   }
 
   /** Reads the members of an object. `isObject`: it has apiVersion, kind and metadata regardless of the schema. */
   members(plan: SchemaPlan, value: Members, isObject: boolean): Record<string, unknown> {
-    const { members, additional, preserve, filled } = plan;
     const result: Record<string, unknown> = {};
-    for (const name in value) {
-      const given = value[name];
-      if (given === undefined) continue;
-      const child = members.get(name) ?? additional;
-      if (isObject && META_MEMBERS.has(name)) this.#meta(name, given, result);
-      else if (child !== undefined) {
-        if (given === null && isAbsent(child)) continue;
-        this.#path.push(name);
-        const replaced = this.#fill && isReplaced(child, given);
-        setMember(result, name, replaced ? copyJson(child.default) : this.read(child, given));
-        this.#path.pop();
-      } else if (preserve) setMember(result, name, given);
-      else this.#leaveOut(name);
+    if (this.#later === undefined) {
+      for (const name in value) this.#member(plan, name, value[name], isObject, result);
+      this.#fillUp(plan, result);
+      return result;
     }
-    if (!this.#fill) return result;
+    const names = this.#names?.of(value) ?? Object.keys(value);
+    const here = this.#here();
+    // What is filled in comes last, as elsewhere.
+    this.#later.each([...names, ''], (name, index) => {
+      here(() => {
+        if (index === names.length) this.#fillUp(plan, result);
+        else this.#member(plan, name, value[name], isObject, result);
+      });
+    });
+    return result;
+  }
+
+  #member(
+    { members, additional, preserve }: SchemaPlan,
+    name: string,
+    given: unknown,
+    isObject: boolean,
+    result: Record<string, unknown>,
+  ): void {
+    if (given === undefined) return;
+    const child = members.get(name) ?? additional;
+    if (isObject && META_MEMBERS.has(name)) this.#meta(name, given, result);
+    else if (child !== undefined) {
+      if (given === null && isAbsent(child)) return;
+      if (this.#later !== undefined) this.#lengthen(name.length + MEMBER_LENGTH + lengthOf(given));
+      this.#path.push(name);
+      const replaced = this.#fill && isReplaced(child, given);
+      setMember(result, name, replaced ? copyJson(child.default) : this.read(child, given));
+      this.#path.pop();
+    } else if (preserve) {
+      if (this.#later !== undefined) this.#lengthen(name.length + MEMBER_LENGTH + lengthOf(given));
+      this.#measure(given);
+      setMember(result, name, given);
+    } else this.#leaveOut(name);
+  }
+
+  /** Counts what is taken as it is. */
+  #measure(value: unknown): void {
+    if (this.#later === undefined || typeof value !== 'object' || value === null) return;
+    if (Array.isArray(value)) {
+      this.#later.each(value, (item) => {
+        this.#lengthen(1 + lengthOf(item));
+        this.#measure(item);
+      });
+      return;
+    }
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- neither a list nor null
+    const members = value as Members;
+    this.#later.each(this.#names?.of(members) ?? Object.keys(members), (name) => {
+      this.#lengthen(name.length + MEMBER_LENGTH + lengthOf(members[name]));
+      this.#measure(members[name]);
+    });
+  }
+
+  #fillUp({ filled }: SchemaPlan, result: Record<string, unknown>): void {
+    if (!this.#fill) return;
     for (const [name, child] of filled) {
       if (!Object.hasOwn(result, name)) setMember(result, name, copyJson(child.default));
     }
-    return result;
   }
 
   #meta(name: string, given: unknown, result: Record<string, unknown>): void {
@@ -117,7 +203,16 @@ class Reader {
 /** Null stands for nothing where it may not be and nothing stands in for it. */
 const isAbsent = (plan: SchemaPlan): boolean => !plan.nullable && plan.default === undefined;
 
+/** Quotes, colon and comma. */
+const MEMBER_LENGTH = 4;
+/** Of the JSON text at least, without what is in it: one bracket stands for the last comma, which is not there. */
+const lengthOf = (value: unknown): number => (typeof value === 'string' ? value.length + 2 : 1);
+
 export interface ReadValueOptions {
+  /** Names of members of objects in the value that have very many. */
+  readonly names?: MemberNames | undefined;
+  /** Length at which `readRootInSteps` gives up: that of the JSON text of the result, without its escapes. */
+  readonly maxLength?: number;
   readonly vocabulary: Vocabulary;
   /** Leave defaults alone. */
   readonly pruneOnly?: boolean;
@@ -140,4 +235,17 @@ export interface ReadRoot extends ReadValue {
 export function readRoot(plan: SchemaPlan, value: Members, options: ReadValueOptions): ReadRoot {
   const reader = new Reader(options);
   return { value: reader.members(plan, value, true), errors: reader.errors, unknown: reader.unknown };
+}
+
+/** The same of a large object, in short steps. @throws DecodedTooLong */
+export function* readRootInSteps(
+  plan: SchemaPlan,
+  value: Members,
+  options: ReadValueOptions,
+): Steps<ReadRoot> {
+  const later = new Later();
+  const reader = new Reader(options, later);
+  const read = reader.members(plan, value, true);
+  yield* later.steps();
+  return { value: read, errors: reader.errors, unknown: reader.unknown };
 }

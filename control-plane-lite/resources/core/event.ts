@@ -4,7 +4,7 @@
 import type { Event } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { qualifiedNameErrors } from '#api/meta/names.ts';
-import { createFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
 import type { ApiObject, Cell, KindEntry, StrategyContext } from '../contract.ts';
 import { formatSince } from '../rows.ts';
 import { typed } from '../view.ts';
@@ -39,7 +39,7 @@ function validateNewer(errors: FieldErrors, event: Event, systemNamespace: strin
 }
 
 function validate(object: ApiObject, { vocabulary }: StrategyContext): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   const event = typed<Event>(object);
   if (event.eventTime !== undefined) {
     validateNewer(errors, event, vocabulary.systemNamespace);

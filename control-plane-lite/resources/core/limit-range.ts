@@ -4,7 +4,7 @@ import type { LimitRange, LimitRangeItem } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { qualifiedNameErrors } from '#api/meta/names.ts';
 import { compareQuantities, parseQuantity } from '#api/meta/quantity.ts';
-import { createFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
 import type { ApiObject, KindEntry } from '../contract.ts';
 import { typed } from '../view.ts';
 import {
@@ -122,7 +122,7 @@ function namesOf(item: LimitRangeItem): ReadonlySet<string> {
 }
 
 function validate(object: ApiObject): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   const seen = new Set<string>();
   for (const [index, item] of (typed<LimitRange>(object).spec?.limits ?? []).entries()) {
     const path = `spec.limits[${index}]`;

@@ -4,7 +4,7 @@
 import type { Namespace } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { dns1123LabelErrors, qualifiedNameErrors } from '#api/meta/names.ts';
-import { createFieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, KindEntry, PartStrategy, StrategyContext } from '../contract.ts';
 import { ageOf } from '../rows.ts';
@@ -31,7 +31,7 @@ function prepareForCreate(draft: ApiObject, { vocabulary }: StrategyContext): vo
 }
 
 function finalizerErrors(object: ApiObject, { vocabulary }: StrategyContext): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   for (const finalizer of finalizersOf(object)) {
     const reasons = qualifiedNameErrors(finalizer);
     errors.invalidAll('spec.finalizers', finalizer, reasons);
@@ -51,7 +51,7 @@ const statusPart: PartStrategy = {
   changesMetadata: true,
   prepareForUpdate: (draft, old) => keepMember(draft, old, 'spec'),
   validateUpdate(object): readonly FieldError[] {
-    const errors = createFieldErrors();
+    const errors = createBoundedFieldErrors();
     const { metadata, status } = typed<Namespace>(object);
     const deleted = metadata?.deletionTimestamp !== undefined;
     const expected = deleted ? 'Terminating' : 'Active';

@@ -6,7 +6,7 @@ import type { FieldError } from '#api/meta/field-error.ts';
 import { ipFamilyOf, parseIpRange } from '#api/meta/ip.ts';
 import { labelValueErrors, qualifiedNameErrors } from '#api/meta/names.ts';
 import { parseQuantity } from '#api/meta/quantity.ts';
-import { createFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Cell, KindEntry, PartStrategy } from '../contract.ts';
 import { ageOf, NONE, orNone, UNKNOWN } from '../rows.ts';
@@ -61,7 +61,7 @@ function validateCIDRs(errors: FieldErrors, { podCIDRs = [] }: NodeSpec): void {
 }
 
 function validate(object: ApiObject): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   const { spec = {}, status = {} } = typed<Node>(object);
   validateTaints(errors, spec.taints ?? []);
   validateCIDRs(errors, spec);
@@ -86,7 +86,7 @@ function validateAddresses(errors: FieldErrors, { status }: Node): void {
 }
 
 function validateUpdate(object: ApiObject, oldObject: ApiObject): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   const [spec, old] = [specOf(object), specOf(oldObject)];
   validateAddresses(errors, typed<Node>(object));
   const [now, before] = [spec.podCIDRs ?? [], old.podCIDRs ?? []];

@@ -8,7 +8,7 @@ import type {
 } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { compareQuantities, parseQuantity } from '#api/meta/quantity.ts';
-import { createFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
 import { validatePersistentVolumeClaimContent } from '#api/schema/validation/persistent-volume.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { changedPaths, immutableField, sameContent } from '../content-diff.ts';
@@ -46,7 +46,7 @@ function validate(object: ApiObject): readonly FieldError[] {
   const { dataSource, dataSourceRef } = claim.spec ?? {};
   if (dataSource === undefined || dataSourceRef === undefined || sameContent(dataSource, dataSourceRef))
     return content;
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   errors.invalid('spec', 'spec.dataSource', 'must match dataSourceRef');
   return [...content, ...errors.all];
 }
@@ -90,7 +90,7 @@ function validateUpdate(
   oldObject: ApiObject,
   { vocabulary, gates }: StrategyContext,
 ): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   const [claim, old] = [typed<PersistentVolumeClaim>(object), typed<PersistentVolumeClaim>(oldObject)];
   const [spec, before] = [claim.spec ?? {}, old.spec ?? {}];
   const annotation = storageClassAnnotation(vocabulary);
@@ -113,7 +113,7 @@ function validateUpdate(
 const statusPart: PartStrategy = {
   prepareForUpdate: (draft, old) => keepAllBut(draft, old, 'status'),
   validateUpdate(object): readonly FieldError[] {
-    const errors = createFieldErrors();
+    const errors = createBoundedFieldErrors();
     const { capacity = {}, allocatedResources = {} } = typed<PersistentVolumeClaim>(object).status ?? {};
     for (const [member, amounts] of Object.entries({ capacity, allocatedResources })) {
       for (const [name, amount] of Object.entries(amounts)) {

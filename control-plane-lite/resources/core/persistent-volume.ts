@@ -3,7 +3,7 @@
 
 import type { PersistentVolume, PersistentVolumeSpec } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { createFieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
 import {
   persistentVolumeSource,
   validatePersistentVolumeContent,
@@ -25,7 +25,7 @@ function sourceOf(spec: PersistentVolumeSpec, old: PersistentVolumeSpec): object
 }
 
 function validateUpdate(object: ApiObject, oldObject: ApiObject): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   const [spec, old] = [typed<PersistentVolume>(object).spec, typed<PersistentVolume>(oldObject).spec];
   if (spec === undefined || old === undefined) return [];
   const [source, before] = [sourceOf(spec, old), persistentVolumeSource(old)];

@@ -3,7 +3,7 @@
 
 import type { EphemeralContainer, Pod } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { createFieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
 import { validatePodContent } from '#api/schema/validation/pod.ts';
 import { changedPaths, sameContent } from '../content-diff.ts';
 import type { ApiObject, PartStrategy, StrategyContext } from '../contract.ts';
@@ -36,7 +36,7 @@ const containersOf = (object: ApiObject): readonly EphemeralContainer[] =>
 export const ephemeralContainersPart: PartStrategy = {
   prepareForUpdate,
   validateUpdate(object, old, { vocabulary, gates }): readonly FieldError[] {
-    const errors = createFieldErrors();
+    const errors = createBoundedFieldErrors();
     const now = new Map(containersOf(object).map((container) => [container.name, container]));
     for (const before of containersOf(old)) {
       const after = now.get(before.name);

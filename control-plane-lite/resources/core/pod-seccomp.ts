@@ -13,7 +13,7 @@ import {
   seccompFieldOf,
   seccompPlaces,
 } from '#api/schema/seccomp-annotations.ts';
-import { createFieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../contract.ts';
 import { type Members, membersOf, typed } from '../view.ts';
@@ -71,7 +71,7 @@ export function annotateSeccomp(draft: ApiObject, words: Words): void {
 
 /** Returns the errors of a new pod whose annotations contradict its fields. */
 export function seccompConflicts(pod: Pod, words: Words): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   const annotations = pod.metadata?.annotations ?? {};
   for (const { key, path, profile } of seccompPlaces(pod, words)) {
     const annotation = annotations[key];

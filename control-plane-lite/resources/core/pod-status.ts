@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import type { ContainerStatus, Pod, PodStatus } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { dns1123SubdomainErrors, qualifiedNameErrors } from '#api/meta/names.ts';
-import { createFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
 import type { ApiObject, PartStrategy } from '../contract.ts';
 import { keepMember, membersOf, typed } from '../view.ts';
 import { validateLastingAnnotations } from './pod-update.ts';
@@ -100,7 +100,7 @@ export const podStatusPart: PartStrategy = {
   prepareForUpdate,
   validateUpdate(object, oldObject, { vocabulary }): readonly FieldError[] {
     const [pod, old] = [typed<Pod>(object), typed<Pod>(oldObject)];
-    const errors = createFieldErrors();
+    const errors = createBoundedFieldErrors();
     validateLastingAnnotations(errors, pod, old, vocabulary);
     validateStatus(errors, pod, old);
     return errors.all;

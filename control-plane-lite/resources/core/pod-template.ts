@@ -1,7 +1,7 @@
 /** PodTemplates. Source: upstream's pod template strategy, release 1.24. */
 
 import type { PodTemplate } from '#api/gen/core-v1.ts';
-import { createFieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
 import { validatePodTemplate } from '#api/schema/validation/pod-template.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { sameContent } from '../content-diff.ts';
@@ -18,7 +18,7 @@ export function podTemplateKind(vocabulary: Vocabulary): KindEntry {
       countsGeneration: true,
       generationChanged: (object, old) => !sameContent(object['template'], old['template']),
       validate: (object, { gates }) => {
-        const errors = createFieldErrors();
+        const errors = createBoundedFieldErrors();
         const { template } = typed<PodTemplate>(object);
         validatePodTemplate(errors, template ?? {}, 'template', serverPodOptions(vocabulary, gates));
         return errors.all;

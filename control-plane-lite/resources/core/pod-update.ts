@@ -5,7 +5,7 @@ import type { Container, Pod, PodSpec, Toleration } from '#api/gen/core-v1.ts';
 import type { Int64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { isSeccompAnnotation } from '#api/schema/seccomp-annotations.ts';
-import { createFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { changedPaths, sameContent } from '../content-diff.ts';
 import type { ApiObject, StrategyContext } from '../contract.ts';
@@ -110,7 +110,7 @@ export function validatePodUpdate(
   { vocabulary }: Pick<StrategyContext, 'vocabulary'>,
 ): readonly FieldError[] {
   const [pod, old] = [typed<Pod>(object), typed<Pod>(oldObject)];
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   validateLastingAnnotations(errors, pod, old, vocabulary);
   if (pod.spec !== undefined && pod.spec === old.spec) return errors.all;
   const [now, before] = [pod.spec ?? { containers: [] }, old.spec ?? { containers: [] }];

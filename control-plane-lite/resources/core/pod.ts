@@ -5,7 +5,7 @@ import type { Pod } from '#api/gen/core-v1.ts';
 import type { Int64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
-import { createFieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
 import { validatePodContent } from '#api/schema/validation/pod.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { sameContent } from '../content-diff.ts';
@@ -48,7 +48,7 @@ function validate(
   const content = validatePodContent(pod, serverPodOptions(vocabulary, gates));
   const mirror = pod.metadata?.annotations?.[vocabulary.configMirror];
   if (mirror === undefined || (pod.spec?.nodeName ?? '') !== '') return content;
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   errors.invalid(
     `metadata.annotations[${vocabulary.configMirror}]`,
     mirror,
@@ -58,7 +58,7 @@ function validate(
 }
 
 function validateCreate(object: ApiObject, { vocabulary }: StrategyContext): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   if ((typed<Pod>(object).spec?.ephemeralContainers ?? []).length > 0) {
     errors.forbidden('spec.ephemeralContainers', 'cannot be set on create');
   }

@@ -4,7 +4,7 @@
 import type { ReplicationController } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { selectorRequirements } from '#api/meta/selectors.ts';
-import { createFieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
 import { validateServiceTemplate } from '#api/schema/validation/pod-template.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Cell, KindEntry, PartStrategy, StrategyContext } from '../contract.ts';
@@ -17,7 +17,7 @@ import { podTemplateWarnings } from './pod-warnings.ts';
 const COUNTS = ['replicas', 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'] as const;
 
 function validate(object: ApiObject, { vocabulary, gates }: StrategyContext): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   const {
     selector = {},
     template,
@@ -38,7 +38,7 @@ function validate(object: ApiObject, { vocabulary, gates }: StrategyContext): re
 const statusPart: PartStrategy = {
   prepareForUpdate: (draft, old) => keepAllBut(draft, old, 'status'),
   validateUpdate(object): readonly FieldError[] {
-    const errors = createFieldErrors();
+    const errors = createBoundedFieldErrors();
     const { status } = typed<ReplicationController>(object);
     const total = status?.replicas ?? 0;
     for (const member of COUNTS) {

@@ -2,7 +2,7 @@
 
 import type { ResourceQuota, ResourceQuotaSpec } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { createFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
 import type { ApiObject, Cell, KindEntry, PartStrategy } from '../contract.ts';
 import { keepAllBut } from '../generic.ts';
 import { ageOf } from '../rows.ts';
@@ -92,7 +92,7 @@ function validateSelector(errors: FieldErrors, spec: ResourceQuotaSpec): void {
 }
 
 function validate(object: ApiObject): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   const { spec = {} } = typed<ResourceQuota>(object);
   validateAmounts(errors, spec.hard, 'spec.hard');
   validateScopes(errors, spec);
@@ -101,7 +101,7 @@ function validate(object: ApiObject): readonly FieldError[] {
 }
 
 function validateUpdate(object: ApiObject, old: ApiObject): readonly FieldError[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   const [now, before] = [object, old].map(
     (quota) => new Set<string>(typed<ResourceQuota>(quota).spec?.scopes ?? []),
   );
@@ -114,7 +114,7 @@ function validateUpdate(object: ApiObject, old: ApiObject): readonly FieldError[
 const statusPart: PartStrategy = {
   prepareForUpdate: (draft, old) => keepAllBut(draft, old, 'status'),
   validateUpdate(object): readonly FieldError[] {
-    const errors = createFieldErrors();
+    const errors = createBoundedFieldErrors();
     const { hard, used } = typed<ResourceQuota>(object).status ?? {};
     validateAmounts(errors, hard, 'status.hard');
     validateAmounts(errors, used, 'status.used');

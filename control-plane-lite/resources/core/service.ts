@@ -3,7 +3,7 @@
 import type { Service, ServicePort } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { dns1035LabelErrors } from '#api/meta/names.ts';
-import { createFieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
 import type { ApiObject, Cell, KindEntry, PartStrategy } from '../contract.ts';
 import { keepAllBut } from '../generic.ts';
 import { ageOf, formatLabelCell, NONE, orNone } from '../rows.ts';
@@ -17,7 +17,7 @@ import { validateClassChange, validateServiceContent, validateServiceStatus } fr
 const statusPart: PartStrategy = {
   prepareForUpdate: (draft, old) => keepAllBut(draft, old, 'status'),
   validateUpdate(object): readonly FieldError[] {
-    const errors = createFieldErrors();
+    const errors = createBoundedFieldErrors();
     validateServiceStatus(errors, typed<Service>(object));
     return errors.all;
   },
@@ -60,13 +60,13 @@ export function serviceKind(allocation: ServiceAllocation): KindEntry {
       prepareForCreate: (draft) => prepareServiceForCreate(draft, families),
       prepareForUpdate: (draft, old) => prepareServiceForUpdate(draft, old, families),
       validate: (object, { vocabulary }) => {
-        const errors = createFieldErrors();
+        const errors = createBoundedFieldErrors();
         validateServiceContent(errors, typed<Service>(object), vocabulary);
         validateServiceAddresses(errors, specOf(object), families);
         return errors.all;
       },
       validateUpdate: (object, old) => {
-        const errors = createFieldErrors();
+        const errors = createBoundedFieldErrors();
         validateAddressChange(errors, specOf(object), specOf(old));
         validateClassChange(errors, specOf(object), specOf(old));
         return errors.all;

@@ -1,7 +1,7 @@
 /** Adapts the rules of a kind, written against the kind's own type, to the server's strategy. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { copyJson } from '#api/codec/copy-json.ts';
-import { createFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
 import type { ApiObject, Cell, Draft, PartStrategy, Strategy, StrategyContext } from '../contract.ts';
 import { typed } from '../view.ts';
 
@@ -95,7 +95,7 @@ export function kindStrategy<T>(rules: KindRules<T>): Strategy {
 }
 
 function collect(validate: (errors: FieldErrors) => void): FieldErrors['all'] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   validate(errors);
   return errors.all;
 }

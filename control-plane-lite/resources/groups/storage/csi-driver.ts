@@ -2,7 +2,7 @@
 
 import type { CSIDriver } from '#api/gen/storage-v1.ts';
 import { validateDriverName, validateDriverSpec } from '#api/schema/validation/csi-driver.ts';
-import { createFieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, UNSET } from '../../rows.ts';
 import { kindStrategy, validateImmutable } from '../kind.ts';
@@ -10,7 +10,7 @@ import { kindStrategy, validateImmutable } from '../kind.ts';
 const FIXED = ['attachRequired', 'fsGroupPolicy', 'podInfoOnMount', 'volumeLifecycleModes'] as const;
 
 function nameErrors(name: string): readonly string[] {
-  const errors = createFieldErrors();
+  const errors = createBoundedFieldErrors();
   validateDriverName(errors, name, '');
   return errors.all.map(({ detail }) => detail);
 }
