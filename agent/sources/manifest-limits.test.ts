@@ -42,13 +42,16 @@ describe('a manifest', () => {
     ]);
   });
 
-  test('with only errors is reported with the first of them', async () => {
-    const ports = many(5000, () => ({ containerPort: -1 }));
+  test.each([
+    [5000, 'and at least 100 more errors'],
+    [150, 'and 50 more errors'],
+  ])('with %d errors is reported with the first of them', async (count, omitted) => {
+    const ports = many(count, () => ({ containerPort: -1 }));
     const { rejected } = await read(podOf({ containers: [{ name: 'c', image: 'x', ports }] }));
     const errors = rejected[0]?.errors ?? [];
     expect(errors).toHaveLength(101);
     expect(errors[0]?.field).toBe('spec.containers[0].ports[0].containerPort');
-    expect(errors.at(-1)?.detail).toMatch(/^and \d{4} more errors$/);
+    expect(errors.at(-1)?.detail).toBe(omitted);
   });
 
   test.each(['../../x', '.', '..', 'a/b', '/etc', 'a\0b', ' ', '-a', 'a'.repeat(64)])(

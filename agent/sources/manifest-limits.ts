@@ -4,6 +4,7 @@
 
 import type { Pod } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
+import { MAX_FIELD_ERRORS } from '#api/schema/validation/faults.ts';
 
 /** Far above the size of real pods, far below one that would delay others. */
 const MOST_CONTAINERS = 500;
@@ -26,9 +27,11 @@ export function validatePodSize({ spec }: Pod): readonly FieldError[] {
   );
 }
 
-/** Returns the first errors and the number of omitted ones: errors are stored, logged and sent to clients. */
+/** Returns the first errors and the number of omitted ones: errors are stored, logged and sent to clients.
+ *  Validation ends with the `MAX_FIELD_ERRORS`th error, so there may be more. */
 export function boundErrors(errors: readonly FieldError[]): readonly FieldError[] {
   if (errors.length <= MOST_ERRORS) return errors;
-  const detail = `and ${errors.length - MOST_ERRORS} more errors`;
+  const omitted = errors.length - MOST_ERRORS;
+  const detail = `and ${errors.length < MAX_FIELD_ERRORS ? '' : 'at least '}${omitted} more errors`;
   return [...errors.slice(0, MOST_ERRORS), { kind: 'FieldValueInvalid', field: '', detail }];
 }
