@@ -14,7 +14,6 @@ import { makeDataDir } from './data-dir.ts';
 import { shutDown } from './http/shutdown.ts';
 import { advertisedAddress, kubernetesServiceAddress, namesOf, urlOf } from './identity/addresses.ts';
 import { loadIdentity, type ServerIdentity, writeAdminPlatconfig } from './identity/files.ts';
-import { withCallWaits } from './store/call-waits.ts';
 import { createCompactor } from './store/compactor.ts';
 import type { Store } from './store/contract.ts';
 import { type Aggregation, createAggregation } from './wiring/aggregation.ts';
@@ -71,14 +70,7 @@ export async function startServer(
   const following = undo.adopt(new AbortController(), (controller) => controller.abort());
   // A failed store will never load, so it is not waited for.
   const core = await Promise.race([
-    createCore(
-      config,
-      withCallWaits(store, storeName(config), waits),
-      identity,
-      log,
-      following.signal,
-      waits,
-    ),
+    createCore(config, store, identity, log, following.signal, waits),
     failed.promise,
   ]);
   const custom = createCustomResources(core);

@@ -103,7 +103,7 @@ describe('waits', () => {
   });
 
   test('a wait for work ends with its success and its failure', async () => {
-    const { clock, waits } = setUp();
+    const { clock, lines, waits } = setUp();
     const work = Promise.withResolvers<number>();
     const waited = waits.during('work', work.promise);
     await clock.advance(6000);
@@ -111,6 +111,7 @@ describe('waits', () => {
     work.reject(new Error('broken'));
     await expect(waited).rejects.toThrow('broken');
     expect(waits.lasting()).toEqual([]);
+    expect(lines.at(-1)).toBe('Wait failed {"waitingFor":"work","afterSeconds":6,"reason":"broken"}');
     await expect(waits.during('more', Promise.resolve(1))).resolves.toBe(1);
   });
 

@@ -1,6 +1,6 @@
 /** Registry of the process's long waits: each is logged once, listed while it lasts, and logged when it is
  *  resolved. Short waits leave no trace. */
-import type { Clock, Timer } from './clock.ts';
+import { asError, type Clock, type Timer } from './clock.ts';
 import { createListeners } from './listeners.ts';
 import type { Logger } from './logger.ts';
 
@@ -25,7 +25,7 @@ export interface Waits {
   /** Begins a wait. Waits with the same name are listed and logged as one.
    *  @param options `logged`: the caller logs beginning and end itself */
   begin(what: string, why?: string, options?: { readonly logged?: boolean }): Wait;
-  /** Registers a wait until the work settles. */
+  /** Registers a wait until the work settles; a failure is logged with its message. */
   during<T>(what: string, work: Promise<T>, why?: string): Promise<T>;
   /** Returns long waits, oldest first. */
   lasting(): readonly LastingWait[];
@@ -83,11 +83,13 @@ function createLasting(clock: Clock, log: Logger, changed: () => void) {
       if (isNews) warn(group);
       changed();
     },
-    end(group: Lasting, nowMs: number): void {
+    end(group: Lasting, nowMs: number, failure?: string): void {
       group.holders -= 1;
       if (group.holders > 0 || !groups.delete(group.what)) return;
       const afterSeconds = Math.round((nowMs - group.startMs) / 100) / 10;
-      if (!group.logged) log.info({ waitingFor: group.what, afterSeconds }, 'Wait resolved');
+      const fields = { waitingFor: group.what, afterSeconds };
+      if (!group.logged && failure === undefined) log.info(fields, 'Wait resolved');
+      if (!group.logged && failure !== undefined) log.warn({ ...fields, reason: failure }, 'Wait failed');
       changed();
     },
   };
@@ -153,9 +155,9 @@ export function createWaits({ clock, log }: { readonly clock: Clock; readonly lo
     return begun;
   }
 
-  function end(begun: Begun): void {
+  function end(begun: Begun, failure?: string): void {
     if (begun.group === undefined) pending.delete(begun);
-    else lasting.end(begun.group, clock.monotonic());
+    else lasting.end(begun.group, clock.monotonic(), failure);
   }
 
   return {
@@ -177,8 +179,10 @@ export function createWaits({ clock, log }: { readonly clock: Clock; readonly lo
     },
     during(what, work, why = '') {
       const begun = open(what, why, false);
-      const ended = (): void => end(begun);
-      work.then(ended, ended);
+      work.then(
+        () => end(begun),
+        (thrown: unknown) => end(begun, asError(thrown).message),
+      );
       return work;
     },
     lasting: () =>

@@ -24,6 +24,9 @@ import { createFlusher } from './watch/flusher.ts';
 
 export interface CacheDeps {
   readonly store: Pick<Store, 'revisionStep' | 'currentRevision' | 'range' | 'watch'>;
+  /** The same store, as the feed calls it: `waits` shows that it cannot be followed, so its single calls are not shown.
+   *  Default: `store`. */
+  readonly followedStore?: CacheDeps['store'];
   readonly clock: Clock;
   readonly log: Logger;
   /** Displays that the store cannot be followed. */
@@ -148,9 +151,10 @@ export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache 
   const completed: Required<Omit<CacheDeps, 'waits'>> & Pick<CacheDeps, 'waits'> = {
     random: Math.random,
     defer: setImmediate,
+    followedStore: deps.store,
     ...deps,
   };
-  const { store, clock, log, random, defer } = completed;
+  const { store, followedStore, clock, log, random, defer } = completed;
   const settings = { ...DEFAULTS, ...options };
   const pendingWrites = createPendingWrites();
   const intake = createIntake(deps, settings, (key, stored) => pendingWrites.take(key, stored));
@@ -158,7 +162,13 @@ export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache 
   const createResource = createFactory(completed, settings, intake);
   const firstSync = Promise.withResolvers<void>();
   const feed: Feed = createFeed(
-    { store, clock, log, waits: deps.waits, backoff: createBackoff(BACKOFF, random) },
+    {
+      store: followedStore,
+      clock,
+      log,
+      waits: deps.waits,
+      backoff: createBackoff(BACKOFF, random),
+    },
     settings,
     {
       begin: () => applier.begin(),

@@ -16,6 +16,7 @@ import type { ServerIdentity } from '../identity/files.ts';
 import { createPendingCharges, type PendingCharges } from '../quota/pending.ts';
 import type { Resource } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
+import { withCallWaits } from '../store/call-waits.ts';
 import type { Store } from '../store/contract.ts';
 import { createAdmissionChain } from '../verbs/admit.ts';
 import type { Verbs } from '../verbs/contract.ts';
@@ -78,18 +79,19 @@ const storeWaits = (config: ServerConfig, waits: Waits): Pick<Waits, 'begin'> =>
 /** Loads the state and follows it until the signal. */
 export async function createCore(
   config: ServerConfig,
-  store: Store,
+  followedStore: Store,
   identity: ServerIdentity,
   log: Logger,
   signal: AbortSignal,
   waits?: Waits,
 ): Promise<Core> {
   const clock = systemClock;
+  const store = waits === undefined ? followedStore : withCallWaits(followedStore, storeName(config), waits);
   const vocabulary = vocabularyOf(config);
   const gates = gatesOn(gateSettings(config.featureGates));
   const { registry, allocation } = createResources(config, store, vocabulary, gates);
   const cache = createCache(
-    { store, clock, log, waits: waits && storeWaits(config, waits) },
+    { store, followedStore, clock, log, waits: waits && storeWaits(config, waits) },
     { historyMs: config.etcdCompactionInterval },
   );
   for (const resource of registry.all()) {
