@@ -341,6 +341,10 @@ describe('volumes', () => {
       'nfs limited: requires the program mount.nfs, the file system nfs in the kernel',
     );
     expect(await of(tree, 'emptyDir')).toBe('emptyDir ok: supported');
+    expect(await of(tree, 'cinder')).toBe('cinder ok: handled by the CSI driver cinder.csi.openstack.org');
+    expect(await of(tree, 'awsElasticBlockStore')).toBe(
+      'awsElasticBlockStore ok: handled by the CSI driver ebs.csi.aws.com while CSIMigrationAWS is on',
+    );
     const nfs = (await checkVolumes(tree.machine)).find(({ subject }) => subject === 'nfs');
     expect(nfs?.advice).toBe('install the Debian package nfs-common');
   });

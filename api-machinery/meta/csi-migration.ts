@@ -74,6 +74,19 @@ const VSPHERE: Plugin = {
 };
 const PLUGINS: readonly Plugin[] = [AWS, AZURE, CINDER, GCE, VSPHERE];
 
+const BY_SOURCE: Readonly<Record<keyof MigratableSource, Plugin>> = {
+  awsElasticBlockStore: AWS,
+  azureDisk: AZURE,
+  cinder: CINDER,
+  gcePersistentDisk: GCE,
+  vsphereVolume: VSPHERE,
+};
+
+/** Returns the CSI driver of a source, by the source's field, and the feature gate of its migration; without a gate, it
+ *  is always migrated. */
+export const migrationOf = (source: string): Pick<Plugin, 'driver' | 'gate'> | undefined =>
+  Object.entries(BY_SOURCE).find(([name]) => name === source)?.[1];
+
 interface Found extends Plugin, Pick<MigratedSource, 'volumeAttributes'> {
   readonly volumeHandle: string | undefined;
   readonly source: { readonly fsType?: string; readonly readOnly?: boolean };

@@ -129,6 +129,8 @@ export interface SourceAbout {
   readonly fileSystems?: readonly string[];
   /** Unexpected behaviour, one sentence each. */
   readonly notes?: readonly string[];
+  /** CSI driver that handles the volumes instead, while the feature gate is on. */
+  readonly migration?: { readonly driver: string; readonly gate?: string };
 }
 
 export interface SourcePlugin {

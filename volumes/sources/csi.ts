@@ -2,7 +2,7 @@
  *  §2.5. */
 
 import type { CSIDriver, VolumeAttachmentSource } from '#api/gen/storage-v1.ts';
-import { migrateSource } from '#api/meta/csi-migration.ts';
+import { migrateSource, migrationOf } from '#api/meta/csi-migration.ts';
 import { csiVolumeName } from '#api/meta/volume-names.ts';
 import type { CsiVolumes } from '../contract/csi.ts';
 import {
@@ -127,8 +127,10 @@ async function setUp(spec: CsiFields, request: SourceRequest): Promise<ReadyVolu
 /** Wraps a source that is handled by its CSI driver if the feature gates say so. Source: CSI migration,
  *  document 3 §4.4. */
 export function migratable(plugin: SourcePlugin): SourcePlugin {
+  const migration = migrationOf(plugin.name);
   return {
     ...plugin,
+    about: { ...plugin.about, ...(migration === undefined ? {} : { migration }) },
     bind(fields) {
       const setUpSelf = plugin.bind(fields);
       return setUpSelf && ((request) => setUpMigrated(fields, request, setUpSelf));

@@ -32,6 +32,16 @@ function tableRow({ name, about }: SourcePlugin): string {
   ]);
 }
 
+function migrationNotes({ migration }: SourceAbout): readonly string[] {
+  if (migration === undefined) return [];
+  const { driver, gate } = migration;
+  const condition = gate === undefined ? '' : ` while the feature gate ${code(gate)} is on`;
+  const rest = gate === undefined ? '' : ' The other notes are about volumes that are not migrated.';
+  return [
+    `The CSI driver ${code(driver)} handles the volume${condition}; it must be registered on the node.${rest}`,
+  ];
+}
+
 function section({ name, about }: SourcePlugin): string {
   const needs = [
     ...(about.programs ?? []).map((program) => `${code(program)}: from ${packageOf(program)}`),
@@ -41,7 +51,7 @@ function section({ name, about }: SourcePlugin): string {
     `### ${name}`,
     about.summary,
     needs.length === 0 ? '' : `Needs on the node:\n\n${needs.map((need) => `- ${need}`).join('\n')}`,
-    (about.notes ?? []).map((note) => `- ${note}`).join('\n'),
+    [...migrationNotes(about), ...(about.notes ?? [])].map((note) => `- ${note}`).join('\n'),
   ];
   return parts.filter((part) => part !== '').join('\n\n');
 }

@@ -21,6 +21,12 @@ async function checkSource(
   const base = { area: 'volumes', subject: name } as const;
   if (absent.length === 0 && unknown.length === 0) {
     const found = [...programs, ...needed.map((each, index) => `${each} (${support[index]})`)];
+    const { migration } = about;
+    if (migration !== undefined) {
+      const { driver, gate } = migration;
+      const condition = gate === undefined ? '' : ` while ${gate} is on`;
+      return { ...base, state: 'ok', detail: `handled by the CSI driver ${driver}${condition}` };
+    }
     return { ...base, state: 'ok', detail: found.length === 0 ? 'supported' : `has ${found.join(', ')}` };
   }
   const packages = [...new Set(absent.map(packageOf))];
