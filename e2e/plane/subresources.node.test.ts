@@ -281,7 +281,7 @@ describe('certificate requests', () => {
   });
 
   test('approval changes conditions, and nothing else does', async () => {
-    const object = { ...request?.object, metadata: { name: 'asked' } } as Json & { spec?: Json };
+    const object = { ...request?.object, metadata: { name: 'requested' } } as Json & { spec?: Json };
     // Of a signer that is not there.
     await plane.post(path, { ...object, spec: { ...object.spec, signerName: 'example.com/signer' } });
     const one = `${path}/requested`;
