@@ -103,10 +103,37 @@ step() {
   printf '── %s %s in %s s\n' "$name" "$result" "$(($(date +%s) - began))"
 }
 
-# Runs the command of a package.json script without another npm.
-script() {
-  sh -c "$(node -p 'require("./package.json").scripts[process.argv[1]]' "$1")"
+# begin_beside NAME SCRIPT: runs the command of a package.json script beside the next steps, in a process group of its own:
+# a shell has its background commands ignore Ctrl-C.
+begin_beside() {
+  beside_name=$1
+  beside_output=$(mktemp)
+  setsid sh -c "$(script_command "$2")" </dev/null >"$beside_output" 2>&1 &
+  beside_pid=$!
+  trap 'kill -TERM -- "-$beside_pid" 2>/dev/null || true; rm -f "$beside_output"' EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
 }
+
+# Waits for it, and prints its output.
+end_beside() {
+  if wait "$beside_pid"; then result=passed; else
+    result=FAILED
+    failed="$failed, $beside_name"
+  fi
+  steps=$((steps + 1))
+  printf '\n── %s\n' "$beside_name"
+  cat "$beside_output"
+  rm -f "$beside_output"
+  trap - EXIT INT TERM
+  printf '── %s %s\n' "$beside_name" "$result"
+}
+
+# Prints the command of a package.json script.
+script_command() { node -p 'require("./package.json").scripts[process.argv[1]]' "$1"; }
+
+# Runs it without another npm.
+script() { sh -c "$(script_command "$1")"; }
 
 usual_steps() {
   step 'format' script check:format
@@ -115,8 +142,10 @@ usual_steps() {
   step 'wording' script check:wording
   step 'generated files' script gen:check
   step 'unit tests' script test:unit
+  # Most of their time is spent waiting for programs and machines.
+  begin_beside 'end-to-end tests' e2e
   step 'node tests (real containerd)' script test:node
-  step 'end-to-end tests' script e2e
+  end_beside
 }
 
 # The files that differ from the last commit that is in main too, one per line; also those that were deleted.
