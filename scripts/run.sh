@@ -110,7 +110,7 @@ begin_beside() {
   beside_output=$(mktemp)
   setsid sh -c "$(script_command "$2")" </dev/null >"$beside_output" 2>&1 &
   beside_pid=$!
-  trap 'kill -TERM -- "-$beside_pid" 2>/dev/null || true; rm -f "$beside_output"' EXIT
+  trap 'kill -s TERM -- "-$beside_pid" 2>/dev/null || true; rm -f "$beside_output"' EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM
 }
