@@ -27,14 +27,21 @@ function defaultOf(setting: Setting): Options {
   return text === undefined ? { default: setting.default } : { defaultDescription: text };
 }
 
+const OWN_PREFIX = /^nodeagent-/;
+
+/** Other spellings: also upstream's for the flags that name the agent. */
+function aliasesOf({ flag, aliases = [] }: Setting): readonly string[] {
+  return OWN_PREFIX.test(flag) ? [...aliases, flag.replace(OWN_PREFIX, 'kubelet-')] : aliases;
+}
+
 function option(setting: Setting): Options {
-  const { help, group, aliases = [] } = setting;
+  const { help, group } = setting;
   const type = setting.type === 'boolean' ? 'boolean' : setting.type === 'list' ? 'array' : 'string';
   return {
     type,
     description: help,
     group: `${group}:`,
-    alias: [...aliases],
+    alias: [...aliasesOf(setting)],
     ...defaultOf(setting),
     ...(setting.type === 'list' ? { string: true } : {}),
   };
@@ -166,7 +173,7 @@ export function createParser(argv: readonly string[]): Argv {
     .wrap(120);
 }
 
-const FLAGS: readonly string[] = entries.flatMap(([, { flag, aliases = [] }]) => [flag, ...aliases]);
+const FLAGS: readonly string[] = entries.flatMap(([, setting]) => [setting.flag, ...aliasesOf(setting)]);
 
 /** Rewords the parser's message about an unknown argument, with a suggestion. */
 export function describeProblem(
