@@ -215,3 +215,6 @@ export function canonicalApiVersion(apiVersion: string): string {
   if (!group.endsWith(suffix)) return apiVersion;
   return `${group.slice(0, -suffix.length)}.${plat.apiGroupDomain}/${version}`;
 }
+
+/** Returns upstream's spelling of a server flag; it differs for flags that name the agent. */
+export const upstreamAgentFlag = (flag: string): string => flag.replace(/^nodeagent-/, 'kubelet-');

@@ -1,4 +1,5 @@
 /** Whole numbers of 64 bits, exact where numbers of JavaScript are not. Pure. */
+import './exact-json.ts';
 
 /** A whole number from -2^63 to 2^63 - 1; fields without a sign go to 2^64 - 1. Each number has one form: a `number` up
  *  to 2^53 - 1 on either side of zero, a `bigint` beyond. So equal numbers are `===`, as keys too, and comparisons work

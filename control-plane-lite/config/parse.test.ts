@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { upstreamAgentFlag } from '#api/vocabulary.ts';
 import { ConfigError, configWarnings, createParser, describeProblem, parseConfig } from './parse.ts';
 import { SETTINGS } from './settings.ts';
 
@@ -29,7 +30,7 @@ describe('parseConfig', () => {
     [['--authorization-mode=AlwaysAllow', '--no-anonymous-auth'], { anonymousAuth: false }],
     [['--request-timeout=1m30s'], { requestTimeout: 90_000 }],
     [['--etcd-compaction-interval=1m'], { etcdCompactionInterval: 60_000 }],
-    [['--kubelet-timeout=7s', '--kubelet-port=1'], { nodeagentTimeout: 7000, nodeagentPort: 1 }],
+    [[`--${upstreamAgentFlag('nodeagent-timeout')}=7s`], { nodeagentTimeout: 7000 }],
     [['--controllers=*,-job'], { controllers: ['*', '-job'] }],
     [['--vocabulary=kubernetes'], { vocabulary: 'kubernetes' }],
   ])('%j', (argv, expected) => {

@@ -6,6 +6,7 @@ import { formatFieldError } from '#api/meta/field-error.ts';
 import { noEffectWarnings } from '#api/schema/effect.ts';
 import { checkGates, type GateSettings } from '#api/schema/feature-gates.ts';
 import { gatesSetInVain } from '#api/schema/gate-effects.ts';
+import { upstreamAgentFlag } from '#api/vocabulary.ts';
 import { pluginErrors } from '../admission/names.ts';
 import { unknownControllers } from '../controllers/names.ts';
 import { SETTINGS, type ServerConfig, type Setting } from './settings.ts';
@@ -27,11 +28,10 @@ function defaultOf(setting: Setting): Options {
   return text === undefined ? { default: setting.default } : { defaultDescription: text };
 }
 
-const OWN_PREFIX = /^nodeagent-/;
-
 /** Other spellings: also upstream's for the flags that name the agent. */
 function aliasesOf({ flag, aliases = [] }: Setting): readonly string[] {
-  return OWN_PREFIX.test(flag) ? [...aliases, flag.replace(OWN_PREFIX, 'kubelet-')] : aliases;
+  const upstream = upstreamAgentFlag(flag);
+  return upstream === flag ? aliases : [...aliases, upstream];
 }
 
 function option(setting: Setting): Options {
