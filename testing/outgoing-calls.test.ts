@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 const ROOT = join(import.meta.dirname, '..');
 const ROOMS = ['agent', 'api-machinery', 'control-plane-lite', 'cri-proto', 'eviction', 'volumes'];
 
-/** What of a module calls others. Types and servers do not. */
+/** Functions of a module that open connections, unlike its types and servers. */
 const CALLERS: Readonly<Record<string, RegExp>> = {
   'node:http': /\b(?:request|get)\b/,
   'node:https': /\b(?:request|get)\b/,

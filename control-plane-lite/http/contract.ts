@@ -32,7 +32,7 @@ export interface RequestInfo {
   readonly resource: string;
   readonly subresource: string;
   readonly name: string;
-  /** What follows the subresource, decoded (`proxy/a/b` → `a/b`). */
+  /** The path after the subresource, decoded (`proxy/a/b` → `a/b`). */
   readonly rest: string;
 }
 

@@ -16,7 +16,7 @@ interface Site {
   /** Takes part in what happens from now on. */
   readonly setNode: (name: string, exists: boolean) => void;
   readonly followers: () => number;
-  /** What scrapes of a node give instead of samples. */
+  /** Substitutes for the scrapes of a node. */
   readonly instead: Map<string, (signal: AbortSignal) => Promise<Scrape>>;
   /** Millicores. */
   readonly rate: (node: string) => number | undefined;

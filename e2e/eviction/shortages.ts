@@ -19,7 +19,7 @@ export interface ShortNode {
 export interface Shortage {
   /** Of the pod. */
   readonly name: string;
-  /** What the pod does. */
+  /** Script of the pod. */
   readonly takes: string;
   /** Event reasons of the node at the start and end of the pressure. */
   readonly begins: string;

@@ -268,7 +268,7 @@ test.each([
     for (const send of [ways.http1, ways.http2]) {
       const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
       const { status } = await send('GET', path, headers, Buffer.alloc(0));
-      // What stands before the question mark is open to everybody.
+      // The path without the query or fragment is public.
       if (path.startsWith('/healthz?') || path.startsWith('/version#')) continue;
       expect([path, status < 300]).toEqual([path, false]);
     }

@@ -162,7 +162,7 @@ async function check(part: Part, sample: Sample | undefined): Promise<readonly o
   const at = `${root}${part.namespaced ? '/namespaces/default' : ''}/${part.plural}`;
   const ways = waysOf(part, at, sample?.object.metadata.name ?? 'sample-v1', sample);
   for (const verb of part.verbs) {
-    // What makes the object has its own test; a watch is a list that stays.
+    // Creation has its own test; admission sees a watch as a list.
     if (verb === 'watch' || (verb === 'create' && sample !== undefined && part.subresource === '')) continue;
     const requests = ways[verb] ?? [];
     expect(requests, `${part.name}: no request for ${verb}`).not.toHaveLength(0);

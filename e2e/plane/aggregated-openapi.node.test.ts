@@ -105,12 +105,12 @@ test.each([
   const before = await ours();
   extension.documents.set('/openapi/v2', { body });
   await look();
-  // What can't be read leaves what was known; what can be read and is worth nothing takes it back.
+  // An unreadable document leaves the previous one; a readable document without definitions removes it.
   await expect.poll(description, WAIT).toBe(left);
   expect(await ours()).toEqual(before);
 });
 
-test('what an extension says anew while it is asked shows as well', async () => {
+test('a change of the document of an extension during a request for it is published as well', async () => {
   const held = Promise.withResolvers<void>();
   extension.documents.set('/openapi/v2', { body: describe2('early'), until: held.promise });
   await look();

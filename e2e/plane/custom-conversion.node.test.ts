@@ -265,7 +265,7 @@ describe.each(VOCABULARY_NAMES)('conversion by a webhook (%s)', (vocabulary) => 
       first: 'Rex',
       last: 'Dog',
     });
-    // What can't be converted can be removed still.
+    // Objects that cannot be converted can still be deleted.
     other.respond = () => 500;
     await dogs.create('max', { spec: { name: 'Max Dog' } }, 'v1');
     expect((await plane.delete(`${dogs.collection('v2')}/max`)).body).toMatchObject({ status: 'Success' });

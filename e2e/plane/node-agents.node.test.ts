@@ -169,7 +169,7 @@ describe('an agent whose certificate is checked', () => {
 });
 
 describe('a stream', () => {
-  /** What the server says to a request of SPDY up to the end, with the bytes sent behind the head. */
+  /** Returns the whole response to a SPDY request, with the bytes after the head. */
   async function spdy(path: string, protocol = 'SPDY/3.1', more = ''): Promise<string> {
     const url = new URL(plane.server.url);
     const { ca, cert, key } = plane.server.credentials();

@@ -219,7 +219,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
   );
 
   test('reports an expired or unknown token', async () => {
-    await using world = await setUp('stranger', `nobody.${SECRET}`);
+    await using world = await setUp('unauthenticated', `nobody.${SECRET}`);
     await expect(openClientCertificates(deps, world.options, signal)).rejects.toMatchObject({
       reason: 'TokenRefused',
       message: expect.stringContaining('rejected the bootstrap token') as string,

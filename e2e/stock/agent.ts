@@ -30,7 +30,7 @@ export interface OnUpstream extends AsyncDisposable {
   /** Waits until the pod on the server fulfills the condition. */
   shows(name: string, condition: (pod: Pod) => boolean): Promise<Pod>;
   isGone(name: string): Promise<void>;
-  /** What a command prints in the pod's container `c`. */
+  /** Returns the output of a command in the pod's container `c`. */
   inside(pod: Pod, script: string): Promise<string>;
 }
 

@@ -49,7 +49,7 @@ async function start(rule: object, resources: Handler, room = 100, maxBodyBytes 
 }
 
 async function post(audited: Audited, body: string, headers: Record<string, string> = {}): Promise<void> {
-  const answer = await request(`${audited.url}/api/v1/namespaces/n/pods?a=1`, {
+  const response = await request(`${audited.url}/api/v1/namespaces/n/pods?a=1`, {
     method: 'POST',
     body,
     headers: {
@@ -60,7 +60,7 @@ async function post(audited: Audited, body: string, headers: Record<string, stri
       ...headers,
     },
   });
-  await answer.body.dump();
+  await response.body.dump();
 }
 
 const creates: Handler = async (asked) => {
@@ -137,12 +137,12 @@ describe('createAuditor', () => {
     ['application/json', '{no json', 'requestObject'],
     ['application/yaml', 'a: b', 'requestObject,responseObject'],
   ])('reports of %s that the omitted body was unreadable', async (type, text, left) => {
-    const answers: Handler = async (asked) => {
+    const handler: Handler = async (asked) => {
       await asked.readBody();
       if (type === 'application/json') return jsonResponse({});
       return { kind: 'bytes', status: 200, contentType: type, body: Buffer.from('a: b') };
     };
-    await using audited = await start({ level: 'RequestResponse' }, answers);
+    await using audited = await start({ level: 'RequestResponse' }, handler);
     await post(audited, text, { 'content-type': type });
     const events = await audited.events();
     expect(events[1]).toMatchObject({ annotations: { 'audit.example.org/unreadable': left } });
@@ -154,10 +154,10 @@ describe('createAuditor', () => {
     ['Request', { kind: 'Pod' }, undefined],
     ['Metadata', undefined, undefined],
   ])(
-    'keeps what handlers read and write in other forms, at level %s',
+    'records as JSON the bodies that handlers read and write in other encodings, at level %s',
     async (level, requestObject, responseObject) => {
       const seen: unknown[] = [];
-      const answers: Handler = async (asked) => {
+      const handler: Handler = async (asked) => {
         await asked.readBody();
         const value = { kind: 'Pod' };
         asked.noteBody?.(value);
@@ -173,7 +173,7 @@ describe('createAuditor', () => {
           ...json,
         };
       };
-      await using audited = await start({ level, omitStages: ['RequestReceived'] }, answers);
+      await using audited = await start({ level, omitStages: ['RequestReceived'] }, handler);
       await post(audited, 'kind: Pod', { 'content-type': 'application/yaml' });
       const [event] = await audited.events();
       expect([event?.['requestObject'], event?.['responseObject']]).toEqual([requestObject, responseObject]);
@@ -186,7 +186,7 @@ describe('createAuditor', () => {
     ['Metadata', false],
     ['Request', true],
     ['RequestResponse', true],
-  ])('keeps no body of what another program answers, and says so at level %s', async (level, marked) => {
+  ])('omits bodies of proxied requests with an annotation, at level %s', async (level, marked) => {
     await using audited = await start({ level, omitStages: ['RequestReceived', 'ResponseStarted'] }, () => ({
       kind: 'raw',
       run(raw) {
@@ -199,7 +199,7 @@ describe('createAuditor', () => {
     expect(JSON.stringify(event).includes('"audit.example.org/passed-on":"true"')).toBe(marked);
   });
 
-  test('keeps of a failure all that the client was told', async () => {
+  test('records the complete error that the client received', async () => {
     await using audited = await start({ level: 'Metadata' }, async (asked) => {
       await asked.readBody();
       throw new StatusError('Conflict', 'too late', { details: { name: 'p' } });

@@ -50,7 +50,7 @@ describe('a healthy server', () => {
     ['/livez/store', 200, 'ok'],
     ['/livez/shutdown', 404, '404 page not found\n'],
     ['/livez/nothing', 404, '404 page not found\n'],
-  ])('answers %s', async (path, status, text) => {
+  ])('responds to %s', async (path, status, text) => {
     await using started = await start();
     expect(await started.ask(path)).toEqual([status, text]);
   });
@@ -63,7 +63,7 @@ describe('a server with a failing check', () => {
     ['/readyz', 500, '[+]ping ok\n[-]store failed: reason withheld\n[+]shutdown ok\nreadyz check failed\n'],
     ['/readyz/store', 500, 'internal server error: disk is gone\n'],
     ['/readyz?exclude=store', 200, 'ok'],
-  ])('answers %s', async (path, status, text) => {
+  ])('responds to %s', async (path, status, text) => {
     await using started = await start({ checks });
     expect(await started.ask(path)).toEqual([status, text]);
   });

@@ -72,8 +72,8 @@ describe('an embedded store', () => {
     store.watch('/', 1, sink('first'));
     store.watch('/a', 1, sink('second'));
     await store.put('/a', Buffer.from('1'), 'absent');
-    order.push('answer');
-    expect(order).toEqual(['first', 'second', 'answer']);
+    order.push('response');
+    expect(order).toEqual(['first', 'second', 'response']);
   });
 
   test('gives the writes of one commit consecutive revisions in the order they came', async () => {

@@ -15,7 +15,7 @@ export interface PendingRequests {
   readonly range: (request: Extract<NewRequest, { kind: 'range' }>) => Promise<RangeResult>;
   readonly run: (request: Extract<NewRequest, { kind: 'compact' | 'close' }>) => Promise<void>;
   /** Number of pending requests. */
-  readonly tell: (request: WatchRequest) => void;
+  readonly send: (request: WatchRequest) => void;
   /** Takes all unsent requests, to be sent. */
   readonly take: () => readonly Request[];
   readonly onReply: (reply: Reply, reader: RecordReader) => void;
@@ -76,7 +76,7 @@ export function createPendingRequests(): PendingRequests {
         replyOf(reply, 'done');
         return { value: undefined };
       }),
-    tell: (request) => void waiting.push(request),
+    send: (request) => void waiting.push(request),
     take() {
       const taken = waiting;
       waiting = [];
