@@ -5,8 +5,8 @@ import { createMetricsRegistry } from '#api/kit/metrics.ts';
 import type { PressureCondition } from '#eviction/signals.ts';
 import { pressureRefusal } from '../admission/pressure.ts';
 import { diskCandidate, liesOn, memoryCandidate, processCandidate } from './candidates.ts';
+import { conditionEvents } from './condition-events.ts';
 import { createEvictionMetrics } from './metrics.ts';
-import { conditionEvents } from './node-words.ts';
 import { renewable } from './renewal.ts';
 
 const RULES = { isCritical: () => false };

@@ -7,7 +7,7 @@ import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError, ServerUnreachableError } from '../api-client/errors.ts';
 import { createServerContact } from '../api-client/server-contact.ts';
-import { runLeaseRenewal } from './lease-keeper.ts';
+import { runLeaseRenewal } from './lease-renewal.ts';
 import { createStatusReporter } from './status-reporter.ts';
 
 const vocabulary = VOCABULARIES.plat;

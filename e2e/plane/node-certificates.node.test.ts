@@ -115,9 +115,9 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
 
   /** A token that may ask, while a person must approve. */
   async function askingToken(id: string): Promise<string> {
-    const group = 'system:bootstrappers:askers';
+    const group = 'system:bootstrappers:grantees';
     const binding = {
-      metadata: { name: 'askers' },
+      metadata: { name: 'grantees' },
       roleRef: {
         apiGroup: `rbac.authorization.${words.apiGroupDomain}`,
         kind: 'ClusterRole',

@@ -48,7 +48,7 @@ describe('our agent with a stock API server', () => {
   };
 
   test('joins by a token, and is a node', async () => {
-    expect(on.askers).toEqual(['system:bootstrap:abcdef', `system:node:${NODE}`]);
+    expect(on.requesters).toEqual(['system:bootstrap:abcdef', `system:node:${NODE}`]);
     const node = await eventually(
       async () => {
         const found = await get<Node>(`/api/v1/nodes/${NODE}`);

@@ -6,7 +6,7 @@ import type { Event as CoreEvent } from '#api/gen/core-v1.ts';
 import type { Event } from '#api/gen/events-v1.ts';
 import { qualifiedNameErrors } from '#api/meta/names.ts';
 import { isEmptyValue } from '#api/schema/decode-plan.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Cell, Conversion, KindEntry, StrategyContext } from '../../contract.ts';
 import { formatSince } from '../../rows.ts';

@@ -9,7 +9,7 @@ import type {
   Subject,
 } from '#api/gen/flowcontrol-apiserver-v1beta2.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors } from '#api/meta/names.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, NONE } from '../../rows.ts';
 import { kindStrategy, statusPart } from '../kind.ts';

@@ -6,7 +6,7 @@ import {
   type FieldErrors,
   MAX_FIELD_ERRORS,
   mergeFieldErrors,
-} from './faults.ts';
+} from './field-errors.ts';
 
 const error = (field: string, kind: 'FieldValueInvalid' | 'FieldUnknown' = 'FieldValueInvalid') => ({
   kind,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { PodSandbox } from '#cri/gen/cri-v1.ts';
 import { criKeys } from '../pod-identity/labels.ts';
-import { homelessAmong } from './ask-runtime.ts';
+import { homelessAmong } from './runtime-info.ts';
 
 const sandbox = (labels: object, annotations: object): PodSandbox =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- no more of it is looked at
