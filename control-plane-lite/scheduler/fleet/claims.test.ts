@@ -358,7 +358,8 @@ describe('chooseVolumes', () => {
   const choose = (wanted: PersistentVolumeClaim, volumes: Volumes): string | undefined => {
     const storageClass = CLASSES[0];
     if (node === undefined || storageClass === undefined) return undefined;
-    const [choice] = chooseVolumes([{ claim: wanted, storageClass }], node, { volumes, words: WORDS }) ?? [];
+    const [choice] =
+      chooseVolumes([{ claim: wanted, storageClass }], node, { volumes, labelKeys: WORDS }) ?? [];
     return choice?.kind === 'volume' ? choice.volume.metadata?.name : undefined;
   };
   const big = volume('big', { capacity: { storage: '5Gi' } });

@@ -61,7 +61,7 @@ function validateWord(errors: FieldErrors, text: string | undefined, path: strin
 const isNewer = ({ eventTime }: Event): boolean => eventTime !== undefined && eventTime !== '';
 
 /** Of the newer form, whatever the event's form is. */
-function validateWords(errors: FieldErrors, event: Event): void {
+function validateTexts(errors: FieldErrors, event: Event): void {
   const { reportingController = '', note = '' } = event;
   if (reportingController === '') errors.required('reportingController');
   else
@@ -79,7 +79,7 @@ function validateEvent(errors: FieldErrors, event: Event, systemNamespace: strin
   if (about === '' ? namespace !== 'default' && !ofSystem : about !== namespace) {
     errors.invalid('regarding.namespace', about, 'does not match event.namespace');
   }
-  if (isNewer(event)) validateWords(errors, event);
+  if (isNewer(event)) validateTexts(errors, event);
 }
 
 /** A series begins with the second event. */
@@ -95,7 +95,7 @@ function validateNew(errors: FieldErrors, event: Event): void {
   // The decoder sets missing fields to their empty form.
   if (!isNewer(event)) {
     errors.required('eventTime');
-    validateWords(errors, event);
+    validateTexts(errors, event);
   }
   const { type = '' } = event;
   if (!TYPES.includes(type)) errors.invalid('type', type, 'has invalid value');
