@@ -30,7 +30,7 @@ export interface RuntimeInfo {
     readonly status: boolean;
     readonly message: string;
   }[];
-  /** Sandboxes of agents that do not say where they are at home. Absent: nobody looked. */
+  /** Sandboxes of agents without a recorded root directory. Absent: not checked. */
   readonly homeless?: readonly HomelessSandbox[];
 }
 

@@ -115,8 +115,8 @@ describe('runLeaseKeeper', () => {
   });
 
   test.each([
-    ['somebody else changed', 'touch', ['update', 'get', 'update']],
-    ['somebody took away', 'remove', ['update', 'get', 'create']],
+    ['another client changed', 'touch', ['update', 'get', 'update']],
+    ['another client deleted', 'remove', ['update', 'get', 'create']],
   ] as const)('handles a lease that %s', async (_, change, calls) => {
     await using world = startRenewal();
     await world.clock.advance(0);

@@ -9,7 +9,7 @@ import { setMember } from './set-member.ts';
 
 /** Read at a time. */
 const SLICE_CHARACTERS = 64 * 1024;
-/** Nobody reads more. */
+/** Maximum number of reported errors. */
 const MAX_DUPLICATES = 100;
 
 const QUOTE = 0x22;

@@ -75,7 +75,7 @@ function createSite(...nodes: readonly string[]): Site {
 }
 
 describe('the collector', () => {
-  test('scrapes nothing until somebody requests metrics', async () => {
+  test('scrapes nothing until a client requests metrics', async () => {
     const { clock, scraped, followers } = createSite('n1');
     await clock.advance(10 * PERIOD_MS);
     expect([scraped, followers()]).toEqual([[], 0]);

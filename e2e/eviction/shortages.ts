@@ -175,7 +175,7 @@ export async function whoEnds(
   graceMs = 0,
 ): Promise<readonly string[]> {
   const last = takers.at(-1);
-  if (last === undefined) throw new Error('nobody takes anything');
+  if (last === undefined) throw new Error('no pod uses anything');
   const before = await evicted(node);
   const condition = await conditionOf(node, last);
   for (const taker of takers.slice(0, -1)) await takesIt(node, taker);

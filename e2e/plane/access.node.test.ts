@@ -102,7 +102,7 @@ describe('credentials', () => {
   });
 
   test.each<[string, () => Client]>([
-    ['a token that nobody has', () => plane.as('guess')],
+    ['an unknown token', () => plane.as('guess')],
     ['a token that has one', () => plane.as('ann-tokenx')],
     [
       'a certificate of another authority',

@@ -62,7 +62,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 /** The rules: by whom what is seen. */
 function expected(part: Part, verb: string): readonly string[] {
   const [group, version] = part.groupVersion.includes('/') ? part.groupVersion.split('/') : ['', 'v1'];
-  // Nobody may keep webhooks from being repaired.
+  // No webhook may prevent the repair of webhooks.
   if (group === `admissionregistration.${words.apiGroupDomain}`) return [];
   const connects = /^(?:Pod|Service|Node)\w+Options$/.test(part.kind);
   if (READING.has(verb) && !connects) return [];

@@ -129,7 +129,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     expect(made.status).toBe(201);
     const signed = await until('n1', isSigned);
     expect(conditionsOf(signed)).toMatchObject([{ type: 'Approved', reason: 'AutoApproved' }]);
-    // Nobody but a bootstrapper has the right, and nobody to make another kind of certificate.
+    // Only a bootstrapper has the right, and only to this kind of certificate.
     const person = csr('not-n1', `${domain}/${apiServerClientSigner}`, NODE, spec);
     await boot.post(requests, person);
     expect(conditionsOf((await plane.get(`${requests}/not-n1`)).body)).toEqual([]);

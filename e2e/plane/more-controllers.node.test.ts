@@ -228,7 +228,7 @@ describe('persistentvolume-binder', () => {
     expect((await until(other, inPhase('Bound'), 'bound')).spec['volumeName']).toBe('deleted');
     await Promise.all([data, other].map((path) => plane.delete(path)));
     await until(`${VOLUMES}/kept`, inPhase('Released'), 'released');
-    const { status } = await until(`${VOLUMES}/deleted`, inPhase('Failed'), 'nobody deletes it');
+    const { status } = await until(`${VOLUMES}/deleted`, inPhase('Failed'), 'it is not deleted');
     expect(status['message']).toContain('no deletable volume plugin matched');
   });
 

@@ -180,7 +180,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('a node in the %s vocabula
       403,
     ],
     [
-      'none that somebody else owns',
+      'none with another owner',
       (m) => m('e', { metadata: { name: 'e', annotations: { [words.configMirror]: 'h' } } }),
       403,
     ],

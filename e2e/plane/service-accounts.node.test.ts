@@ -153,7 +153,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])(
       await expect.poll(authority, WAIT).toEqual(expected);
       const { uid } = (await plane.get(account)).body.metadata;
       await plane.delete(account);
-      await plane.patch(rootCa, { data: { 'ca.crt': 'of somebody else' } });
+      await plane.patch(rootCa, { data: { 'ca.crt': 'of another authority' } });
       await expect.poll(authority, WAIT).toEqual(expected);
       const uidNow = async () => (await plane.get(account)).body.metadata?.uid ?? uid;
       await expect.poll(uidNow, WAIT).not.toBe(uid);

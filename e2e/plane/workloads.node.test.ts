@@ -57,7 +57,7 @@ async function addNode(plane: Plane, name: string): Promise<void> {
   await plane.patch(`/api/v1/nodes/${name}`, { spec: { taints: null } });
 }
 
-/** Nodes don't beat their hearts here, so nobody looks whether they do. */
+/** Nodes send no heartbeats here, so the check for them is off. */
 function useWorld(vocabulary: 'plat' | 'kubernetes', ...flags: readonly string[]): World {
   const plane = usePlane(vocabulary, ['--controllers=*,-nodelifecycle', ...flags]);
   let agents: SimulatedAgents | undefined;

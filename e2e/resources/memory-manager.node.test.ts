@@ -42,7 +42,7 @@ test('a guaranteed pod has its memory on a node, until it is gone', async () => 
   await harness.agent.drop('m.json');
   await eventually(async () => Object.keys(await entries()).length === 0, {
     timeoutMs: 20_000,
-    what: 'nobody has memory',
+    what: 'no memory is allocated',
   });
 });
 

@@ -107,7 +107,7 @@ describe('labels of namespaces', () => {
     ]);
   });
 
-  test('a level that nobody knows holds pods to the most', () => {
+  test('an unknown level enforces the most restrictive one', () => {
     const policy = policyOf({ [label('enforce')]: 'strict', [label('warn')]: 'strict' }, words);
     expect([policy.enforce.level, policy.warn.level]).toEqual(['restricted', 'privileged']);
   });

@@ -90,7 +90,7 @@ describe('ask', () => {
       log: silentLogger,
       signal: AbortSignal.abort(),
       addressOf: () => {
-        throw new Error('nobody is to be asked');
+        throw new Error('must not be called');
       },
     });
     const hook = {

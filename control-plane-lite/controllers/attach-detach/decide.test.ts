@@ -97,12 +97,12 @@ describe('decideAttachments, of a volume that is wanted', () => {
     ['reports to the node', [place('a', { pods: one, attachment: attachment('a') })], ['report a']],
     ['is done then', [place('a', { pods: one, node: reported, attachment: attachment('a') })], []],
     [
-      'takes it back from a node when somebody detaches it',
+      'removes it from the node status when another client detaches it',
       [place('a', { pods: one, node: inUse, attachment: attachment('a', { deleting: true }) })],
       ['unreport a by force'],
     ],
     [
-      'says why somebody does not get it detached',
+      'reports why it cannot be detached',
       [place('a', { pods: one, attachment: attachment('a', stuck) })],
       ['recordNodeEvent a: detach error t busy'],
     ],

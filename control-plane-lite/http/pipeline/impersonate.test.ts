@@ -31,7 +31,7 @@ describe('readImpersonation', () => {
   });
 
   test.each([{}, { accept: '*/*' }, { 'impersonate-user': '' }, { 'impersonate-other': 'x' }])(
-    'finds nobody in %j',
+    'finds no impersonation in %j',
     (headers) => {
       expect(readImpersonation(headers)).toBeUndefined();
     },

@@ -229,7 +229,7 @@ describe('volumes of older sources, with room for one of their driver', () => {
       'n2',
     ],
     [
-      'one that the pod names of a driver is attached by nobody',
+      'an inline volume of a driver does not count as attached',
       inline('there', 'vol-b'),
       pod('asking', { volumes: [{ name: 'v', csi: { driver: 'ebs.csi.aws.com' } }] }),
       'n1',

@@ -109,7 +109,7 @@ function validateNew(errors: FieldErrors, event: Event): void {
 }
 
 /** The series of an event goes on. Its text may be put right: upstream takes any change up to release 1.23, which the
- *  conformance test of 1.20 relies on, and refuses one of the text since 1.24; nobody is hurt by the milder rule. What
+ *  conformance test of 1.20 relies on, and refuses one of the text since 1.24; the milder rule harms no client. What
  *  comes by the core group or by version 1beta1 may change all. */
 const UNCHANGING = [
   'regarding',
