@@ -10,7 +10,7 @@ const sandbox = (labels: object, annotations: object): PodSandbox =>
   ({ id: 's', labels, annotations }) as unknown as PodSandbox;
 
 test.each(['plat', 'kubernetes'] as const)(
-  'those of an agent that says no root directory, in the words of %s',
+  'those of an agent without a root directory, in the vocabulary %s',
   (name) => {
     const keys = criKeys(VOCABULARIES[name]);
     const labels = { [keys.instance]: 'i', [keys.podNamespace]: 'default', [keys.podName]: 'web' };

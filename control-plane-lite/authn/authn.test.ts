@@ -116,7 +116,7 @@ describe('createAuthenticationChain', () => {
       user: { name: 'u', groups: ['g', 'system:authenticated'], extra: {} },
     });
   });
-  test('lets in the anonymous (5.6)', async () => {
+  test('accepts anonymous requests (5.6)', async () => {
     expect(await chain([says('none')]).authenticate(request({}))).toMatchObject({
       user: { name: 'system:anonymous' },
     });

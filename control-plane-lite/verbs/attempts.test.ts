@@ -194,7 +194,7 @@ describe('a write on a shared store', () => {
     expect(servers.puts()).toBe(puts + 1);
   });
 
-  test('asks for the newest state where nothing is written', async () => {
+  test('reads the newest state where nothing is written', async () => {
     await using servers = await createServers();
     const { object } = await unknowing(
       servers,

@@ -192,7 +192,7 @@ function* requests(): Generator<Case> {
   }
 }
 
-test('everybody may do what the documents say, and nothing else', async () => {
+test('every user may do exactly what the documents allow', async () => {
   const { wrong, seen } = await sendAll(requests());
   expect({ seed: random.seed, wrong }).toEqual({ seed: random.seed, wrong: [] });
   expect(seen.allowed).toBeGreaterThan(4000 * WAYS_OF_EACH);

@@ -372,7 +372,7 @@ describe('roles', () => {
       expect((await review('subjectaccessreviews', { user: 'ann' })).status).toBe(422);
     });
 
-    test('SelfSubjectAccessReview is of who asks', async () => {
+    test('SelfSubjectAccessReview is about the requesting user', async () => {
       const requested = async (token: string): Promise<unknown> =>
         (await review('selfsubjectaccessreviews', attributes('delete', 'pods'), plane.as(token))).body.status[
           'allowed'

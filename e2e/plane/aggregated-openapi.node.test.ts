@@ -72,7 +72,7 @@ test('paths of an extension and what they need are in ours, and everything of ou
   expect(protobuf.bytes.includes(Buffer.from('A widget.'))).toBe(true);
 });
 
-test('a document is asked for with its tag, and what it says anew shows under another tag of ours', async () => {
+test('a document is requested with its ETag, and a new version is published under another ETag', async () => {
   extension.documents.set('/openapi/v2', { body: describe2('second'), etag: '"2"' });
   await look();
   await expect
@@ -157,7 +157,7 @@ test('documents of OpenAPI 3 are in the index, and passed on', async () => {
   ]);
 });
 
-test('what an extension said goes with its APIService', async () => {
+test('the documents of an extension are removed with its APIService', async () => {
   extension.documents.set('/openapi/v2', { body: describe2('last') });
   await look();
   const path = async (): Promise<unknown> => (await document2()).paths[widgetPath];

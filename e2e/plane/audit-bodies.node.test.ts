@@ -217,7 +217,7 @@ describe('responses', () => {
     }
   });
 
-  test.each(['application/json', YAML, PROTOBUF])('of failures say why, in %s', async (accept) => {
+  test.each(['application/json', YAML, PROTOBUF])('of failures contain the cause, in %s', async (accept) => {
     const event = await eventOf(await plane.get(`${at}/missing`, { accept }));
     expect(event.responseStatus).toMatchObject({ code: 404, reason: 'NotFound', status: 'Failure' });
   });

@@ -63,7 +63,7 @@ describe.each(VOCABULARY_NAMES)('numbers of 64 bits (%s)', (vocabulary) => {
     }
   });
 
-  test('deletion waits as long as it is asked to', async () => {
+  test('deletion waits for the requested time', async () => {
     const path = `${await plane.namespace()}/pods`;
     await plane.post(path, podText('a', MAX_INT64));
     const graceOf = ({ body }: Reply): string => String(body.metadata.deletionGracePeriodSeconds);

@@ -119,7 +119,7 @@ describe('disruption', () => {
     expect((await evict(ns, second)).status).toBe(201);
   });
 
-  test('pods without a controller count where a number is asked for, and not where a share is', async () => {
+  test('pods without a controller count for a number, and not for a percentage', async () => {
     const ns = await plane.namespace();
     const budgets = below(ns, 'policy/v1', 'poddisruptionbudgets');
     agents.decide(() => 'Running');

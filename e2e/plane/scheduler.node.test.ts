@@ -106,7 +106,7 @@ describe('the scheduler', () => {
       ]);
   });
 
-  test('never gives away more than a node has, and says what is missing', async () => {
+  test('never allocates more than a node has, and reports the shortage', async () => {
     await addNodes(
       node('full-1'),
       node('full-2', { taints: [{ key: 'a', value: 'b', effect: 'NoSchedule' }] }),

@@ -80,7 +80,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('pods in the %s vocabulary
     ]);
   });
 
-  test('get no volume where the account or the pod says so', async () => {
+  test('get no volume where the account or the pod opts out', async () => {
     const at = await plane.namespace();
     const account = { metadata: { name: 'robot' }, automountServiceAccountToken: false };
     await plane.post(`${at}/serviceaccounts`, account);

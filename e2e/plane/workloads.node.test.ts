@@ -202,7 +202,7 @@ describe('kubernetes', () => {
     await eventually(async () => (await pods(ns)).length === 0, { ...WAIT, what: 'no pods' });
   });
 
-  test('an update that can’t get on stops, says so, and goes on from there', async () => {
+  test('an update without progress stops, reports it, and resumes', async () => {
     const ns = await plane.namespace();
     const path = at(ns, 'apps/v1', 'deployments/stuck');
     await plane.post(

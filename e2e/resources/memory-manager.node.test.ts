@@ -46,7 +46,7 @@ test('a guaranteed pod has its memory on a node, until it is gone', async () => 
   });
 });
 
-test('a pod that asks for more than a node has is refused', async () => {
+test('a pod that requests more than a node has is rejected', async () => {
   await run('large', '1000Gi');
   const { status } = await harness.agent.waitFor('large', (found) => found.status?.phase === 'Failed');
   expect(status?.reason).toBe('OutOfmemory');

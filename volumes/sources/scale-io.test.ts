@@ -133,7 +133,7 @@ describe('attach', () => {
     ['no such volume', { volumeName: 'none' }, 'Could not find the volume'],
     ['no secret', { secretRef: { name: 'none' } }, 'Secret default/none not found'],
     ['no listener', { gateway: 'http://127.0.0.1:1/api' }, 'request to 127.0.0.1:1 failed: ECONNREFUSED'],
-  ])('says what is wrong: %s', async (_name, fields, message) => {
+  ])('reports the error: %s', async (_name, fields, message) => {
     await using world = await createWorld();
     await expect(attach(world, fields)).rejects.toThrow(message);
     expect(world.devices.saved).toEqual([]);

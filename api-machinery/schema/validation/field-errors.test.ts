@@ -26,7 +26,7 @@ describe('mergeFieldErrors', () => {
     expect(mergeFieldErrors([error(earlier)], [error(later)])).toHaveLength(count);
   });
 
-  test('lets an unknown member hide nothing', () => {
+  test('does not hide errors behind an unknown member', () => {
     expect(mergeFieldErrors([error('spec.a', 'FieldUnknown')], [error('spec.a')])).toHaveLength(2);
   });
 });

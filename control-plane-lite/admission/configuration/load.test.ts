@@ -50,7 +50,7 @@ plugins:
     ]);
   });
 
-  test('a file that does not say what it is speaks to two plugins', async () => {
+  test('a file without a kind configures two plugins', async () => {
     const found = await load({ '/etc/a/config': 'imagePolicy: {}' });
     expect([...found.keys()]).toEqual(['ImagePolicyWebhook', 'PodNodeSelector']);
   });

@@ -84,7 +84,7 @@ describe('readReview', () => {
 });
 
 describe('ask', () => {
-  test('does not ask a webhook with side effects of a dry run', async () => {
+  test('does not call a webhook with side effects for a dry run', async () => {
     const caller = createHookCaller({
       vocabulary: words,
       log: silentLogger,

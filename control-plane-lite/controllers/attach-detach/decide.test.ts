@@ -80,7 +80,7 @@ describe('decideAttachments, of a volume that is wanted', () => {
       [`again in ${ATTACH_MS}`],
     ],
     [
-      'says that the attacher takes long, each time that it has',
+      'reports a slow attacher at each time-out',
       [
         place('a', {
           pods: one,
@@ -90,7 +90,7 @@ describe('decideAttachments, of a volume that is wanted', () => {
       ['recordPodEvents a: late 2', `again in ${ATTACH_MS - 5}`],
     ],
     [
-      'says that the attacher has failed',
+      'reports the failure of the attacher',
       [place('a', { pods: one, attachment: attachment('a', failed) })],
       ['recordPodEvents a: error t no'],
     ],

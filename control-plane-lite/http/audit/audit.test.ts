@@ -106,7 +106,7 @@ describe('createAuditor', () => {
     ['Metadata', undefined, undefined],
     ['Request', { kind: 'Pod' }, undefined],
     ['RequestResponse', { kind: 'Pod' }, { kind: 'Pod', created: true }],
-  ])('at level %s keeps the bodies that it says', async (level, requestObject, responseObject) => {
+  ])('at level %s records the bodies of that level', async (level, requestObject, responseObject) => {
     await using audited = await start({ level, omitStages: ['RequestReceived'] }, creates);
     await post(audited, '{\n"kind":\n"Pod"}');
     const [event] = await audited.events();
@@ -114,7 +114,7 @@ describe('createAuditor', () => {
     expect(audited.lines.every((line) => !line.includes('\n'))).toBe(true);
   });
 
-  test('omits managed fields where the policy says so', async () => {
+  test('omits managed fields if the policy requires it', async () => {
     await using audited = await start({ level: 'RequestResponse', omitManagedFields: true }, creates);
     await post(audited, '{"metadata":{"name":"p","managedFields":[{}]}}');
     const events = await audited.events();
@@ -125,7 +125,7 @@ describe('createAuditor', () => {
     expect(audited.lines.join('')).not.toContain('managedFields');
   });
 
-  test('leaves large bodies out and says so', async () => {
+  test('omits large bodies with an annotation', async () => {
     await using audited = await start({ level: 'Request' }, creates);
     await post(audited, JSON.stringify({ text: 'x'.repeat(3000) }));
     const events = await audited.events();
@@ -242,7 +242,7 @@ describe('createAuditor', () => {
     ]);
   });
 
-  test('records nothing where the policy has nothing to say', async () => {
+  test('records nothing where no rule of the policy applies', async () => {
     await using audited = await start({ level: 'Metadata', users: ['joe'] }, creates);
     await post(audited, '{}');
     expect(await audited.events()).toEqual([]);

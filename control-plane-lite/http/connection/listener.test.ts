@@ -171,7 +171,7 @@ describe('createListener', () => {
     expect(String(error)).toMatch(/protocol|alert/i);
   });
 
-  test('asks for a body only when it is wanted', async () => {
+  test('requests a body only when it is wanted', async () => {
     await using server = await startTestServer({
       certificate,
       resources: async (asked) => {

@@ -77,7 +77,7 @@ describe('a server with a failing check', () => {
     expect((await started.ask('/livez/hook/rbac'))[0]).toBe(500);
   });
 
-  test('asks only for the checks of an endpoint', async () => {
+  test('runs only the checks of an endpoint', async () => {
     await using started = await start({ checks: [{ name: 'sync', check: failing, on: ['readyz'] }] });
     expect((await started.ask('/livez'))[0]).toBe(200);
     expect((await started.ask('/readyz'))[0]).toBe(500);

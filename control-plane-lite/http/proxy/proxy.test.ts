@@ -61,7 +61,7 @@ const startProxy = (port: number, more: Partial<ProxyOptions> = {}): Promise<Tes
 
 const base = '/api/v1/namespaces/n/services/s/proxy';
 
-describe.each(['http1', 'http2'] as const)('a request passed through, asked over %s', (protocol) => {
+describe.each(['http1', 'http2'] as const)('a request passed through, received over %s', (protocol) => {
   const dispatcher = agents[protocol];
 
   test('arrives with its method, path, headers and body, but without credentials and hop headers', async () => {

@@ -193,7 +193,7 @@ describe('opening an embedded store', () => {
     expect(await (await open()).currentRevision()).toBe(1);
   });
 
-  test('rejects a damaged file, names it and says what to do', async () => {
+  test('rejects a damaged file, with its name and the fix', async () => {
     const store = await open();
     await fill(store, 500);
     await store.close();
