@@ -163,9 +163,9 @@ function unary(
         encoded,
         metadata,
         { deadline },
-        (error: ServiceError | null, response) => {
+        (error: ServiceError | null, decoded) => {
           if (error !== null) reject(error);
-          else resolve(response ?? {});
+          else resolve(decoded ?? {});
         },
       ),
     );
