@@ -16,11 +16,11 @@ test.each([
   ['/proc/nosuch', /^--data-dir \/proc\/nosuch cannot be created: ENOENT/],
   ['/proc/nosuch/deeper', /cannot be created: ENOENT/],
   ['/dev/null/below', /cannot be created: ENOTDIR/],
-])('says at once that %s cannot be created', async (dir, message) => {
+])('reports at once that %s cannot be created', async (dir, message) => {
   await expect(makeDataDir(dir)).rejects.toThrow(message);
 });
 
-test('says that a file is in the way', async () => {
+test('reports that a file exists at the path', async () => {
   await using temp = await createTempDir('na-data-');
   const file = join(temp.path, 'file');
   await writeFile(file, '');

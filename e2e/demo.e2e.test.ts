@@ -69,7 +69,7 @@ afterAll(async () => {
 });
 
 describe('npm start', () => {
-  test('brings the pods of the examples up and says how to go on', async () => {
+  test('starts the pods of the examples and prints the next steps', async () => {
     const demo = startDemo();
     await untilUp(demo);
     for (const name of ['hello-web', 'mailbox', 'bakery', 'countdown', 'name-tag']) {

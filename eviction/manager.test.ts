@@ -177,8 +177,8 @@ test('over any thousand schedules: one at a time, only when it helps, and no fla
         if (before.available < 100) lastShortMs = nowMs;
         const promises = {
           'says whether it ended one': ended === (evicted ? 1 : 0),
-          'ends nobody where what nobody needs is enough': withoutCache < 150 || ended === 0,
-          'ends one where that is not enough and somebody may be ended':
+          'evicts no pod where reclaimable cache suffices': withoutCache < 150 || ended === 0,
+          'evicts one where that does not suffice and a pod may be evicted':
             withoutCache >= 100 || before.pods.every(({ critical }) => critical) || ended === 1,
           'ends no critical pod': world.orders.every((order) => !order.pod.critical),
           'keeps the condition for its time':

@@ -18,7 +18,7 @@ const order = (signal: Signal, candidates: readonly Candidate<string>[]): readon
 describe('eviction ranking', () => {
   test.each<[string, Signal, readonly Candidate<string>[], readonly string[]]>([
     [
-      'who uses more than asked for goes before lower priorities',
+      'pods above their requests are evicted before lower priorities',
       'memory.available',
       [
         candidate('low', { priority: -5, used: 5, requested: 9 }),

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 const ROOT = join(import.meta.dirname, '..');
 const ROOMS = ['agent', 'api-machinery', 'control-plane-lite', 'cri-proto', 'eviction', 'volumes'];
 
-/** What of a module calls others. Types and servers do not. */
+/** Functions of a module that open connections, unlike its types and servers. */
 const CALLERS: Readonly<Record<string, RegExp>> = {
   'node:http': /\b(?:request|get)\b/,
   'node:https': /\b(?:request|get)\b/,
@@ -62,7 +62,7 @@ const PLACES: Readonly<Record<string, Entry>> = {
   'control-plane-lite/resource-metrics/fetch-scrape.ts': {
     why: 'a scrape has a time limit of its own, and clients see nodes without metrics',
   },
-  'agent/api-client/credentials/ask-idp.ts': {
+  'agent/api-client/credentials/idp-client.ts': {
     shownBy: 'agent/api-client/credentials/create-credentials.ts',
   },
   'agent/api-client/credentials/run-exec-plugin.ts': {
@@ -88,7 +88,7 @@ const PLACES: Readonly<Record<string, Entry>> = {
   'agent/shutdown/inhibitor.ts': { why: 'nothing waits for the lock: pods run without it' },
   'agent/sources/url/url-fetch.ts': { why: 'shown as a faulty source, with the reason' },
   'api-machinery/kit/sockets/unix-socket.ts': { why: 'a socket of this machine takes or refuses at once' },
-  'control-plane-lite/aggregation/ask.ts': {
+  'control-plane-lite/aggregation/send-request.ts': {
     shownBy: 'control-plane-lite/aggregation/availability-controller.ts',
   },
   'control-plane-lite/commands/admin-client.ts': { why: OF_COMMANDS },
@@ -97,7 +97,9 @@ const PLACES: Readonly<Record<string, Entry>> = {
   'control-plane-lite/endpoints/connect/probe.ts': { shownBy: 'control-plane-lite/wiring/nodes.ts' },
   'control-plane-lite/http/proxy/proxy.ts': { shownBy: 'control-plane-lite/http/proxy/proxy.ts' },
   'control-plane-lite/store/etcd/servers.ts': { shownBy: 'control-plane-lite/store/call-waits.ts' },
-  'control-plane-lite/webhooks/backend.ts': { shownBy: 'control-plane-lite/admission/image-policy/ask.ts' },
+  'control-plane-lite/webhooks/backend.ts': {
+    shownBy: 'control-plane-lite/admission/image-policy/webhook-client.ts',
+  },
   'control-plane-lite/webhooks/call.ts': { shownBy: 'control-plane-lite/webhooks/call.ts' },
   'control-plane-lite/wiring/nodes.ts': { why: OF_CLIENTS },
   'cri-proto/client/channel.ts': { shownBy: 'agent/runtime/call-waits.ts' },

@@ -26,7 +26,7 @@ const affinity = (
 
 describe('misplacement', () => {
   test.each<[string, Partial<PodSpec>, Partial<NodeTraits>, string | undefined]>([
-    ['takes a pod that asks for nothing', {}, {}, undefined],
+    ['admits a pod without requests', {}, {}, undefined],
     ['takes one that selects the node', { nodeSelector: { zone: 'a' } }, {}, undefined],
     ['rejects one that selects others', { nodeSelector: { zone: 'b' } }, {}, 'NodeAffinity'],
     ['takes affinity that holds', affinity('cores', 'Gt', '4'), {}, undefined],

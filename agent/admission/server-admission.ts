@@ -3,8 +3,8 @@
 import type { Node } from '#api/gen/core-v1.ts';
 import type { SourcePod } from '../sources/types.ts';
 import type { Preemption, Refusal } from './admit.ts';
+import { roomFor } from './node-capacity.ts';
 import { misplacement } from './node-fit.ts';
-import { roomFor } from './node-room.ts';
 import { isCritical, parseAmounts } from './resource-fit.ts';
 import { staticPods } from './static-pods.ts';
 

@@ -89,7 +89,7 @@ describe('usable', () => {
 
   test.each([
     ['keeps what was renewed since', 'n1', -1, false],
-    ['takes what somebody put into the platconfig since', 'n1', -3, true],
+    ['uses a newer certificate from the platconfig', 'n1', -3, true],
     ['takes no certificate of another node', 'n2', -1, true],
   ])('%s', async (_, storedName, storedFromHours, takesConfigured) => {
     await using world = await setUp(true);

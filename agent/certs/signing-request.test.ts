@@ -42,7 +42,7 @@ describe('requestObject', () => {
     [plat, 'serving', 'server auth'],
     [kubernetes, 'client', 'client auth'],
     [kubernetes, 'serving', 'server auth'],
-  ] as const)('asks with exactly the usages of the signer', (words, signer, usage) => {
+  ] as const)('requests exactly the usages of the signer', (words, signer, usage) => {
     const last = signer === 'client' ? words.nodeClientSigner : words.nodeServingSigner;
     expect(requestObject({ ...wish, signer }, 'x', 'pem', words)).toMatchObject({
       apiVersion: `certificates.${words.apiGroupDomain}/v1`,

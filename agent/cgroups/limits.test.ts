@@ -41,7 +41,7 @@ describe('a pod', () => {
       { cpuShares: 512n },
     ],
     [
-      'has the weight of its limit where it asks for nothing',
+      'has the weight of its limit without a request',
       { requests: amounts(0, 0), limits: amounts(1000, 0), limited: { cpu: true, memory: false } },
       { cpuCFSQuota: false },
       { cpuShares: 1024n },

@@ -18,7 +18,7 @@ const driver = (name: string, more: Partial<Listed> = {}): Listed => ({
   capabilities: new Set(),
   // No driver is called in this test.
   get node(): never {
-    throw new Error('nobody calls drivers here');
+    throw new Error('drivers must not be called here');
   },
   ...more,
 });

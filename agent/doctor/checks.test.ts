@@ -47,8 +47,8 @@ async function createTree(
     agent: { running: false, version: '', waits: [] },
     uid: 0,
     kernelRelease: '6.1.0',
-    askRuntime: () => Promise.reject(new Error('nobody is asked')),
-    askServer: () => Promise.reject(new Error('nobody is asked')),
+    readRuntimeInfo: () => Promise.reject(new Error('must not be called')),
+    readServerInfo: () => Promise.reject(new Error('must not be called')),
     ...deps,
   });
   return { ...folder, machine, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
@@ -145,7 +145,7 @@ describe('checkPrivileges', () => {
 
 describe('checkRuntime', () => {
   const responding = (status: boolean) => ({
-    askRuntime: (endpoint: string) =>
+    readRuntimeInfo: (endpoint: string) =>
       Promise.resolve({
         name: 'containerd',
         version: endpoint.length.toString(),
@@ -158,9 +158,9 @@ describe('checkRuntime', () => {
       { id: 'abc', pod: 'default/web', instance: 'i-old' },
       { id: 'def', pod: 'default/own', instance: 'i-new' },
     ];
-    const askRuntime = () => Promise.resolve({ name: 'r', version: '1', conditions: [], homeless });
+    const readRuntimeInfo = () => Promise.resolve({ name: 'r', version: '1', conditions: [], homeless });
     const files = { '/run/crio/crio.sock': '', '/var/lib/agent/instance': 'i-new\n' };
-    await using tree = await createTree(files, { askRuntime });
+    await using tree = await createTree(files, { readRuntimeInfo });
     const [, found, ...rest] = await checkRuntime(tree.machine);
     expect([found?.state, found?.detail, rest]).toEqual([
       'limited',

@@ -30,7 +30,7 @@ export interface RuntimeInfo {
     readonly status: boolean;
     readonly message: string;
   }[];
-  /** Sandboxes of agents that do not say where they are at home. Absent: nobody looked. */
+  /** Sandboxes of agents without a recorded root directory. Absent: not checked. */
   readonly homeless?: readonly HomelessSandbox[];
 }
 
@@ -72,9 +72,9 @@ export interface Machine {
   /** Returns the space of the file system of a path, or of its nearest existing parent. */
   space(path: string): Promise<Space | undefined>;
   /** @throws Error when the runtime is unreachable */
-  askRuntime(endpoint: string): Promise<RuntimeInfo>;
+  readRuntimeInfo(endpoint: string): Promise<RuntimeInfo>;
   /** @throws Error when the server is unreachable with the client configuration at the path */
-  askServer(platconfig: string): Promise<ServerInfo>;
+  readServerInfo(platconfig: string): Promise<ServerInfo>;
   /** Kernel release, as in `uname -r`. */
   readonly kernelRelease: string;
 }
@@ -88,7 +88,10 @@ export interface Space {
 }
 
 export interface MachineDeps
-  extends Pick<Machine, 'settings' | 'agent' | 'uid' | 'askRuntime' | 'askServer' | 'kernelRelease'> {
+  extends Pick<
+    Machine,
+    'settings' | 'agent' | 'uid' | 'readRuntimeInfo' | 'readServerInfo' | 'kernelRelease'
+  > {
   /** `/`, or another root. */
   readonly root: string;
 }

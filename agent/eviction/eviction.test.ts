@@ -5,8 +5,8 @@ import { createMetricsRegistry } from '#api/kit/metrics.ts';
 import type { PressureCondition } from '#eviction/signals.ts';
 import { pressureRefusal } from '../admission/pressure.ts';
 import { diskCandidate, liesOn, memoryCandidate, processCandidate } from './candidates.ts';
+import { conditionEvents } from './condition-events.ts';
 import { createEvictionMetrics } from './metrics.ts';
-import { conditionEvents } from './node-words.ts';
 import { renewable } from './renewal.ts';
 
 const RULES = { isCritical: () => false };
@@ -103,8 +103,8 @@ describe('pressureRefusal', () => {
   };
   test.each<[string, Pod, readonly PressureCondition[], boolean, boolean]>([
     ['nothing is short', best, [], false, true],
-    ['memory, and it asks for nothing', best, ['MemoryPressure'], false, false],
-    ['memory, and it asks for some', pod(), ['MemoryPressure'], false, true],
+    ['memory, and it requests nothing', best, ['MemoryPressure'], false, false],
+    ['memory, and it requests some', pod(), ['MemoryPressure'], false, true],
     ['memory, and it tolerates that', tolerant, ['MemoryPressure'], false, true],
     ['memory, and it is critical', best, ['MemoryPressure'], true, true],
     ['disk', pod(), ['DiskPressure'], false, false],

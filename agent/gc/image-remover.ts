@@ -3,7 +3,7 @@ import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ImageService } from '#cri/gen/cri-v1.ts';
 import { type ImageMemory, rememberImages, removableImages } from '#eviction/image-gc.ts';
-import { goesBy, type ImageInventoryDeps, type NamedImage, readInventory } from './image-look.ts';
+import { goesBy, type ImageInventoryDeps, type NamedImage, readInventory } from './image-inspection.ts';
 
 export interface ImageRemoverDeps extends ImageInventoryDeps {
   readonly images: Pick<ImageService, 'imageStatus' | 'listImages' | 'removeImage'>;

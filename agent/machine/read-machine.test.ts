@@ -72,7 +72,7 @@ describe('createMachineReader', () => {
     await write(dir.path, {
       'etc/machine-id': 'usual\n',
       'own/empty': '',
-      'own/id': 'told\n',
+      'own/id': 'custom\n',
       'own/boot': 'b\n',
     });
     const facts = await createMachineReader(none, {
@@ -81,7 +81,7 @@ describe('createMachineReader', () => {
       machineIdFiles: ['/own/no', '/own/empty', '/own/id', '/etc/machine-id'],
       bootIdFiles: ['/own/boot'],
     })();
-    expect(facts).toMatchObject({ machineID: 'told', bootID: 'b' });
+    expect(facts).toMatchObject({ machineID: 'custom', bootID: 'b' });
   });
 
   test('reads addresses each time, and the hardware again after five minutes', async () => {

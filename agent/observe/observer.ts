@@ -53,7 +53,7 @@ export function createObserver(deps: ObserverDeps): Observer {
   async function settleContainer(id: string): Promise<void> {
     const container = view.container(id);
     if (container?.isProvisional !== true) return;
-    const message = await statuses.lastWords(container);
+    const message = await statuses.terminationMessage(container);
     // It may have been completed meanwhile.
     const now = view.container(id);
     if (now?.isProvisional === true) view.noteContainer(settled(now, message));

@@ -16,7 +16,7 @@ export interface StatusReader {
   container(id: string, known: ObservedContainer | undefined): Promise<ObservedContainer | undefined>;
   sandbox(id: string): Promise<ObservedSandbox | undefined>;
   /** Returns the termination message of an exited container; empty when it has none. Never rejects. */
-  lastWords(container: ObservedContainer): Promise<string>;
+  terminationMessage(container: ObservedContainer): Promise<string>;
 }
 
 export function createStatusReader({ runtime, read, terminationMessage }: StatusReaderDeps): StatusReader {
@@ -28,7 +28,7 @@ export function createStatusReader({ runtime, read, terminationMessage }: Status
       if (seen?.state !== 'exited') return seen;
       return { ...seen, message: (await terminationMessage(seen)) || seen.message };
     },
-    lastWords: terminationMessage,
+    terminationMessage,
     async sandbox(id) {
       const response = await orGone(runtime.podSandboxStatus({ podSandboxId: id }));
       return response?.status === undefined ? undefined : read.sandboxStatus(response.status);

@@ -1,6 +1,6 @@
 /** Decides on mirrors of static pods: created so that the API server shows the pods, and deleted with their
  *  manifests. Changes of a mirror have no effect on the pod; a deleted or outdated one is created again.
- *  Pure; effects are in `mirror-keeper.ts`. Source: mirror pods, document 3 §1; upstream 1.24. */
+ *  Pure; effects are in `mirror-reconciler.ts`. Source: mirror pods, document 3 §1; upstream 1.24. */
 import type { Node, Pod } from '#api/gen/core-v1.ts';
 import { isObject } from '#api/kit/object.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
-import { roomFor } from '../admission/node-room.ts';
+import { roomFor } from '../admission/node-capacity.ts';
 import { isCritical } from '../admission/resource-fit.ts';
 import { staticPods } from '../admission/static-pods.ts';
 import type { SourceName } from '../sources/types.ts';

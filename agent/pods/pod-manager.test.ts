@@ -59,7 +59,7 @@ function setup(more: Partial<PodManagerDeps> = {}) {
     log,
     createWorker({ pod, terminal }) {
       const { name = '' } = pod.metadata ?? {};
-      if (name === 'bad') throw new Error('cannot be taken on');
+      if (name === 'bad') throw new Error('cannot be admitted');
       const { worker, end } = fakeWorker(pod, done);
       started.push(terminal === undefined ? name : `${name} ${terminal.phase}`);
       ends.set(name, end);

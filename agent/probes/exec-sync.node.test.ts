@@ -18,7 +18,7 @@ test('a container whose commands are abandoned during their setup can be stopped
     log: silentLogger,
     image: 'local/busybox:1',
     logRoot: folder.path,
-    endContainer: () => Promise.reject(new Error('nobody asks for it')),
+    endContainer: () => Promise.reject(new Error('must not be called')),
   };
   await withContractContext(target, async ({ runSandbox, startContainer }) => {
     const containerId = await startContainer(await runSandbox());

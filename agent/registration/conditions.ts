@@ -3,7 +3,7 @@
 
 import type { NodeCondition } from '#api/gen/core-v1.ts';
 import { formatTime } from '#api/meta/time.ts';
-import type { NodeNames } from './words.ts';
+import type { NodeNames } from './node-names.ts';
 
 export interface Pressure {
   readonly memory: boolean;

@@ -7,7 +7,7 @@ import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError, ServerUnreachableError } from '../api-client/errors.ts';
 import { createServerContact } from '../api-client/server-contact.ts';
-import { runLeaseRenewal } from './lease-keeper.ts';
+import { runLeaseRenewal } from './lease-renewal.ts';
 import { createStatusReporter } from './status-reporter.ts';
 
 const vocabulary = VOCABULARIES.plat;
@@ -115,8 +115,8 @@ describe('runLeaseKeeper', () => {
   });
 
   test.each([
-    ['somebody else changed', 'touch', ['update', 'get', 'update']],
-    ['somebody took away', 'remove', ['update', 'get', 'create']],
+    ['another client changed', 'touch', ['update', 'get', 'update']],
+    ['another client deleted', 'remove', ['update', 'get', 'create']],
   ] as const)('handles a lease that %s', async (_, change, calls) => {
     await using world = startRenewal();
     await world.clock.advance(0);

@@ -3,7 +3,7 @@ import type { Node } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { adoptNode, initialNode, type NodeIdentityRules, withoutExtended } from './initial-node.ts';
 import { decideLease } from './node-lease.ts';
-import { nodeNames } from './words.ts';
+import { nodeNames } from './node-names.ts';
 
 const names = nodeNames(VOCABULARIES.plat);
 const RULES: NodeIdentityRules = {

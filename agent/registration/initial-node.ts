@@ -3,7 +3,7 @@
 import type { Node, NodeSpec, Taint } from '#api/gen/core-v1.ts';
 import type { ResourceList } from '../machine/capacity.ts';
 import { isExtendedResource } from '../resources/devices/resource-name.ts';
-import type { NodeNames } from './words.ts';
+import type { NodeNames } from './node-names.ts';
 
 export interface NodeIdentityRules {
   readonly names: NodeNames;

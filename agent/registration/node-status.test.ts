@@ -3,8 +3,8 @@ import type { Node, NodeCondition } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { MACHINE } from '../machine/machine.fixture.ts';
 import { decideImages } from './node-images.ts';
+import { nodeNames } from './node-names.ts';
 import { decideStatus, type StatusInputs, type StatusRules } from './node-status.ts';
-import { nodeNames } from './words.ts';
 
 const RULES: StatusRules = {
   names: nodeNames(VOCABULARIES.plat),

@@ -11,7 +11,7 @@ import type { ExtendedResources } from '../machine/extended-resources.ts';
 import type { MachineFacts } from '../machine/types.ts';
 import { type AddressDecision, type AddressOptions, decideAddresses } from './addresses.ts';
 import { type ConditionEvent, decideConditions, type Health, type Pressure } from './conditions.ts';
-import type { NodeNames } from './words.ts';
+import type { NodeNames } from './node-names.ts';
 
 export interface StatusRules {
   readonly names: NodeNames;

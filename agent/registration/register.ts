@@ -9,11 +9,11 @@ import { ApiRequestError } from '../api-client/errors.ts';
 import type { ServerContact } from '../api-client/server-contact.ts';
 import type { ExtendedResources } from '../machine/extended-resources.ts';
 import { adoptNode, withoutExtended } from './initial-node.ts';
+import { nodeNames } from './node-names.ts';
 import type { NodeEvent, StatusDecision } from './node-status.ts';
 import { readNode } from './read-objects.ts';
 import { REGISTER_RETRY, untilDone } from './retry.ts';
 import { nodePatch } from './status-patch.ts';
-import { nodeNames } from './words.ts';
 
 export interface RegisterDeps {
   readonly client: Pick<ApiClient, 'create' | 'get' | 'patch'>;

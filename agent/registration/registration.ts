@@ -9,7 +9,7 @@ import type { ApiClient } from '../api-client/client.ts';
 import type { ServerContact } from '../api-client/server-contact.ts';
 import type { MachineReader } from '../machine/read-machine.ts';
 import { initialNode } from './initial-node.ts';
-import { runLeaseRenewal } from './lease-keeper.ts';
+import { runLeaseRenewal } from './lease-renewal.ts';
 import { createNodeFollower, type NodeFollower } from './node-follower.ts';
 import type { NodeEvent } from './node-status.ts';
 import { registerNode } from './register.ts';

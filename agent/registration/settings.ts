@@ -7,8 +7,8 @@ import { requestedAddresses } from './addresses.ts';
 import { decideAttachLimits } from './attach-limits.ts';
 import type { NodeIdentityRules } from './initial-node.ts';
 import type { LeaseRules } from './node-lease.ts';
+import { nodeNames } from './node-names.ts';
 import type { StatusRules } from './node-status.ts';
-import { nodeNames } from './words.ts';
 
 export interface RegistrationSettings {
   readonly vocabulary: Vocabulary;

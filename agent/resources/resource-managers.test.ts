@@ -163,7 +163,7 @@ test('reservations of removed pods are released', () => {
   expect(places()).toEqual(['b/c0 2+0']);
   managers.release('b');
   managers.keepOnly(() => {
-    throw new Error('nobody is to be asked while nothing is held');
+    throw new Error('must not be called without allocations');
   });
   expect(places()).toEqual([]);
 });

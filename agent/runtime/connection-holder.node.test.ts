@@ -32,7 +32,7 @@ const inContext = (work: (context: ContractContext) => Promise<void>): Promise<v
       log: silentLogger,
       image: 'local/busybox:1',
       logRoot: folder.path,
-      endContainer: () => Promise.reject(new Error('nobody asks for it')),
+      endContainer: () => Promise.reject(new Error('must not be called')),
     },
     work,
   );

@@ -87,7 +87,7 @@ describe('createLostSandboxes', () => {
     ['of its own', { instance: 'mine' }, 0, 0],
     ['of another node', { node: 'm' }, 0, 0],
     ['without an instance', { instance: '' }, 0, 0],
-    ['of an agent that did not say where it is at home', { rootDir: '' }, 0, 0],
+    ['of an agent without a recorded root directory', { rootDir: '' }, 0, 0],
     ['of another root that is gone: only where it blocks a name', { rootDir: '/gone' }, 0, 1],
     ['of another root that is there', { rootDir: '/there' }, 0, 0],
     ['of another root that is another one now', { rootDir: '/there', instance: 'old' }, 0, 1],

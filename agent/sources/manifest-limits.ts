@@ -4,7 +4,7 @@
 
 import type { Pod } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { MAX_FIELD_ERRORS } from '#api/schema/validation/faults.ts';
+import { MAX_FIELD_ERRORS } from '#api/schema/validation/field-errors.ts';
 
 /** Far above the size of real pods, far below one that would delay others. */
 const MOST_CONTAINERS = 500;

@@ -213,7 +213,7 @@ describe('resolveClientConfig', () => {
       [`${cluster}.server: Invalid value: must be a URL such as https://api.example:6443`],
     ],
     [
-      'an authority that is not to be asked',
+      'an authority that must not be called',
       { cluster: { 'certificate-authority': 'pki/ca.pem', 'insecure-skip-tls-verify': true } },
       [
         `${cluster}.insecure-skip-tls-verify: Forbidden: must not be true together with a certificate-authority: remove one of them`,

@@ -51,15 +51,15 @@ describe('parseJsonBytes', () => {
       ['has a control character', `[${many}"a\tb"]`, 50_001, 3],
       ['goes on', `[${many}1] 2`, 50_001, 4],
       ['is too deep', `[${many}${'['.repeat(200)}`, 50_001, 100],
-    ])('that %s tells the place', (_name, text, line, column) => {
+    ])('that %s reports the line and column', (_name, text, line, column) => {
       expect(outcome(() => parseJsonBytes(Buffer.from(text)))).toEqual([expect.any(String), line, column]);
     });
 
-    it('shows what is wrong where it knows no place', () => {
+    it('reports the cause where the position is unknown', () => {
       expect(() => parseJsonBytes(Buffer.from(`[${many}x]`))).toThrow(/Unexpected token 'x'/);
     });
 
-    it('tells the first duplicate keys only, and has all of the rest', () => {
+    it('reports the first duplicate keys only, and parses all of them', () => {
       const members = Array.from({ length: 20_000 }, (_, index) => `"k${index}":1,"k${index}":2`);
       const { value, errors } = parseJsonBytes(Buffer.from(`{"a":[{${members.join()}}],"b":1}`));
       expect(errors).toHaveLength(100);

@@ -9,7 +9,7 @@ import { setMember } from './set-member.ts';
 
 /** Read at a time. */
 const SLICE_CHARACTERS = 64 * 1024;
-/** Nobody reads more. */
+/** Maximum number of reported errors. */
 const MAX_DUPLICATES = 100;
 
 const QUOTE = 0x22;
@@ -20,7 +20,7 @@ const isOpening = (code: number): boolean => code === 0x7b || code === 0x5b;
 const isClosing = (code: number): boolean => code === 0x7d || code === 0x5d;
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 
-/** The text is no JSON, or not what this reader knows: the other one tells what is wrong with it. */
+/** The text is invalid or unsupported by this reader; the complete parser reports the error. */
 class UnreadableSlice extends Error {
   override readonly name = 'UnreadableSlice';
 }

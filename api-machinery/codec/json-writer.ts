@@ -23,7 +23,7 @@ const isContainer = (value: unknown): value is Container =>
   typeof Reflect.get(value, 'toJSON') !== 'function' &&
   !isRaw(value);
 
-/** What `JSON.rawJSON` makes. */
+/** Reports whether the value was created by `JSON.rawJSON`. */
 const isRaw = (value: object): boolean => Object.isFrozen(value) && Object.getPrototypeOf(value) === null;
 
 class Writer {

@@ -72,7 +72,7 @@ describe('parseJson', () => {
     ['{"a":1', 1, 7],
     ['01', 1, 2],
     ['NaN', 1, 1],
-  ])('says where %j is wrong', (text, line, column) => {
+  ])('reports the position of the error in %j', (text, line, column) => {
     const fieldError = errorOf(() => parseJson(text));
     expect([fieldError.line, fieldError.column]).toEqual([line, column]);
   });

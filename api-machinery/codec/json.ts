@@ -53,7 +53,7 @@ export interface TextPlace {
   readonly isTwice: (key: string) => boolean;
 }
 
-/** What is done about keys that an object has twice. */
+/** Handling of duplicate keys in an object. */
 interface DuplicateOptions {
   readonly place?: TextPlace | undefined;
   /** The others are not reported. */

@@ -14,7 +14,7 @@ export class MemberNames {
     this.#known = new Map(known === undefined ? [] : known.#known);
   }
 
-  /** Notes the names of an object that nobody changes any more. */
+  /** Notes the names of an object that is not modified any more. */
   learn(object: object, names: readonly string[]): void {
     if (names.length >= WIDE_MEMBERS) this.#known.set(object, names);
   }

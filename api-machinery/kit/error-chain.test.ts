@@ -11,9 +11,13 @@ describe('describeError', () => {
   test.each([
     ['an error alone', root, 'no such disk'],
     ['a cause with its own message', caused('cannot mount', root), 'cannot mount: no such disk'],
-    ['a cause that is said already', caused('volume "i": no such disk', root), 'volume "i": no such disk'],
     [
-      'one in between that is said already',
+      'a cause that the message contains already',
+      caused('volume "i": no such disk', root),
+      'volume "i": no such disk',
+    ],
+    [
+      'one in between that the message contains already',
       caused('volume "i": cannot mount', caused('cannot mount', root)),
       'volume "i": cannot mount: no such disk',
     ],

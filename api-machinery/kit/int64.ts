@@ -32,8 +32,8 @@ const SHORTEST_INEXACT = 16;
 /** `-9223372036854775808`. */
 const LONGEST_INT64 = 20;
 
-/** What a number in JSON or YAML stands for, as upstream reads it where it knows no type: a whole number of 64 bits if it
- *  is written as one and fits, else the nearest floating-point number.
+/** Returns the value of an untyped number in JSON or YAML, as upstream reads it: a 64-bit integer if it is written as one
+ *  and fits, else the nearest floating-point number.
  *  @param text of a number without a plus sign or leading zeros */
 export function readNumber(text: string): number | bigint {
   const number = Number(text);
@@ -70,7 +70,7 @@ export function nextInt64(value: Int64): Int64 {
 export const compareNumbers = (left: Int64, right: Int64): number =>
   left < right ? -1 : left > right ? 1 : 0;
 
-/** What upstream's durations of 64 bits hold, some 292 years. Added to a time it makes one that can be written. */
+/** Maximum of upstream's 64-bit durations, about 292 years. The sum with a time is still a valid date. */
 export const LONGEST_MS = 9_223_372_036_854;
 
 /** Seconds in milliseconds, as many as a duration holds: nothing waits longer, and no date is beyond what dates hold. */

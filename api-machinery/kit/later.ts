@@ -25,7 +25,7 @@ export class Later {
     if (index < items.length) this.#rest.push(() => this.#from(index, items, work));
   }
 
-  /** What was put off, a slice at a time. */
+  /** Runs the deferred work, a slice at a time. */
   *steps(): Steps<void> {
     while (this.#rest.length > 0) {
       yield;

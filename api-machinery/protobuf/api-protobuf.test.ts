@@ -333,11 +333,7 @@ describe('untrusted input', () => {
   test.each([
     ['no prefix', Buffer.from('{}'), 'Malformed'],
     ['nothing', Buffer.alloc(0), 'Malformed'],
-    [
-      'a kind that nobody knows',
-      wrapMessage({ apiVersion: 'v1', kind: 'Nope' }, Buffer.alloc(0)),
-      'UnknownType',
-    ],
+    ['an unknown kind', wrapMessage({ apiVersion: 'v1', kind: 'Nope' }, Buffer.alloc(0)), 'UnknownType'],
     ['a message that ends early', pod(Buffer.from([0x0a, 5, 1])), 'Truncated'],
     ['a field of another type', pod(Buffer.from([0x08, 1])), 'Malformed'],
     [

@@ -54,7 +54,7 @@ export interface MemberPlan {
   readonly nullable: boolean;
   /** Its value never appears in an error. */
   readonly hidden: boolean;
-  readonly words: readonly string[] | undefined;
+  readonly enumeration: readonly string[] | undefined;
 }
 
 const SECRET_FIELDS: ReadonlySet<string> = new Set(['Secret.data', 'Secret.stringData', 'EnvVar.value']);
@@ -70,7 +70,7 @@ const typeMember = (name: string, index: number): MemberPlan => ({
   present: false,
   nullable: false,
   hidden: false,
-  words: undefined,
+  enumeration: undefined,
 });
 
 function createPlanner(vocabulary: Vocabulary): (name: TypeName) => ValuePlan {
@@ -87,7 +87,7 @@ function createPlanner(vocabulary: Vocabulary): (name: TypeName) => ValuePlan {
       present: isRequired(field) || isPrinted(field, value),
       nullable: isPrinted(field, value) ? isNil(value) : field.ptr === true && field.omitempty !== true,
       hidden: SECRET_FIELDS.has(`${owner.typeName}.${field.json}`),
-      words: field.enum,
+      enumeration: field.enum,
     };
   }
 

@@ -42,7 +42,7 @@ describe('decodeInSteps', () => {
       const wanted = decode<unknown>(type, value, options);
       const steps = decodeInSteps<unknown>(type, value, options);
       const decoded = finish(steps);
-      // What has other errors than unknown members is refused.
+      // Values with errors other than unknown fields are rejected.
       const isUsed = wanted.errors.every(({ kind }) => kind === 'FieldUnknown');
       expect(!isUsed || JSON.stringify(decoded.value) === JSON.stringify(wanted.value)).toBe(true);
       // Of very many errors, others may be among the first.

@@ -193,7 +193,7 @@ describe('decode', () => {
     expect(decode('core/v1.Pod', {}, { missingFields: 'ignore' }).errors).toEqual([]);
   });
 
-  it('drops unknown members without a word where asked to', () => {
+  it('drops unknown members silently if configured', () => {
     const { value, errors } = decode<Pod>('core/v1.Pod', { future: 1 }, { unknownFields: 'ignore' });
     expect(errors).toEqual([]);
     expect(value).toEqual({});
@@ -218,7 +218,7 @@ describe('decode', () => {
     expect(JSON.stringify(value)).toBe('{"kind":"Pod","spec":{"containers":[{"name":"a","image":"i"}]}}');
   });
 
-  it('speaks the vocabulary asked for', () => {
+  it('uses the requested vocabulary', () => {
     const node = (member: string): object => ({ status: { nodeInfo: { [member]: 'v1.24.0' } } });
     const found = (member: string, name: 'plat' | 'kubernetes'): readonly string[] =>
       decode('core/v1.Node', node(member), {

@@ -276,11 +276,12 @@ class Decoder {
     const outer = this.#hidden;
     if (member.hidden) this.#hidden = true;
     const later = this.#later;
-    // What is looked at as a whole is decoded as a whole.
-    if (member.words !== undefined) this.#later = undefined;
+    // The check of an enumeration needs the whole value, so none of it may be deferred.
+    if (member.enumeration !== undefined) this.#later = undefined;
     let decoded = this.decode(value, given);
     this.#later = later;
-    if (member.words !== undefined && decoded !== undefined) this.#checkWords(member.words, decoded);
+    if (member.enumeration !== undefined && decoded !== undefined)
+      this.#checkEnumeration(member.enumeration, decoded);
     this.#hidden = outer;
     this.#path.pop();
     if (decoded === undefined && member.required) decoded = this.#zero(value);
@@ -290,7 +291,7 @@ class Decoder {
     result[name] = decoded;
   }
 
-  /** What was decoded of it may look empty, but isn't. */
+  /** Reports whether decoding is deferred: the value may look empty so far, but is not. */
   #isPutOff(given: unknown): boolean {
     if (this.#later === undefined || typeof given !== 'object' || given === null) return false;
     return this.#names?.known(given) !== undefined || !isEmptyValue(given);
@@ -325,14 +326,14 @@ class Decoder {
     }
   }
 
-  #checkWords(supported: readonly string[], value: unknown): void {
+  #checkEnumeration(supported: readonly string[], value: unknown): void {
     if (value === '' || (typeof value === 'string' && supported.includes(value))) return;
     for (const item of Array.isArray(value) ? value : [value]) {
       if (typeof item !== 'string' || supported.includes(item)) continue;
-      const words = supported.map((word) => JSON.stringify(word)).join(', ');
+      const texts = supported.map((text) => JSON.stringify(text)).join(', ');
       this.#report(
         'FieldValueNotSupported',
-        `supported values: ${words}${didYouMean(item, supported)}`,
+        `supported values: ${texts}${didYouMean(item, supported)}`,
         item,
       );
     }

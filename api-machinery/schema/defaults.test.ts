@@ -217,13 +217,13 @@ describe('applyDefaults to other kinds', () => {
 });
 
 describe('applyDefaults to an object without its spec', () => {
-  const words = VOCABULARIES.plat.apiGroupDomain;
+  const domain = VOCABULARIES.plat.apiGroupDomain;
 
   test.each([
     ['batch/v1.Job', { template: {}, backoffLimit: 6 }],
     ['batch/v1.CronJob', { schedule: '', jobTemplate: {}, concurrencyPolicy: 'Allow' }],
     ['autoscaling/v2.HorizontalPodAutoscaler', { scaleTargetRef: { kind: '', name: '' }, minReplicas: 1 }],
-    [`networking.${words}/v1.NetworkPolicy`, { podSelector: {}, policyTypes: ['Ingress'] }],
+    [`networking.${domain}/v1.NetworkPolicy`, { podSelector: {}, policyTypes: ['Ingress'] }],
   ])('gives that of %s what a spec always has', (type, spec) => {
     expect(applyDefaults<{ spec?: unknown }>(type, {}).spec).toMatchObject(spec);
   });

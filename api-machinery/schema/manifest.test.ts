@@ -154,7 +154,7 @@ describe('decodeManifestDocument', () => {
     expect(summary(value)).toEqual(expected);
   });
 
-  it('says which kinds it understands, and what was probably meant', () => {
+  it('names the supported kinds and the closest match', () => {
     const [decoded] = decodeAll({ apiVersion: 'v1', kind: 'Pdo' });
     expect(decoded?.errors[0]?.detail).toMatch(/Pod, ConfigMap, Secret.*did you mean "Pod"/);
   });

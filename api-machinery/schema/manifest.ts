@@ -23,7 +23,7 @@ import { didYouMean } from './suggestion.ts';
 import { validateConfigMap, validateSecret } from './validation/config.ts';
 import { validateCSIDriver } from './validation/csi-driver.ts';
 import { validateEndpoints } from './validation/endpoints.ts';
-import { boundedFieldErrors, mergeFieldErrors } from './validation/faults.ts';
+import { boundedFieldErrors, mergeFieldErrors } from './validation/field-errors.ts';
 import { validateMetadata } from './validation/metadata.ts';
 import { validatePersistentVolume, validatePersistentVolumeClaim } from './validation/persistent-volume.ts';
 import { type PodValidationOptions, validatePod } from './validation/pod.ts';

@@ -4,13 +4,13 @@
 import type { Pod, SeccompProfile } from '../gen/core-v1.ts';
 import type { Vocabulary } from '../vocabulary.ts';
 
-type Words = Pick<Vocabulary, 'seccompPod' | 'seccompContainerPrefix'>;
+type SeccompNames = Pick<Vocabulary, 'seccompPod' | 'seccompContainerPrefix'>;
 
 const LOCALHOST = 'localhost/';
 const RUNTIME_DEFAULT: readonly string[] = ['runtime/default', 'docker/default'];
 
-export const isSeccompAnnotation = (key: string, words: Words): boolean =>
-  key === words.seccompPod || key.startsWith(words.seccompContainerPrefix);
+export const isSeccompAnnotation = (key: string, names: SeccompNames): boolean =>
+  key === names.seccompPod || key.startsWith(names.seccompContainerPrefix);
 
 /** Returns the equivalent field; `undefined` if the annotation does not name a profile. */
 export function seccompFieldOf(annotation: string): SeccompProfile | undefined {
@@ -58,10 +58,10 @@ export function hasSeccompProfile({ spec }: Pod): boolean {
 }
 
 /** The pod and each of its containers. */
-export function seccompPlaces({ spec }: Pod, words: Words): readonly SeccompPlace[] {
+export function seccompPlaces({ spec }: Pod, names: SeccompNames): readonly SeccompPlace[] {
   const places: SeccompPlace[] = [
     {
-      key: words.seccompPod,
+      key: names.seccompPod,
       path: 'spec.securityContext.seccompProfile',
       profile: spec?.securityContext?.seccompProfile,
     },
@@ -69,7 +69,7 @@ export function seccompPlaces({ spec }: Pod, words: Words): readonly SeccompPlac
   for (const list of ['initContainers', 'containers', 'ephemeralContainers'] as const) {
     for (const [index, { name, securityContext }] of (spec?.[list] ?? []).entries()) {
       places.push({
-        key: `${words.seccompContainerPrefix}${name}`,
+        key: `${names.seccompContainerPrefix}${name}`,
         path: `spec.${list}[${index}].securityContext.seccompProfile`,
         profile: securityContext?.seccompProfile,
       });

@@ -73,7 +73,7 @@ describe('typeModelOf', () => {
     ]);
   });
 
-  it('speaks the vocabulary asked for', () => {
+  it('uses the requested vocabulary', () => {
     const info = (name: 'plat' | 'kubernetes'): TypeNode | undefined =>
       at('core/v1.Node', 'status.nodeInfo', VOCABULARIES[name]);
     const members = [info('plat'), info('kubernetes')].map((node) =>

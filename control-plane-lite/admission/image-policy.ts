@@ -7,24 +7,24 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
-import type { AskImages } from './image-policy/ask.ts';
 import { type ImageVerdict, reviewSpecOf } from './image-policy/review.ts';
+import type { ReviewImages } from './image-policy/webhook-client.ts';
 import { refusal } from './refusal.ts';
 
 export interface ImagePolicyDeps {
   readonly vocabulary: Vocabulary;
   readonly log: Logger;
-  readonly ask: AskImages;
+  readonly review: ReviewImages;
 }
 
 const PODS: ReadonlySet<string> = new Set(['/pods']);
 const PARTS: ReadonlySet<string> = new Set(['', 'ephemeralcontainers']);
 /** Timeout of a response. */
-const ASK_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 /** `defaultAllow`: pods are admitted and annotated when the webhook is unavailable. */
 export function createImagePolicy(
-  { vocabulary, log, ask }: ImagePolicyDeps,
+  { vocabulary, log, review }: ImagePolicyDeps,
   { defaultAllow }: { readonly defaultAllow: boolean },
 ): AdmissionPlugin {
   const failedOpen = `alpha.image-policy.${vocabulary.apiGroupDomain}/failed-open`;
@@ -37,8 +37,8 @@ export function createImagePolicy(
 
   async function judge(request: AdmissionRequest, object: ApiObject): Promise<ImageVerdict | undefined> {
     try {
-      const signal = AbortSignal.any([request.signal(), AbortSignal.timeout(ASK_MS)]);
-      return await ask(reviewSpecOf(typed<Pod>(object), request, vocabulary), signal);
+      const signal = AbortSignal.any([request.signal(), AbortSignal.timeout(TIMEOUT_MS)]);
+      return await review(reviewSpecOf(typed<Pod>(object), request, vocabulary), signal);
     } catch (thrown) {
       log.warn({ err: thrown, defaultAllow }, 'Failed to review images of pod');
       if (!defaultAllow)

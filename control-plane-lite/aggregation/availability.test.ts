@@ -19,7 +19,7 @@ describe('withVerdict', () => {
     expect(withVerdict(undefined, passed, NOW)).toEqual({ conditions: [known({ lastTransitionTime: NOW })] });
   });
 
-  test('changes nothing that says so already', () => {
+  test('does not change an equal condition', () => {
     expect(withVerdict({ conditions: [known({})] }, passed, NOW)).toBeUndefined();
   });
 

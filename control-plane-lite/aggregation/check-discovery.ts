@@ -6,9 +6,9 @@ import { isMutableObject } from '#api/kit/object.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { MASTERS_GROUP } from '../authn/users.ts';
 import { apiPath, type RemoteApi } from './api-services.ts';
-import { jsonOf, sendRequest } from './ask.ts';
 import type { RemoteTls } from './remote-server.ts';
 import type { Address } from './resolve-service.ts';
+import { jsonOf, sendRequest } from './send-request.ts';
 
 export type DiscoveryResult =
   | { readonly kind: 'available'; readonly resources: readonly APIResource[] }

@@ -30,7 +30,7 @@ describe('localApis', () => {
     ['v1beta1.policy', ['onstart', 17_100, 9]],
     [`v1beta2.flowcontrol.apiserver.${kubernetes.apiGroupDomain}`, ['onstart', 16_100, 12]],
     ['v1beta1.example.com', ['true', 1000, 100]],
-    // What the manifest of upstream's metrics server has, so that applying it conflicts with nothing.
+    // The priorities in the manifest of upstream's metrics server, so that applying it causes no conflict.
     [METRICS, ['true', 100, 100]],
   ])('%s', (name, expected) => expect(priorities(name)).toEqual(expected));
 

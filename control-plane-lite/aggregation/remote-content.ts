@@ -8,8 +8,8 @@ import type { Identity } from '#api/pki/certificate.ts';
 import { serverUser } from '../authn/users.ts';
 import type { Emptied, OtherContent, Remains } from '../controllers/skeleton/settings.ts';
 import { apiPath, type RemoteApi } from './api-services.ts';
-import { jsonOf, type RemoteResponse, sendRequest } from './ask.ts';
 import { remoteTls, type Way } from './remote-server.ts';
+import { jsonOf, type RemoteResponse, sendRequest } from './send-request.ts';
 
 export interface RemoteContentDeps {
   readonly apis: () => Iterable<RemoteApi>;

@@ -5,7 +5,7 @@ import type { Logger } from '#api/kit/logger.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { OtherDocuments } from '../openapi/others.ts';
 import type { RemoteApi } from './api-services.ts';
-import { createDocumentClient, type DocumentClientDeps, type Known } from './ask-documents.ts';
+import { createDocumentClient, type DocumentClientDeps, type Known } from './document-client.ts';
 import type { Way } from './remote-server.ts';
 import type { Address } from './resolve-service.ts';
 

@@ -37,7 +37,7 @@ describe('replacesLocal', () => {
     ['what is not there', 'apiservices', remote(METRICS), undefined, false],
     ['another server’s by another one’s', 'apiservices', remote(METRICS), remote(METRICS), false],
     ['ours by one that leads nowhere', 'apiservices', withoutService(METRICS), local(METRICS), false],
-    ['what somebody else made', 'apiservices', remote(METRICS), withoutService(METRICS), false],
+    ['one that another client created', 'apiservices', remote(METRICS), withoutService(METRICS), false],
     ['other groups of this server', 'apiservices', remote('v1.apps'), local('v1.apps'), false],
     ['objects of other kinds', 'namespaces', remote(METRICS), local(METRICS), false],
   ])('%s', (_, plural, object, current, expected) =>

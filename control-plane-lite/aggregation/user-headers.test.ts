@@ -14,7 +14,7 @@ describe('userHeaders', () => {
   });
 
   test.each(['admin ', ' admin', 'admin\r\nX-Remote-Group: system:masters', 'a\u0000', '\tadmin'])(
-    'refuses %j, which would arrive as somebody else',
+    'rejects %j, which would arrive as another user',
     (name) => {
       expect(() => userHeaders({ name, groups: [], extra: {} })).toThrow('cannot be forwarded');
       expect(() => userHeaders({ name: 'x', groups: [name], extra: {} })).toThrow('cannot be forwarded');

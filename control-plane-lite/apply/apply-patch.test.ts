@@ -381,7 +381,7 @@ describe('times and unchanged objects', () => {
     ]);
   });
 
-  test('a resource version that differs lets the write go on', () => {
+  test('a different resource version does not stop the write', () => {
     const live = applyAll(['m', { replicas: 1 }]);
     expect(apply(live, 'm', thing({ replicas: 1 }, { resourceVersion: '7' })).changed).toBe(true);
   });

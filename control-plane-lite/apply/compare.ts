@@ -64,7 +64,7 @@ export function* compareSteps(
 
 interface WideWork {
   readonly later: Later;
-  /** What was found of objects with very many members, by the later object. */
+  /** Changes found in objects with very many members, by the later object. */
   readonly wide: Map<object, Changes | undefined>;
 }
 

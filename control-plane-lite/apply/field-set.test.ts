@@ -69,7 +69,7 @@ describe('sets of fields', () => {
     expect(difference(set, setOfPaths([['f:b']]))).toBe(set);
   });
 
-  test('tell members from what lies above members', () => {
+  test('distinguish members from their parents', () => {
     const set = setOfPaths([['f:a', 'f:b']]);
     expect(hasPath(set, ['f:a'])).toBe(false);
     expect(hasPath(set, ['f:a', 'f:b'])).toBe(true);

@@ -75,7 +75,7 @@ describe('client certificates', () => {
     ['of another CA of the same name', issue(other)],
     ['that are out of date', issue(ca, new Date('2026-05-01T00:00:00Z'))],
     ['of servers', issue(ca, TO, ['serverAuth'])],
-    ['of somebody who signed for himself', new X509Certificate(other.certificate)],
+    ['that is self-signed', new X509Certificate(other.certificate)],
   ])('%s are rejected', async (_, certificate) => {
     expect((await authenticator.authenticate(request({ certificate }))).kind).toBe('rejected');
   });
@@ -116,7 +116,7 @@ describe('createAuthenticationChain', () => {
       user: { name: 'u', groups: ['g', 'system:authenticated'], extra: {} },
     });
   });
-  test('lets in the anonymous (5.6)', async () => {
+  test('accepts anonymous requests (5.6)', async () => {
     expect(await chain([says('none')]).authenticate(request({}))).toMatchObject({
       user: { name: 'system:anonymous' },
     });
@@ -124,7 +124,7 @@ describe('createAuthenticationChain', () => {
   test.each([
     ['no anonymous', chain([says('none')], false), request({})],
     ['a bad credential', chain([says('rejected')]), request({})],
-    ['a token that nobody knows (5.6)', chain([says('none')]), request({ bearerToken: 'x' })],
+    ['an unknown token (5.6)', chain([says('none')]), request({ bearerToken: 'x' })],
   ])('refuses %s', async (_, methods, asked) => {
     expect((await methods.authenticate(asked)).kind).not.toBe('user');
   });

@@ -53,17 +53,20 @@ async function authenticate(traits: Traits, bearerToken = `${ID}.${SECRET}`): Pr
 const groups = (text: string): Traits => ({ data: { 'auth-extra-groups': text } });
 
 describe('createBootstrapTokenAuthenticator', () => {
-  test.each<VocabularyName>(['plat', 'kubernetes'])('lets in in %s', async (vocabulary) => {
-    const extra = 'system:bootstrappers:b,system:bootstrappers:a:c';
-    expect(await authenticate({ vocabulary, ...groups(extra) })).toEqual({
-      kind: 'user',
-      user: {
-        name: `system:bootstrap:${ID}`,
-        groups: ['system:bootstrappers', 'system:bootstrappers:b', 'system:bootstrappers:a:c'],
-        extra: {},
-      },
-    });
-  });
+  test.each<VocabularyName>(['plat', 'kubernetes'])(
+    'authenticates in the vocabulary %s',
+    async (vocabulary) => {
+      const extra = 'system:bootstrappers:b,system:bootstrappers:a:c';
+      expect(await authenticate({ vocabulary, ...groups(extra) })).toEqual({
+        kind: 'user',
+        user: {
+          name: `system:bootstrap:${ID}`,
+          groups: ['system:bootstrappers', 'system:bootstrappers:b', 'system:bootstrappers:a:c'],
+          extra: {},
+        },
+      });
+    },
+  );
 
   test.each<[string, Traits, string]>([
     ['no expiry', {}, 'user'],

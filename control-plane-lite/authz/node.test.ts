@@ -148,7 +148,7 @@ describe('a node may not', () => {
     ['get a secret of another node', { name: 'of-n2' }],
     ['get a secret of a pod that is nowhere', { name: 'of-nobody' }],
     ['get what its own mirror pod names', { name: 'of-mirror' }],
-    ['get a secret that nobody names', { name: 'else' }],
+    ['get a secret without a reference', { name: 'else' }],
     ['get a secret of the same name elsewhere', { namespace: 'bank' }],
     ['list all secrets', { verb: 'list', name: '' }],
     ['list secrets of all namespaces', { verb: 'list', namespace: '' }],

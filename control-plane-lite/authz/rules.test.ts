@@ -68,7 +68,7 @@ describe('allows', () => {
 describe('uncovered', () => {
   test.each<[string, readonly PolicyRule[], readonly PolicyRule[], number]>([
     ['nothing of nothing', [], [], 0],
-    ['all of what nobody has', [], [pods], 2],
+    ['all without a rule of its own', [], [pods], 2],
     ['nothing of the same', [pods], [pods], 0],
     [
       'nothing if several together cover it',

@@ -65,7 +65,7 @@ describe('list', () => {
     expect(third.remaining).toBeUndefined();
   });
 
-  test('does not say how many are left of a selection, nor promise a page without any', async () => {
+  test('omits the remaining count of a selection, and the token of an empty page', async () => {
     await using fixture = createCacheFixture();
     await fixture.put('n/a', { labels: { app: 'x' } });
     await fixture.put('n/b');
@@ -81,7 +81,7 @@ describe('list', () => {
     expect(second.next).toBeUndefined();
   });
 
-  test('asks the store for a state that it has forgotten, until the store has too', async () => {
+  test('reads an expired state from the store, until it expires there, too', async () => {
     await using fixture = createCacheFixture({ historyChanges: 1, replayWrites: 0 });
     await fixture.put('n/a');
     await fixture.put('n/b');

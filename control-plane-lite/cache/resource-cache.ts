@@ -148,7 +148,8 @@ export function createResourceCache(
       if (revision > newest()) {
         throw new CacheError('future', `revision ${revision} has not been reached yet`, newest());
       }
-      // What is older than is kept may still be the state of now, but tokens are to expire alike for every resource.
+      // A revision below the retained history may still equal the current state, but tokens must expire alike for every
+      // resource.
       if (revision < Math.max(history.floor, history.aged)) return listPast(request, revision);
       return pageOf(snapshots.view(revision), revision, request);
     },

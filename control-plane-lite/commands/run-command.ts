@@ -14,7 +14,7 @@ const USAGES: Readonly<Record<ServerCommand, string>> = {
   csr: 'csr list, csr approve NAME…, csr deny NAME…; each with [--data-dir D]',
 };
 
-interface Words {
+interface CommandArguments {
   readonly dataDir: string;
   readonly action: string;
   readonly names: readonly string[];
@@ -36,7 +36,7 @@ function durationOf(text: string): number {
 }
 
 /** @throws ConfigError with the correct usage */
-export function parseServerCommand(command: ServerCommand, argv: readonly string[]): Words {
+export function parseServerCommand(command: ServerCommand, argv: readonly string[]): CommandArguments {
   const problems: string[] = [];
   const creates = command === 'token' && argv.includes('create');
   const options = ['data-dir', ...(creates ? ['ttl', 'description', 'groups'] : [])];
@@ -80,7 +80,7 @@ export function parseServerCommand(command: ServerCommand, argv: readonly string
 
 async function tokenLines(
   client: AdminClient,
-  { action, names, ...wanted }: Words,
+  { action, names, ...wanted }: CommandArguments,
 ): Promise<readonly string[]> {
   const { createToken, deleteToken, listTokens } = await import('./token.ts');
   if (action === 'list') return [await listTokens(client)];
@@ -90,7 +90,10 @@ async function tokenLines(
   return Promise.all(names.map((name) => deleteToken(client, name)));
 }
 
-async function requestLines(client: AdminClient, { action, names }: Words): Promise<readonly string[]> {
+async function requestLines(
+  client: AdminClient,
+  { action, names }: CommandArguments,
+): Promise<readonly string[]> {
   const { decideRequest, listRequests } = await import('./csr.ts');
   const nowMs = systemClock.now();
   if (action === 'list') return [await listRequests(client, nowMs)];
@@ -104,10 +107,10 @@ export async function runServerCommand(
   argv: readonly string[],
   print: (line: string) => void,
 ): Promise<number> {
-  const words = parseServerCommand(command, argv);
+  const parsed = parseServerCommand(command, argv);
   try {
-    await using client = await connectAsAdmin(words.dataDir);
-    const lines = await (command === 'token' ? tokenLines(client, words) : requestLines(client, words));
+    await using client = await connectAsAdmin(parsed.dataDir);
+    const lines = await (command === 'token' ? tokenLines(client, parsed) : requestLines(client, parsed));
     for (const line of lines) print(line);
     return 0;
   } catch (thrown) {

@@ -338,7 +338,7 @@ describe('a watch', () => {
 describe('what is no object of a resource', () => {
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' };
 
-  it('has one representation, whatever else is asked for', () => {
+  it('has one representation, whatever the request accepts', () => {
     const accept = `application/json;as=Table;${AS}`;
     expect(jsonOf(content.plain(requestOf({ accept }), 200, status))).toEqual(status);
     const encoded = content.plain(requestOf({ accept: PROTOBUF }), 201, status);

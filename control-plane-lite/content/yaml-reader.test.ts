@@ -27,7 +27,7 @@ describe('createYamlReader', () => {
     await expect(reader.read(body('- '.repeat(500)))).rejects.toThrow(/nested deeper/);
   });
 
-  test('reads many large texts, each for who asked', async () => {
+  test('reads many large texts, each for its own caller', async () => {
     const reader = createYamlReader();
     const counts = [900, 1500, 1200, 1000];
     const documents = await Promise.all(counts.map((count) => reader.read(body(large(count)))));

@@ -19,7 +19,7 @@ interface Shared {
   readonly cut: Set<string>;
   /** Servers that get no response from it. */
   readonly hung: Set<string>;
-  /** What the servers wait on. */
+  /** Waits of the servers. */
   readonly waits: ReturnType<typeof createWaits>;
   readonly begin: (identity: string) => { readonly leads: () => boolean; readonly end: () => Promise<void> };
 }

@@ -17,7 +17,7 @@ export interface CustomStrategyOptions {
 
 const STATUS = 'status';
 
-/** What a change is no change of the object's purpose: metadata always, and the status where it is a part. */
+/** Returns the members whose change increments the generation: all but metadata and a status subresource. */
 function purposeOf(object: ApiObject, hasStatus: boolean): Readonly<Record<string, unknown>> {
   const { metadata: _, apiVersion: _a, kind: _k, ...members } = object;
   if (hasStatus) delete members[STATUS];

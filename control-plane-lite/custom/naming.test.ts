@@ -59,7 +59,7 @@ function decide(self: Given, others: readonly Given[] = []): readonly string[] {
 describe('decideNames', () => {
   test.each<readonly [string, Given, readonly Given[], readonly string[]]>([
     [
-      'gives what nobody has',
+      'accepts unused names',
       { uid: 'a' },
       [],
       ['as/A', 'NamesAccepted=True NoConflicts', 'Established=True InitialNamesAccepted'],
@@ -128,7 +128,7 @@ describe('decideNames', () => {
 });
 
 describe('isContested', () => {
-  test('only while nobody has decided', () => {
+  test('only while no names are accepted', () => {
     const self = definition({ uid: 'b', names: { kind: 'A' } });
     expect(isContested(self, [self, definition({ uid: 'a' })])).toBe(true);
     expect(isContested(self, [self, definition({ uid: 'a', accepted: {} })])).toBe(false);

@@ -26,7 +26,7 @@ function isOlder(a: Definition, b: Definition): boolean {
   return timeA === timeB ? (a.metadata?.uid ?? '') < (b.metadata?.uid ?? '') : timeA < timeB;
 }
 
-/** What another definition has: the names it was given, or those it is about to be given because it came first. */
+/** Returns the names of another definition: the accepted ones, or the requested ones if it is older than this one. */
 function claimOf(other: Definition, self: Definition): CustomResourceDefinitionNames | undefined {
   if (isNamed(other)) return other.status?.acceptedNames;
   return isOlder(other, self) ? completeNames(other.spec.names) : undefined;

@@ -188,7 +188,7 @@ describe('custom resources', () => {
     expect(JSON.stringify(site.json('/apis'))).not.toContain('example.com');
   });
 
-  it('are stored as what their hash says, whatever version is asked for', () => {
+  it('are cached by their hash, whatever version is requested', () => {
     const next = customResource({ group: 'example.com', version: 'v2', plural: 'widgets', kind: 'Widget' });
     const site = createSite('kubernetes', [widgets, { ...next, storage: widgets.storage }]);
     const hashes = ['v1', 'v2'].map((version) => {
@@ -201,7 +201,7 @@ describe('custom resources', () => {
 });
 
 describe('the whole list', () => {
-  it.each(['v2', 'v2beta1'])('is given as %s to who asks for it', (version) => {
+  it.each(['v2', 'v2beta1'])('is served as %s on request', (version) => {
     const site = createSite();
     const { contentType, headers } = site.get('/apis', wide(version));
     expect(contentType).toBe(

@@ -9,7 +9,7 @@ import type { FieldError } from '#api/meta/field-error.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid, notFound } from '#api/meta/status-errors.ts';
 import { formatTime } from '#api/meta/time.ts';
-import { createFieldErrors } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { BoundObject } from '../authn/service-account/claims.ts';
 import type { TokenIssuer } from '../authn/service-account/issuer.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';

@@ -32,7 +32,7 @@ export interface RequestInfo {
   readonly resource: string;
   readonly subresource: string;
   readonly name: string;
-  /** What follows the subresource, decoded (`proxy/a/b` → `a/b`). */
+  /** The path after the subresource, decoded (`proxy/a/b` → `a/b`). */
   readonly rest: string;
 }
 
@@ -78,7 +78,7 @@ export interface StreamResponse {
   readonly contentType: string;
   /** Reports whether it may be compressed for clients that accept it. */
   readonly compressible?: boolean;
-  /** Subprotocol and frame type where the client asks for a WebSocket instead of a chunked body. */
+  /** Subprotocol and frame type where the client requests a WebSocket instead of a chunked body. */
   readonly webSocket?: { readonly binary: boolean };
   /** Starts to write. Returns the function to call when the client leaves. */
   start(sink: StreamSink): () => void;

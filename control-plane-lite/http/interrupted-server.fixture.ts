@@ -75,18 +75,18 @@ function watchOf(request: ApiRequest, count: (by: 1 | -1) => void): ApiResponse 
 /** A proxied server, which responds when allowed to. */
 function startTarget({ step }: Interruptions): Promise<Server> {
   const target = createServer((message, reply) => {
-    const answered = (async () => {
-      await step('target.answer', () => undefined);
+    const responding = (async () => {
+      await step('target.respond', () => undefined);
       reply.writeHead(message.url === '/denied' ? 403 : 200).end('from the target');
     })();
-    answered.catch(() => reply.destroy());
+    responding.catch(() => reply.destroy());
   });
   target.on('upgrade', (message, socket) => {
     socket.on('error', () => undefined);
     // A client that leaves an open stream may have closed its own side only.
     socket.on('end', () => socket.end()).resume();
-    const answered = (async () => {
-      await step('target.answer', () => undefined);
+    const responding = (async () => {
+      await step('target.respond', () => undefined);
       if (message.url === '/denied') {
         socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
         return;
@@ -95,7 +95,7 @@ function startTarget({ step }: Interruptions): Promise<Server> {
       await step('target.stream', () => undefined);
       socket.end();
     })();
-    answered.catch(() => socket.destroy());
+    responding.catch(() => socket.destroy());
   });
   return new Promise((resolve) => target.listen(0, '127.0.0.1', () => resolve(target)));
 }

@@ -44,12 +44,12 @@ const KINDS: Readonly<Record<string, Kind>> = {
     protocols: ALL,
   },
   'path of no resource': { sent: { method: 'GET', path: '/version' }, protocols: PLAIN },
-  'large answer': {
+  'large response': {
     sent: { method: 'GET', path: `${PODS}/large`, stalls: true },
     protocols: PLAIN,
     steps: [DRAIN],
   },
-  'large answer that is compressed': {
+  'large response that is compressed': {
     sent: {
       method: 'GET',
       path: `${PODS}/noise`,
@@ -205,7 +205,7 @@ test.each(TABLE)('a $name over $protocol releases everything', async ({ kind, pr
   const sockets = server.held()['sockets'] ?? 0;
   await go(server, protocol, kind);
   const reached = new Set(server.interruptions.reached);
-  await expectNothing(server, sockets, 'was answered');
+  await expectNothing(server, sockets, 'got a response');
   for (const each of kind.steps ?? [...reached]) {
     for (const planned of casesOf(each)) {
       const { step, when, end: how } = planned;

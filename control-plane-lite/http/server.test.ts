@@ -239,9 +239,9 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
     ['of an unknown encoding', Buffer.from('hello'), { 'content-encoding': 'br' }, 415, '"br"'],
   ])('is refused when its body is %s', async (_name, body, headers, code, message) => {
     await using server = await startTls({ resources: bodies, options: { bodyLimitBytes: 65_536 } });
-    const { statusCode, body: answer } = await post(server, body, headers);
+    const { statusCode, body: response } = await post(server, body, headers);
     expect(statusCode).toBe(code);
-    const text = await answer.text();
+    const text = await response.text();
     expect(text).toContain(`"code":${code}`);
     expect(text).toContain(JSON.stringify(message).slice(1, -1));
   });
@@ -308,8 +308,8 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
         return new Promise<ApiResponse>(() => undefined);
       },
     });
-    const answer = get(server, '/api/v1/pods').then(
-      () => 'answered',
+    const response = get(server, '/api/v1/pods').then(
+      () => 'completed',
       () => 'cut off',
     );
     await begun.promise;
@@ -319,7 +319,7 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
     hurry.abort();
     await closed;
     expect(server.server.activeRequests).toBe(0);
-    expect(await answer).toBe('cut off');
+    expect(await response).toBe('cut off');
   });
 
   test('waits for a slot and is rejected when that takes too long', async () => {

@@ -14,7 +14,7 @@ const in2 = (resource: Resource): Json =>
   at(documentOf(outline2({ resources: [resource] }, vocabulary)), 'definitions');
 const in3 = (resource: Resource): Json =>
   at(documentOf(outline3({ resources: [resource] }, vocabulary)), 'components', 'schemas');
-/** What becomes of the schema of a member. */
+/** The published schema of a member. */
 const member2 = (schema: object): unknown =>
   at(in2(described({ type: 'object', properties: { m: schema } })), NAME, 'properties')['m'];
 

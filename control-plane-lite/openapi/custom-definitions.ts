@@ -57,8 +57,8 @@ function schemaIn2(schema: unknown, vocabulary: Vocabulary): SchemaObject {
   const prefix = vocabulary.schemaExtensionPrefix;
   const plain = Object.entries(schema).filter(([name]) => KEPT.has(name) || name.startsWith('x-'));
   const { required: _, ...kept }: Record<string, unknown> = Object.fromEntries(plain);
-  // There is no null there: what may be null may be anything. So may what keeps members that nobody knows: clients hold
-  // what has a type to the members that are named.
+  // OpenAPI 2 has no null: a nullable value gets no type. Nor does a value that preserves unknown fields: clients reject
+  // unnamed members of a value with a type.
   const isAnything = (['int-or-string', 'preserve-unknown-fields'] as const).some(
     (mark) => schema[`${prefix}${mark}`] === true,
   );

@@ -30,14 +30,14 @@ function whole({ name, version }: Case): Json {
 const definitionsOf = (document: Json, { version }: Case): Json =>
   version === 2 ? at(document, 'definitions') : at(document, 'components', 'schemas');
 
-/** What a reference inside the document leads to. */
+/** Returns the target of a reference inside the document. */
 function resolve(document: Json, reference: string): unknown {
   const names = reference.split('/').slice(1);
   const parent = at(document, ...names.slice(0, -1));
   return parent[names.at(-1) ?? ''];
 }
 
-describe.each(CASES)('OpenAPI $version in $name words', (of) => {
+describe.each(CASES)('OpenAPI $version in the $name vocabulary', (of) => {
   const document = whole(of);
   const vocabulary = VOCABULARIES[of.name];
   const mark = `${vocabulary.schemaExtensionPrefix}group-version-kind`;
@@ -155,7 +155,7 @@ describe.each(CASES)('OpenAPI $version in $name words', (of) => {
   });
 });
 
-describe.each(CASES)('definitions of OpenAPI $version in $name words', (of) => {
+describe.each(CASES)('definitions of OpenAPI $version in the $name vocabulary', (of) => {
   const document = whole(of);
   const vocabulary = VOCABULARIES[of.name];
   const root = of.version === 2 ? '#/definitions' : '#/components/schemas';

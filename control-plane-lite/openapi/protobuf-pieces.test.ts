@@ -7,7 +7,7 @@ import { type Outline, outline2 } from './documents.ts';
 import { at, builtin, described, documentOf, type Json } from './openapi.fixture.ts';
 import { protobufPieces } from './protobuf-pieces.ts';
 
-/** What is looked at of the messages; the numbers are gnostic's. */
+/** The inspected fields of the messages, with gnostic's numbers. */
 const MESSAGES = `
   syntax = "proto3";
   message Any { string yaml = 2; }
@@ -97,7 +97,7 @@ function schema(value: unknown): Json {
   });
 }
 
-/** What the other codec doesn't read: it knows a part of the messages only. */
+/** Decodes a parameter, which the other codec does not cover. */
 function parameter(value: unknown): Json {
   const { reference, parameter: given } = at(value);
   if (reference !== undefined) return { $ref: at(reference)['ref'] };

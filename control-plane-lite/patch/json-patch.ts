@@ -6,9 +6,9 @@ import { setMember } from '#api/codec/set-member.ts';
 import { Later } from '#api/kit/later.ts';
 import { isMutableObject } from '#api/kit/object.ts';
 import type { Steps } from '#api/kit/steps.ts';
-import { malformed, tooLarge, unprocessable } from './faults.ts';
 import { formatPointer, PointerError, parseIndex, parsePointer } from './json-pointer.ts';
 import { type JsonObject, own, sameJson, sameJsonSteps } from './json-value.ts';
+import { malformed, tooLarge, unprocessable } from './patch-errors.ts';
 
 export const MAX_OPERATIONS = 10_000;
 /** Maximum growth of the document by all copy operations together, in characters of its JSON. */

@@ -3,8 +3,8 @@
  *  Source: upstream's rules for `$setElementOrder`. */
 
 import { isObject } from '#api/kit/object.ts';
-import { malformed } from './faults.ts';
 import { own } from './json-value.ts';
+import { malformed } from './patch-errors.ts';
 
 export interface ListMerge {
   /** Absent: a list of scalars, which are their own keys. */

@@ -6,8 +6,8 @@ import { setMember } from '#api/codec/set-member.ts';
 import { Later } from '#api/kit/later.ts';
 import { isObject } from '#api/kit/object.ts';
 import type { Steps } from '#api/kit/steps.ts';
-import { malformed } from './faults.ts';
 import { type JsonObject, own } from './json-value.ts';
+import { malformed } from './patch-errors.ts';
 
 /** Returns the document with the patch's members set and its null members removed. Shares unchanged parts
  *  with the document, nothing with the patch.

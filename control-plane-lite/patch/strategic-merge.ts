@@ -11,9 +11,9 @@ import { Later } from '#api/kit/later.ts';
 import { isObject } from '#api/kit/object.ts';
 import type { Steps } from '#api/kit/steps.ts';
 import type { MemberNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
-import { malformed, strategicMergeUnsupported, unprocessable } from './faults.ts';
 import { type JsonObject, own } from './json-value.ts';
 import { type ListMerge, orderList, placesOf, validateOrder } from './list-order.ts';
+import { malformed, strategicMergeUnsupported, unprocessable } from './patch-errors.ts';
 
 const PATCH = '$patch';
 const RETAIN_KEYS = '$retainKeys';

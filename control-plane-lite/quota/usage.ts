@@ -18,7 +18,7 @@ const NAMED: ReadonlySet<string> = new Set([
   'services',
 ]);
 
-export type Words = Pick<Vocabulary, 'domain' | 'apiGroupDomain'>;
+export type Domains = Pick<Vocabulary, 'domain' | 'apiGroupDomain'>;
 
 type Kind = Pick<ResourceInfo, 'group' | 'plural'>;
 
@@ -39,7 +39,7 @@ function serviceUsage({ spec }: Service): Amounts {
 
 function claimUsage(
   { metadata, spec, status }: PersistentVolumeClaim,
-  { domain, apiGroupDomain }: Words,
+  { domain, apiGroupDomain }: Domains,
 ): Amounts {
   const asked = parseQuantity(spec?.resources?.requests?.['storage'] ?? '0');
   const given = parseQuantity(status?.allocatedResources?.['storage'] ?? '0');
@@ -58,32 +58,32 @@ function claimUsage(
 }
 
 /** Returns the usage by quota resource name. */
-export function usageOf(kind: Kind, object: ApiObject, words: Words, nowMs: number): Amounts {
-  const own = kind.group === '' ? ownUsage(kind.plural, object, words, nowMs) : [];
+export function usageOf(kind: Kind, object: ApiObject, domains: Domains, nowMs: number): Amounts {
+  const own = kind.group === '' ? ownUsage(kind.plural, object, domains, nowMs) : [];
   return new Map([[countName(kind), countOf(1)], ...own]);
 }
 
-function ownUsage(plural: string, object: ApiObject, words: Words, nowMs: number): Amounts {
+function ownUsage(plural: string, object: ApiObject, domains: Domains, nowMs: number): Amounts {
   if (plural === 'pods') return podUsage(typed<Pod>(object), nowMs);
   const count: Amounts = NAMED.has(plural) ? new Map([[plural, countOf(1)]]) : new Map();
   if (plural === 'services') return new Map([...count, ...serviceUsage(typed<Service>(object))]);
   if (plural === 'persistentvolumeclaims') {
-    return new Map([...count, ...claimUsage(typed<PersistentVolumeClaim>(object), words)]);
+    return new Map([...count, ...claimUsage(typed<PersistentVolumeClaim>(object), domains)]);
   }
   return count;
 }
 
 /** Reports whether the kind can use the quota resource of this name. */
-export function concernsKind({ group, plural }: Kind, name: string, words: Words): boolean {
+export function concernsKind({ group, plural }: Kind, name: string, domains: Domains): boolean {
   if (name === countName({ group, plural })) return true;
   if (group !== '') return false;
   if (plural === 'pods') return isOfPods(name);
-  if (plural === 'persistentvolumeclaims' && isOfClaims(name, words)) return true;
+  if (plural === 'persistentvolumeclaims' && isOfClaims(name, domains)) return true;
   if (plural === 'services' && name.startsWith('services.')) return true;
   return NAMED.has(plural) && name === plural;
 }
 
-const isOfClaims = (name: string, { apiGroupDomain }: Words): boolean =>
+const isOfClaims = (name: string, { apiGroupDomain }: Domains): boolean =>
   name === 'requests.storage' || name.includes(`.storageclass.storage.${apiGroupDomain}/`);
 
 const isOfPods = (name: string): boolean =>

@@ -16,7 +16,7 @@ interface Site {
   /** Takes part in what happens from now on. */
   readonly setNode: (name: string, exists: boolean) => void;
   readonly followers: () => number;
-  /** What scrapes of a node give instead of samples. */
+  /** Substitutes for the scrapes of a node. */
   readonly instead: Map<string, (signal: AbortSignal) => Promise<Scrape>>;
   /** Millicores. */
   readonly rate: (node: string) => number | undefined;
@@ -75,7 +75,7 @@ function createSite(...nodes: readonly string[]): Site {
 }
 
 describe('the collector', () => {
-  test('scrapes nothing until somebody requests metrics', async () => {
+  test('scrapes nothing until a client requests metrics', async () => {
     const { clock, scraped, followers } = createSite('n1');
     await clock.advance(10 * PERIOD_MS);
     expect([scraped, followers()]).toEqual([[], 0]);

@@ -1,5 +1,5 @@
 /** Scrapes nodes while clients request their metrics: from the first request on, until no request has come for some
- *  minutes. A cluster whose metrics nobody requests costs nothing. */
+ *  minutes. A cluster without requests for metrics costs nothing. */
 import { sleep, type Timer } from '#api/kit/clock.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
 import { createScrapedNode, type ScrapedNode, type ScrapedNodeDeps } from './scraped-node.ts';

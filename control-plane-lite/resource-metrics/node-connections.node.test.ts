@@ -13,7 +13,7 @@ import { createNodeConnections } from './node-connections.ts';
 let server: Server;
 let target: Target;
 const sockets: TLSSocket[] = [];
-/** What happened, in order. */
+/** Recorded events, in order. */
 const events: string[] = [];
 
 beforeAll(async () => {

@@ -11,7 +11,7 @@ export interface Series {
 
 export type PodSeries = ReadonlyMap<string, Series>;
 
-/** What is known of a node. */
+/** Latest samples of a node and its pods. */
 export interface NodeSeries {
   readonly node: Series | undefined;
   readonly pods: ReadonlyMap<string, PodSeries>;
@@ -70,7 +70,7 @@ function followPod(points: PodPoints, known: PodSeries | undefined): PodSeries {
   return new Map([...points].map(([name, point]) => [name, follow(point, known?.get(name))]));
 }
 
-/** What is known after another scrape. Pods that it does not have are gone. */
+/** Returns the samples after another scrape. Pods that it lacks are dropped. */
 export function followScrape(scrape: Scrape, known: NodeSeries): NodeSeries {
   return {
     node: scrape.node === undefined ? undefined : follow(scrape.node, known.node),

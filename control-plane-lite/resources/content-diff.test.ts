@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createFieldErrors } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/field-errors.ts';
 import { changedPaths, immutableField, sameContent } from './content-diff.ts';
 
 describe('sameContent', () => {

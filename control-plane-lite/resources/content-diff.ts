@@ -2,7 +2,7 @@
  *  absent one. Pure. */
 
 import { isMutableObject } from '#api/kit/object.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import { own } from '../patch/json-value.ts';
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;

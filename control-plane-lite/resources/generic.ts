@@ -7,7 +7,7 @@ import { copyJson } from '#api/codec/copy-json.ts';
 import { nextInt64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { formatTime } from '#api/meta/time.ts';
-import { boundedFieldErrors, createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
+import { boundedFieldErrors, createBoundedFieldErrors } from '#api/schema/validation/field-errors.ts';
 import { validateMetadata } from '#api/schema/validation/metadata.ts';
 import type { ApiObject, Resource, StrategyContext } from './contract.ts';
 

@@ -6,7 +6,7 @@ import type { ReplicationController } from '#api/gen/core-v1.ts';
 import type { LabelSelector } from '#api/gen/meta-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { formatSelector } from '#api/meta/selectors.ts';
-import { createFieldErrors } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { ApiObject } from './contract.ts';
 import { membersOf, typed } from './view.ts';
 

@@ -47,7 +47,7 @@ test('what pods use is what those use that are left, however much others did', (
 
 describe('findNode takes', () => {
   test.each<[string, PodOptions, Node, PodOptions?]>([
-    ['a pod that asks for nothing', {}, n1],
+    ['a pod without requests', {}, n1],
     ['what just fits', { cpu: '4', memory: '8Gi' }, n1],
     ['what fits beside others', { cpu: '3' }, n1, { cpu: '1' }],
     ['extended resources', gpu, nodeObject('n1', { allocatable: { 'vendor.example/gpu': '2' } })],

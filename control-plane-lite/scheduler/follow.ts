@@ -159,7 +159,7 @@ function createNodeHandler(
       return;
     }
     const before = known.get(current.name);
-    const facts = readNode(typed<Node>(current.object()), fleet.words);
+    const facts = readNode(typed<Node>(current.object()), fleet.labelKeys);
     known.set(current.name, facts);
     fleet.setNode(facts);
     if (before !== undefined) {

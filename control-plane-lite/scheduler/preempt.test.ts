@@ -66,7 +66,7 @@ describe('decidePreemption', () => {
       'n2: p2a',
     ],
     [
-      'takes nobody of the same priority',
+      'evicts no pod of the same priority',
       [[cpu('2', 10)]],
       {},
       [],

@@ -86,7 +86,7 @@ describe('the queue', () => {
     expect(takeAll()).toEqual(['b']);
   });
 
-  test('lets nobody wait longer than five minutes', async () => {
+  test('retries every pod within five minutes', async () => {
     const { add, takeAll, queue, clock } = begin();
     add('a');
     takeAll();

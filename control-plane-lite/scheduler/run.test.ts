@@ -142,7 +142,7 @@ const conditionOf = (world: World, name: string): string | undefined =>
   world.pod(name).status?.conditions?.find(({ type }) => type === 'PodScheduled')?.message;
 
 describe('runScheduler', () => {
-  test('binds pods, and says so', async () => {
+  test('binds pods, and reports it', async () => {
     await using world = await begin();
     await world.addNode(nodeObject('n1'));
     await world.addPod('p1');
@@ -155,7 +155,7 @@ describe('runScheduler', () => {
     expect(world.updates).toEqual(['binding p1']);
   });
 
-  test('undoes what could not be bound, says so, and tries again after a while', async () => {
+  test('reverts a failed binding, reports it, and retries after a while', async () => {
     await using world = await begin();
     await world.addNode(nodeObject('n1', { allocatable: { pods: '1' } }));
     world.before('binding', () => Promise.reject(new Error('the store is away')));

@@ -55,7 +55,7 @@ export const pod = (name: string, options: PodOptions = {}): PodInfo =>
 
 export function fleetOf(nodes: readonly Node[], surroundings: Partial<Surroundings> = {}): Fleet {
   const fleet = createFleet({
-    words: WORDS,
+    labelKeys: WORDS,
     volumes: NO_VOLUMES,
     namespaceLabels: () => ({}),
     spreadSelector: () => undefined,

@@ -189,7 +189,7 @@ export function createSurroundings(deps: SurroundingsDeps): LiveSurroundings {
     },
   };
   return {
-    words: schedulerLabelKeys(vocabulary),
+    labelKeys: schedulerLabelKeys(vocabulary),
     volumes: view,
     namespaceLabels: (name) => (namespaces && cache.resource(namespaces.storage).get(name)?.labels) ?? {},
     spreadSelector: (shape) => spread.of(shape),

@@ -65,7 +65,7 @@ function world() {
 }
 
 describe('a large fleet', () => {
-  test('is decided on in short turns, and nobody goes through pods', async () => {
+  test('is decided in short turns, without a walk through pods', async () => {
     const { counts, fleet, pods } = world();
     const clock = { monotonic: () => counts.looks * LOOK_MS };
     const random = seeded(1);

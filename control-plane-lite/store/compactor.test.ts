@@ -61,7 +61,7 @@ describe('createCompactor', () => {
     await setup.end();
   });
 
-  test('asks for nothing where nothing was written', async () => {
+  test('sends no request without writes', async () => {
     const setup = start();
     for (let i = 0; i < 20; i += 1) await setup.clock.advance(MINUTE);
     expect(setup.compacted).toEqual([10]);

@@ -17,7 +17,7 @@ const store = await createEmbeddedStore({ dir });
 let acknowledged = 0;
 
 /** A write was acknowledged: it is recorded before anything else happens. */
-function tell(key: string, name: string, revision: number): void {
+function report(key: string, name: string, revision: number): void {
   writeSync(ANSWERS_FD, Buffer.from(`${key} ${name} ${revision}\n`));
   if (acknowledged === 0) process.stdout.write('first\n');
   acknowledged += 1;
@@ -29,15 +29,15 @@ async function write(writer: number): Promise<void> {
   for (let i = 0; ; i += 1) {
     const name = `${run}.${writer}.${i}`;
     const made = await store.put(`/own/${name}`, sealedValue(name), 'absent');
-    if (made.ok) tell(`/own/${name}`, name, made.revision);
+    if (made.ok) report(`/own/${name}`, name, made.revision);
     const current = await store.get(shared);
     if (current !== undefined) unsealValue(current.value);
     if (current !== undefined && i % 5 === 4) {
       const deleted = await store.delete(shared, current.revision);
-      if (deleted.ok) tell(shared, '-', deleted.revision);
+      if (deleted.ok) report(shared, '-', deleted.revision);
     } else {
       const put = await store.put(shared, sealedValue(name), current?.revision ?? 'absent');
-      if (put.ok) tell(shared, name, put.revision);
+      if (put.ok) report(shared, name, put.revision);
     }
   }
 }

@@ -189,12 +189,12 @@ describe('a write on a shared store', () => {
   test('is not repeated if its response is lost', async () => {
     await using servers = await createServers();
     const puts = servers.puts();
-    servers.failNextPut(new StoreError('unavailable', 'the answer is lost'));
+    servers.failNextPut(new StoreError('unavailable', 'the response is lost'));
     await expect(set(servers.ours, { b: '2' })).rejects.toMatchObject({ reason: 'ServiceUnavailable' });
     expect(servers.puts()).toBe(puts + 1);
   });
 
-  test('asks for the newest state where nothing is written', async () => {
+  test('reads the newest state where nothing is written', async () => {
     await using servers = await createServers();
     const { object } = await unknowing(
       servers,

@@ -58,7 +58,7 @@ export async function attemptCreate(deps: VerbDeps, write: CreateWrite): Promise
   const turn = turnOf(write.caller);
   decidingResource(resource).strategy.normalize?.(object);
   if (isLarge) await turn();
-  // What admission adds is nobody's, as upstream has it.
+  // Fields that admission adds have no manager, as upstream.
   if (write.fieldManager !== '') {
     const tracked = finishSteps(track(deps, write, context), isLarge, turn);
     if (tracked !== undefined) await tracked;

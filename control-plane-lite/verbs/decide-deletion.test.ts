@@ -43,7 +43,7 @@ describe('decideDeletion', () => {
     });
   });
 
-  test('gives the time that the kind or the client asks for', () => {
+  test('uses the grace period of the kind or the client', () => {
     const marked = (seconds?: number) =>
       decideDeletion(
         object(),
@@ -98,7 +98,7 @@ describe('decideDeletion', () => {
     ['goes first in the foreground', 'Foreground', ['x/y'], {}, ['x/y', 'foregroundDeletion']],
     ['changes from orphaning to the foreground', 'Foreground', ['orphan'], {}, ['foregroundDeletion']],
     ['goes in the background by a later word', 'Background', ['orphan', 'x/y'], {}, ['x/y']],
-    ['keeps to what was said before', undefined, ['orphan'], {}, ['orphan']],
+    ['retains earlier decisions', undefined, ['orphan'], {}, ['orphan']],
     ['orphans where the kind does', undefined, [], { defaultPropagation: 'orphan' }, ['orphan']],
     ['is removed in the background', 'Background', [], { defaultPropagation: 'orphan' }, undefined],
   ])('%s', (_, propagationPolicy, finalizers, strategy, expected) => {

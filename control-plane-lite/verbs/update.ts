@@ -114,7 +114,7 @@ async function attemptUpdate(
 const storedOf = (resource: Resource, live: Live): ApiObject =>
   live.madeHere ? live.object() : completedStored(resource, live.object());
 
-/** A copy in the version that the client asked for. */
+/** A copy in the version of the request. */
 async function servedOf(
   resource: Resource,
   stored: ApiObject,
@@ -126,7 +126,7 @@ async function servedOf(
   return fromStorageVersion(resource, copy);
 }
 
-/** The change removed the last finalizer or other reason that kept the object. */
+/** The change removed the last finalizer or other reason that blocked its deletion. */
 async function remove(
   deps: VerbDeps,
   { write: { ref }, live, tried }: Start,

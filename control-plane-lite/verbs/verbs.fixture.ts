@@ -48,7 +48,7 @@ export async function createFixture(
 ): Promise<Fixture> {
   const clock = createFakeClock();
   const allocation = { repair: () => Promise.reject(new Error('no services here')) };
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nobody asks for a service
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- no test uses a service
   const core = coreKinds({ vocabulary, allocation: allocation as never, eventTtlSeconds: 3600 });
   const kinds = { ...core, ...groupKinds({ vocabulary }) };
   const registry = createResourceRegistry(builtinResources({ vocabulary, gates: new Set(), kinds }));

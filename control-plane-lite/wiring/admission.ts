@@ -9,7 +9,7 @@ import type { AdmissionPlugin } from '../admission/contract.ts';
 import { createDefaultIngressClass, createDefaultStorageClass } from '../admission/default-class.ts';
 import { createDefaultTolerations } from '../admission/default-tolerations.ts';
 import type { AdmissionDeps, ObjectSource } from '../admission/deps.ts';
-import { createImageAsker } from '../admission/image-policy/ask.ts';
+import { createImageReviewClient } from '../admission/image-policy/webhook-client.ts';
 import { createImagePolicy } from '../admission/image-policy.ts';
 import { createLimitRanger } from '../admission/limit-ranger.ts';
 import { type AdmissionPluginName, enabledPlugins } from '../admission/names.ts';
@@ -107,11 +107,11 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
     if (imagePolicy === undefined) return undefined;
     const { backend, config } = imagePolicy;
     const own = log.child({ component: 'image-policy' });
-    const ask = createImageAsker(
+    const review = createImageReviewClient(
       { backend, clock, log: own, waits, vocabulary, random: Math.random },
       config,
     );
-    return createImagePolicy({ vocabulary, log: own, ask }, config);
+    return createImagePolicy({ vocabulary, log: own, review }, config);
   },
   PodSecurity: (deps, { settings }) => createPodSecurity(deps, settings.podSecurity),
   PodNodeSelector: (deps, { settings }) => createPodNodeSelector(deps, settings.nodeSelectors),

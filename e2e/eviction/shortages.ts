@@ -19,7 +19,7 @@ export interface ShortNode {
 export interface Shortage {
   /** Of the pod. */
   readonly name: string;
-  /** What the pod does. */
+  /** Script of the pod. */
   readonly takes: string;
   /** Event reasons of the node at the start and end of the pressure. */
   readonly begins: string;
@@ -175,7 +175,7 @@ export async function whoEnds(
   graceMs = 0,
 ): Promise<readonly string[]> {
   const last = takers.at(-1);
-  if (last === undefined) throw new Error('nobody takes anything');
+  if (last === undefined) throw new Error('no pod uses anything');
   const before = await evicted(node);
   const condition = await conditionOf(node, last);
   for (const taker of takers.slice(0, -1)) await takesIt(node, taker);

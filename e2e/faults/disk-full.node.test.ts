@@ -78,7 +78,7 @@ const SETTINGS = JSON.stringify({
   data: { key: 'value' },
 });
 
-test('with a full disk running pods stay, new ones say why they wait, and start when there is room', async () => {
+test('with a full disk running pods stay, new ones report why they wait, and start when there is space', async () => {
   await using agent = await TestAgent.create({
     endpoint: inject('criEndpoint'),
     folder: await createSmallFolder(),

@@ -182,7 +182,7 @@ test('a volume is attached from outside, mounted by its driver, and given back',
   await eventually(async () => (await plane.get(ATTACHMENT)).status === 404, { timeoutMs: 20_000 });
 });
 
-test('a volume grows while a pod has it, and its claim says so', async () => {
+test('a volume grows while a pod uses it, and its claim reports it', async () => {
   const capabilities = ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'];
   await using world = await startWorld({ capabilities }, ['--sync-frequency=1s']);
   const { joined, driver } = world;

@@ -111,7 +111,7 @@ describe('a node whose API server is away', () => {
     const renewed = await joined.agent.waitFor('needs', isReady);
     expect(containerId(renewed, 'c')).not.toBe(containerId(needs, 'c'));
     expect(renewed.metadata?.uid).toBe(needs.metadata?.uid);
-    // Nobody issues others.
+    // No other tokens are issued.
     expect(await tokensOf(joined, needs)).toEqual(tokens);
     // A container runs for a moment before its first output.
     await expect

@@ -35,7 +35,7 @@ describe('an agent and its API server', () => {
   test('use protobuf, except for patches', async () => {
     let proxy: RecordingProxy | undefined;
     await using joined = await startJoined([], async (plane) => (proxy = await startRecordingProxy(plane)));
-    if (proxy === undefined) throw new Error('nobody stands between them');
+    if (proxy === undefined) throw new Error('the proxy is not running');
     const all = (): readonly Exchanged[] => (proxy === undefined ? [] : successes(proxy));
     await lifeOfAPod(joined);
     const last = `DELETE ${CORE}/pods/talks`;
@@ -66,7 +66,7 @@ describe('an agent and its API server', () => {
       [],
       async (plane) => (proxy = await startRecordingProxy(plane, { refuses: true })),
     );
-    if (proxy === undefined) throw new Error('nobody stands between them');
+    if (proxy === undefined) throw new Error('the proxy is not running');
     await lifeOfAPod(joined);
     expect(new Set(successes(proxy).map(({ responseType }) => responseType))).toEqual(new Set([JSON_TYPE]));
     // It is rejected once for each resource, by each of its clients.
@@ -81,7 +81,7 @@ describe('an agent and its API server', () => {
       ['--plat-api-content-type=application/json'],
       async (plane) => (proxy = await startRecordingProxy(plane)),
     );
-    if (proxy === undefined) throw new Error('nobody stands between them');
+    if (proxy === undefined) throw new Error('the proxy is not running');
     await joined.run('talks', { containers: [sh('c', WAIT)] });
     await joined.shows('talks', isReady);
     expect(new Set(successes(proxy).map(({ responseType }) => responseType))).toEqual(new Set([JSON_TYPE]));

@@ -136,7 +136,7 @@ describe.concurrent('termination', () => {
     expect(await gone('short', 25_000)).toBe(true);
   });
 
-  test('a first deletion may be shorter than the pod asks for', async () => {
+  test('a first deletion may be shorter than the grace period of the pod', async () => {
     const script = `trap '' TERM; while :; do sleep 0.05; done`;
     await harness.agent.call(
       'POST',

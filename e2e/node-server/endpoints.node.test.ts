@@ -105,7 +105,7 @@ describe('the server', () => {
     },
   );
 
-  test('says that it is well', async () => {
+  test('reports that it is healthy', async () => {
     expect(await ask('/healthz')).toEqual({ status: 200, type: 'text/plain; charset=utf-8', text: 'ok' });
   });
 

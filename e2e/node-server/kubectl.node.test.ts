@@ -83,7 +83,7 @@ describe('logs', () => {
 });
 
 describe.each(WAYS)('by %s', (_way, env) => {
-  test('a command says what it says, where it says it', async () => {
+  test('a command prints to its own stdout and stderr', async () => {
     const words = ['exec', web, '-c', 'main', '--', 'sh', '-c', 'echo out; echo err >&2'];
     expect(await run(words, { env })).toEqual({ code: 0, out: 'out\n', err: 'err\n' });
   });

@@ -66,7 +66,7 @@ chmod +x /w/cgi-bin/tell; echo page > /w/below/index.html; httpd -p 8080 -h /w; 
 });
 
 describe('a pod', () => {
-  test('is asked at the port that is named, or that it declares', async () => {
+  test('is reached at the named or the declared port', async () => {
     for (const name of [web, `${web}:8080`, `http:${web}:8080`]) {
       const reply = await plane.get(`${FOLDER}/pods/${name}/proxy/below/index.html`);
       expect([reply.status, reply.text]).toEqual([200, 'page\n']);
@@ -86,7 +86,7 @@ describe('a pod', () => {
     expect([below.status, below.headers['location']]).toEqual([302, `${FOLDER}/pods/${web}/proxy/below/`]);
   });
 
-  test.each(['127.0.0.1', '169.254.169.254', '::1', '0.0.0.0'])('is not asked at %s', async (podIP) => {
+  test.each(['127.0.0.1', '169.254.169.254', '::1', '0.0.0.0'])('is not reached at %s', async (podIP) => {
     const name = `liar-${podIP.replaceAll(/[.:]+/g, '-')}x`;
     await plane.post(`${FOLDER}/pods`, {
       metadata: { name },
@@ -135,7 +135,7 @@ describe('links of pages', () => {
 });
 
 describe('a service', () => {
-  test.each(['web:main', 'web:80', 'http:web:main'])('is asked at one of its pods (%s)', async (name) => {
+  test.each(['web:main', 'web:80', 'http:web:main'])('is reached at one of its pods (%s)', async (name) => {
     const reply = await plane.get(`${FOLDER}/services/${name}/proxy/below/index.html`);
     expect([reply.status, reply.text]).toEqual([200, 'page\n']);
   });
@@ -155,13 +155,13 @@ describe('a node', () => {
   const proxied = (name: string, path: string): Promise<Reply> =>
     plane.get(`/api/v1/nodes/${name}/proxy/${path}`);
 
-  test('is asked at its agent', async () => {
+  test('is reached at its agent', async () => {
     expect((await proxied('n1', 'healthz')).text).toBe('ok');
     expect((await proxied(`n1:${node.port()}`, 'healthz')).text).toBe('ok');
     expect((await proxied('n1', `containerLogs/default/${web}/main`)).status).toBe(200);
   });
 
-  test('is not asked elsewhere on this machine', async () => {
+  test('is not reached elsewhere on this machine', async () => {
     const server = createServer((_, response) => response.end('a secret'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const bound = server.address();
@@ -189,7 +189,7 @@ describe('a node', () => {
     }
   });
 
-  test('that says nothing of where it is can’t be asked', async () => {
+  test('without an address cannot be reached', async () => {
     await plane.post('/api/v1/nodes', { metadata: { name: 'mute' } });
     expect((await proxied('mute', 'healthz')).status).toBe(503);
     expect((await proxied('none', 'healthz')).status).toBe(404);

@@ -56,7 +56,7 @@ beforeAll(async () => {
   await bind('ops', `system:${plane.words.agentComponent}-api-admin`);
 });
 
-describe('an agent that asks', () => {
+describe('an agent with webhook authorization', () => {
   test.each([
     ['ops', '/healthz', 200],
     ['ops', '/stats/summary', 200],

@@ -106,7 +106,7 @@ describe('a server', { timeout: 60_000 }, () => {
     expect((await program.ended).code).toBe(0);
   });
 
-  test('does not start on a damaged store, and says what to do', async () => {
+  test('does not start on a damaged store, and reports the fix', async () => {
     await using dir = await createTempDir('na-disk-');
     await using first = await startProgram(dir.path);
     for (let made = 0; made < 20; made += 1)
@@ -136,7 +136,7 @@ describe('a server', { timeout: 60_000 }, () => {
     expect(restored.stderr).not.toBe('');
   });
 
-  test('does not start on a full or read-only disk, and says so', async () => {
+  test('does not start on a full or read-only disk, and reports it', async () => {
     await using disk = await createDisk('-t', 'tmpfs', '-o', 'size=64k', 'tmpfs');
     await writeFile(join(disk.path, 'filler'), Buffer.alloc(56 * 1024));
     const full = await runProgram(['--data-dir', join(disk.path, 'd'), '--secure-port=0']);

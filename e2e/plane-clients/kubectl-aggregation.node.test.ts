@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => extension[Symbol.asyncDispose]());
 
-test('APIServices say who serves what', async () => {
+test('APIServices show which server serves a group', async () => {
   const rows = await table('get apiservices --no-headers');
   const byName = new Map(rows.map(([name = '', ...rest]) => [name, rest]));
   expect(byName.get('v1.apps')?.slice(0, 2)).toEqual(['Local', 'True']);

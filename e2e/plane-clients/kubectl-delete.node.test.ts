@@ -32,7 +32,7 @@ async function gone(name: string): Promise<void> {
 }
 
 describe('delete', () => {
-  test('says what it deleted, and what it did not find', async () => {
+  test('reports deleted and missing objects', async () => {
     await plane.post(`${CORE}/configmaps`, configMap('a'));
     const { out, err, code } = await run('delete configmap a b');
     expect(out).toBe('configmap "a" deleted\n');
@@ -73,7 +73,7 @@ describe('delete', () => {
     );
   });
 
-  test('a pod that runs goes when its node agent says so, or at once by force', async () => {
+  test('a running pod is deleted by its node agent, or at once by force', async () => {
     const running = (name: string): Json => pod(name, { nodeName: 'n1', terminationGracePeriodSeconds: 30 });
     await Promise.all(['slow', 'forced'].map((name) => plane.post(`${CORE}/pods`, running(name))));
     await ok('delete pod slow --wait=false');

@@ -118,7 +118,7 @@ describe('get', () => {
     expect(chunks).toBe('pod/waiting\npod/web');
   });
 
-  test('says what is not there, and what it can not select by', async () => {
+  test('reports missing objects and unsupported selectors', async () => {
     const [object, kind, label, nothing] = await Promise.all([
       fails('get pod nobody'),
       fails('get nothings'),
@@ -131,7 +131,7 @@ describe('get', () => {
     expect(nothing).toEqual({ code: 0, out: '', err: 'No resources found in elsewhere namespace.\n' });
   });
 
-  test('--raw gives what the server says', async () => {
+  test("--raw prints the server's response", async () => {
     const [pod, ready] = await Promise.all([ok(`get --raw ${POD}`), ok('get --raw /readyz')]);
     expect(JSON.parse(pod)).toMatchObject({ kind: 'Pod', metadata: { name: 'web' } });
     expect(ready).toBe('ok');

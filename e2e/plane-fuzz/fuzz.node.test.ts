@@ -82,7 +82,7 @@ describe('a fuzzed server', { timeout: (SECONDS + 150) * 1000 }, () => {
     await expectReadable(plane, world);
     expect(after.heapBytes).toBeLessThan(before.heapBytes + 150 * MIB);
     expect(after.externalBytes).toBeLessThan(before.externalBytes + 150 * MIB);
-    // What the process keeps for itself varies, but not without end.
+    // Memory retained by the process varies, but is bounded.
     expect(after.rssBytes).toBeLessThan(1024 * MIB);
   });
 });

@@ -33,11 +33,7 @@ describe('findError', () => {
     ['a Status', ask(), response(404, failure(404))],
     ['text', ask(), response(404, 'not found', { contentType: 'text/plain' })],
     ['a stream that is cut off', ask({ target: '/api/v1/pods?watch=1' }), response(200, '{"type":"ADD')],
-    [
-      'a state that nobody knows',
-      ask(),
-      response(504, failure(504, { message: 'Too large resource version: 9' })),
-    ],
+    ['an unknown state', ask(), response(504, failure(504, { message: 'Too large resource version: 9' }))],
     ['a way that is not there', ask({ target: '/api/v1/nodes/a/proxy/' }), response(503, failure(503))],
     ['no response to an invalid request', ask({ raw: Buffer.from('x') }), response(0, '')],
   ])('takes %s', (_name, requested, given) => {
@@ -48,7 +44,7 @@ describe('findError', () => {
     ['an error of the server', ask(), response(500, failure(500))],
     ['a full server', ask({ method: 'POST' }), response(507, failure(507))],
     ['a server that is not available', ask(), response(503, failure(503))],
-    ['a time-out that nobody asked for', ask(), response(504, failure(504))],
+    ['a time-out without a requested limit', ask(), response(504, failure(504))],
     ['half a body', ask(), response(200, '{"kind":')],
     ['a failure without a Status', ask(), response(404, '{}')],
     ['a Status with another code', ask(), response(404, failure(400))],

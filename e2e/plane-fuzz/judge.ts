@@ -14,7 +14,7 @@ const isLate = ({ target, body }: Ask, { text }: HttpResponse): boolean =>
   /[?&]timeout(Seconds)?=/.test(target) ||
   (body?.length ?? 0) > LARGE_BODY_BYTES;
 
-/** What upstream says, too, of the scale of a custom resource that has no such number. */
+/** Reports whether this is upstream's own error for the scale of a custom resource without a replica count. */
 const isWithoutScale = ({ target }: Ask, { text }: HttpResponse): boolean =>
   /\/scale\b/.test(target) && text.includes('replicas field');
 

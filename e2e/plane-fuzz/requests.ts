@@ -33,7 +33,7 @@ interface Kind {
   /** `undefined` for a custom resource. */
   readonly type: TypeName | undefined;
   readonly subresources: readonly string[];
-  /** What it makes is felt by all other requests: never stored. */
+  /** Its objects would affect all other requests: only dry runs. */
   readonly dryOnly: boolean;
 }
 

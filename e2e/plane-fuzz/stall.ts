@@ -11,7 +11,7 @@ export interface Stall {
 
 /** Maximum time that a request may block the thread. */
 const MOST_MS = 50;
-/** What is compiled or collected meanwhile is not the request's doing: of several times, the least counts. */
+/** Attempts per request; the shortest stall counts, since compilation and garbage collection are not its own. */
 const ATTEMPTS = 5;
 
 async function stallOf(plane: PlaneChild, ask: Ask, random: Random): Promise<number> {

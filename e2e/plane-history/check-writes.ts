@@ -28,7 +28,7 @@ const isForeign = ({ key }: Version): boolean => !/\/o\d+$/.test(key);
 
 const at = ({ key, revision }: Version): string => `${key}@${revision}`;
 
-/** What the write makes of what was there. `undefined`: it could not be done on that. */
+/** Returns the value after the write. `undefined`: the write cannot succeed on the previous version. */
 function effectOf({ intent }: Write, previous: Version | undefined): string | undefined {
   switch (intent.kind) {
     case 'create':

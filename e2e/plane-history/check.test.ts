@@ -232,7 +232,7 @@ const ERRORS: readonly (readonly [string, Plant, RegExp])[] = [
     /b\.3 was done twice/,
   ],
   [
-    'something is there that nobody wrote',
+    'an object exists without a write',
     inEvents((seen) => replaceAt(seen, 4, (each) => withData(each, { last: 'x.1' }))),
     /nobody wrote "x\.1"/,
   ],
@@ -262,7 +262,7 @@ const ERRORS: readonly (readonly [string, Plant, RegExp])[] = [
     /b\.1 .* refused with 409 AlreadyExists on nothing/,
   ],
   [
-    'an update is refused though nobody interfered',
+    'an update is rejected without a conflict',
     inWrite('b.2', (write) => ({ ...write, intent: { ...write.intent, base: 12 } as Intent })),
     /b\.2 .* refused with 409 Conflict/,
   ],
@@ -282,7 +282,7 @@ const ERRORS: readonly (readonly [string, Plant, RegExp])[] = [
     /a\.4: deleted 14 instead of 13/,
   ],
   [
-    'something is deleted by nobody',
+    'an object is deleted without a delete',
     (history) => ({ ...history, writes: history.writes.filter(({ id }) => id !== 'a.4') }),
     /nobody deleted uid-14/,
   ],

@@ -23,7 +23,7 @@ export interface Change {
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** What a write wanted. `base`: the revision that it must replace. */
+/** Intended effect of a write. `base`: the revision that it must replace. */
 export type Intent =
   | { readonly kind: 'create'; readonly value: Value }
   | { readonly kind: 'update'; readonly value: Value; readonly base?: number }
@@ -32,7 +32,7 @@ export type Intent =
   | { readonly kind: 'apply'; readonly change: Change }
   | { readonly kind: 'delete'; readonly base?: number };
 
-/** What a write, or a read, may have seen at the least: the highest revision anyone had seen when it began. */
+/** A write or a read. `floor`: the lowest revision it may have seen, the highest that any client had seen at its start. */
 interface Call {
   readonly key: Key;
   readonly floor: number;
@@ -93,7 +93,7 @@ export interface Watching {
 
 export interface History {
   readonly seed: number;
-  /** What was there before: the changes of the history are those after it. */
+  /** Versions before the first change of the history. */
   readonly before: readonly Version[];
   /** The last revision that is judged. */
   readonly end: number;

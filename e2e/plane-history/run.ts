@@ -108,7 +108,7 @@ async function stateOf(server: Server): Promise<State> {
 
 interface Witness {
   readonly seen: readonly Seen[];
-  /** What is noted of its watches, which are no clients'. */
+  /** Notes on its watches, which belong to no client. */
   readonly noted: ReadonlySet<Noted>;
   /** Resolves when it has seen what happened up to the revision, or at the signal. */
   until(revision: number, signal: AbortSignal): Promise<void>;

@@ -8,7 +8,7 @@ export interface Change {
   readonly previous: Version | undefined;
 }
 
-/** What a key was from a revision up to before another; `undefined`: not there. */
+/** Version of a key in a range of revisions; `undefined`: absent. */
 export interface Span {
   readonly from: number;
   /** Exclusive. */
@@ -100,7 +100,7 @@ export function firstIndex<T>(items: readonly T[], matches: (item: T) => boolean
   return low;
 }
 
-/** What the key was at some moment from `floor` to `ceiling`. */
+/** Returns the versions of the key from `floor` to `ceiling`. */
 export function possible(
   truth: Truth,
   key: Key,

@@ -44,7 +44,7 @@ const PATCH_TYPES = ['merge-patch', 'strategic-merge-patch', 'json-patch'];
 /** Of a hundred writes, those whose client goes away. */
 const ABANDONED = 3;
 
-/** What a client has in mind between its requests. */
+/** State of a client between its requests. */
 interface Client {
   readonly name: string;
   readonly known: Map<Key, Version>;
@@ -85,7 +85,7 @@ function maybeAbandon({ random }: Workload): { readonly abandonMs?: number } {
   return random.below(100) < ABANDONED ? { abandonMs: random.below(12) } : {};
 }
 
-/** What the client changes of an object: its own member, and maybe the color. */
+/** Creates the client's change of an object: its own member, and sometimes the color. */
 function changeBy({ random }: Workload, { name }: Client, id: string): Change {
   return {
     ...(random.below(3) === 0 ? { color: random.pick(COLORS) } : {}),

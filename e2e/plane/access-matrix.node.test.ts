@@ -192,7 +192,7 @@ function* requests(): Generator<Case> {
   }
 }
 
-test('everybody may do what the documents say, and nothing else', async () => {
+test('every user may do exactly what the documents allow', async () => {
   const { wrong, seen } = await sendAll(requests());
   expect({ seed: random.seed, wrong }).toEqual({ seed: random.seed, wrong: [] });
   expect(seen.allowed).toBeGreaterThan(4000 * WAYS_OF_EACH);
@@ -268,7 +268,7 @@ test.each([
     for (const send of [ways.http1, ways.http2]) {
       const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
       const { status } = await send('GET', path, headers, Buffer.alloc(0));
-      // What stands before the question mark is open to everybody.
+      // The path without the query or fragment is public.
       if (path.startsWith('/healthz?') || path.startsWith('/version#')) continue;
       expect([path, status < 300]).toEqual([path, false]);
     }

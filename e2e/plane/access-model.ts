@@ -29,7 +29,7 @@ interface Rule {
   readonly paths?: readonly string[];
 }
 
-/** What of other objects the pods of a node refer to, as `plural/name`. */
+/** Objects that the pods of a node refer to, as `plural/name`. */
 export type Referred = ReadonlyMap<string, ReadonlySet<string>>;
 
 const PUBLIC: Rule = { verbs: ['get'], paths: ['/healthz', '/livez', '/readyz', '/version', '/version/'] };

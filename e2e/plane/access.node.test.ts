@@ -102,7 +102,7 @@ describe('credentials', () => {
   });
 
   test.each<[string, () => Client]>([
-    ['a token that nobody has', () => plane.as('guess')],
+    ['an unknown token', () => plane.as('guess')],
     ['a token that has one', () => plane.as('ann-tokenx')],
     [
       'a certificate of another authority',
@@ -372,7 +372,7 @@ describe('roles', () => {
       expect((await review('subjectaccessreviews', { user: 'ann' })).status).toBe(422);
     });
 
-    test('SelfSubjectAccessReview is of who asks', async () => {
+    test('SelfSubjectAccessReview is about the requesting user', async () => {
       const requested = async (token: string): Promise<unknown> =>
         (await review('selfsubjectaccessreviews', attributes('delete', 'pods'), plane.as(token))).body.status[
           'allowed'

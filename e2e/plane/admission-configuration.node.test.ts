@@ -187,7 +187,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('configured in the %s voca
     expect((await plane.get(at)).body.status['phase']).toBe('Active');
   });
 
-  test('PodNodeSelector, PodTolerationRestriction: what holds for namespaces that say nothing', async () => {
+  test('PodNodeSelector, PodTolerationRestriction: defaults for namespaces without annotations', async () => {
     const { status, body } = await create('p');
     const tolerations = [{ key: 'a', operator: 'Exists' }];
     expect([status, body.spec['nodeSelector'], body.spec['tolerations']]).toEqual([
@@ -235,7 +235,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('configured in the %s voca
     expect((await post(volume('c', {}, { hostPath: { path: '/x' } }))).status).toBe(201);
   });
 
-  test('WebhookAdmissionConfiguration: webhooks are shown who asks', async () => {
+  test('WebhookAdmissionConfiguration: webhooks authenticate the server', async () => {
     const url = new URL(server.url);
     await plane.post(plane.path('admissionregistration/v1', 'validatingwebhookconfigurations'), {
       metadata: { name: 'hook' },

@@ -207,7 +207,7 @@ test('a log is read without being admitted', async () => {
   expect(recorder.requested).toEqual([]);
 });
 
-test('a number that is none is refused before anybody is asked', async () => {
+test('an invalid number is rejected before any call', async () => {
   expect((await plane.get(`${POD}/portforward?ports=x`)).status).toBe(400);
   expect(recorder.requested).toEqual([]);
 });

@@ -62,7 +62,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 /** The rules: by whom what is seen. */
 function expected(part: Part, verb: string): readonly string[] {
   const [group, version] = part.groupVersion.includes('/') ? part.groupVersion.split('/') : ['', 'v1'];
-  // Nobody may keep webhooks from being repaired.
+  // No webhook may prevent the repair of webhooks.
   if (group === `admissionregistration.${words.apiGroupDomain}`) return [];
   const connects = /^(?:Pod|Service|Node)\w+Options$/.test(part.kind);
   if (READING.has(verb) && !connects) return [];
@@ -162,7 +162,7 @@ async function check(part: Part, sample: Sample | undefined): Promise<readonly o
   const at = `${root}${part.namespaced ? '/namespaces/default' : ''}/${part.plural}`;
   const ways = waysOf(part, at, sample?.object.metadata.name ?? 'sample-v1', sample);
   for (const verb of part.verbs) {
-    // What makes the object has its own test; a watch is a list that stays.
+    // Creation has its own test; admission sees a watch as a list.
     if (verb === 'watch' || (verb === 'create' && sample !== undefined && part.subresource === '')) continue;
     const requests = ways[verb] ?? [];
     expect(requests, `${part.name}: no request for ${verb}`).not.toHaveLength(0);

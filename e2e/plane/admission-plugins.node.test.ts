@@ -284,7 +284,7 @@ describe('--enable-admission-plugins', () => {
     expect(replies[0]?.body.message).toContain('Use of external IPs is denied by admission control.');
   });
 
-  test('PodNodeSelector, PodTolerationRestriction: pods run where their namespace says', async () => {
+  test('PodNodeSelector, PodTolerationRestriction: pods run on the nodes that their namespace selects', async () => {
     const at = await plane.namespace();
     const key = (name: string): string => `scheduler.alpha.${plane.words.domain}/${name}`;
     const allowed = [

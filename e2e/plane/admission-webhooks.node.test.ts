@@ -80,7 +80,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the %s vocabu
   const create = (name: string, more: Json = {}, query = '') =>
     plane.post(`${at}/configmaps${query}`, { metadata: { name }, ...more });
 
-  test('are asked as the document says', async () => {
+  test('are called as the document requires', async () => {
     await using _ = await configure('validating', [hook('a')]);
     await create('m', { data: { a: 'b' } });
     const [first] = requested;
@@ -256,7 +256,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the %s vocabu
 describe('--disable-admission-plugins', () => {
   const plane = usePlane('plat', ['--disable-admission-plugins=ValidatingAdmissionWebhook']);
 
-  test('asks no webhook', async () => {
+  test('calls no webhook', async () => {
     const at = await plane.namespace();
     const path = plane.path('admissionregistration/v1', 'validatingwebhookconfigurations');
     const rules = [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['configmaps'] }];

@@ -72,7 +72,7 @@ test('paths of an extension and what they need are in ours, and everything of ou
   expect(protobuf.bytes.includes(Buffer.from('A widget.'))).toBe(true);
 });
 
-test('a document is asked for with its tag, and what it says anew shows under another tag of ours', async () => {
+test('a document is requested with its ETag, and a new version is published under another ETag', async () => {
   extension.documents.set('/openapi/v2', { body: describe2('second'), etag: '"2"' });
   await look();
   await expect
@@ -105,12 +105,12 @@ test.each([
   const before = await ours();
   extension.documents.set('/openapi/v2', { body });
   await look();
-  // What can't be read leaves what was known; what can be read and is worth nothing takes it back.
+  // An unreadable document leaves the previous one; a readable document without definitions removes it.
   await expect.poll(description, WAIT).toBe(left);
   expect(await ours()).toEqual(before);
 });
 
-test('what an extension says anew while it is asked shows as well', async () => {
+test('a change of the document of an extension during a request for it is published as well', async () => {
   const held = Promise.withResolvers<void>();
   extension.documents.set('/openapi/v2', { body: describe2('early'), until: held.promise });
   await look();
@@ -157,7 +157,7 @@ test('documents of OpenAPI 3 are in the index, and passed on', async () => {
   ]);
 });
 
-test('what an extension said goes with its APIService', async () => {
+test('the documents of an extension are removed with its APIService', async () => {
   extension.documents.set('/openapi/v2', { body: describe2('last') });
   await look();
   const path = async (): Promise<unknown> => (await document2()).paths[widgetPath];

@@ -98,7 +98,7 @@ describe.each(['plat', 'kubernetes'] as const)('aggregation in the %s vocabulary
       expect(text).toContain(`aggregator_unavailable_apiservice{name="${NAME}"} 0\n`);
     });
 
-    test('requests arrive with who asks, and with nothing that the client claims', async () => {
+    test('requests arrive with the authenticated user, without headers of the client', async () => {
       const reply = await plane.get(`${BASE}/widgets?labelSelector=a%3Db`, {
         'x-remote-user': 'eve',
         'x-remote-group': 'eves',

@@ -370,7 +370,7 @@ describe('apply', () => {
     expect({ status: second.status, body: second.body }).toEqual({ status: 200, body: first.body });
   });
 
-  test('12 without a name, updates are by what the user agent says', async () => {
+  test('12 without a name, the manager is from the user agent', async () => {
     const name = fresh();
     const headers = { 'user-agent': 'mytool/v1.2 (linux) rest' };
     const { body } = await plane.post(`${folder}/configmaps`, configMap(name), { headers });

@@ -225,7 +225,7 @@ describe('attachdetach', () => {
     expect((await reportedVolumes('c')) ?? []).not.toContainEqual({ name, devicePath: '' });
   });
 
-  test('volumes of clouds are CSI volumes where nodes say so', async () => {
+  test('volumes of clouds are CSI volumes where the node reports migration', async () => {
     const ns = await plane.namespace();
     const driver = 'ebs.csi.aws.com';
     const csiNodes = plane.path('storage/v1', 'csinodes');

@@ -42,7 +42,7 @@ async function eventOf({ headers }: Reply): Promise<AuditEvent> {
   });
 }
 
-/** What the server names of what it takes, in its refusal of something else. */
+/** Returns the content types that the server lists when it rejects another. */
 async function takenFor(method: string, path: string): Promise<readonly string[]> {
   const { status, body } = await plane.call(method, path, '{}', { type: 'text/nonsense' });
   expect(status).toBe(415);
@@ -217,7 +217,7 @@ describe('responses', () => {
     }
   });
 
-  test.each(['application/json', YAML, PROTOBUF])('of failures say why, in %s', async (accept) => {
+  test.each(['application/json', YAML, PROTOBUF])('of failures contain the cause, in %s', async (accept) => {
     const event = await eventOf(await plane.get(`${at}/missing`, { accept }));
     expect(event.responseStatus).toMatchObject({ code: 404, reason: 'NotFound', status: 'Failure' });
   });

@@ -162,7 +162,7 @@ describe.each(VOCABULARY_NAMES)('commands in %s', (vocabulary) => {
     ]);
   });
 
-  test('without a server the command says so', async () => {
+  test('without a server the command reports it', async () => {
     const argv = ['list', '--data-dir', '/tmp/na-not-there'];
     await expect(runServerCommand('token', argv, () => undefined)).rejects.toThrow('is the server running');
   });

@@ -100,7 +100,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     expect(refused.body.message).toContain('User "jane" cannot list');
   });
 
-  test('a shorter term is given when asked for', async () => {
+  test('a shorter term is granted on request', async () => {
     const spec = { expirationSeconds: 3600 };
     await plane.post(requests, csr('short', `${domain}/${apiServerClientSigner}`, { commonName: 'a' }, spec));
     await decide('short', 'Approved');
@@ -119,7 +119,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     });
   });
 
-  test('a node agent is approved unasked where a role says so', async () => {
+  test('a node agent is approved automatically where a role permits it', async () => {
     await bind('system:node-bootstrapper', { kind: 'Group', name: 'system:bootstrappers' });
     const nodeclient = `system:certificates.${plane.words.apiGroupDomain}:certificatesigningrequests:nodeclient`;
     await bind(nodeclient, { kind: 'Group', name: 'system:bootstrappers' });
@@ -129,7 +129,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     expect(made.status).toBe(201);
     const signed = await until('n1', isSigned);
     expect(conditionsOf(signed)).toMatchObject([{ type: 'Approved', reason: 'AutoApproved' }]);
-    // Nobody but a bootstrapper has the right, and nobody to make another kind of certificate.
+    // Only a bootstrapper has the right, and only to this kind of certificate.
     const person = csr('not-n1', `${domain}/${apiServerClientSigner}`, NODE, spec);
     await boot.post(requests, person);
     expect(conditionsOf((await plane.get(`${requests}/not-n1`)).body)).toEqual([]);

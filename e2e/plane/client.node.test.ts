@@ -165,7 +165,7 @@ console.log(JSON.stringify({ kind: 'ExecCredential', apiVersion: info.apiVersion
   const runsOf = async (name: string): Promise<readonly string[]> =>
     (await readFile(`${dir.path}/${name}.runs`, 'utf8')).trim().split('\n');
 
-  test('is asked again once when its token is refused', async () => {
+  test('is called again once when its token is rejected', async () => {
     const user = await plugin('login', "return { token: runs === 1 ? 'stale' : 'plain-token' }");
     await using client = await connect('exec', user);
     expect(await Promise.all([whoAmI(client), whoAmI(client)])).toEqual(['bob', 'bob']);

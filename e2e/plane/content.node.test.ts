@@ -89,7 +89,7 @@ describe('the form of a response', () => {
     },
   );
 
-  test('a patch that is plain JSON is not supported, and says what is', async () => {
+  test('a patch that is plain JSON is rejected with the supported types', async () => {
     const response = await plane.patch(`${path}/a`, {}, 'application/json');
     expect(response.status).toBe(415);
     expect(response.body.message).toContain(APPLY);
@@ -126,7 +126,7 @@ describe('the form of a response', () => {
     expect(bad).toMatchObject({ status: 400, body: { reason: 'BadRequest' } });
   });
 
-  test('failures are Status objects in the form that was asked for', async () => {
+  test('failures are Status objects in the requested encoding', async () => {
     const missing = await plane.get(`${path}/none`, { accept: PROTO });
     expect(missing).toMatchObject({ status: 404, headers: { 'content-type': PROTO } });
     expect(plane.protobuf.decode(missing.bytes)).toMatchObject({

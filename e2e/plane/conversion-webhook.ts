@@ -27,7 +27,7 @@ export interface ConversionWebhook extends AsyncDisposable {
   /** Received reviews so far. */
   readonly reviews: Review[];
   readonly paths: string[];
-  /** What the requests proved themselves by. */
+  /** Authorization headers of the requests. */
   readonly authorizations: string[];
   respond: Responder;
 }

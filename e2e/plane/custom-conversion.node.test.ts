@@ -150,7 +150,7 @@ describe.each(VOCABULARY_NAMES)('conversion by a webhook (%s)', (vocabulary) => 
     expect(dry.body.spec).toEqual({ first: 'Anna', last: 'Dry' });
   });
 
-  test('the version of the request says what is valid', async () => {
+  test('the version of the request determines validation', async () => {
     const bad = await people.create('dan', { spec: { last: 'far too long' } }, 'v2');
     expect(bad.body.details.causes?.map(({ field }) => field)).toEqual(['spec.last', 'spec.first']);
     const good = await people.create('eve', { spec: { name: 'Eve Farfartoolong' } }, 'v1');
@@ -265,7 +265,7 @@ describe.each(VOCABULARY_NAMES)('conversion by a webhook (%s)', (vocabulary) => 
       first: 'Rex',
       last: 'Dog',
     });
-    // What can't be converted can be removed still.
+    // Objects that cannot be converted can still be deleted.
     other.respond = () => 500;
     await dogs.create('max', { spec: { name: 'Max Dog' } }, 'v1');
     expect((await plane.delete(`${dogs.collection('v2')}/max`)).body).toMatchObject({ status: 'Success' });

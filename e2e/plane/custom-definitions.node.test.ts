@@ -239,7 +239,7 @@ describe('who may do what with custom resources', () => {
     return ['--token-auth-file', `${dir}/tokens`];
   });
 
-  test('is said by roles, as for all resources', async () => {
+  test('is granted by roles, as for all resources', async () => {
     const cakes = await define(plane, {
       plural: 'cakes',
       versions: [{ more: { subresources: { status: {} } } }],

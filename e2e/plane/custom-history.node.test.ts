@@ -39,7 +39,7 @@ test('a watch goes on after a restart, without a gap and without an event given 
   expect(await listAt(flans, since)).toEqual(['a', 'b']);
   await flans.create('d');
   expect(await watch.take(1)).toEqual(['ADDED d']);
-  // What came after the restart is one history with what was before.
+  // Changes before and after the restart form one history.
   await using again = await watchFrom(flans, since);
   expect(await again.take(4)).toEqual([...CHANGES, 'ADDED d']);
 });

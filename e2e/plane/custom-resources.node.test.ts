@@ -374,7 +374,7 @@ describe.each(VOCABULARY_NAMES)('objects of a definition (%s)', (vocabulary) => 
     expect((await plane.get(figs.collection())).body.items).toEqual([]);
   });
 
-  test('a version that its definition calls deprecated says so', async () => {
+  test('a version that its definition calls deprecated warns', async () => {
     const old = await define(plane, {
       plural: 'olds',
       versions: [

@@ -349,7 +349,7 @@ describe('namespaces', () => {
     ).toBe(201);
   });
 
-  test('while it goes nothing new comes into it, and it says what holds it', async () => {
+  test('while it terminates it accepts no objects, and reports what blocks it', async () => {
     const folder = await plane.namespace();
     await plane.post(`${folder}/configmaps`, configMap('held', '1', { finalizers: ['e.com/hold'] }));
     await plane.delete(folder);

@@ -74,7 +74,7 @@ describe.each(VOCABULARY_NAMES)('a deprecated endpoint in the %s vocabulary', (v
     expect(text).not.toContain(`${metric}{group="policy",version="v1",`);
   });
 
-  test('the audit log says so, to its last line', async () => {
+  test('the audit log records it, to its last line', async () => {
     await plane.get('/api/v1/componentstatuses/last');
     await plane.server.stop();
     const text = await readFile(log, 'utf8');

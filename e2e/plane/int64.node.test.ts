@@ -24,7 +24,7 @@ describe.each(VOCABULARY_NAMES)('numbers of 64 bits (%s)', (vocabulary) => {
   const plane = usePlane(vocabulary);
   const PROTO = plane.words.protobufContentType;
 
-  /** What each encoding of an object has. */
+  /** Values read from each encoding of an object. */
   const readings = async (path: string): Promise<readonly string[]> => {
     const [json, yaml, proto] = await Promise.all([
       plane.get(path),
@@ -63,7 +63,7 @@ describe.each(VOCABULARY_NAMES)('numbers of 64 bits (%s)', (vocabulary) => {
     }
   });
 
-  test('deletion waits as long as it is asked to', async () => {
+  test('deletion waits for the requested time', async () => {
     const path = `${await plane.namespace()}/pods`;
     await plane.post(path, podText('a', MAX_INT64));
     const graceOf = ({ body }: Reply): string => String(body.metadata.deletionGracePeriodSeconds);

@@ -54,7 +54,7 @@ function webhooks(): Json {
 
 const SCHEMA: Json = { openAPIV3Schema: { type: 'object' } };
 
-/** What the kinds of the core group need beside a name. */
+/** Required fields of the kinds of the core group, beside a name. */
 const CORE: Readonly<Record<string, Json>> = {
   pods: {
     spec: { containers: [{ name: 'main', image: 'busybox', resources: { requests: { cpu: '10m' } } }] },
@@ -76,7 +76,7 @@ const CORE: Readonly<Record<string, Json>> = {
   },
 };
 
-/** What the kinds of other groups need; the group without its domain, the version only where it matters. */
+/** Required fields of the kinds of other groups; the group without its domain, the version only where it matters. */
 function others({ apiGroupDomain: domain }: Vocabulary): Readonly<Record<string, Json>> {
   const roleRef = { apiGroup: `rbac.authorization.${domain}`, kind: 'ClusterRole', name: 'view' };
   const backend = { service: { name: 's', port: { number: 80 } } };

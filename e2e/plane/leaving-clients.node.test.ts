@@ -58,7 +58,7 @@ describe('clients that leave', () => {
     return status;
   };
   const open: (() => void)[] = [];
-  /** What is held once all have left, and how another client is served then. */
+  /** Resources held once all clients have left, and the status that another client gets then. */
   async function outcome(): Promise<readonly [held: readonly string[], status: number]> {
     for (const close of open.splice(0)) close();
     await eventually(async () => (await held()).length === 0).catch(() => undefined);

@@ -122,10 +122,10 @@ describe('time', () => {
   });
 });
 
-describe('time that a client asks for', () => {
+describe('a time limit of the client', () => {
   const plane = usePlane();
 
-  test('?timeout= asks for less', async () => {
+  test('?timeout= requests less', async () => {
     const { body, release } = held(JSON.stringify(configMap('slow')));
     expect(await slowPost(plane, '/api/v1/namespaces/default/configmaps?timeout=50ms', body)).toBe(504);
     release();

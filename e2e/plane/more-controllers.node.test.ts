@@ -119,7 +119,7 @@ describe('disruption', () => {
     expect((await evict(ns, second)).status).toBe(201);
   });
 
-  test('pods without a controller count where a number is asked for, and not where a share is', async () => {
+  test('pods without a controller count for a number, and not for a percentage', async () => {
     const ns = await plane.namespace();
     const budgets = below(ns, 'policy/v1', 'poddisruptionbudgets');
     agents.decide(() => 'Running');
@@ -228,7 +228,7 @@ describe('persistentvolume-binder', () => {
     expect((await until(other, inPhase('Bound'), 'bound')).spec['volumeName']).toBe('deleted');
     await Promise.all([data, other].map((path) => plane.delete(path)));
     await until(`${VOLUMES}/kept`, inPhase('Released'), 'released');
-    const { status } = await until(`${VOLUMES}/deleted`, inPhase('Failed'), 'nobody deletes it');
+    const { status } = await until(`${VOLUMES}/deleted`, inPhase('Failed'), 'it is not deleted');
     expect(status['message']).toContain('no deletable volume plugin matched');
   });
 

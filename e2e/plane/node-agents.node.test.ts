@@ -78,7 +78,7 @@ const says =
     void response.writeHead(status, headers).end(text);
 
 describe('a log', () => {
-  test('is asked for by a user of its own', async () => {
+  test('is authenticated by a user of its own', async () => {
     respond = says(200, 'a line\n');
     const reply = await plane.get(`${POD}/log?tailLines=5&timestamps=true`);
     expect([reply.status, reply.text, reply.headers['content-type']]).toEqual([
@@ -116,7 +116,7 @@ describe('a log', () => {
     expect([body.code, body.reason]).toEqual([503, 'ServiceUnavailable']);
   });
 
-  test('of what is the agent of another node is not asked for', async () => {
+  test("of another node's agent is not requested", async () => {
     const { body } = await plane.get(`${POD.replace('web', 'misled')}/log`);
     expect([body.code, body.reason]).toEqual([503, 'ServiceUnavailable']);
     expect(body.message).toContain('its certificate is issued to "system:node:n1"');
@@ -169,7 +169,7 @@ describe('an agent whose certificate is checked', () => {
 });
 
 describe('a stream', () => {
-  /** What the server says to a request of SPDY up to the end, with the bytes sent behind the head. */
+  /** Returns the whole response to a SPDY request, with the bytes after the head. */
   async function spdy(path: string, protocol = 'SPDY/3.1', more = ''): Promise<string> {
     const url = new URL(plane.server.url);
     const { ca, cert, key } = plane.server.credentials();
@@ -244,7 +244,7 @@ describe('a stream', () => {
     },
   );
 
-  test('that the agent refuses is refused as it says', async () => {
+  test("that the agent rejects fails with the agent's error", async () => {
     upgrade = (_, socket) => {
       socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 6\r\n\r\nno pod');
     };

@@ -115,9 +115,9 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
 
   /** A token that may ask, while a person must approve. */
   async function askingToken(id: string): Promise<string> {
-    const group = 'system:bootstrappers:askers';
+    const group = 'system:bootstrappers:grantees';
     const binding = {
-      metadata: { name: 'askers' },
+      metadata: { name: 'grantees' },
       roleRef: {
         apiGroup: `rbac.authorization.${words.apiGroupDomain}`,
         kind: 'ClusterRole',
@@ -219,7 +219,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
   );
 
   test('reports an expired or unknown token', async () => {
-    await using world = await setUp('stranger', `nobody.${SECRET}`);
+    await using world = await setUp('unauthenticated', `nobody.${SECRET}`);
     await expect(openClientCertificates(deps, world.options, signal)).rejects.toMatchObject({
       reason: 'TokenRefused',
       message: expect.stringContaining('rejected the bootstrap token') as string,

@@ -180,7 +180,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('a node in the %s vocabula
       403,
     ],
     [
-      'none that somebody else owns',
+      'none with another owner',
       (m) => m('e', { metadata: { name: 'e', annotations: { [words.configMirror]: 'h' } } }),
       403,
     ],
@@ -201,7 +201,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('a node in the %s vocabula
     expect(await run(other)).toEqual([403, 403, 403, 403]);
   });
 
-  test('asks for tokens bound to its own pods', async () => {
+  test('requests tokens bound to its own pods', async () => {
     const mine = (await plane.get(`${at}/pods/mine`)).body.metadata.uid;
     const ask = async (account: string, boundObjectRef?: object): Promise<number> => {
       const body = { spec: boundObjectRef === undefined ? {} : { boundObjectRef } };

@@ -50,7 +50,7 @@ describe.each(VOCABULARY_NAMES)('in the %s vocabulary', (name) => {
     expect([current.status, current.text, current.headers['etag']]).toEqual([304, '', etag]);
   });
 
-  test('/openapi/v2 is protobuf for who asks for it', async () => {
+  test('/openapi/v2 is protobuf on request', async () => {
     const { status, headers, bytes } = await plane.get('/openapi/v2', { accept: PROTOBUF });
     expect([status, headers['content-type']]).toEqual([200, PROTOBUF.replace('@', '.')]);
     // Field 1, a text of 3 bytes: the version of the format.
@@ -173,7 +173,7 @@ describe.each(VOCABULARY_NAMES)('in the %s vocabulary', (name) => {
     expect(body).toMatchObject({ gitCommit: expect.stringMatching(/^[0-9a-f]{40}$/) as string });
   });
 
-  test('/version says which release of the API it is', async () => {
+  test('/version reports the release of the API', async () => {
     const { body } = await plane.get('/version');
     expect(body).toMatchObject({ major: '1', minor: '24', platform: /^linux\// });
   });

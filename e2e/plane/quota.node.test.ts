@@ -39,7 +39,7 @@ test('32 creators get what the quota has, and never more, while others delete an
     else await counted.next();
   }
   expect((await plane.post(`${ns}/secrets`, { metadata: { name: 'beyond' } })).status).toBe(403);
-  // What others see: never more at once than the quota has.
+  // A watcher never sees more objects at once than the quota allows.
   let [there, highest] = [0, 0];
   for (let added = 0; added < made; ) {
     const event = await secrets.next();

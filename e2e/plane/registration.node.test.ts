@@ -307,8 +307,8 @@ describe('a node', () => {
   test('survives the loss of the server, logs it once, and reports its status when it is back', async () => {
     await using node = await runNode('n7', { nodeStatusUpdateFrequency: 50, nodeLeaseDurationSeconds: 1 });
     await settled(node, 'n7');
-    const words = ['API server unavailable; pods keep running', 'API server available again'];
-    const logged = () => node.logged.filter((message) => words.includes(message));
+    const messages = ['API server unavailable; pods keep running', 'API server available again'];
+    const logged = () => node.logged.filter((message) => messages.includes(message));
     await plane.stop();
     await eventually(() => logged().length === 1);
     node.runtime = NO_NETWORK;
@@ -316,7 +316,7 @@ describe('a node', () => {
     expect(node.registration.node()?.metadata?.name).toBe('n7');
     await plane.restart();
     await eventually(() => logged().length === 2);
-    expect(logged()).toEqual(words);
+    expect(logged()).toEqual(messages);
   });
 });
 

@@ -45,7 +45,7 @@ const CELLS = TABLE.flatMap(([match, page, cells]) =>
 
 type Row = Omit<(typeof CELLS)[number], 'cell'>;
 
-/** What each cell that is listed shows. */
+/** Expected names in the response of each cell. */
 const SHOWN = {
   'most recent': ['b', 'c'],
   any: ['b', 'c'],

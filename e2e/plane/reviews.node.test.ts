@@ -75,7 +75,7 @@ describe('access', () => {
     expect([status, body.details.causes?.[0]?.field]).toEqual([422, 'metadata']);
   });
 
-  test('is asked for by all rules of a namespace', async () => {
+  test('is determined by all rules of a namespace', async () => {
     const rules = plane.path('authorization/v1', 'selfsubjectrulesreviews');
     const { status, body } = await plane.post(rules, { spec: {} });
     expect([status, body.message]).toEqual([400, 'no namespace on request']);

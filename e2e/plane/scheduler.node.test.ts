@@ -45,7 +45,7 @@ async function eventsOf(client: Client, folder: string, name: string): Promise<r
 const placed = (client: Client, path: string): Promise<void> =>
   expect.poll(() => nodeNameOf(client, path), WAIT).toBeTruthy();
 
-/** The scheduler with little beside it: nodes have nobody who says that they are ready, pods no accounts. */
+/** The scheduler with little beside it: no agent reports nodes ready, pods no accounts. */
 const SCHEDULING = [
   '--controllers=garbagecollector,namespace',
   '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
@@ -106,7 +106,7 @@ describe('the scheduler', () => {
       ]);
   });
 
-  test('never gives away more than a node has, and says what is missing', async () => {
+  test('never allocates more than a node has, and reports the shortage', async () => {
     await addNodes(
       node('full-1'),
       node('full-2', { taints: [{ key: 'a', value: 'b', effect: 'NoSchedule' }] }),

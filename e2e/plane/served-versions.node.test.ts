@@ -153,7 +153,7 @@ interface Sample {
   /** The stored one first. */
   readonly versions: readonly string[];
   readonly object: Json;
-  /** What an older version shows of it. */
+  /** Its fields in an older version. */
   readonly shown?: Readonly<Record<string, Json>>;
 }
 

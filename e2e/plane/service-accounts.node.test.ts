@@ -80,7 +80,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('pods in the %s vocabulary
     ]);
   });
 
-  test('get no volume where the account or the pod says so', async () => {
+  test('get no volume where the account or the pod opts out', async () => {
     const at = await plane.namespace();
     const account = { metadata: { name: 'robot' }, automountServiceAccountToken: false };
     await plane.post(`${at}/serviceaccounts`, account);
@@ -153,7 +153,7 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])(
       await expect.poll(authority, WAIT).toEqual(expected);
       const { uid } = (await plane.get(account)).body.metadata;
       await plane.delete(account);
-      await plane.patch(rootCa, { data: { 'ca.crt': 'of somebody else' } });
+      await plane.patch(rootCa, { data: { 'ca.crt': 'of another authority' } });
       await expect.poll(authority, WAIT).toEqual(expected);
       const uidNow = async () => (await plane.get(account)).body.metadata?.uid ?? uid;
       await expect.poll(uidNow, WAIT).not.toBe(uid);

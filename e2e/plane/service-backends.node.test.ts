@@ -104,7 +104,7 @@ describe('what is behind a service', () => {
     await expect.poll(() => slicesOf('idle'), WAIT).toMatchObject([{ endpoints: [], ports: [] }]);
   });
 
-  test('Endpoints that a user maintains are mirrored to slices, and no longer once they ask for it', async () => {
+  test('Endpoints that a user maintains are mirrored to slices, and no longer once they opt out', async () => {
     const subsets = [
       {
         addresses: [{ ip: '192.0.2.1' }, { ip: '2001:db8::1' }],

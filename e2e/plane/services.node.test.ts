@@ -35,7 +35,7 @@ describe('services', () => {
     await remove(...made);
   });
 
-  test('an address that is asked for is given once', async () => {
+  test('a requested address is allocated once', async () => {
     const first = await create({ clusterIP: '10.96.0.9' });
     expect(first.body.spec).toMatchObject({ clusterIP: '10.96.0.9', clusterIPs: ['10.96.0.9'] });
     const second = await create({ clusterIP: '10.96.0.9' });
@@ -76,7 +76,7 @@ describe('services', () => {
     await remove(headless, external);
   });
 
-  test('node ports come from the range, or as asked for', async () => {
+  test('node ports come from the range, or as requested', async () => {
     const made = await create({
       type: 'NodePort',
       ports: [

@@ -130,7 +130,7 @@ describe('persistentvolume-expander', () => {
   const conditions = ({ status }: Body): readonly string[] =>
     ((status['conditions'] ?? []) as readonly { readonly type: string }[]).map(({ type }) => type);
 
-  test('a volume of a flex driver is expanded, and its claim asks the node to expand the file system', async () => {
+  test('a volume of a flex driver is expanded, and its claim requests the expansion of the file system', async () => {
     const ns = await plane.namespace();
     const path = await bound(ns, 'flex', { flexVolume: { driver: 'example/flex' } });
     await grow(path, '3Gi');

@@ -268,7 +268,7 @@ describe('certificate requests', () => {
   const request = samples(plane.words).find(({ kind }) => kind === 'CertificateSigningRequest');
   const condition = (type: string): Json => ({ type, status: 'True', reason: 'Because', message: 'x' });
 
-  test('the user who asks is noted, whatever the object says', async () => {
+  test('the requesting user is recorded, whatever the object contains', async () => {
     const object = { ...request?.object, metadata: { name: 'mine' } } as Json & { spec?: Json };
     const claimed = { ...object, spec: { ...object.spec, username: 'somebody', groups: ['system:masters'] } };
     const { status, body } = await plane.post(path, claimed);

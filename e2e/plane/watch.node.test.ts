@@ -155,7 +155,7 @@ describe('watch', () => {
     expect(await stream.take(2)).toEqual(['ADDED web', 'DELETED web']);
   });
 
-  test('bookmarks hold nothing but kind and version, and come at the end if asked for', async () => {
+  test('bookmarks hold nothing but kind and version, and come at the end on request', async () => {
     const path = await collection();
     await plane.post(path, configMap('a'));
     await using stream = await plane.watch(`${path}?watch=1&allowWatchBookmarks=true&timeoutSeconds=1`);
@@ -176,7 +176,7 @@ describe('watch', () => {
     ).toBe('');
   });
 
-  test('timeoutSeconds ends a watch in good order, without bookmarks if none are asked for', async () => {
+  test('timeoutSeconds ends a watch in good order, without bookmarks unless requested', async () => {
     const path = await collection();
     const { status, text } = await plane.get(`${path}?watch=1&timeoutSeconds=1`);
     expect({ status, text }).toEqual({ status: 200, text: '' });

@@ -57,7 +57,7 @@ async function addNode(plane: Plane, name: string): Promise<void> {
   await plane.patch(`/api/v1/nodes/${name}`, { spec: { taints: null } });
 }
 
-/** Nodes don't beat their hearts here, so nobody looks whether they do. */
+/** Nodes send no heartbeats here, so the check for them is off. */
 function useWorld(vocabulary: 'plat' | 'kubernetes', ...flags: readonly string[]): World {
   const plane = usePlane(vocabulary, ['--controllers=*,-nodelifecycle', ...flags]);
   let agents: SimulatedAgents | undefined;
@@ -202,7 +202,7 @@ describe('kubernetes', () => {
     await eventually(async () => (await pods(ns)).length === 0, { ...WAIT, what: 'no pods' });
   });
 
-  test('an update that can’t get on stops, says so, and goes on from there', async () => {
+  test('an update without progress stops, reports it, and resumes', async () => {
     const ns = await plane.namespace();
     const path = at(ns, 'apps/v1', 'deployments/stuck');
     await plane.post(

@@ -42,11 +42,11 @@ test('a guaranteed pod has its memory on a node, until it is gone', async () => 
   await harness.agent.drop('m.json');
   await eventually(async () => Object.keys(await entries()).length === 0, {
     timeoutMs: 20_000,
-    what: 'nobody has memory',
+    what: 'no memory is allocated',
   });
 });
 
-test('a pod that asks for more than a node has is refused', async () => {
+test('a pod that requests more than a node has is rejected', async () => {
   await run('large', '1000Gi');
   const { status } = await harness.agent.waitFor('large', (found) => found.status?.phase === 'Failed');
   expect(status?.reason).toBe('OutOfmemory');

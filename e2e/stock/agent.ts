@@ -24,13 +24,13 @@ export interface OnUpstream extends AsyncDisposable {
   readonly agent: TestAgent;
   readonly cri: CriConnection;
   /** Users that requested the client and the serving certificate. */
-  readonly askers: readonly string[];
+  readonly requesters: readonly string[];
   /** Creates a pod, and binds it as a scheduler does. */
   run(name: string, spec: object): Promise<void>;
   /** Waits until the pod on the server fulfills the condition. */
   shows(name: string, condition: (pod: Pod) => boolean): Promise<Pod>;
   isGone(name: string): Promise<void>;
-  /** What a command prints in the pod's container `c`. */
+  /** Returns the output of a command in the pod's container `c`. */
   inside(pod: Pod, script: string): Promise<string>;
 }
 
@@ -95,7 +95,7 @@ export async function startOnUpstream(): Promise<OnUpstream> {
   started.defer(async () => {
     await server.call('DELETE', PODS, { gracePeriodSeconds: 1 });
   });
-  const askers = [await grantRequest(server, CLIENT_SIGNER), await grantRequest(server, SERVING_SIGNER)];
+  const requesters = [await grantRequest(server, CLIENT_SIGNER), await grantRequest(server, SERVING_SIGNER)];
   const cri = connectRuntime({ endpoint: inject('criEndpoint'), log: silentLogger });
   started.defer(() => cri.close());
   await cri.whenConnected();
@@ -104,7 +104,7 @@ export async function startOnUpstream(): Promise<OnUpstream> {
     server,
     agent,
     cri,
-    askers,
+    requesters,
     async run(name, spec) {
       await server.create(PODS, {
         metadata: { name },

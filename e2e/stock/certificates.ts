@@ -40,7 +40,7 @@ export async function grantRequest(server: UpstreamServer, signer: string): Prom
         ({ spec, status }) => spec['signerName'] === signer && status['conditions'] === undefined,
       );
     },
-    { timeoutMs: 30_000, what: `somebody asks ${signer} for a certificate` },
+    { timeoutMs: 30_000, what: `a client requests a certificate from ${signer}` },
   );
   const path = `${REQUESTS}/${found.metadata.name ?? ''}`;
   const put = async (subresource: string, body: Body, status: object): Promise<Body> => {

@@ -48,7 +48,7 @@ describe('our agent with a stock API server', () => {
   };
 
   test('joins by a token, and is a node', async () => {
-    expect(on.askers).toEqual(['system:bootstrap:abcdef', `system:node:${NODE}`]);
+    expect(on.requesters).toEqual(['system:bootstrap:abcdef', `system:node:${NODE}`]);
     const node = await eventually(
       async () => {
         const found = await get<Node>(`/api/v1/nodes/${NODE}`);
@@ -211,7 +211,7 @@ describe('our agent with a stock API server', () => {
     await on.isGone('polite');
   });
 
-  test('lets a client hear and talk to a container', async () => {
+  test('connects a client to the streams of a container', async () => {
     const talk = 'while read -r line; do echo "heard $line"; done';
     await on.run('talker', { containers: [sh('c', talk, { stdin: true })] });
     await on.shows('talker', isReady);

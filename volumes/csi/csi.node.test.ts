@@ -339,8 +339,8 @@ describe('the group of the files', () => {
   test.each([
     ['is applied if the volume has a file system and one node', {}, { fsType: 'ext4' }, 4321],
     ['is not given without a file system type', {}, {}, 0],
-    ['is applied if the driver says so', { fsGroupPolicy: 'File' }, {}, 4321],
-    ['is not applied if the driver says so', { fsGroupPolicy: 'None' }, { fsType: 'ext4' }, 0],
+    ['is applied if the driver requires it', { fsGroupPolicy: 'File' }, {}, 4321],
+    ['is not applied if the driver forbids it', { fsGroupPolicy: 'None' }, { fsType: 'ext4' }, 0],
   ])('%s', async (_, object, csi, gid) => {
     const world = await start({ object });
     world.claim('c', { csi: { driver: DRIVER, volumeHandle: 'h', ...csi } });

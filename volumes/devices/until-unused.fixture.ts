@@ -11,6 +11,6 @@ export async function untilUnused(device: string): Promise<void> {
       await (await open(device, constants.O_RDONLY | constants.O_EXCL)).close();
       return true;
     },
-    { what: `nobody has ${device}` },
+    { what: `${device} is unused` },
   );
 }

@@ -500,7 +500,7 @@ describe('persistentVolumeClaim', () => {
     ['block', 'has volumeMode Block, but is specified in volumeMounts'],
     ['missing', 'local path /nonexistent/na does not exist on this node'],
     ['options', 'has mountOptions'],
-  ])('says what is wrong with claim %s', async (name, message) => {
+  ])('reports the error of claim %s', async (name, message) => {
     await using t = await createTestHost();
     const bound = (volumeName: string): void => {
       t.claims.set(`default/${name}`, { metadata: { name }, spec: { volumeName } });

@@ -51,7 +51,7 @@ describe('glusterfs', () => {
   it.each<[string, Partial<GlusterfsPersistentVolumeSource>, Partial<SourceRequest>]>([
     ['the volume', { readOnly: true }, {}],
     ['the use of its claim', {}, { readOnly: true }],
-  ])('is read-only as %s says', async (_, spec, request) => {
+  ])('is read-only as %s requires', async (_, spec, request) => {
     await using requested = await served();
     const ready = await requested.setUp(requested.plugin, { glusterfs: { ...SPEC, ...spec } }, request);
     expect(ready.readOnly).toBe(true);

@@ -132,8 +132,8 @@ describe('attach', () => {
     ['another system', { system: 'other' }, 'has no system other'],
     ['no such volume', { volumeName: 'none' }, 'Could not find the volume'],
     ['no secret', { secretRef: { name: 'none' } }, 'Secret default/none not found'],
-    ['nobody there', { gateway: 'http://127.0.0.1:1/api' }, 'request to 127.0.0.1:1 failed: ECONNREFUSED'],
-  ])('says what is wrong: %s', async (_name, fields, message) => {
+    ['no listener', { gateway: 'http://127.0.0.1:1/api' }, 'request to 127.0.0.1:1 failed: ECONNREFUSED'],
+  ])('reports the error: %s', async (_name, fields, message) => {
     await using world = await createWorld();
     await expect(attach(world, fields)).rejects.toThrow(message);
     expect(world.devices.saved).toEqual([]);

@@ -7,10 +7,10 @@ import type { Logger } from '#api/kit/logger.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import { NO_RESPONSE } from '#api/kit/waits.ts';
 import { replaceText } from '../write-private.ts';
-import { createAskIdp } from './ask-idp.ts';
 import { type CredentialSource, joinCredentials } from './credentials.ts';
 import { createExecCredentials } from './exec-credentials.ts';
 import { createFileCredentials } from './file-credentials.ts';
+import { createIdpClient } from './idp-client.ts';
 import { readSmallFile } from './load.ts';
 import { createOidcCredentials } from './oidc-credentials.ts';
 import type { RunExecPlugin } from './run-exec-plugin.ts';
@@ -52,10 +52,10 @@ export function createCredentials(
     const save = async (tokens: Parameters<typeof rewriteOidcTokens>[2]): Promise<void> => {
       await replaceText(file, (text) => rewriteOidcTokens(text, userName, tokens));
     };
-    const askIdp = createAskIdp(oidc.authority);
-    const ask: typeof askIdp = (request, signal) =>
-      waited(`identity provider ${oidc.issuerUrl}`, askIdp(request, signal));
-    sources.push(createOidcCredentials({ clock, log, ask, save }, oidc));
+    const requestIdp = createIdpClient(oidc.authority);
+    const send: typeof requestIdp = (message, signal) =>
+      waited(`identity provider ${oidc.issuerUrl}`, requestIdp(message, signal));
+    sources.push(createOidcCredentials({ clock, log, send, save }, oidc));
   }
   return joinCredentials(sources);
 }

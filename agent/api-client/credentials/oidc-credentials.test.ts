@@ -13,7 +13,7 @@ function setUp(refreshToken = 'R1', endsInMs = 60_000) {
     `e30.${Buffer.from(JSON.stringify({ exp })).toString('base64url')}.c2ln`;
   const first = jwt((clock.now() + endsInMs) / 1000);
   const second = jwt((clock.now() + 7_200_000) / 1000);
-  const asked: IdpRequest[] = [];
+  const sent: IdpRequest[] = [];
   const saved: OidcTokens[] = [];
   const responses: { refresh: IdpResponse } = {
     refresh: { status: 200, text: JSON.stringify({ id_token: second, refresh_token: 'R2' }) },
@@ -22,9 +22,9 @@ function setUp(refreshToken = 'R1', endsInMs = 60_000) {
     {
       clock,
       log: silentLogger,
-      async ask(request) {
+      async send(request) {
         await Promise.resolve();
-        asked.push(request);
+        sent.push(request);
         if (request.method === 'POST') return responses.refresh;
         const document = { issuer: issuerUrl, token_endpoint: 'https://idp/token' };
         return { status: 200, text: JSON.stringify(document) };
@@ -36,45 +36,45 @@ function setUp(refreshToken = 'R1', endsInMs = 60_000) {
     },
     { issuerUrl, clientId: 'c', clientSecret: '', refreshToken, idToken: first, authority: undefined },
   );
-  return { clock, source, asked, saved, responses, first, second };
+  return { clock, source, sent, saved, responses, first, second };
 }
 
 describe('createOidcCredentials', () => {
   test('sends a valid token without a request to the provider', async () => {
-    const { source, asked, first } = setUp();
+    const { source, sent, first } = setUp();
     expect(await source.current(signal)).toEqual({ authorization: `Bearer ${first}` });
-    expect(asked).toEqual([]);
+    expect(sent).toEqual([]);
   });
 
   test('renews an expiring token once for all callers, and persists it', async () => {
-    const { source, clock, asked, saved, second } = setUp();
+    const { source, clock, sent, saved, second } = setUp();
     await clock.advance(51_000);
     const both = await Promise.all([source.current(signal), source.current(signal)]);
     expect(both).toEqual([{ authorization: `Bearer ${second}` }, { authorization: `Bearer ${second}` }]);
-    expect(asked.map(({ method, url }) => `${method} ${url}`)).toEqual([
+    expect(sent.map(({ method, url }) => `${method} ${url}`)).toEqual([
       'GET https://idp/x/.well-known/openid-configuration',
       'POST https://idp/token',
     ]);
-    expect(asked[1]?.body).toBe('grant_type=refresh_token&refresh_token=R1&client_id=c');
+    expect(sent[1]?.body).toBe('grant_type=refresh_token&refresh_token=R1&client_id=c');
     expect(saved).toEqual([{ idToken: second, refreshToken: 'R2' }]);
   });
 
   test('renews a rejected token, unless there is a newer one', async () => {
-    const { source, asked, second } = setUp();
+    const { source, sent, second } = setUp();
     const used = await source.current(signal);
     await source.refused(used, signal);
     await source.refused(used, signal);
     expect(await source.current(signal)).toEqual({ authorization: `Bearer ${second}` });
-    expect(asked).toHaveLength(2);
+    expect(sent).toHaveLength(2);
   });
 
   test('cannot renew without a refresh token', async () => {
-    const { source, asked } = setUp('', 0);
+    const { source, sent } = setUp('', 0);
     await expect(source.current(signal)).rejects.toThrow(
       'the id-token of https://idp/x has expired, and there is no refresh-token: log in again',
     );
     await source.refused({}, signal);
-    expect(asked).toEqual([]);
+    expect(sent).toEqual([]);
   });
 
   test('reports the error of the provider', async () => {

@@ -32,24 +32,24 @@ export interface OidcDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Pick<Logger, 'warn'>;
   /** Sends a request to the identity provider; does not follow redirects. */
-  readonly ask: (request: IdpRequest, signal: AbortSignal) => Promise<IdpResponse>;
+  readonly send: (request: IdpRequest, signal: AbortSignal) => Promise<IdpResponse>;
   /** Persists renewed tokens for the next start. */
   readonly save: (tokens: OidcTokens) => Promise<void>;
 }
 
 export function createOidcCredentials(deps: OidcDeps, spec: OidcSpec): CredentialSource {
-  const { clock, log, ask, save } = deps;
+  const { clock, log, send, save } = deps;
   const flights = createSingleFlight<string>();
   let tokens: OidcTokens = { idToken: spec.idToken, refreshToken: spec.refreshToken };
 
   async function refresh(signal: AbortSignal): Promise<string> {
     const accept = { accept: 'application/json' };
     const url = discoveryUrl(spec.issuerUrl);
-    const found = await ask({ method: 'GET', url, headers: accept }, signal);
+    const found = await send({ method: 'GET', url, headers: accept }, signal);
     if (found.status !== 200) throw new OidcError(`${url} responded with ${found.status} instead of 200`);
     const endpoint = parseDiscovery(found.text, spec.issuerUrl);
     const request = formatRefresh(spec, tokens.refreshToken, endpoint.secretIn);
-    const response = await ask({ method: 'POST', url: endpoint.url, ...request }, signal);
+    const response = await send({ method: 'POST', url: endpoint.url, ...request }, signal);
     if (response.status !== 200) {
       const failure = refreshFailure(response.text);
       const why = failure === undefined ? '' : ` (${failure})`;

@@ -36,7 +36,7 @@ describe('parseArguments', () => {
     expect(parse('--tail -1').text('tail')).toBe('-1');
   });
 
-  test('lets a boolean be switched off', () => {
+  test('accepts a negated boolean', () => {
     expect(parse('-f --follow=false').has('follow')).toBe(false);
   });
 

@@ -76,8 +76,9 @@ async function runChecks(
     agent,
     uid: process.getuid?.() ?? 0,
     kernelRelease: release(),
-    askRuntime: async (endpoint) => (await import('../../doctor/ask-runtime.ts')).askRuntime(endpoint),
-    askServer: async (file) => (await import('../../doctor/ask-server.ts')).askServer(file),
+    readRuntimeInfo: async (endpoint) =>
+      (await import('../../doctor/runtime-info.ts')).readRuntimeInfo(endpoint),
+    readServerInfo: async (file) => (await import('../../doctor/server-info.ts')).readServerInfo(file),
   });
   return examine(
     machine,

@@ -10,18 +10,18 @@ const pemOf = (fromDays: number, toDays: number): string =>
   createAuthority({ commonName: 'x' }, new Date(NOW + fromDays * DAY), new Date(NOW + toDays * DAY))
     .certificate;
 
-type Seen = Pick<Machine, 'settings' | 'read' | 'path' | 'askServer'>;
+type Seen = Pick<Machine, 'settings' | 'read' | 'path' | 'readServerInfo'>;
 
 const machineOf = (
   files: Readonly<Record<string, string>>,
-  askServer: Machine['askServer'] = () => Promise.reject(new Error('connection refused')),
+  readServerInfo: Machine['readServerInfo'] = () => Promise.reject(new Error('connection refused')),
   platconfig = '/p',
 ): Machine => {
   const seen: Seen = {
     settings: { platconfig, certDir: '/pki' } as Machine['settings'],
     read: (path) => Promise.resolve(files[path]),
     path: (path) => `/root${path}`,
-    askServer,
+    readServerInfo,
   };
   return seen as Machine;
 };

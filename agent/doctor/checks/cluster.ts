@@ -16,7 +16,7 @@ export async function checkServer(machine: Machine): Promise<readonly Finding[]>
     return [{ ...base, state: 'broken', detail: `no client configuration at ${platconfig}`, advice }];
   }
   try {
-    return [{ ...base, ...(await machine.askServer(machine.path(platconfig))) }];
+    return [{ ...base, ...(await machine.readServerInfo(machine.path(platconfig))) }];
   } catch (thrown) {
     const advice = 'pods keep running; changes on the API server do not reach the node';
     return [{ ...base, state: 'broken', detail: asError(thrown).message, advice }];

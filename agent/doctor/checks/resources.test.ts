@@ -46,8 +46,8 @@ async function look(
     agent: { running: false, version: '', waits: [] },
     uid: 0,
     kernelRelease: '6.1.0',
-    askServer: () => Promise.reject(new Error('nobody is asked')),
-    askRuntime: () => Promise.reject(new Error('nobody is asked')),
+    readServerInfo: () => Promise.reject(new Error('must not be called')),
+    readRuntimeInfo: () => Promise.reject(new Error('must not be called')),
   });
   return (await check(machine))
     .map(({ state, detail, advice = '' }) => `${state}: ${detail} (${advice})`)

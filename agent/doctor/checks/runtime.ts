@@ -13,7 +13,7 @@ export async function checkRuntime(machine: Machine): Promise<readonly Finding[]
     const socket = endpoint.replace(/^unix:\/\//, '');
     if (!(await machine.exists(socket)))
       throw new Error('the socket does not exist: is the runtime running?');
-    const info = await machine.askRuntime(endpoint);
+    const info = await machine.readRuntimeInfo(endpoint);
     const detail = `${endpoint}: ${info.name} ${info.version}`;
     const left = homelessOf(
       info,

@@ -107,7 +107,7 @@ const ROWS: readonly Row[] = [
     [],
   ],
   [
-    'keeps the volumes of a finished pod where that is asked for',
+    'retains the volumes of a finished pod if configured',
     {
       intent: { kind: 'run' },
       keepTerminatedVolumes: true,

@@ -49,7 +49,7 @@ test.each<[string, object, number]>([
   ['said in thousandths', { limits: { cpu: '3000m', memory: '1Gi' } }, 3],
   ['a part of one', { limits: { cpu: '1500m', memory: '1Gi' } }, 0],
   ['not guaranteed', { requests: { cpu: '2' } }, 0],
-  ['nothing asked for', {}, 0],
+  ['no request', {}, 0],
 ])('%s', (_, resources, count) => {
   const container: Container = { name: 'c', resources };
   const pod: Pod = { spec: { containers: [container] } };
@@ -130,7 +130,7 @@ describe('hints', () => {
         [[0, 1], false],
       ],
     ],
-    ['are none when it asks for another number than it has', [assignment('p', 'c', '2')], 2, []],
+    ['are none when the request differs from the assignment', [assignment('p', 'c', '2')], 2, []],
   ])('%s', (_, before, count, expected) => {
     expect(cpuHints(policy(), before, request('p', count))).toEqual(
       expected.map(([nodes, preferred]) => ({ nodes: maskOf(nodes), preferred })),

@@ -15,9 +15,9 @@ describe('chooseDevices', () => {
     ['finds that there are too few', 3, '', 'a b', NOWHERE, undefined],
     ['takes those on the wanted node', 2, '', 'a0 b1 c1', 0b10, 'b1 c1'],
     ['goes elsewhere for what is missing', 2, '', 'a0 b1 x', 0b10, 'b1 a0'],
-    ['takes those that say nothing last', 3, '', 'a0 b1 x', 0b10, 'b1 a0 x'],
+    ['prefers devices with a known NUMA node', 3, '', 'a0 b1 x', 0b10, 'b1 a0 x'],
     ['retains the larger group whole', 1, '', 'a0 b0 c1', 0b11, 'c1'],
-    ['minds no wish where none says anything', 1, '', 'y x', 0b10, 'x'],
+    ['ignores the hint without a known NUMA node', 1, '', 'y x', 0b10, 'x'],
   ])('%s', (_, needed, reusable, free, where, expected) => {
     const chosen = chooseDevices({ needed, reusable: set(reusable), free: set(free), nodesOf, where });
     expect(chosen?.join(' ')).toBe(expected);
@@ -40,16 +40,23 @@ describe('orderByNodes', () => {
 describe('askPreference', () => {
   test.each<[string, string, string, string, number | undefined, object | undefined]>([
     [
-      'asks of all where nodes do not matter',
+      'offers all devices where NUMA nodes do not matter',
       'a',
       '',
       'b c',
       NOWHERE,
       { available: ['a', 'b', 'c'], mustInclude: [] },
     ],
-    ['does not ask without a choice', 'a', '', '', NOWHERE, undefined],
-    ['does not ask of what others have too', 'a', 'a', 'b', NOWHERE, undefined],
-    ['asks within the wanted node', 'a0', '', 'b0 c1', 0b01, { available: ['a0', 'b0'], mustInclude: [] }],
+    ['requests no preference without a choice', 'a', '', '', NOWHERE, undefined],
+    ['requests no preference for reused devices', 'a', 'a', 'b', NOWHERE, undefined],
+    [
+      'requests a preference within the preferred node',
+      'a0',
+      '',
+      'b0 c1',
+      0b01,
+      { available: ['a0', 'b0'], mustInclude: [] },
+    ],
     [
       'retains all of a node that is too small',
       'a0 b1',

@@ -21,7 +21,7 @@ function hints(needed: number, all: string, free: string, reusable = ''): string
 
 describe('deviceHints', () => {
   test.each([
-    ['nothing where no device says where it is', hints(1, 'x y', 'x y'), undefined],
+    ['nothing where no device reports a NUMA node', hints(1, 'x y', 'x y'), undefined],
     ['every node that has enough', hints(1, 'a0 b1', 'a0 b1'), '1! 2! 3'],
     ['all together where none has enough', hints(2, 'a0 b1', 'a0 b1'), '3!'],
     ['none preferred where a narrower way is taken', hints(2, 'a0 b0 c1', 'a0 c1'), '3'],

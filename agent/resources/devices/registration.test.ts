@@ -17,7 +17,7 @@ function create(): World {
       manager: { register: () => Promise.resolve(), deregister: () => undefined },
       connect(path) {
         sockets.push(path);
-        return Promise.reject(new Error('nobody is there'));
+        return Promise.reject(new Error('connection refused'));
       },
     },
     { dir: '/dir', domain: 'platform.test' },
@@ -62,6 +62,6 @@ describe('createDeviceRegistration', () => {
     await expect(handler.register({ ...plugin, endpoint: 'gpu.sock' }, signal)).rejects.toThrow(
       'is not a path',
     );
-    await expect(handler.register(plugin, signal)).rejects.toThrow('nobody is there');
+    await expect(handler.register(plugin, signal)).rejects.toThrow('connection refused');
   });
 });

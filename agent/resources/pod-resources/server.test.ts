@@ -7,7 +7,7 @@ import { createMetricsRegistry } from '#api/kit/metrics.ts';
 import { createPodResourcesClient } from '#cri/client/pod-resources.ts';
 import { createTempDir } from '../../../testing/temp.ts';
 import { eventually } from '../../../testing/wait.ts';
-import type { PodResourceSources } from './answers.ts';
+import type { PodResourceSources } from './responses.ts';
 import { runPodResources } from './server.ts';
 
 const POD: Pod = {

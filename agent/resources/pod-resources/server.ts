@@ -7,8 +7,8 @@ import type { Logger } from '#api/kit/logger.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import { createTokenBucket } from '#api/kit/token-bucket.ts';
 import { CallRejection, type ServedService, serveSocket } from '#cri/server/serve-socket.ts';
-import type { PodResourceSources } from './answers.ts';
 import { createPodResourcesMetrics, type PodResourcesCall, type PodResourcesMetrics } from './metrics.ts';
+import type { PodResourceSources } from './responses.ts';
 
 export interface PodResourcesDeps {
   readonly clock: Clock;
@@ -36,7 +36,7 @@ async function loadServices(
 ): Promise<readonly ServedService[]> {
   const { podResourcesRpcs } = await import('#cri/client/pod-resources.ts');
   const { default: tables } = await import('#cri/data/node-protos.json', { with: { type: 'json' } });
-  const { allocatableResponse, listResponse, oldListResponse } = await import('./answers.ts');
+  const { allocatableResponse, listResponse, oldListResponse } = await import('./responses.ts');
   const types = createMessageTypes(tables['podresources/v1']);
   const bucket = createTokenBucket(clock, RATE);
   const served = (version: string, call: PodResourcesCall, respond: () => object) => (): object => {

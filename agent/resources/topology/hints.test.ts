@@ -46,7 +46,7 @@ describe('a container', () => {
     ['must have one node', 'single-numa-node', [{ cpu: [on([0, 1])] }], on([0, 1], false), false],
     ['has one node', 'single-numa-node', [{ cpu: EITHER }, { gpu: [on([1])] }], on([1]), true],
     [
-      'goes anywhere when it asks for nothing',
+      'goes anywhere without a request',
       'single-numa-node',
       [{ cpu: undefined }],
       { nodes: undefined, preferred: true },

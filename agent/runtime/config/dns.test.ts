@@ -16,7 +16,7 @@ describe('decidePodDns', () => {
     ['uses the cluster', { dnsPolicy: 'ClusterFirst' }, {}, CLUSTER],
     ['uses the host with host network', { dnsPolicy: 'ClusterFirst', hostNetwork: true }, {}, HOST],
     [
-      'uses the cluster when asked to',
+      'uses the cluster when configured',
       { dnsPolicy: 'ClusterFirstWithHostNet', hostNetwork: true },
       {},
       CLUSTER,

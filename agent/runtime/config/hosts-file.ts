@@ -6,10 +6,10 @@ import type { HostAlias } from '#api/gen/core-v1.ts';
 import { trimEnd } from '#api/kit/trim-end.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 
-type Words = Pick<Vocabulary, 'managedHostsHeader'>;
+type HostsNames = Pick<Vocabulary, 'managedHostsHeader'>;
 
 export interface PodHosts {
-  readonly vocabulary: Words;
+  readonly vocabulary: HostsNames;
   /** Addresses of the pod, the primary one first. */
   readonly podIPs: readonly string[];
   readonly hostname: string;
@@ -37,7 +37,7 @@ export function podHostsFile({ vocabulary, podIPs, hostname, domain, hostAliases
 /** For a pod with host networking: the file of the node, with the aliases of the pod.
  *  @param nodeHostsFile content of the node's /etc/hosts */
 export function hostNetworkHostsFile(
-  vocabulary: Words,
+  vocabulary: HostsNames,
   nodeHostsFile: string,
   hostAliases: readonly HostAlias[] = [],
 ): string {

@@ -84,7 +84,7 @@ describe('containerResources', () => {
     ['no swap', { limits: { memory: '1Ki' } }, { swap: 'limited' }, { memorySwapLimitInBytes: 1024n }],
     ['unlimited swap', { limits: { memory: '1Ki' } }, { swap: 'unlimited' }, { memorySwapLimitInBytes: -1n }],
     [
-      'huge pages, 0 for the sizes not asked for',
+      'huge pages, 0 for the sizes without a request',
       { limits: { 'hugepages-2Mi': '4Mi' } },
       { hugePageSizesBytes: [2 ** 21, 2 ** 30, 2 ** 16] },
       {
@@ -135,7 +135,7 @@ describe('quality of service of memory', () => {
     ['a limit', { requests: { memory: '500' }, limits: { memory: '1000' } }, { min: '500', high: '800' }],
     ['no limit', { requests: { memory: '500' } }, { min: '500', high: '8000' }],
     ['nothing', {}, { high: '8000' }],
-    ['all that it asks for', { requests: { memory: '900' }, limits: { memory: '1000' } }, { min: '900' }],
+    ['its whole request', { requests: { memory: '900' }, limits: { memory: '1000' } }, { min: '900' }],
   ])('of a container with %s', (_, resources, files) => {
     const { unified } = containerResources(
       testPod({}, { resources }),

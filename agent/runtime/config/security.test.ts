@@ -107,7 +107,7 @@ describe('containerSecurity', () => {
 describe('nonRootError', () => {
   const wanted = { runAsNonRoot: true };
   test.each<[string, Row, RegExp | undefined]>([
-    ['allows root unless asked', {}, undefined],
+    ['allows root by default', {}, undefined],
     ['allows a numbered image user', { own: wanted, user: { uid: 7 } }, undefined],
     ['allows runAsUser over a root image', { own: { ...wanted, runAsUser: 7 } }, undefined],
     [
@@ -115,7 +115,7 @@ describe('nonRootError', () => {
       { own: { ...wanted, runAsUser: 7 }, user: { username: 'x' } },
       undefined,
     ],
-    ['lets the container say otherwise', { pod: wanted, own: { runAsNonRoot: false } }, undefined],
+    ['lets the container override it', { pod: wanted, own: { runAsNonRoot: false } }, undefined],
     [
       'rejects runAsUser 0',
       { own: { ...wanted, runAsUser: 0 } },
@@ -162,7 +162,7 @@ describe('decideSeccomp', () => {
       DEFAULT,
     ],
     [
-      'the pod field, whatever its own annotation says',
+      'the pod field, regardless of its own annotation',
       { pod: { seccompProfile: { type: 'RuntimeDefault' } }, annotations: { [CONTAINER_KEY]: 'unconfined' } },
       DEFAULT,
     ],

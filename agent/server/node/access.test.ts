@@ -47,7 +47,7 @@ describe('createAdmit', () => {
       { certificate: { ...good, isTrusted: false } },
       anonymous,
     ],
-    ['a certificate of nobody', {}, { certificate: { isTrusted: true, user: undefined } }, anonymous],
+    ['a certificate without a user', {}, { certificate: { isTrusted: true, user: undefined } }, anonymous],
     ['a token', {}, { bearerToken: 'good' }, known],
     ['a bad token', {}, { bearerToken: 'bad' }, refused],
     ['a token that cannot be reviewed', {}, { bearerToken: 'away' }, refused],

@@ -453,8 +453,8 @@ describe.each([true, false])(
           const [status] = await ask(port, path, { method, headers, agent });
           const isKnown = ROLES[user] !== undefined || (user === '' && anonymous);
           const isAllowed = mayUse(user, VERB_OF[method] ?? '', PART_OF[path] ?? '');
-          const expected = isAllowed ? 'let in' : isKnown ? 403 : 401;
-          const found = status === 401 || status === 403 ? status : 'let in';
+          const expected = isAllowed ? 'authorized' : isKnown ? 403 : 401;
+          const found = status === 401 || status === 403 ? status : 'authorized';
           if (found !== expected) wrong.push(`${user} ${method} ${path}: ${status}, not ${expected}`);
         }),
       );

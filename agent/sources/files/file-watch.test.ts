@@ -12,7 +12,7 @@ describe('readRawEvent', () => {
     ['rename', 'manifests', '/etc/agent', { kind: 'self', inPlace: false }],
     ['rename', 'agent', '/etc', { kind: 'self', inPlace: false }],
     ['rename', 'srv', '/', { kind: 'self', inPlace: false }],
-    ['rename', 'stranger', '/etc/agent', undefined],
+    ['rename', 'unrelated', '/etc/agent', undefined],
     ['change', 'manifests.log', '/etc/agent', undefined],
     ['rename', 'whatever', undefined, { kind: 'self', inPlace: false }],
   ])('%s of %s in %s', (event, name, watchedPath, expected) => {

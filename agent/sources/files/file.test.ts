@@ -380,7 +380,7 @@ describe('createFileSource on a directory', () => {
 describe('createFileSource on one file', () => {
   test('reads it, its replacement, its removal and its return', async () => {
     put('only.yaml', pod('a', 'one'));
-    put('stranger.yaml', pod('stranger'));
+    put('unrelated.yaml', pod('unrelated'));
     start({ path: join(dir, 'only.yaml') });
     await until(() => expect(images()).toEqual(['one']));
     put('only.yaml', pod('a', 'two'));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { serverRefusal } from '../../admission/server-admission.ts';
 import { metadataText } from '../../api-client/object-fields.ts';
 import { runReflector } from '../../api-client/watch/reflector.ts';
-import { createMirrorKeeper } from '../../pods-api/mirror-keeper.ts';
+import { createMirrorReconciler } from '../../pods-api/mirror-reconciler.ts';
 import { createPodStore } from '../../pods-api/pod-store.ts';
 import { createStatusWriter } from '../../pods-api/status-writer.ts';
 import { createApiSource } from '../../sources/api/api.ts';
@@ -65,7 +65,7 @@ export async function createApiSubsystem(
   });
   let local: Parameters<typeof createStatusWriter>[0]['local'] = () => [];
   const shared = { store, clock, log };
-  const mirrors = createMirrorKeeper({ ...shared, client, whenNode: apiNode.whenNode, vocabulary });
+  const mirrors = createMirrorReconciler({ ...shared, client, whenNode: apiNode.whenNode, vocabulary });
   const { unpaced, pace } = clients;
   const statuses = createStatusWriter({ ...shared, client: unpaced, pace, local: () => local() });
 

@@ -22,8 +22,8 @@ import {
   memoryCandidate,
   processCandidate,
 } from '../../eviction/candidates.ts';
+import { conditionEvents } from '../../eviction/condition-events.ts';
 import { endPod } from '../../eviction/end-pod.ts';
-import { conditionEvents } from '../../eviction/node-words.ts';
 import { renewable } from '../../eviction/renewal.ts';
 import type { PodEntry, PodManager } from '../../pods/pod-manager.ts';
 import { createNodeEventSink } from '../../registration/node-events.ts';

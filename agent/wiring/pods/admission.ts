@@ -6,7 +6,7 @@ import {
   type Refusal,
   refusal,
 } from '../../admission/admit.ts';
-import { roomFor } from '../../admission/node-room.ts';
+import { roomFor } from '../../admission/node-capacity.ts';
 import { isCritical, parseAmounts } from '../../admission/resource-fit.ts';
 import { staticPods } from '../../admission/static-pods.ts';
 import { decideAllocatable, decideCapacity } from '../../machine/capacity.ts';

@@ -1,6 +1,6 @@
 /** Wires the pod-resources socket. */
 import { featureEnabled } from '../../config/feature-gates.ts';
-import type { PodResourceSources } from '../../resources/pod-resources/answers.ts';
+import type { PodResourceSources } from '../../resources/pod-resources/responses.ts';
 import { podResourcesSocket, runPodResources } from '../../resources/pod-resources/server.ts';
 import type { Base } from '../base.ts';
 import type { PodSubsystem } from '../pods/pods.ts';

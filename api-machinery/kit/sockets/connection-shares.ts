@@ -1,5 +1,5 @@
 /** Decides which connection of a port is closed when the limit is reached. Authenticated clients stay;
- *  among the others the oldest is closed, so that idle connections lock nobody out, not even clients of
+ *  among the others the oldest is closed, so that idle connections lock no client out, not even clients of
  *  the same address. No address can use the whole port. Knows no sockets and closes nothing itself. */
 
 export interface ShareOptions {

@@ -6,7 +6,7 @@ import { trimEnd } from '../../kit/trim-end.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { configMapKeyErrors } from '../../meta/names.ts';
 import type { Vocabulary } from '../../vocabulary.ts';
-import { createBoundedFieldErrors, type FieldErrors } from './faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from './field-errors.ts';
 import { validateMetadata } from './metadata.ts';
 
 /** Largest sum of all values of a ConfigMap or Secret. */

@@ -3,7 +3,7 @@
 import type { Container, EphemeralContainer, PodSpec } from '../../gen/core-v1.ts';
 import { dns1123LabelErrors } from '../../meta/names.ts';
 import { validateEnv, validateEnvFrom } from './env.ts';
-import type { FieldErrors } from './faults.ts';
+import type { FieldErrors } from './field-errors.ts';
 import { type ProbeKind, validateLifecycle, validateProbe } from './handlers.ts';
 import { validateVolumeDevices, validateVolumeMounts } from './mounts.ts';
 import { validateHostPortConflicts, validatePorts } from './ports.ts';

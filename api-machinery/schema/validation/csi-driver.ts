@@ -3,7 +3,7 @@
 import type { CSIDriver, CSIDriverSpec } from '../../gen/storage-v1.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { dns1123SubdomainErrors } from '../../meta/names.ts';
-import { createBoundedFieldErrors, type FieldErrors } from './faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from './field-errors.ts';
 
 const GROUP_POLICIES = ['ReadWriteOnceWithFSType', 'File', 'None'];
 const MODES = ['Persistent', 'Ephemeral'];

@@ -9,7 +9,7 @@ import {
   portNumberErrors,
   qualifiedNameErrors,
 } from '../../meta/names.ts';
-import { createBoundedFieldErrors, type FieldErrors } from './faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from './field-errors.ts';
 import { validateMetadata } from './metadata.ts';
 
 function validateAddress(errors: FieldErrors, address: EndpointAddress, path: string): void {

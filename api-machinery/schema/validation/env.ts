@@ -2,7 +2,7 @@
 
 import type { EnvFromSource, EnvVar, EnvVarSource } from '../../gen/core-v1.ts';
 import { configMapKeyErrors, dns1123SubdomainErrors, envVarNameErrors } from '../../meta/names.ts';
-import type { FieldErrors } from './faults.ts';
+import type { FieldErrors } from './field-errors.ts';
 import { ENV_FIELD_PATHS, validateFieldRef, validateResourceFieldRef } from './field-refs.ts';
 
 const SOURCES = ['fieldRef', 'resourceFieldRef', 'configMapKeyRef', 'secretKeyRef'] as const;

@@ -3,7 +3,7 @@
 import type { ObjectFieldSelector, ResourceFieldSelector } from '../../gen/core-v1.ts';
 import { qualifiedNameErrors } from '../../meta/names.ts';
 import { canonicalizeQuantity, isQuantity } from '../../meta/quantity.ts';
-import type { FieldErrors } from './faults.ts';
+import type { FieldErrors } from './field-errors.ts';
 
 /** Fields that an environment variable may refer to. */
 export const ENV_FIELD_PATHS: readonly string[] = [

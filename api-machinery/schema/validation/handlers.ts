@@ -2,7 +2,7 @@
 
 import type { Lifecycle, Probe, ProbeHandler } from '../../gen/core-v1.ts';
 import { httpHeaderNameErrors, portNameErrors, portNumberErrors } from '../../meta/names.ts';
-import type { FieldErrors } from './faults.ts';
+import type { FieldErrors } from './field-errors.ts';
 
 const HANDLERS = ['exec', 'httpGet', 'tcpSocket', 'grpc'] as const;
 

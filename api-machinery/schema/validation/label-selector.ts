@@ -2,7 +2,7 @@
 
 import type { LabelSelector } from '../../gen/meta-v1.ts';
 import { labelValueErrors, qualifiedNameErrors } from '../../meta/names.ts';
-import type { FieldErrors } from './faults.ts';
+import type { FieldErrors } from './field-errors.ts';
 
 const WITH_VALUES = ['In', 'NotIn'];
 const WITHOUT_VALUES = ['Exists', 'DoesNotExist'];

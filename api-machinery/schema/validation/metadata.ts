@@ -4,7 +4,7 @@ import type { ObjectMeta, OwnerReference } from '../../gen/meta-v1.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { validateAnnotations, validateLabels } from '../../meta/labels.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors, qualifiedNameErrors } from '../../meta/names.ts';
-import { createBoundedFieldErrors, type FieldErrors } from './faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from './field-errors.ts';
 
 export interface MetadataRules {
   readonly namespaced: boolean;

@@ -2,7 +2,7 @@
 
 import type { Volume, VolumeDevice, VolumeMount } from '../../gen/core-v1.ts';
 import { parentElementErrors, relativePathErrors } from '../../meta/names.ts';
-import type { FieldErrors } from './faults.ts';
+import type { FieldErrors } from './field-errors.ts';
 
 export interface MountContext {
   readonly volumes: readonly Volume[];

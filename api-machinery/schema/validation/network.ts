@@ -3,7 +3,7 @@
 import { isIP } from 'node:net';
 import type { HostAlias, PodDNSConfig, PodSpec } from '../../gen/core-v1.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors } from '../../meta/names.ts';
-import type { FieldErrors } from './faults.ts';
+import type { FieldErrors } from './field-errors.ts';
 
 export interface DnsLimits {
   readonly nameservers: number;

@@ -2,7 +2,7 @@
 
 import type { NodeSelector, NodeSelectorRequirement, NodeSelectorTerm } from '../../gen/core-v1.ts';
 import { qualifiedNameErrors } from '../../meta/names.ts';
-import type { FieldErrors } from './faults.ts';
+import type { FieldErrors } from './field-errors.ts';
 
 function validateExpression(errors: FieldErrors, requirement: NodeSelectorRequirement, path: string): void {
   const { key, operator, values = [] } = requirement;

@@ -10,7 +10,7 @@ import type {
 import type { FieldError } from '../../meta/field-error.ts';
 import { dns1123SubdomainErrors } from '../../meta/names.ts';
 import { compareQuantities } from '../../meta/quantity.ts';
-import { createBoundedFieldErrors, type FieldErrors } from './faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from './field-errors.ts';
 import { validateLabelSelector } from './label-selector.ts';
 import { validateMetadata } from './metadata.ts';
 import { validateNodeSelector } from './node-selector.ts';

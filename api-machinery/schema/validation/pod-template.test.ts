@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '../../vocabulary.ts';
 import { podWith } from './base-pod.fixture.ts';
-import { createFieldErrors } from './faults.ts';
+import { createFieldErrors } from './field-errors.ts';
 import { validatePod } from './pod.ts';
 import { validatePodTemplate, validateServiceTemplate } from './pod-template.ts';
 

@@ -3,7 +3,7 @@
 import type { PodTemplateSpec } from '../../gen/core-v1.ts';
 import { validateAnnotations, validateLabels } from '../../meta/labels.ts';
 import { matchesLabels, type Requirement } from '../../meta/selectors.ts';
-import type { FieldErrors } from './faults.ts';
+import type { FieldErrors } from './field-errors.ts';
 import { type PodValidationOptions, validatePodContent } from './pod.ts';
 
 /** Placeholder of the pod's name, which is part of the names of ephemeral volume claims and not known yet. */

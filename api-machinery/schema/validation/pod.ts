@@ -6,7 +6,7 @@ import type { FieldError } from '../../meta/field-error.ts';
 import { dns1123SubdomainErrors } from '../../meta/names.ts';
 import type { Vocabulary } from '../../vocabulary.ts';
 import { validateContainers } from './containers.ts';
-import { createBoundedFieldErrors, type FieldErrors } from './faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from './field-errors.ts';
 import { validateMetadata } from './metadata.ts';
 import { DNS_LIMITS, EXPANDED_DNS_LIMITS, validateNetwork } from './network.ts';
 import { validateProfileAnnotations } from './profile-annotations.ts';

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import type { ContainerPort } from '../../gen/core-v1.ts';
 import { portNameErrors, portNumberErrors } from '../../meta/names.ts';
-import type { FieldErrors } from './faults.ts';
+import type { FieldErrors } from './field-errors.ts';
 
 /** Returns every validation error of a container's ports. */
 export function validatePorts(

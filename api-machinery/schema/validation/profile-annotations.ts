@@ -3,7 +3,7 @@
 import type { Pod } from '../../gen/core-v1.ts';
 import { parentElementErrors } from '../../meta/names.ts';
 import type { Vocabulary } from '../../vocabulary.ts';
-import type { FieldErrors } from './faults.ts';
+import type { FieldErrors } from './field-errors.ts';
 
 const LOCALHOST = 'localhost/';
 

@@ -12,7 +12,7 @@ import type {
   VolumeProjection,
 } from '../../gen/core-v1.ts';
 import { volumeFilePathErrors } from '../../meta/names.ts';
-import type { FieldErrors } from './faults.ts';
+import type { FieldErrors } from './field-errors.ts';
 import { VOLUME_FIELD_PATHS, validateFieldRef, validateResourceFieldRef } from './field-refs.ts';
 
 const MIN_TOKEN_SECONDS = 600;

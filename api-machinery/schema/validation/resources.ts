@@ -3,7 +3,7 @@
 import type { ResourceRequirements } from '../../gen/core-v1.ts';
 import { qualifiedNameErrors } from '../../meta/names.ts';
 import { compareQuantities, parseQuantity } from '../../meta/quantity.ts';
-import type { FieldErrors } from './faults.ts';
+import type { FieldErrors } from './field-errors.ts';
 
 type Amounts = Readonly<Record<string, string>>;
 

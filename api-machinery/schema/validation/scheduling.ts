@@ -11,7 +11,7 @@ import type {
 } from '../../gen/core-v1.ts';
 import { validateLabels } from '../../meta/labels.ts';
 import { dns1123LabelErrors, labelValueErrors, qualifiedNameErrors } from '../../meta/names.ts';
-import type { FieldErrors } from './faults.ts';
+import type { FieldErrors } from './field-errors.ts';
 import { validateLabelSelector } from './label-selector.ts';
 import { validateNodeSelector, validateNodeSelectorTerm } from './node-selector.ts';
 

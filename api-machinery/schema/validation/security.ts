@@ -11,7 +11,7 @@ import type {
 } from '../../gen/core-v1.ts';
 import type { Int64 } from '../../kit/int64.ts';
 import { parentElementErrors } from '../../meta/names.ts';
-import type { FieldErrors } from './faults.ts';
+import type { FieldErrors } from './field-errors.ts';
 
 const MAX_ID = 2 ** 31 - 1;
 const SYSCTL = /^[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?(?:[./][a-z0-9](?:[-_a-z0-9]*[a-z0-9])?)*$/;

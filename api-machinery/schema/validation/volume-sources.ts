@@ -14,7 +14,7 @@ import type {
 } from '../../gen/core-v1.ts';
 import { dns1123LabelErrors, parentElementErrors, volumeFilePathErrors } from '../../meta/names.ts';
 import { compareQuantities } from '../../meta/quantity.ts';
-import type { FieldErrors } from './faults.ts';
+import type { FieldErrors } from './field-errors.ts';
 import {
   validateConfigMapSource,
   validateDownwardSource,

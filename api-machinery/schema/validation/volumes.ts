@@ -2,7 +2,7 @@
 
 import type { Volume, VolumeSource } from '../../gen/core-v1.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors } from '../../meta/names.ts';
-import type { FieldErrors } from './faults.ts';
+import type { FieldErrors } from './field-errors.ts';
 import { validateClaimSpec } from './persistent-volume.ts';
 import { VOLUME_SOURCE_RULES } from './volume-sources.ts';
 

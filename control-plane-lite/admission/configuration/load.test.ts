@@ -50,7 +50,7 @@ plugins:
     ]);
   });
 
-  test('a file that does not say what it is speaks to two plugins', async () => {
+  test('a file without a kind configures two plugins', async () => {
     const found = await load({ '/etc/a/config': 'imagePolicy: {}' });
     expect([...found.keys()]).toEqual(['ImagePolicyWebhook', 'PodNodeSelector']);
   });
@@ -61,7 +61,7 @@ plugins:
     ['another kind', 'apiVersion: v1\nkind: Pod\n', 'must be AdmissionConfiguration of'],
     ['a plugin twice', `${head}plugins: [{name: A}, {name: A}]`, 'plugins[1].name: Duplicate value: "A"'],
     ['a plugin without a name', `${head}plugins: [{path: x}]`, 'plugins[0].name: Required value'],
-    ['members that nobody knows', `${head}plugin: []`, 'did you mean plugins?'],
+    ['unknown members', `${head}plugin: []`, 'did you mean plugins?'],
     ['a file that is not there', `${head}plugins: [{name: A, path: gone}]`, '/etc/a/gone: '],
     ['two documents', `${head}---\na: 1`, 'must be one document'],
   ])('refuses %s', async (_, text, expected) => {

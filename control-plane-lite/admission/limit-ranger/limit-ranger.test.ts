@@ -18,13 +18,13 @@ describe('podErrors', () => {
   test.each<[string, LimitRangeItem, Pod, readonly string[]]>([
     ['nothing is wrong', item({ min: { cpu: '1' } }), podOf(container({ cpu: '1' })), []],
     [
-      'too little is asked for',
+      'the request is below the minimum',
       item({ min: { cpu: '1' } }),
       podOf(container({ cpu: '900m' })),
       ['minimum cpu usage per Container is 1, but request is 900m'],
     ],
     [
-      'nothing is asked for',
+      'there is no request',
       item({ min: { cpu: '1' } }),
       podOf(container({})),
       ['minimum cpu usage per Container is 1.  No request is specified'],
@@ -101,7 +101,7 @@ describe('giveDefaults', () => {
   };
   const draftOf = (spec: object): ApiObject => ({ apiVersion: 'v1', kind: 'Pod', metadata: {}, spec });
 
-  test('gives what is missing, and says so', () => {
+  test('sets missing values, with an annotation', () => {
     const draft = draftOf({
       containers: [container({ cpu: '3' })],
       initContainers: [{ ...container({}, { memory: '2Gi' }), name: 'first' }],
@@ -116,7 +116,7 @@ describe('giveDefaults', () => {
     );
   });
 
-  test('says nothing where nothing is missing', () => {
+  test('sets no annotation where nothing is missing', () => {
     const draft = draftOf({ containers: [container({ cpu: '1' }, { cpu: '1', memory: '1' })] });
     giveDefaults(draft, range, 'note');
     expect(draft.metadata).toEqual({});

@@ -71,7 +71,7 @@ describe('violationsOf', () => {
     expect(look(pod, 'restricted')).toContain(text);
   });
 
-  test('what the pod says holds for containers that say nothing', () => {
+  test("the pod's fields apply to containers without their own", () => {
     const securityContext = { runAsNonRoot: true, seccompProfile: { type: 'Localhost' } };
     const bare = context({ runAsNonRoot: undefined, seccompProfile: undefined });
     expect(look(podOf(bare, { securityContext }), 'restricted')).toBeUndefined();
@@ -95,7 +95,7 @@ describe('violationsOf', () => {
 describe('labels of namespaces', () => {
   test('none: everything goes', () => expect(isPrivileged(policyOf({}, words))).toBe(true));
 
-  test('say the level of each mode, and its release', () => {
+  test('set the level of each mode, and its release', () => {
     const policy = policyOf(
       { [label('enforce')]: 'baseline', [label('warn')]: 'restricted', [label('warn-version')]: 'v1.22' },
       words,
@@ -107,7 +107,7 @@ describe('labels of namespaces', () => {
     ]);
   });
 
-  test('a level that nobody knows holds pods to the most', () => {
+  test('an unknown level enforces the most restrictive one', () => {
     const policy = policyOf({ [label('enforce')]: 'strict', [label('warn')]: 'strict' }, words);
     expect([policy.enforce.level, policy.warn.level]).toEqual(['restricted', 'privileged']);
   });

@@ -67,7 +67,7 @@ describe('chargeAll', () => {
     expect([writes, used('a')]).toEqual([['a'], { pods: '2' }]);
   });
 
-  test('counts anew when somebody else was faster', async () => {
+  test('counts again after a conflicting write', async () => {
     const one = quota('a', { pods: '2' }, { pods: '0' });
     const { write, used } = createStore([one], 1, { pods: '1' });
     const errors = await chargeAll(

@@ -84,13 +84,13 @@ describe('readReview', () => {
 });
 
 describe('ask', () => {
-  test('does not ask a webhook with side effects of a dry run', async () => {
+  test('does not call a webhook with side effects for a dry run', async () => {
     const caller = createHookCaller({
       vocabulary: words,
       log: silentLogger,
       signal: AbortSignal.abort(),
       addressOf: () => {
-        throw new Error('nobody is to be asked');
+        throw new Error('must not be called');
       },
     });
     const hook = {

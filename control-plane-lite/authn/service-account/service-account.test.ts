@@ -33,7 +33,7 @@ describe('tokens', () => {
     expect(readToken(`${head}.${body}.${signature.slice(0, -4)}AAAA`)?.verify([key])).toBe(false);
   });
 
-  test.each(['none', 'HS256', 'RS256', undefined])('whose header says %j are not verified', (alg) => {
+  test.each(['none', 'HS256', 'RS256', undefined])('with the algorithm %j are not verified', (alg) => {
     const key = tokenKey(EC);
     const [, body = '', signature = ''] = signToken({ sub: 'me' }, EC, key).split('.');
     const head = Buffer.from(JSON.stringify({ alg, kid: key.id })).toString('base64url');
@@ -169,7 +169,7 @@ describe('service accounts', () => {
     expect(ask(signToken({ iss: 'https://elsewhere' }, EC, tokenKey(EC)))).toEqual({ kind: 'none' });
   });
 
-  test('are who the token says twice', () => {
+  test('are the same user at the second authentication', () => {
     const { ask } = setUp([account(), pod()]);
     const terms: TokenTerms = {
       namespace: 'n',

@@ -1,4 +1,4 @@
-/** Coalesces queries for the store's newest revision: one response serves all callers that asked before the
+/** Coalesces queries for the store's newest revision: one response serves all callers that waited before the
  *  query was sent, so no caller gets a revision older than its own call. */
 
 /** Coalesces calls of `ask`. One query is in flight at a time; the next is sent when it has returned,

@@ -119,7 +119,7 @@ describe('decideList', () => {
     expect(decision).toEqual({ kind: 'notOlderThan', revision: Number.MAX_SAFE_INTEGER });
   });
 
-  test('goes on at the newest state with a token that says so', () => {
+  test('continues at the newest state with an inconsistent token', () => {
     const request = { continue: encodeContinue({ after: 'a/b' }, apiGroupDomain) };
     expect(decideList(request, apiGroupDomain)).toEqual({ kind: 'continue', after: 'a/b' });
   });

@@ -5,7 +5,7 @@ import type { CacheChange } from '../contract.ts';
 export interface History {
   /** The history contains every change after this revision. */
   readonly floor: number;
-  /** States before this revision are older than is kept, even where nothing has changed since. */
+  /** States before this revision are older than the retained history, even without a change since. */
   readonly aged: number;
   readonly length: number;
   /** Estimated bytes retained only for the history. */

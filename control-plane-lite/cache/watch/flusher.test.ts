@@ -39,7 +39,7 @@ function setUp(everyMs: number) {
 }
 
 describe('flusher', () => {
-  test('flushes in the next turn, each that asked once', () => {
+  test('flushes each requester once, in the next turn', () => {
     const { ask, flushes, flushable, turn } = setUp(10);
     const a = flushable('a');
     ask(a);

@@ -168,7 +168,7 @@ async function beginAttached(): Promise<World> {
 const isThere = (world: World): boolean => world.get('volumeattachments', NAME) !== undefined;
 
 describe('attachDetachController', () => {
-  test('says every two minutes that an attacher does not answer', async () => {
+  test('reports every two minutes that an attacher does not respond', async () => {
     await using world = await beginWithPod();
     expect(isThere(world)).toBe(true);
     await world.pass(119_000);

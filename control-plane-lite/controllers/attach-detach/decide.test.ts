@@ -80,7 +80,7 @@ describe('decideAttachments, of a volume that is wanted', () => {
       [`again in ${ATTACH_MS}`],
     ],
     [
-      'says that the attacher takes long, each time that it has',
+      'reports a slow attacher at each time-out',
       [
         place('a', {
           pods: one,
@@ -90,19 +90,19 @@ describe('decideAttachments, of a volume that is wanted', () => {
       ['recordPodEvents a: late 2', `again in ${ATTACH_MS - 5}`],
     ],
     [
-      'says that the attacher has failed',
+      'reports the failure of the attacher',
       [place('a', { pods: one, attachment: attachment('a', failed) })],
       ['recordPodEvents a: error t no'],
     ],
     ['reports to the node', [place('a', { pods: one, attachment: attachment('a') })], ['report a']],
     ['is done then', [place('a', { pods: one, node: reported, attachment: attachment('a') })], []],
     [
-      'takes it back from a node when somebody detaches it',
+      'removes it from the node status when another client detaches it',
       [place('a', { pods: one, node: inUse, attachment: attachment('a', { deleting: true }) })],
       ['unreport a by force'],
     ],
     [
-      'says why somebody does not get it detached',
+      'reports why it cannot be detached',
       [place('a', { pods: one, attachment: attachment('a', stuck) })],
       ['recordNodeEvent a: detach error t busy'],
     ],

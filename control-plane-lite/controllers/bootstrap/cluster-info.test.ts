@@ -43,7 +43,7 @@ describe('withSignatures', () => {
     expect(Object.keys(data ?? {})).toEqual(['kubeconfig', 'note', 'jws-kubeconfig-abcdef']);
   });
 
-  test('signs nothing where nothing is said', () => {
+  test('signs nothing without a configuration', () => {
     expect(withSignatures({ note: 'y' }, [token('abcdef')], { name: 'plat' })).toBeUndefined();
   });
 });

@@ -181,7 +181,7 @@ describe('decideTerm', () => {
   const far = NOW + 10_000 * HOUR;
   test.each<[string, number | undefined, number, number, number]>([
     ['the longest by default', undefined, 100 * HOUR, far, 100 * HOUR - 5 * MINUTE],
-    ['less when asked', 36_000, 100 * HOUR, far, 10 * HOUR - 5 * MINUTE],
+    ['less on request', 36_000, 100 * HOUR, far, 10 * HOUR - 5 * MINUTE],
     ['never more', 999_999, 10 * HOUR, far, 10 * HOUR - 5 * MINUTE],
     ['short ones whole', 3600, 100 * HOUR, far, HOUR],
     ['ten minutes at least', 1, 100 * HOUR, far, 10 * MINUTE],

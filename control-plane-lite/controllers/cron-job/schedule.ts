@@ -30,7 +30,7 @@ function lastOfFields(
   let found = dueAfter(low);
   if (found === undefined) return undefined;
   let high = nowMs;
-  // What is due after `low` has come by now, what is due after `high` has not.
+  // The first time after `low` has passed; the first time after `high` has not.
   while (high - low > 1000) {
     const middle = Math.floor((low + high) / 2);
     const due = dueAfter(middle);

@@ -260,7 +260,7 @@ describe('status', () => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the condition above
     deploymentOf({ status: { ...counts, conditions: [condition as never] } });
 
-  test('counts, and says that enough is available', () => {
+  test('counts, and reports that enough is available', () => {
     const { status } = decide(deploymentOf(), sets);
     expect(status).toMatchObject({ ...counts, conditions: expect.any(Array) as unknown });
     expect(status.conditions?.find(({ type }) => type === 'Available')).toMatchObject({
@@ -269,7 +269,7 @@ describe('status', () => {
     });
   });
 
-  test('says when too few are available', () => {
+  test('reports when too few are available', () => {
     const plan = decide(deploymentOf(), [setOf('v2', 4, { ready: 2, available: 2 })]);
     expect(conditionOf(plan, 'Available')).toMatchObject({
       status: 'False',
@@ -278,7 +278,7 @@ describe('status', () => {
     expect(plan.status.unavailableReplicas).toBe(2);
   });
 
-  test('an update that got on says so, and has the time of that', () => {
+  test('an update that made progress reports it, with the time', () => {
     const status = { ...counts, updatedReplicas: 1, conditions: [after('ReplicaSetUpdated', 5000) as never] };
     const plan = decide(deploymentOf({ status }), sets);
     expect(conditionOf(plan, 'Progressing')).toEqual({
@@ -338,7 +338,7 @@ describe('status', () => {
     });
   });
 
-  test('without a deadline nothing is said of progress', () => {
+  test('without a deadline progress is not reported', () => {
     const { progressDeadlineMs: _, ...deployment } = withCondition(after('ReplicaSetUpdated', 0));
     expect(conditionOf(decide(deployment, sets), 'Progressing')).toBeUndefined();
   });

@@ -37,7 +37,7 @@ describe('decideEphemeral', () => {
     expect(actions.map(({ kind, volume }) => `${kind} ${volume.claimName}`)).toEqual(expected);
   });
 
-  test('says whose the claim is not', () => {
+  test('reports a claim of another owner', () => {
     expect(decideEphemeral(POD, () => ({}))).toMatchObject([
       { message: 'PVC ns/p-scratch was not created for pod ns/p (pod is not owner)' },
     ]);

@@ -55,10 +55,10 @@ describe('taints', () => {
   test.each<[string, Node, boolean, readonly string[] | undefined]>([
     ['a ready node has none', node({ conditions: [ready('True')] }), true, undefined],
     ['a lost node', node(lost), true, ['unreachable:NoSchedule', `unreachable:NoExecute${NOW}`]],
-    ['a node that never said anything', node({}), true, ['not-ready:NoSchedule']],
+    ['a node that never reported', node({}), true, ['not-ready:NoSchedule']],
     ['eviction is not allowed', node(lost), false, ['unreachable:NoSchedule']],
     [
-      'a node that says it is not ready',
+      'a node that reports not ready',
       node({ conditions: [ready('False')] }),
       true,
       ['not-ready:NoSchedule', `not-ready:NoExecute${NOW}`],

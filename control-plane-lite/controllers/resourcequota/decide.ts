@@ -2,7 +2,7 @@
 import type { Pod, ResourceQuota, ResourceQuotaStatus } from '#api/gen/core-v1.ts';
 import { type Amounts, addAmounts, NONE, writeAmounts } from '../../quota/amounts.ts';
 import { isInScopes } from '../../quota/pods.ts';
-import { concernsKind, usageOf, type Words } from '../../quota/usage.ts';
+import { concernsKind, type Domains, usageOf } from '../../quota/usage.ts';
 import type { ApiObject, ResourceInfo } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 
@@ -17,7 +17,7 @@ export interface Counted {
 export function quotaStatus(
   { spec = {}, status }: ResourceQuota,
   counted: Iterable<Counted>,
-  vocabulary: Words,
+  vocabulary: Domains,
   nowMs: number,
   promised: readonly Amounts[] = [],
 ): ResourceQuotaStatus {

@@ -16,7 +16,7 @@ function createSource(): {
 } {
   const listeners = new Set<Listener>();
   const objects = new Map<string, CachedObject>();
-  const tell = (change: CacheChange): void => listeners.forEach((listener) => listener(change));
+  const emit = (change: CacheChange): void => listeners.forEach((listener) => listener(change));
   return {
     follow(listener) {
       for (const current of objects.values()) listener({ type: 'ADDED', current });
@@ -27,12 +27,12 @@ function createSource(): {
       const current = cachedOf(object);
       const type = objects.has(current.key) ? 'MODIFIED' : 'ADDED';
       objects.set(current.key, current);
-      tell({ type, current });
+      emit({ type, current });
     },
     remove(key) {
       const current = objects.get(key);
       objects.delete(key);
-      if (current !== undefined) tell({ type: 'DELETED', current });
+      if (current !== undefined) emit({ type: 'DELETED', current });
     },
   };
 }
@@ -148,11 +148,11 @@ describe('children', () => {
     const { pods, sets, due } = createWorld();
     sets.set(set('one', 'a'));
     due();
-    const stranger = child('a', 'one');
-    const [reference] = stranger.metadata.ownerReferences ?? [];
+    const unrelated = child('a', 'one');
+    const [reference] = unrelated.metadata.ownerReferences ?? [];
     if (reference === undefined) throw new Error('it has one');
-    stranger.metadata.ownerReferences = [{ ...reference, apiVersion: 'example.org/v1' }];
-    pods.set(stranger);
+    unrelated.metadata.ownerReferences = [{ ...reference, apiVersion: 'example.org/v1' }];
+    pods.set(unrelated);
     expect(due()).toEqual([]);
   });
 });

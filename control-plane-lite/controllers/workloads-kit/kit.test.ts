@@ -136,7 +136,7 @@ describe('withCondition', () => {
   };
   const other: Condition = { type: 'Other', status: 'False' };
 
-  test('leaves what says the same', () => {
+  test('leaves equal statuses unchanged', () => {
     const before = [base, other];
     expect(withCondition(before, { ...base, message: 'n', lastTransitionTime: 't2' })).toBe(before);
   });

@@ -69,7 +69,7 @@ describe('customConversion', () => {
     expect(made.fromStorage(cake('v1', { old: 1, both: 'b' }))).toEqual(cake('v2', { both: 'b' }));
   });
 
-  test('asks elsewhere once for all that are of another version', async () => {
+  test('converts all objects of another version in one request', async () => {
     const asked: string[] = [];
     const made = must({
       version: 'v2',

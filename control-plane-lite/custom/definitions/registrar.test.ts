@@ -210,7 +210,7 @@ describe('followDefinitions', () => {
     expect(registry.all()).toHaveLength(builtIn.length);
   });
 
-  test('a definition that cannot be served stands in nobody’s way', async () => {
+  test('a definition that cannot be served does not delay others', async () => {
     const columns = [{ name: 'A', type: 'string', jsonPath: '.a[' }];
     await put(
       definition({ plural: 'odd', versions: [version('v1', { additionalPrinterColumns: columns })] }),

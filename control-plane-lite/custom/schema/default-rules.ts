@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { copyJson } from '#api/codec/copy-json.ts';
 import type { Steps } from '#api/kit/steps.ts';
 import { formatFieldError } from '#api/meta/field-error.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { itemSchema, type JsonSchema } from './json-schema.ts';
 import { readValue } from './read-value.ts';

@@ -5,7 +5,7 @@ import type { ObjectMeta } from '#api/gen/meta-v1.ts';
 import { isMutableObject } from '#api/kit/object.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { dns1035LabelErrors } from '#api/meta/names.ts';
-import { boundedFieldErrors, createFieldErrors } from '#api/schema/validation/faults.ts';
+import { boundedFieldErrors, createFieldErrors } from '#api/schema/validation/field-errors.ts';
 import { validateMetadata } from '#api/schema/validation/metadata.ts';
 import { pathSegmentErrors } from '../../resources/groups/names.ts';
 

@@ -130,8 +130,8 @@ const FORMATS: ReadonlyMap<string, IsForm> = new Map<string, IsForm>([
   ['datetime', isDateTime],
 ]);
 
-/** What decides whether a text has the form; `undefined` for forms that aren't checked. Dashes in the name of a form
- *  don't count: `date-time` is `datetime`. */
+/** Returns the validator of a format; `undefined` for formats that are not validated. Dashes in the name are ignored:
+ *  `date-time` is `datetime`. */
 export function formatOf(name: string | undefined): IsForm | undefined {
   return name === undefined ? undefined : FORMATS.get(name.replaceAll('-', ''));
 }

@@ -1,6 +1,6 @@
 /** Validation of list types: a set, or a map whose keys are fields of the items. Pure. Source: list types,
  *  document 1 §4.9.3; apiextensions/v1. */
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import { isSchemaList, itemSchema, type JsonSchema } from './json-schema.ts';
 
 const LIST_TYPES = ['atomic', 'map', 'set'];

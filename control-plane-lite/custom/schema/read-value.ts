@@ -112,7 +112,7 @@ class Reader {
     }
     const names = this.#names?.of(value) ?? Object.keys(value);
     const here = this.#here();
-    // What is filled in comes last, as elsewhere.
+    // Defaults are added last, as in the other decoders.
     this.#later.each([...names, ''], (name, index) => {
       here(() => {
         if (index === names.length) this.#fillUp(plan, result);

@@ -2,7 +2,7 @@
  *  Source: apiextensions/v1, validation of CustomResourceDefinition. */
 
 import type { Steps } from '#api/kit/steps.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import { isSchemaList, type JsonSchema } from './json-schema.ts';
 import { validateListRules } from './list-rules.ts';
 

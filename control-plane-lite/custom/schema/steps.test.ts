@@ -62,7 +62,7 @@ describe('work on a schema of a megabyte', () => {
     expect(checked.value).toEqual([]);
   });
 
-  test('gives way to others after every step that asks for it', async () => {
+  test('yields after every step that requests it', async () => {
     let asked = 0;
     let others = 0;
     const turns = (): Promise<void> | undefined => {

@@ -3,7 +3,7 @@
  *  structural schemas. */
 
 import type { Steps } from '#api/kit/steps.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import { isSchemaList, itemSchema, type JsonSchema } from './json-schema.ts';
 import { measurePattern } from './pattern/compile.ts';
 import { PatternError } from './pattern/parse.ts';

@@ -80,7 +80,7 @@ describe('schemaErrors', () => {
       ['Required v.properties[z]'],
     ],
     [
-      'integers or texts said in logic',
+      'integers or strings in logical keywords',
       { [x('int-or-string')]: true, anyOf: [{ type: 'integer' }, text] },
       [],
     ],

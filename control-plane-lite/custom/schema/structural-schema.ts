@@ -5,7 +5,7 @@ import type { CustomResourceDefinition } from '#api/gen/apiextensions-v1.ts';
 import type { Steps, Turns } from '#api/kit/steps.ts';
 import { finish, finishInTurns } from '#api/kit/steps.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { createFieldErrors } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { StrategyContext } from '../../resources/contract.ts';
 import { validateDefaults } from './default-rules.ts';

@@ -49,7 +49,7 @@ async function start(rule: object, resources: Handler, room = 100, maxBodyBytes 
 }
 
 async function post(audited: Audited, body: string, headers: Record<string, string> = {}): Promise<void> {
-  const answer = await request(`${audited.url}/api/v1/namespaces/n/pods?a=1`, {
+  const response = await request(`${audited.url}/api/v1/namespaces/n/pods?a=1`, {
     method: 'POST',
     body,
     headers: {
@@ -60,7 +60,7 @@ async function post(audited: Audited, body: string, headers: Record<string, stri
       ...headers,
     },
   });
-  await answer.body.dump();
+  await response.body.dump();
 }
 
 const creates: Handler = async (asked) => {
@@ -106,7 +106,7 @@ describe('createAuditor', () => {
     ['Metadata', undefined, undefined],
     ['Request', { kind: 'Pod' }, undefined],
     ['RequestResponse', { kind: 'Pod' }, { kind: 'Pod', created: true }],
-  ])('at level %s keeps the bodies that it says', async (level, requestObject, responseObject) => {
+  ])('at level %s records the bodies of that level', async (level, requestObject, responseObject) => {
     await using audited = await start({ level, omitStages: ['RequestReceived'] }, creates);
     await post(audited, '{\n"kind":\n"Pod"}');
     const [event] = await audited.events();
@@ -114,7 +114,7 @@ describe('createAuditor', () => {
     expect(audited.lines.every((line) => !line.includes('\n'))).toBe(true);
   });
 
-  test('omits managed fields where the policy says so', async () => {
+  test('omits managed fields if the policy requires it', async () => {
     await using audited = await start({ level: 'RequestResponse', omitManagedFields: true }, creates);
     await post(audited, '{"metadata":{"name":"p","managedFields":[{}]}}');
     const events = await audited.events();
@@ -125,7 +125,7 @@ describe('createAuditor', () => {
     expect(audited.lines.join('')).not.toContain('managedFields');
   });
 
-  test('leaves large bodies out and says so', async () => {
+  test('omits large bodies with an annotation', async () => {
     await using audited = await start({ level: 'Request' }, creates);
     await post(audited, JSON.stringify({ text: 'x'.repeat(3000) }));
     const events = await audited.events();
@@ -137,12 +137,12 @@ describe('createAuditor', () => {
     ['application/json', '{no json', 'requestObject'],
     ['application/yaml', 'a: b', 'requestObject,responseObject'],
   ])('reports of %s that the omitted body was unreadable', async (type, text, left) => {
-    const answers: Handler = async (asked) => {
+    const handler: Handler = async (asked) => {
       await asked.readBody();
       if (type === 'application/json') return jsonResponse({});
       return { kind: 'bytes', status: 200, contentType: type, body: Buffer.from('a: b') };
     };
-    await using audited = await start({ level: 'RequestResponse' }, answers);
+    await using audited = await start({ level: 'RequestResponse' }, handler);
     await post(audited, text, { 'content-type': type });
     const events = await audited.events();
     expect(events[1]).toMatchObject({ annotations: { 'audit.example.org/unreadable': left } });
@@ -154,10 +154,10 @@ describe('createAuditor', () => {
     ['Request', { kind: 'Pod' }, undefined],
     ['Metadata', undefined, undefined],
   ])(
-    'keeps what handlers read and write in other forms, at level %s',
+    'records as JSON the bodies that handlers read and write in other encodings, at level %s',
     async (level, requestObject, responseObject) => {
       const seen: unknown[] = [];
-      const answers: Handler = async (asked) => {
+      const handler: Handler = async (asked) => {
         await asked.readBody();
         const value = { kind: 'Pod' };
         asked.noteBody?.(value);
@@ -173,7 +173,7 @@ describe('createAuditor', () => {
           ...json,
         };
       };
-      await using audited = await start({ level, omitStages: ['RequestReceived'] }, answers);
+      await using audited = await start({ level, omitStages: ['RequestReceived'] }, handler);
       await post(audited, 'kind: Pod', { 'content-type': 'application/yaml' });
       const [event] = await audited.events();
       expect([event?.['requestObject'], event?.['responseObject']]).toEqual([requestObject, responseObject]);
@@ -186,7 +186,7 @@ describe('createAuditor', () => {
     ['Metadata', false],
     ['Request', true],
     ['RequestResponse', true],
-  ])('keeps no body of what another program answers, and says so at level %s', async (level, marked) => {
+  ])('omits bodies of proxied requests with an annotation, at level %s', async (level, marked) => {
     await using audited = await start({ level, omitStages: ['RequestReceived', 'ResponseStarted'] }, () => ({
       kind: 'raw',
       run(raw) {
@@ -199,7 +199,7 @@ describe('createAuditor', () => {
     expect(JSON.stringify(event).includes('"audit.example.org/passed-on":"true"')).toBe(marked);
   });
 
-  test('keeps of a failure all that the client was told', async () => {
+  test('records the complete error that the client received', async () => {
     await using audited = await start({ level: 'Metadata' }, async (asked) => {
       await asked.readBody();
       throw new StatusError('Conflict', 'too late', { details: { name: 'p' } });
@@ -242,7 +242,7 @@ describe('createAuditor', () => {
     ]);
   });
 
-  test('records nothing where the policy has nothing to say', async () => {
+  test('records nothing where no rule of the policy applies', async () => {
     await using audited = await start({ level: 'Metadata', users: ['joe'] }, creates);
     await post(audited, '{}');
     expect(await audited.events()).toEqual([]);

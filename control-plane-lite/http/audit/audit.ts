@@ -89,15 +89,15 @@ export function createAuditor(deps: AuditDeps, options: AuditOptions): Auditor {
       contentType: type.trim() === '' ? 'application/json' : type,
       json: bodyJson === undefined ? undefined : Buffer.from(bodyJson),
     });
-    const answer = request.wantsJson ? response : undefined;
+    const readable = request.wantsJson ? response : undefined;
     const responseObject = auditBody({
       ...terms,
-      body: answer?.body ?? [],
-      contentType: answer?.contentType ?? '',
-      json: answer?.json,
+      body: readable?.body ?? [],
+      contentType: readable?.contentType ?? '',
+      json: readable?.json,
     });
     const found = bodiesFound({ requestObject, responseObject }, domain);
-    // As upstream, which keeps no body of what it passes on; there nothing says so.
+    // Upstream omits the bodies of proxied requests, too, without an annotation.
     if (!request.passedOn || !request.wantsBody) return found;
     return { ...found, annotations: { ...found.annotations, [`audit.${domain}/passed-on`]: 'true' } };
   }

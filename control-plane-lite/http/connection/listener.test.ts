@@ -171,7 +171,7 @@ describe('createListener', () => {
     expect(String(error)).toMatch(/protocol|alert/i);
   });
 
-  test('asks for a body only when it is wanted', async () => {
+  test('requests a body only when it is wanted', async () => {
     await using server = await startTestServer({
       certificate,
       resources: async (asked) => {
@@ -188,10 +188,10 @@ describe('createListener', () => {
     wanted.destroy();
     const refused = await open(server);
     refused.write(`PUT /api/v1/nodes/refused HTTP/1.1\r\n${head}`);
-    const answer = await readToEnd(refused);
-    expect(answer).toMatch(/^HTTP\/1\.1 403 /);
-    expect(answer).toMatch(/connection: close/i);
-    expect(answer).not.toContain('100');
+    const response = await readToEnd(refused);
+    expect(response).toMatch(/^HTTP\/1\.1 403 /);
+    expect(response).toMatch(/connection: close/i);
+    expect(response).not.toContain('100');
   });
 
   test.each([
@@ -334,25 +334,25 @@ describe('createListener', () => {
   });
 
   test('works on requests of a connection of HTTP/1.1 one after the other', async () => {
-    const answers: ((answer: ApiResponse) => void)[] = [];
+    const waiting: ((response: ApiResponse) => void)[] = [];
     await using server = await startTestServer({
       certificate,
-      resources: () => new Promise((resolve) => void answers.push(resolve)),
+      resources: () => new Promise((resolve) => void waiting.push(resolve)),
     });
     const ask = (name: string): string => `GET /api/v1/nodes/${name} HTTP/1.1\r\nHost: x\r\n\r\n`;
     const socket = await open(server);
     socket.write(ask('first') + ask('second') + ask('third'));
-    await eventually(() => answers.length === 1);
+    await eventually(() => waiting.length === 1);
     await readTurns();
-    expect([answers.length, server.server.activeRequests]).toEqual([1, 1]);
-    answers[0]?.(jsonResponse('first'));
+    expect([waiting.length, server.server.activeRequests]).toEqual([1, 1]);
+    waiting[0]?.(jsonResponse('first'));
     await readUntil(socket, 'first');
-    await eventually(() => answers.length === 2);
+    await eventually(() => waiting.length === 2);
     // The third is never started, and nothing of the second remains.
     socket.destroy();
     await eventually(() => server.server.activeRequests === 0);
     await readTurns();
-    expect(answers).toHaveLength(2);
+    expect(waiting).toHaveLength(2);
   });
 
   test('lets as many wait as there may be streams, and no other protocol', async () => {
@@ -452,9 +452,9 @@ describe('closing', () => {
     await closed(idle);
     await expect(request(`${server.url}/version`)).rejects.toThrow(/REFUSED/);
     go.resolve(jsonResponse({ done: true }));
-    const answer = await readToEnd(busy);
-    expect(answer).toContain('{"done":true}');
-    expect(answer).toMatch(/connection: close/i);
+    const response = await readToEnd(busy);
+    expect(response).toContain('{"done":true}');
+    expect(response).toMatch(/connection: close/i);
     await ended;
   });
 

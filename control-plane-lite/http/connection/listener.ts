@@ -268,7 +268,7 @@ export function createListener(deps: ListenerDeps, options: ListenerOptions): Li
     drain() {
       state.draining = true;
       return new Promise((resolve) => {
-        // This asks HTTP/2 sessions to close.
+        // This closes HTTP/2 sessions with GOAWAY.
         server.close(() => resolve());
         sockets.endWhenIdle();
       });

@@ -19,7 +19,7 @@ async function ask(path: string, query: string, lasting = [wait]): Promise<strin
   return response?.kind === 'bytes' ? [response.body].flat().join('') : '';
 }
 
-test('lists waits before the verdict, for who asks verbosely for the whole', async () => {
+test('lists waits before the result in the verbose form', async () => {
   const with1 = '[+]ping ok\nwaiting for the store (7 s): refused\nhealthz check passed\n';
   expect(await ask('/healthz', 'verbose')).toBe(with1);
   expect(await ask('/healthz', 'verbose', [])).toBe(body);

@@ -50,7 +50,7 @@ describe('a healthy server', () => {
     ['/livez/store', 200, 'ok'],
     ['/livez/shutdown', 404, '404 page not found\n'],
     ['/livez/nothing', 404, '404 page not found\n'],
-  ])('answers %s', async (path, status, text) => {
+  ])('responds to %s', async (path, status, text) => {
     await using started = await start();
     expect(await started.ask(path)).toEqual([status, text]);
   });
@@ -63,7 +63,7 @@ describe('a server with a failing check', () => {
     ['/readyz', 500, '[+]ping ok\n[-]store failed: reason withheld\n[+]shutdown ok\nreadyz check failed\n'],
     ['/readyz/store', 500, 'internal server error: disk is gone\n'],
     ['/readyz?exclude=store', 200, 'ok'],
-  ])('answers %s', async (path, status, text) => {
+  ])('responds to %s', async (path, status, text) => {
     await using started = await start({ checks });
     expect(await started.ask(path)).toEqual([status, text]);
   });
@@ -77,7 +77,7 @@ describe('a server with a failing check', () => {
     expect((await started.ask('/livez/hook/rbac'))[0]).toBe(500);
   });
 
-  test('asks only for the checks of an endpoint', async () => {
+  test('runs only the checks of an endpoint', async () => {
     await using started = await start({ checks: [{ name: 'sync', check: failing, on: ['readyz'] }] });
     expect((await started.ask('/livez'))[0]).toBe(200);
     expect((await started.ask('/readyz'))[0]).toBe(500);

@@ -155,7 +155,7 @@ export function createHealth(deps: HealthDeps, options: HealthOptions): Health {
     return all.filter(({ on }) => on === undefined || on.includes(endpoint));
   }
 
-  async function answer(endpoint: HealthEndpoint, request: ApiRequest): Promise<BytesResponse> {
+  async function respond(endpoint: HealthEndpoint, request: ApiRequest): Promise<BytesResponse> {
     const name = request.info.path.slice(endpoint.length + 2).replace(/\/$/, '');
     if (name === '') return runAll(endpoint, request);
     const check = checksOf(endpoint).find((each) => namesOf(each).includes(name));
@@ -170,7 +170,7 @@ export function createHealth(deps: HealthDeps, options: HealthOptions): Health {
       path: `/${endpoint}`,
       below: true,
       methods: ['GET'],
-      handler: (request) => answer(endpoint, request),
+      handler: (request) => respond(endpoint, request),
     })),
     beginShutdown() {
       ending = true;

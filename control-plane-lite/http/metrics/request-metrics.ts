@@ -80,7 +80,7 @@ function createFamilies(registry: MetricsRegistry) {
   });
   const seconds = registry.histogram({
     name: 'apiserver_request_duration_seconds',
-    help: 'Time from the arrival of a request to the end of its answer.',
+    help: 'Time from the arrival of a request to the end of its response.',
     labels: where,
     buckets: SECONDS_BUCKETS,
     maxSeries: 2000,

@@ -10,7 +10,7 @@ const domain = VOCABULARIES.plat.apiGroupDomain;
 const nobody = { name: 'jane', uid: '', groups: [], extra: {} };
 
 describe('readImpersonation', () => {
-  it('finds everything that may be asked for', () => {
+  it('finds everything that may be requested', () => {
     const headers = {
       'impersonate-user': 'jane',
       'impersonate-group': 'dev, ops',
@@ -31,7 +31,7 @@ describe('readImpersonation', () => {
   });
 
   test.each([{}, { accept: '*/*' }, { 'impersonate-user': '' }, { 'impersonate-other': 'x' }])(
-    'finds nobody in %j',
+    'finds no impersonation in %j',
     (headers) => {
       expect(readImpersonation(headers)).toBeUndefined();
     },
@@ -75,7 +75,7 @@ describe('createImpersonation', () => {
     expect(asked).toEqual([]);
   });
 
-  it('asks for each part of the identity', async () => {
+  it('authorizes each part of the identity', async () => {
     const headers = {
       'impersonate-user': 'system:serviceaccount:ns:robot',
       'impersonate-group': 'dev',

@@ -14,7 +14,7 @@ export interface ImpersonateDeps {
   readonly impersonate?: (request: ApiRequest) => UserInfo | Promise<UserInfo>;
 }
 
-/** Sets the effective user. Fast path: most requests impersonate nobody and wait for nothing here.
+/** Sets the effective user. Fast path: most requests impersonate no user and wait for nothing here.
  *  @throws StatusError Forbidden, BadRequest */
 export function impersonate(deps: ImpersonateDeps, request: ServerRequest): Promise<void> | undefined {
   const user = deps.impersonate?.(request) ?? request.user;

@@ -23,8 +23,8 @@ async function nameOf(found: Route): Promise<string> {
   if (found.kind === 'none') return 'none';
   if (found.kind !== 'handler') return `${found.kind} ${found.allowed.join()}`;
   // These handlers do not inspect their request.
-  const answer = await found.handler({} as never);
-  return answer.kind === 'bytes' ? answer.contentType : '';
+  const response = await found.handler({} as never);
+  return response.kind === 'bytes' ? response.contentType : '';
 }
 
 describe('createRouter', () => {

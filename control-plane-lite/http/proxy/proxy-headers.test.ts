@@ -22,7 +22,7 @@ describe('requestHeaders', () => {
       [],
     ],
     ['drops what belongs to HTTP/2', [':path', '/', 'cookie', 'a=b'], ['cookie', 'a=b']],
-    ['drops the host that the client asked', ['Host', 'api'], []],
+    ['drops the host of the original request', ['Host', 'api'], []],
     ['drops subprotocols, of which one may hold a token', ['Sec-WebSocket-Protocol', 'x'], []],
   ])('%s', (_name, raw, kept) => {
     expect(requestHeaders(raw, options)).toEqual([...kept, 'Host', 'target:1']);
@@ -45,7 +45,7 @@ describe('requestHeaders', () => {
     expect(headers).toEqual(['Host', 'target:1', 'X-Forwarded-For', '1.1.1.1, 2.2.2.2']);
   });
 
-  test('asks for the change of protocol and the subprotocols that are left', () => {
+  test('requests the change of protocol and the remaining subprotocols', () => {
     const headers = requestHeaders([], { ...options, upgrade: 'websocket', protocols: ['a', 'b'] });
     expect(headers.slice(2)).toEqual([
       'Sec-WebSocket-Protocol',

@@ -43,8 +43,8 @@ async function listening(server: Server): Promise<Target> {
   };
 }
 
-const startTarget = (answer: (message: IncomingMessage, reply: ServerResponse) => void): Promise<Target> =>
-  listening(createServer(answer));
+const startTarget = (respond: (message: IncomingMessage, reply: ServerResponse) => void): Promise<Target> =>
+  listening(createServer(respond));
 
 function through(port: number, more: Partial<ProxyOptions> = {}): Handler {
   return (asked) =>
@@ -61,20 +61,20 @@ const startProxy = (port: number, more: Partial<ProxyOptions> = {}): Promise<Tes
 
 const base = '/api/v1/namespaces/n/services/s/proxy';
 
-describe.each(['http1', 'http2'] as const)('a request passed through, asked over %s', (protocol) => {
+describe.each(['http1', 'http2'] as const)('a request passed through, received over %s', (protocol) => {
   const dispatcher = agents[protocol];
 
   test('arrives with its method, path, headers and body, but without credentials and hop headers', async () => {
     let seen: IncomingMessage | undefined;
     await using target = await startTarget((message, reply) => {
       seen = message;
-      reply.setHeader('X-Answer', 'yes');
+      reply.setHeader('X-Response', 'yes');
       reply.setHeader('Keep-Alive', 'timeout=5');
       reply.statusCode = 202;
       message.pipe(reply);
     });
     await using proxy = await startProxy(target.port, { headers: { 'X-Remote-User': 'api' } });
-    const answer = await request(`${proxy.url}${base}/a/b`, {
+    const response = await request(`${proxy.url}${base}/a/b`, {
       dispatcher,
       method: 'POST',
       body: 'hello',
@@ -86,12 +86,12 @@ describe.each(['http1', 'http2'] as const)('a request passed through, asked over
         te: 'trailers',
       },
     });
-    expect([answer.statusCode, await answer.body.text(), answer.headers['x-answer']]).toEqual([
+    expect([response.statusCode, await response.body.text(), response.headers['x-response']]).toEqual([
       202,
       'hello',
       'yes',
     ]);
-    expect(answer.headers['audit-id']).toMatch(/^[0-9a-f-]{36}$/);
+    expect(response.headers['audit-id']).toMatch(/^[0-9a-f-]{36}$/);
     expect([seen?.method, seen?.url]).toEqual(['POST', '/a/b']);
     expect(seen?.headers).toMatchObject({
       host: `127.0.0.1:${target.port}`,
@@ -108,10 +108,10 @@ describe.each(['http1', 'http2'] as const)('a request passed through, asked over
     const arrived = Promise.withResolvers<void>();
     await using target = await startTarget(() => arrived.resolve());
     await using proxy = await startProxy(target.port, { clock, responseTimeoutMs: 1000 });
-    const answer = request(`${proxy.url}${base}/`, { dispatcher });
+    const response = request(`${proxy.url}${base}/`, { dispatcher });
     await arrived.promise;
     await clock.advance(1000);
-    const { statusCode, body } = await answer;
+    const { statusCode, body } = await response;
     expect([statusCode, await body.text()]).toEqual([
       503,
       expect.stringContaining('timed out waiting for a response'),
@@ -232,8 +232,8 @@ describe.each(['http1', 'http2'] as const)('a request passed through, asked over
     );
     await using target = await listening(good);
     await using trusting = await startProxy(target.port, { tls: { ca: ca.cert } });
-    const answer = await request(`${trusting.url}${base}/`, { dispatcher });
-    expect(await answer.body.text()).toBe('safe');
+    const response = await request(`${trusting.url}${base}/`, { dispatcher });
+    expect(await response.body.text()).toBe('safe');
     await using careful = await startProxy(target.port, { tls: { ca: createTestAuthority('other').cert } });
     const refused = await request(`${careful.url}${base}/`, { dispatcher });
     expect(refused.statusCode).toBe(503);
@@ -342,7 +342,7 @@ describe('an upgrade passed through', () => {
   });
 
   test.each([200, 204, 301, 302, 304, 307, 399])(
-    'is 502 if the target answers %i, and leads nowhere',
+    'is 502 without a redirect if the target responds with %i',
     async (code) => {
       await using target = await startTarget((_message, reply) =>
         reply.writeHead(code, { Location: 'https://example.org/stolen' }).end(),

@@ -418,7 +418,7 @@ describe('a WebSocket', () => {
     const client = openSocket(watch.server, protocols);
     client.on('error', () => undefined);
     const response = await new Promise<IncomingMessage>((resolve) => {
-      client.once('unexpected-response', (_request, answer) => resolve(answer));
+      client.once('unexpected-response', (_request, rejected) => resolve(rejected));
     });
     expect(response.statusCode).toBe(code);
     let body = '';

@@ -58,16 +58,16 @@ describe('a large response to a client that reads it in small pieces', () => {
     const socket = connectTls({ port: server.port, host: '127.0.0.1', ca: ca.cert });
     await once(socket, 'secureConnect');
     socket.write('GET /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
-    const answer = await readSlowly(socket);
-    expect(WHOLE.equals(answer.subarray(answer.indexOf('\r\n\r\n') + 4))).toBe(true);
+    const response = await readSlowly(socket);
+    expect(WHOLE.equals(response.subarray(response.indexOf('\r\n\r\n') + 4))).toBe(true);
     expect(warnings).toEqual([]);
   });
 
   test('arrives whole over HTTP/2, and leaves no listeners behind', async () => {
     await using server = await startTestServer({ certificate, resources });
     const session = connectHttp2(server.url, { ca: ca.cert });
-    const answer = await readSlowly(session.request({ ':path': '/api/v1/pods' }));
-    expect(WHOLE.equals(answer)).toBe(true);
+    const response = await readSlowly(session.request({ ':path': '/api/v1/pods' }));
+    expect(WHOLE.equals(response)).toBe(true);
     expect(warnings).toEqual([]);
     session.destroy();
   });
@@ -76,9 +76,9 @@ describe('a large response to a client that reads it in small pieces', () => {
     await using server = await startTestServer({ certificate, resources });
     const session = connectHttp2(server.url, { ca: ca.cert });
     const stream = session.request({ ':path': '/api/v1/pods', 'accept-encoding': 'gzip' });
-    const answer = await readSlowly(stream);
-    expect(answer.length).toBeLessThan(WHOLE.length / 4);
-    expect(WHOLE.equals(gunzipSync(answer))).toBe(true);
+    const response = await readSlowly(stream);
+    expect(response.length).toBeLessThan(WHOLE.length / 4);
+    expect(WHOLE.equals(gunzipSync(response))).toBe(true);
     expect(warnings).toEqual([]);
     session.destroy();
   });

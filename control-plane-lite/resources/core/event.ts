@@ -4,7 +4,7 @@
 import type { Event } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { qualifiedNameErrors } from '#api/meta/names.ts';
-import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { ApiObject, Cell, KindEntry, StrategyContext } from '../contract.ts';
 import { formatSince } from '../rows.ts';
 import { typed } from '../view.ts';

@@ -1,6 +1,6 @@
 /** Immutable ConfigMaps and Secrets (`immutable: true`). Source: ConfigMaps and Secrets, document 3 §2.1 and
  *  §2.2. */
-import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/field-errors.ts';
 import { sameContent } from '../content-diff.ts';
 import type { ApiObject } from '../contract.ts';
 

@@ -4,7 +4,7 @@ import type { LimitRange, LimitRangeItem } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { qualifiedNameErrors } from '#api/meta/names.ts';
 import { compareQuantities, parseQuantity } from '#api/meta/quantity.ts';
-import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { ApiObject, KindEntry } from '../contract.ts';
 import { typed } from '../view.ts';
 import {

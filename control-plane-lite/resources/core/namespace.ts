@@ -4,7 +4,7 @@
 import type { Namespace } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { dns1123LabelErrors, qualifiedNameErrors } from '#api/meta/names.ts';
-import { createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, KindEntry, PartStrategy, StrategyContext } from '../contract.ts';
 import { ageOf } from '../rows.ts';

@@ -6,7 +6,7 @@ import type { FieldError } from '#api/meta/field-error.ts';
 import { ipFamilyOf, parseIpRange } from '#api/meta/ip.ts';
 import { labelValueErrors, qualifiedNameErrors } from '#api/meta/names.ts';
 import { parseQuantity } from '#api/meta/quantity.ts';
-import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Cell, KindEntry, PartStrategy } from '../contract.ts';
 import { ageOf, NONE, orNone, UNKNOWN } from '../rows.ts';

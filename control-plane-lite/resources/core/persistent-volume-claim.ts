@@ -8,7 +8,7 @@ import type {
 } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { compareQuantities, parseQuantity } from '#api/meta/quantity.ts';
-import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/field-errors.ts';
 import { validatePersistentVolumeClaimContent } from '#api/schema/validation/persistent-volume.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { changedPaths, immutableField, sameContent } from '../content-diff.ts';

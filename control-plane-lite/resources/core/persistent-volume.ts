@@ -3,7 +3,7 @@
 
 import type { PersistentVolume, PersistentVolumeSpec } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors } from '#api/schema/validation/field-errors.ts';
 import {
   persistentVolumeSource,
   validatePersistentVolumeContent,

@@ -5,7 +5,7 @@ import type { Binding, Pod, PodCondition } from '#api/gen/core-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { conflict, invalid, type Subject } from '#api/meta/status-errors.ts';
 import { formatTime } from '#api/meta/time.ts';
-import { createFieldErrors } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../contract.ts';
 import { membersOf, typed } from '../view.ts';

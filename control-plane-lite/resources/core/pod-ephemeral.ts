@@ -3,7 +3,7 @@
 
 import type { EphemeralContainer, Pod } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors } from '#api/schema/validation/field-errors.ts';
 import { validatePodContent } from '#api/schema/validation/pod.ts';
 import { changedPaths, sameContent } from '../content-diff.ts';
 import type { ApiObject, PartStrategy, StrategyContext } from '../contract.ts';

@@ -13,12 +13,12 @@ import {
   seccompFieldOf,
   seccompPlaces,
 } from '#api/schema/seccomp-annotations.ts';
-import { createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../contract.ts';
 import { type Members, membersOf, typed } from '../view.ts';
 
-type Words = Pick<Vocabulary, 'seccompPod' | 'seccompContainerPrefix'>;
+type SeccompNames = Pick<Vocabulary, 'seccompPod' | 'seccompContainerPrefix'>;
 
 /** Returns the context with the profile of the annotation, if it has no profile. */
 function withProfile(holder: Members, annotation: string | undefined): Members {
@@ -34,7 +34,7 @@ function withProfile(holder: Members, annotation: string | undefined): Members {
 export function fillSeccompFields(
   containers: readonly unknown[],
   annotations: Readonly<Record<string, string>>,
-  { seccompContainerPrefix }: Words,
+  { seccompContainerPrefix }: SeccompNames,
 ): readonly unknown[] {
   return containers.map((container) =>
     isMutableObject(container)
@@ -44,25 +44,25 @@ export function fillSeccompFields(
 }
 
 /** Both forms of every profile, where a new pod has one. */
-export function syncSeccomp(draft: ApiObject, words: Words): void {
+export function syncSeccomp(draft: ApiObject, names: SeccompNames): void {
   const annotations = draft.metadata.annotations ?? {};
-  if (Object.keys(annotations).some((key) => isSeccompAnnotation(key, words))) {
-    const spec = { ...withProfile(membersOf(draft, 'spec'), annotations[words.seccompPod]) };
+  if (Object.keys(annotations).some((key) => isSeccompAnnotation(key, names))) {
+    const spec = { ...withProfile(membersOf(draft, 'spec'), annotations[names.seccompPod]) };
     for (const list of ['initContainers', 'containers'] as const) {
       const containers = spec[list];
-      if (Array.isArray(containers)) spec[list] = fillSeccompFields(containers, annotations, words);
+      if (Array.isArray(containers)) spec[list] = fillSeccompFields(containers, annotations, names);
     }
     draft['spec'] = spec;
   }
-  annotateSeccomp(draft, words);
+  annotateSeccomp(draft, names);
 }
 
 /** Adds the annotations of fields that have none: agents of earlier releases read only these, and a client that puts
  *  the pod without them means no change. */
-export function annotateSeccomp(draft: ApiObject, words: Words): void {
+export function annotateSeccomp(draft: ApiObject, names: SeccompNames): void {
   if (!hasSeccompProfile(typed<Pod>(draft))) return;
   const annotations = draft.metadata.annotations ?? {};
-  const missing = seccompPlaces(typed<Pod>(draft), words).flatMap(({ key, profile }) => {
+  const missing = seccompPlaces(typed<Pod>(draft), names).flatMap(({ key, profile }) => {
     const text = profile === undefined ? undefined : seccompAnnotationOf(profile);
     return text === undefined || annotations[key] !== undefined ? [] : [[key, text] as const];
   });
@@ -70,10 +70,10 @@ export function annotateSeccomp(draft: ApiObject, words: Words): void {
 }
 
 /** Returns the errors of a new pod whose annotations contradict its fields. */
-export function seccompConflicts(pod: Pod, words: Words): readonly FieldError[] {
+export function seccompConflicts(pod: Pod, names: SeccompNames): readonly FieldError[] {
   const errors = createBoundedFieldErrors();
   const annotations = pod.metadata?.annotations ?? {};
-  for (const { key, path, profile } of seccompPlaces(pod, words)) {
+  for (const { key, path, profile } of seccompPlaces(pod, names)) {
     const annotation = annotations[key];
     if (annotation === undefined || profile === undefined) continue;
     const member = seccompDifference(annotation, profile);
@@ -89,9 +89,9 @@ export function mayChangeSeccomp(
   pod: Pod,
   key: string,
   annotation: string | undefined,
-  words: Words,
+  names: SeccompNames,
 ): boolean {
-  const profile = seccompPlaces(pod, words).find((place) => place.key === key)?.profile;
+  const profile = seccompPlaces(pod, names).find((place) => place.key === key)?.profile;
   return (
     profile !== undefined && annotation !== undefined && seccompDifference(annotation, profile) === undefined
   );

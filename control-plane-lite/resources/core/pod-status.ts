@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import type { ContainerStatus, Pod, PodStatus } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { dns1123SubdomainErrors, qualifiedNameErrors } from '#api/meta/names.ts';
-import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { ApiObject, PartStrategy } from '../contract.ts';
 import { keepMember, membersOf, typed } from '../view.ts';
 import { validateLastingAnnotations } from './pod-update.ts';

@@ -1,7 +1,7 @@
 /** PodTemplates. Source: upstream's pod template strategy, release 1.24. */
 
 import type { PodTemplate } from '#api/gen/core-v1.ts';
-import { createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors } from '#api/schema/validation/field-errors.ts';
 import { validatePodTemplate } from '#api/schema/validation/pod-template.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { sameContent } from '../content-diff.ts';

@@ -5,7 +5,7 @@ import type { Container, Pod, PodSpec, Toleration } from '#api/gen/core-v1.ts';
 import type { Int64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { isSeccompAnnotation } from '#api/schema/seccomp-annotations.ts';
-import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { changedPaths, sameContent } from '../content-diff.ts';
 import type { ApiObject, StrategyContext } from '../contract.ts';

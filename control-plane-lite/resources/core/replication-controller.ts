@@ -4,7 +4,7 @@
 import type { ReplicationController } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { selectorRequirements } from '#api/meta/selectors.ts';
-import { createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors } from '#api/schema/validation/field-errors.ts';
 import { validateServiceTemplate } from '#api/schema/validation/pod-template.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Cell, KindEntry, PartStrategy, StrategyContext } from '../contract.ts';

@@ -2,7 +2,7 @@
  *  helpers, release 1.24. */
 import { qualifiedNameErrors } from '#api/meta/names.ts';
 import { parseQuantity } from '#api/meta/quantity.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 
 const NANOS = 1_000_000_000n;
 const COMPUTE: readonly string[] = ['cpu', 'memory', 'ephemeral-storage'];

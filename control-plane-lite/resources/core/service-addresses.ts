@@ -3,7 +3,7 @@
 
 import type { ServiceSpec } from '#api/gen/core-v1.ts';
 import { IP_ERROR, type IpFamily, ipFamilyOf } from '#api/meta/ip.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import { HEADLESS, isExternalName, isHeadless } from './service-needs.ts';
 
 const IPS = 'spec.clusterIPs';

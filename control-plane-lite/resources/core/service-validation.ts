@@ -11,7 +11,7 @@ import {
   portNumberErrors,
   qualifiedNameErrors,
 } from '#api/meta/names.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { isExternalName, isHeadless, needsHealthCheckPort, takesNodePorts } from './service-needs.ts';
 

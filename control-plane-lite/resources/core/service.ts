@@ -3,7 +3,7 @@
 import type { Service, ServicePort } from '#api/gen/core-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { dns1035LabelErrors } from '#api/meta/names.ts';
-import { createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { ApiObject, Cell, KindEntry, PartStrategy } from '../contract.ts';
 import { keepAllBut } from '../generic.ts';
 import { ageOf, formatLabelCell, NONE, orNone } from '../rows.ts';

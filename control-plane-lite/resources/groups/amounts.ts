@@ -1,6 +1,6 @@
 /** Amounts given as a count or a percentage, and counts in a status. */
 import { type IntOrString, parsePercent } from '#api/meta/int-or-string.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 
 /** A count from 0 on, or `25%`. */
 export function validateAmount(errors: FieldErrors, amount: IntOrString | undefined, path: string): void {

@@ -2,7 +2,7 @@
 
 import type { Condition } from '#api/gen/meta-v1.ts';
 import { labelValueErrors, qualifiedNameErrors } from '#api/meta/names.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 
 const STATUSES = ['False', 'True', 'Unknown'];
 const REASON = /^[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;

@@ -1,7 +1,7 @@
 /** Adapts the rules of a kind, written against the kind's own type, to the server's strategy. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { copyJson } from '#api/codec/copy-json.ts';
-import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors, type FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { ApiObject, Cell, Draft, PartStrategy, Strategy, StrategyContext } from '../contract.ts';
 import { typed } from '../view.ts';
 

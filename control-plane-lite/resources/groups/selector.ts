@@ -2,7 +2,7 @@
 
 import type { LabelSelector } from '#api/gen/meta-v1.ts';
 import { type Requirement, SelectorError, selectorRequirements } from '#api/meta/selectors.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 
 export const isEmptySelector = (selector: LabelSelector): boolean =>

@@ -1,7 +1,7 @@
 /** Client configuration of a webhook: a URL, or a service of the cluster. Source: webhooks, document 2
  *  §2.6. */
 import { dns1123SubdomainErrors, portNumberErrors } from '#api/meta/names.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 
 interface ServiceRef {
   readonly namespace: string;

@@ -2,7 +2,7 @@
 
 import type { PodTemplateSpec } from '#api/gen/core-v1.ts';
 import type { LabelSelector } from '#api/gen/meta-v1.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import { type TemplateOwner, validateServiceTemplate } from '#api/schema/validation/pod-template.ts';
 import type { StrategyContext } from '../contract.ts';
 import { requirementsOf, validatePodSelector } from './selector.ts';

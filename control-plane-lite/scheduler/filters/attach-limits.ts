@@ -93,7 +93,7 @@ function disksOn(cloud: Cloud, { pods, claims }: NodeInfo, fleet: FleetView): Re
 function limitOf({ resource, most }: Cloud, node: NodeInfo, fleet: FleetView): number {
   const allocatable = node.allocatable.scalars.get(resource);
   if (allocatable !== undefined) return Number(allocatable);
-  const types = fleet.words.instanceTypes.map((label) => node.labels[label]);
+  const types = fleet.labelKeys.instanceTypes.map((label) => node.labels[label]);
   return most(types.find((type) => type !== undefined) ?? '');
 }
 

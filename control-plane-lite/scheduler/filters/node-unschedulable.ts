@@ -8,8 +8,8 @@ export const nodeUnschedulable: Filter = {
   name: 'NodeUnschedulable',
   wokenBy: ['nodeAdded', 'nodeTaints'],
   looksAround: false,
-  prepare({ shape }, { words }) {
-    const taint = { key: words.unschedulableTaint, effect: 'NoSchedule' } as const;
+  prepare({ shape }, { labelKeys }) {
+    const taint = { key: labelKeys.unschedulableTaint, effect: 'NoSchedule' } as const;
     if (tolerates(shape.tolerations, taint)) return undefined;
     return check(({ unschedulable }) => (unschedulable ? REFUSAL : undefined));
   },

@@ -20,9 +20,9 @@ const isInZone = (node: NodeInfo, label: string, zones: string): boolean => {
   return zone !== undefined && zones.split('__').includes(zone);
 };
 
-function boundCheck({ metadata, spec }: PersistentVolume, { words }: FleetView): NodeCheck {
+function boundCheck({ metadata, spec }: PersistentVolume, { labelKeys }: FleetView): NodeCheck {
   const terms = spec?.nodeAffinity?.required?.nodeSelectorTerms.map(readNodeTerm);
-  const zones = words.volumeZones.flatMap((label) => {
+  const zones = labelKeys.volumeZones.flatMap((label) => {
     const value = metadata?.labels?.[label];
     return value === undefined ? [] : [[label, value] as const];
   });

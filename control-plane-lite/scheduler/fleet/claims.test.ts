@@ -229,7 +229,7 @@ describe('volumes of older sources, with room for one of their driver', () => {
       'n2',
     ],
     [
-      'one that the pod names of a driver is attached by nobody',
+      'an inline volume of a driver does not count as attached',
       inline('there', 'vol-b'),
       pod('asking', { volumes: [{ name: 'v', csi: { driver: 'ebs.csi.aws.com' } }] }),
       'n1',
@@ -358,7 +358,8 @@ describe('chooseVolumes', () => {
   const choose = (wanted: PersistentVolumeClaim, volumes: Volumes): string | undefined => {
     const storageClass = CLASSES[0];
     if (node === undefined || storageClass === undefined) return undefined;
-    const [choice] = chooseVolumes([{ claim: wanted, storageClass }], node, { volumes, words: WORDS }) ?? [];
+    const [choice] =
+      chooseVolumes([{ claim: wanted, storageClass }], node, { volumes, labelKeys: WORDS }) ?? [];
     return choice?.kind === 'volume' ? choice.volume.metadata?.name : undefined;
   };
   const big = volume('big', { capacity: { storage: '5Gi' } });

@@ -78,9 +78,9 @@ const smaller = (a: PersistentVolume, b: PersistentVolume): boolean =>
 function canBeMade(
   { provisioner, allowedTopologies }: StorageClass,
   node: NodeInfo,
-  words: SchedulerLabelKeys,
+  labelKeys: SchedulerLabelKeys,
 ): boolean {
-  if (provisioner === words.noProvisioner) return false;
+  if (provisioner === labelKeys.noProvisioner) return false;
   if (allowedTopologies === undefined || allowedTopologies.length === 0) return true;
   return allowedTopologies.some(({ matchLabelExpressions = [] }) =>
     matchLabelExpressions.every(({ key, values }) => values.includes(node.labels[key] ?? '')),
@@ -91,7 +91,7 @@ function canBeMade(
 export function chooseVolumes(
   waiting: readonly { readonly claim: PersistentVolumeClaim; readonly storageClass: StorageClass }[],
   node: NodeInfo,
-  { volumes, words }: { readonly volumes: Volumes; readonly words: SchedulerLabelKeys },
+  { volumes, labelKeys }: { readonly volumes: Volumes; readonly labelKeys: SchedulerLabelKeys },
 ): readonly VolumeChoice[] | undefined {
   const taken = new Set<string>();
   const choices: VolumeChoice[] = [];
@@ -104,7 +104,7 @@ export function chooseVolumes(
     if (best !== undefined) {
       taken.add(best.metadata?.name ?? '');
       choices.push({ kind: 'volume', claim, volume: best });
-    } else if (canBeMade(storageClass, node, words)) {
+    } else if (canBeMade(storageClass, node, labelKeys)) {
       choices.push({ kind: 'provision', claim });
     } else {
       return undefined;

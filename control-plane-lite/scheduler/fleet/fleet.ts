@@ -10,7 +10,7 @@ import type { Volumes } from './volumes.ts';
 
 /** Further inputs of decisions. */
 export interface Surroundings {
-  readonly words: SchedulerLabelKeys;
+  readonly labelKeys: SchedulerLabelKeys;
   readonly volumes: Volumes;
   readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>>;
   /** Common selector of the pod's services and owner; absent if there is none. */

@@ -26,7 +26,7 @@ function zoneOf(labels: Readonly<Record<string, string>>, { zones }: SchedulerLa
   return '';
 }
 
-export function readNode(node: Node, words: SchedulerLabelKeys): NodeFacts {
+export function readNode(node: Node, labelKeys: SchedulerLabelKeys): NodeFacts {
   const { metadata = {}, spec = {}, status = {} } = node;
   const labels = metadata.labels ?? {};
   const allocatable = status.allocatable ?? {};
@@ -42,7 +42,7 @@ export function readNode(node: Node, words: SchedulerLabelKeys): NodeFacts {
     allocatable: readAmounts(allocatable),
     maxPods: Number(exactValue(allocatable['pods'] ?? '0')),
     images,
-    zone: zoneOf(labels, words),
+    zone: zoneOf(labels, labelKeys),
   };
 }
 

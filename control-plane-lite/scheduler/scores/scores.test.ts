@@ -39,7 +39,7 @@ describe('leastAllocated', () => {
     expect(scoresOf(leastAllocated, { cpu: '1', memory: '2Gi' }, fleet)).toEqual([50, 75]);
   });
 
-  test('counts something for pods that ask for nothing', () => {
+  test('counts a minimum for pods without requests', () => {
     const fleet = fleetWith([{}, {}, {}]);
     const [used = 0, free = 0] = scoresOf(leastAllocated, {}, fleet) ?? [];
     expect(used).toBeLessThan(free);
@@ -147,7 +147,7 @@ describe('preferredSpread', () => {
     expect(scoresOf(preferredSpread, soft(ZONE), fleet)).toEqual([0, 100]);
   });
 
-  test('spreads pods of a service unasked, but not those that say how', () => {
+  test('spreads pods of a service by default, but not those with their own constraints', () => {
     const fleet = fleetOf([n1, n2], {
       spreadSelector: () => selectorRequirements({ matchLabels: { app: 'x' } }),
     });

@@ -20,10 +20,10 @@ function wantedBy({ shape }: PodInfo, fleet: FleetView): Wanted | undefined {
   // Constraints of the pod, of either kind, replace the defaults.
   const selector = shape.hardSpread.length > 0 ? undefined : fleet.spreadSelector(shape);
   if (selector === undefined) return undefined;
-  const [zone = ''] = fleet.words.zones;
+  const [zone = ''] = fleet.labelKeys.zones;
   return {
     constraints: [
-      { maxSkew: HOST_SKEW, topologyKey: fleet.words.hostname, selector },
+      { maxSkew: HOST_SKEW, topologyKey: fleet.labelKeys.hostname, selector },
       { maxSkew: ZONE_SKEW, topologyKey: zone, selector },
     ],
     needsLabels: false,
@@ -50,7 +50,7 @@ function addConstraint(
     readonly fleet: FleetView;
   },
 ): void {
-  const isHost = topologyKey === fleet.words.hostname;
+  const isHost = topologyKey === fleet.labelKeys.hostname;
   const places = new Map<string, number>();
   let size = 0;
   for (const [index, node] of nodes.entries()) {

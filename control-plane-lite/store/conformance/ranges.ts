@@ -97,7 +97,7 @@ export const RANGE_CASES: readonly StoreCase[] = [
   },
 
   {
-    name: 'a limited page tells that more is there only if so, also before deleted keys',
+    name: 'a limited page reports more keys only if there are some, also before deleted keys',
     async run(store) {
       const a = await mustPut(store, '/a', 'a');
       const b = await mustPut(store, '/b', 'b');

@@ -14,7 +14,7 @@ import { createEmbeddedStore } from './store.ts';
 const RUNS = ofRound({ short: 30, long: 300 });
 const PROGRAM = join(import.meta.dirname, '..', 'crash-writer.fixture.ts');
 
-interface Answered {
+interface Reported {
   readonly key: string;
   /** Name of the value; `-` for a deletion. */
   readonly name: string;
@@ -42,7 +42,7 @@ async function runAndKill(child: ChildProcess, lifeMs: number): Promise<void> {
   await closed;
 }
 
-function parseAnswers(text: string): readonly Answered[] {
+function parseReports(text: string): readonly Reported[] {
   return text
     .split('\n')
     .slice(0, -1)
@@ -58,10 +58,10 @@ test(`every acknowledged write survives ${RUNS} kills, and none is torn`, {
   const random = createRandom();
   await using temp = await createTempDir('na-crash-');
   const dir = join(temp.path, 'store');
-  await using answers = await open(join(temp.path, 'answers'), 'a+');
-  let child = startWriter(dir, 0, answers.fd);
+  await using reports = await open(join(temp.path, 'reports'), 'a+');
+  let child = startWriter(dir, 0, reports.fd);
   for (let run = 1; run <= RUNS; run += 1) {
-    const next = startWriter(dir, run, answers.fd);
+    const next = startWriter(dir, run, reports.fd);
     const lifeMs = random.below(10) === 0 ? -random.below(40) : random.below(60);
     await runAndKill(child, lifeMs);
     child = next;
@@ -69,28 +69,28 @@ test(`every acknowledged write survives ${RUNS} kills, and none is torn`, {
   child.kill('SIGKILL');
   await once(child, 'close');
 
-  const answered = parseAnswers(await readFile(join(temp.path, 'answers'), 'utf8'));
+  const reported = parseReports(await readFile(join(temp.path, 'reports'), 'utf8'));
   const store = await createEmbeddedStore({ dir });
   try {
     const { items, revision } = await store.range('/');
-    const errors = findErrors(answered, items, revision);
+    const errors = findErrors(reported, items, revision);
     expect({ seed: random.seed, errors }).toEqual({ seed: random.seed, errors: [] });
-    expect(answered.length).toBeGreaterThan(RUNS * 10);
+    expect(reported.length).toBeGreaterThan(RUNS * 10);
   } finally {
     await store.close();
   }
 });
 
 function findErrors(
-  answered: readonly Answered[],
+  reported: readonly Reported[],
   items: readonly StoredItem[],
   newest: number,
 ): readonly string[] {
   const errors: string[] = [];
   const found = new Map(items.map((item) => [item.key, item]));
-  const lastOf = new Map<string, Answered>();
+  const lastOf = new Map<string, Reported>();
   const revisions = new Set<number>();
-  for (const write of answered) {
+  for (const write of reported) {
     if (revisions.has(write.revision)) errors.push(`revision ${write.revision} was given twice`);
     revisions.add(write.revision);
     if (write.revision > newest) errors.push(`revision ${write.revision} is lost`);
@@ -111,7 +111,7 @@ function findErrors(
     if (name === '-' ? item !== undefined : item?.revision !== revision || unsealValue(item.value) !== name) {
       // The acknowledged put may have been followed by an unacknowledged deletion.
       if (key.startsWith('/shared/') && item === undefined) continue;
-      errors.push(`${key}: answered ${name} at ${revision}, found revision ${item?.revision ?? 'none'}`);
+      errors.push(`${key}: reported ${name} at ${revision}, found revision ${item?.revision ?? 'none'}`);
     }
   }
   return errors;

@@ -76,7 +76,7 @@ describe('a full disk', () => {
     expect(await keysIn(await open(), '/')).toEqual(['/after', ...keys]);
   });
 
-  test('a start says so', async () => {
+  test('a start reports it', async () => {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', mountPoint]);
     writeFileSync(join(mountPoint, 'filler'), Buffer.alloc(56 * 1024));
     expect(await reasonOf(open())).toBe('noSpace');
@@ -115,7 +115,7 @@ describe('a disk that turns read-only', () => {
     expect(await mustPut(again, '/b', 'b')).toBe(revision + 1);
   });
 
-  test('a start on a read-only disk says so', async () => {
+  test('a start on a read-only disk reports it', async () => {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', mountPoint]);
     expect(await reasonOf(open())).toBe('readOnly');
   });

@@ -32,7 +32,7 @@ export function createServer(deps: ServerDeps): Server {
   const ranges = createRanges({ table, send, fail });
   const compactions = createCompactions({ table, send, fail });
 
-  function answer(request: Request): void {
+  function respond(request: Request): void {
     const { kind, id } = request;
     switch (kind) {
       case 'get': {
@@ -64,7 +64,7 @@ export function createServer(deps: ServerDeps): Server {
       for (const { requests } of messages) {
         for (const request of requests) {
           try {
-            answer(request);
+            respond(request);
           } catch (thrown) {
             fail(request.id, thrown, request.kind === 'compact' ? 'compacting' : 'reading');
           }

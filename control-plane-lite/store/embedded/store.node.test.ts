@@ -72,8 +72,8 @@ describe('an embedded store', () => {
     store.watch('/', 1, sink('first'));
     store.watch('/a', 1, sink('second'));
     await store.put('/a', Buffer.from('1'), 'absent');
-    order.push('answer');
-    expect(order).toEqual(['first', 'second', 'answer']);
+    order.push('response');
+    expect(order).toEqual(['first', 'second', 'response']);
   });
 
   test('gives the writes of one commit consecutive revisions in the order they came', async () => {
@@ -193,7 +193,7 @@ describe('opening an embedded store', () => {
     expect(await (await open()).currentRevision()).toBe(1);
   });
 
-  test('rejects a damaged file, names it and says what to do', async () => {
+  test('rejects a damaged file, with its name and the fix', async () => {
     const store = await open();
     await fill(store, 500);
     await store.close();

@@ -6,7 +6,7 @@ interface Setup {
   readonly watches: Watches;
   readonly commit: (...keys: string[]) => void;
   /** Responds to the oldest pending history request with so many revisions, or an error. */
-  readonly answer: (size: number | StoreError) => void;
+  readonly respond: (size: number | StoreError) => void;
   readonly open: () => number;
 }
 
@@ -29,7 +29,7 @@ function setUp(): Setup {
       revision += keys.length;
       watches.publish(events);
     },
-    answer(size) {
+    respond(size) {
       const request = requests.shift();
       if (size instanceof StoreError) return request?.done(size);
       const { prefix = '', after = 0 } = request ?? {};
@@ -69,51 +69,51 @@ describe('createWatches', () => {
   });
 
   test('gives history first, in pieces, and leaves out the commits meanwhile', () => {
-    const { watches, commit, answer, open } = setUp();
+    const { watches, commit, respond, open } = setUp();
     commit('/a', '/a', '/a', '/a');
     const seen = createSeen();
     watches.open('/', 1, seen);
-    answer(2);
+    respond(2);
     commit('/a');
-    answer(2);
+    respond(2);
     commit('/a');
     expect(open()).toBe(1);
-    answer(10);
+    respond(10);
     commit('/a');
     expect(open()).toBe(0);
     expect(seen.batches).toEqual([[2, 3], [4, 5], [6, 7], [8]]);
   });
 
   test('reports progress once it has caught up', async () => {
-    const { watches, commit, answer } = setUp();
+    const { watches, commit, respond } = setUp();
     commit('/a', '/a');
     const seen = createSeen();
     watches.open('/', 1, seen).requestProgress();
     await Promise.resolve();
     expect(seen.progress).toEqual([]);
-    answer(10);
+    respond(10);
     expect(seen.progress).toEqual([3]);
   });
 
   test('ends what can’t be caught up, and only that', () => {
-    const { watches, commit, answer } = setUp();
+    const { watches, commit, respond } = setUp();
     const [late, live] = [createSeen(), createSeen()];
     watches.open('/', 1, live);
     commit('/a');
     watches.open('/', 1, late);
     const error = new StoreError('compacted', 'gone');
-    answer(error);
+    respond(error);
     commit('/a');
     expect([late.ends, late.batches]).toEqual([[error], []]);
     expect([live.ends, live.batches]).toEqual([[], [[2], [3]]]);
   });
 
   test('gives nothing to a watch that was closed while it caught up', () => {
-    const { watches, commit, answer, open } = setUp();
+    const { watches, commit, respond, open } = setUp();
     commit('/a', '/a');
     const seen = createSeen();
     watches.open('/', 1, seen).close();
-    answer(1);
+    respond(1);
     expect([open(), seen.batches]).toEqual([0, []]);
   });
 

@@ -57,7 +57,7 @@ describe('createProgress', () => {
     expect(asked()).toBe(1);
   });
 
-  test('asks anew for what was wanted since it asked', () => {
+  test('sends another request for later callers', () => {
     const { progress, asked, given } = setUp();
     progress.begin(true);
     progress.request();
@@ -81,7 +81,7 @@ describe('createProgress', () => {
     expect([asked(), given]).toEqual([3, [7]]);
   });
 
-  test('asks the next server what the last one left open, and nothing else', async () => {
+  test('sends the pending requests of the last server to the next, and no others', async () => {
     const { clock, progress, asked, given } = setUp();
     progress.begin(true);
     progress.request();

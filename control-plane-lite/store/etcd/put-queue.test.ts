@@ -21,7 +21,7 @@ describe('takeGroup', () => {
     expect([keysOf(taken.group), keysOf(taken.rest)]).toEqual([group, rest]);
   });
 
-  test('takes what is too large alone, and lets nothing smaller pass it', () => {
+  test('sends a too large value alone, and nothing smaller before it', () => {
     const waiting = [entry('a', 4), entry('b', 99), entry('c', 1)];
     const first = takeGroup(waiting, LIMITS);
     expect([keysOf(first.group), keysOf(first.rest)]).toEqual(['a', 'bc']);

@@ -163,9 +163,9 @@ function unary(
         encoded,
         metadata,
         { deadline },
-        (error: ServiceError | null, answer) => {
+        (error: ServiceError | null, decoded) => {
           if (error !== null) reject(error);
-          else resolve(answer ?? {});
+          else resolve(decoded ?? {});
         },
       ),
     );

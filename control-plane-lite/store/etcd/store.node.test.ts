@@ -62,7 +62,7 @@ describe('a store on etcd', () => {
     );
   });
 
-  test('says that it cannot go on when its thread could not begin', async () => {
+  test('reports that its thread could not start', async () => {
     const failed = Promise.withResolvers<StoreError>();
     const tls = { cert: bytes('no certificate'), key: bytes('no key') };
     const store = open({ servers: ['https://127.0.0.1:1'], tls, onFailure: failed.resolve });
@@ -73,7 +73,7 @@ describe('a store on etcd', () => {
     expect(await reasonOf(store.put('/a', bytes('1'), 'absent'))).toBe('unavailable');
   });
 
-  test('says when no server is there', async () => {
+  test('reports that no server is available', async () => {
     const store = open({ servers: ['http://127.0.0.1:1'], timeoutMs: 300 });
     expect(await reasonOf(store.get('/a'))).toBe('unavailable');
     expect(await reasonOf(store.put('/a', bytes('1'), 'absent'))).toBe('unavailable');
@@ -85,7 +85,7 @@ describe('a store on etcd', () => {
     expect(await recorder.upTo(await mustPut(store, '/a', '1'))).toHaveLength(1);
   });
 
-  test('says when the cluster’s space is used up, and goes on reading', async () => {
+  test('reports exhausted space of the cluster, and continues to read', async () => {
     await using cluster = await startEtcd({ args: ['--quota-backend-bytes', '4000000'] });
     const store = open({ servers: cluster.urls });
     let reason: string = 'none';
@@ -97,7 +97,7 @@ describe('a store on etcd', () => {
     await store.close();
   });
 
-  test('says when a value is too large', async () => {
+  test('reports a value that is too large', async () => {
     const store = open();
     expect(await reasonOf(store.put('/a', Buffer.alloc(16 * 1024 * 1024), 'absent'))).toBe('tooLarge');
     expect(await reasonOf(store.put('/a', Buffer.alloc(20 * 1024 * 1024), 'absent'))).toBe('tooLarge');
@@ -144,7 +144,7 @@ describe('writes that come together', () => {
     await store.close();
   });
 
-  test('say that the cluster is out of space to each of their writers', async () => {
+  test('report exhausted space of the cluster to each of their writers', async () => {
     await using cluster = await startEtcd({ args: ['--quota-backend-bytes', '2000000'] });
     const store = open({ servers: cluster.urls });
     const value = Buffer.alloc(40_000);

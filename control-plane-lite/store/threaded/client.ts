@@ -33,7 +33,7 @@ export function createStoreClient(deps: ClientDeps): StoreClient {
   const watches = createWatches({
     onSinkError: deps.onSinkError,
     ask(request) {
-      requests.tell(request);
+      requests.send(request);
       sender.sendSoon();
     },
   });

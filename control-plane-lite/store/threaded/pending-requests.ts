@@ -5,47 +5,51 @@ import { fromPlainError } from '../plain-error.ts';
 import { type RecordReader, readItem } from '../records.ts';
 import type { Reply, Request, WatchRequest } from './protocol.ts';
 
-type Ask = Exclude<Request, WatchRequest>;
+type NumberedRequest = Exclude<Request, WatchRequest>;
 /** A request before it is numbered. */
-type NewRequest = Ask extends infer R ? (R extends Ask ? Omit<R, 'id'> : never) : never;
+type NewRequest = NumberedRequest extends infer R
+  ? R extends NumberedRequest
+    ? Omit<R, 'id'>
+    : never
+  : never;
 
 export interface PendingRequests {
   readonly currentRevision: () => Promise<number>;
   readonly get: (key: string) => Promise<StoredItem | undefined>;
   readonly range: (request: Extract<NewRequest, { kind: 'range' }>) => Promise<RangeResult>;
   readonly run: (request: Extract<NewRequest, { kind: 'compact' | 'close' }>) => Promise<void>;
-  /** Number of pending requests. */
-  readonly tell: (request: WatchRequest) => void;
+  /** Queues a watch request, which gets no response. */
+  readonly send: (request: WatchRequest) => void;
   /** Takes all unsent requests, to be sent. */
   readonly take: () => readonly Request[];
   readonly onReply: (reply: Reply, reader: RecordReader) => void;
   readonly failAll: (error: StoreError) => void;
 }
 
-interface Asker {
+interface PendingRequest {
   readonly onReply: (reply: Reply, reader: RecordReader) => void;
   readonly reject: (error: StoreError) => void;
 }
 
 export function createPendingRequests(): PendingRequests {
-  const askers = createTransientMap<number, Asker>();
+  const pending = createTransientMap<number, PendingRequest>();
   let waiting: Request[] = [];
   let last = 0;
 
   /** @param read converts the response; returns undefined if another one continues it */
-  function ask<T>(
-    request: NewRequest,
+  function submit<T>(
+    unnumbered: NewRequest,
     read: (reply: Reply, reader: RecordReader) => { readonly value: T } | undefined,
   ): Promise<T> {
     last += 1;
     const id = last;
-    waiting.push({ ...request, id });
+    waiting.push({ ...unnumbered, id });
     return new Promise((resolve, reject) => {
-      askers.set(id, {
+      pending.set(id, {
         onReply(reply, reader) {
           const result = read(reply, reader);
           if (result === undefined) return;
-          askers.delete(id);
+          pending.delete(id);
           resolve(result.value);
         },
         reject,
@@ -55,14 +59,14 @@ export function createPendingRequests(): PendingRequests {
 
   return {
     currentRevision: () =>
-      ask({ kind: 'currentRevision' }, (reply) => ({ value: replyOf(reply, 'revision').revision })),
+      submit({ kind: 'currentRevision' }, (reply) => ({ value: replyOf(reply, 'revision').revision })),
     get: (key) =>
-      ask({ kind: 'get', key }, (reply, reader) => ({
+      submit({ kind: 'get', key }, (reply, reader) => ({
         value: replyOf(reply, 'items').count === 0 ? undefined : readItem(reader),
       })),
     range(request) {
       const items: StoredItem[] = [];
-      return ask(request, (reply, reader) => {
+      return submit(request, (reply, reader) => {
         const { count, revision, more, isLast } = replyOf(reply, 'items');
         for (let i = 0; i < count; i += 1) {
           const item = readItem(reader);
@@ -72,25 +76,25 @@ export function createPendingRequests(): PendingRequests {
       });
     },
     run: (request) =>
-      ask(request, (reply) => {
+      submit(request, (reply) => {
         replyOf(reply, 'done');
         return { value: undefined };
       }),
-    tell: (request) => void waiting.push(request),
+    send: (request) => void waiting.push(request),
     take() {
       const taken = waiting;
       waiting = [];
       return taken;
     },
     onReply(reply, reader) {
-      const asker = askers.get(reply.id);
-      if (reply.kind !== 'failed') return asker?.onReply(reply, reader);
-      askers.delete(reply.id);
-      asker?.reject(fromPlainError(reply.error));
+      const request = pending.get(reply.id);
+      if (reply.kind !== 'failed') return request?.onReply(reply, reader);
+      pending.delete(reply.id);
+      request?.reject(fromPlainError(reply.error));
     },
     failAll(error) {
-      const all = [...askers.values()];
-      askers.clear();
+      const all = [...pending.values()];
+      pending.clear();
       waiting = [];
       for (const { reject } of all) reject(error);
     },

@@ -172,7 +172,7 @@ describe('writes to a store in another thread', () => {
     expect(setup.toMain).toHaveLength(1);
   });
 
-  test('are done as they were asked for', async () => {
+  test('are executed in the order of the requests', async () => {
     const setup = setUp();
     const asked: unknown[] = [];
     setup.fake.put = (key, bytes, expected) => {

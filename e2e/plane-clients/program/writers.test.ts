@@ -5,7 +5,7 @@ import { createLedger, findLosses, type Ledger } from './writers.ts';
 const item = (name: string, value: string, revision: number): Body =>
   ({ metadata: { name, resourceVersion: String(revision) }, data: { value } }) as Partial<Body> as Body;
 
-/** One object that is as acknowledged, one that is deleted, one whose last change nobody knows of, one that was only
+/** One object that is as acknowledged, one that is deleted, one whose last change is unknown, one that was only
  *  sent. */
 function ledger(): Ledger {
   const filled = createLedger();
@@ -41,7 +41,7 @@ describe('findLosses', () => {
     ['an object of another revision', [item('r0-w0-0', 'a', 4), ...whole.slice(1)], 6],
     ['a lost change', [item('r0-w0-0', 'a', 5), item('r0-w0-2', 'a', 5)], 6],
     ['a lost deletion', [...whole, item('r0-w0-1', 'a', 4)], 6],
-    ['what nobody sent', [...whole, item('r0-w0-3', 'x', 7)], 7],
+    ['a value that was never sent', [...whole, item('r0-w0-3', 'x', 7)], 7],
     ['a state of the past', whole, 5],
   ])('finds %s', (_name, items, revision) => {
     expect(findLosses(ledger(), items, revision)).toHaveLength(1);

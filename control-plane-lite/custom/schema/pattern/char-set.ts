@@ -23,7 +23,7 @@ export class CharSet {
     return new CharSet(mergeRanges(ranges), []);
   }
 
-  /** What passes a test: a large set whose ranges nobody counts. */
+  /** Creates a set from a predicate, for large sets without a list of ranges. */
   static by(test: Test): CharSet {
     return new CharSet([], [test]);
   }

@@ -122,7 +122,7 @@ describe('createPool', () => {
 describe('repairPool', () => {
   const HOUR = 3_600_000;
 
-  test('restores what owners have, frees what nobody has, reports conflicts', async () => {
+  test('restores the allocations of owners, releases those without an owner, reports conflicts', async () => {
     const { pool, later } = poolOf('10.0.0.0/24');
     await pool.take('10.0.0.1', 'a/kept');
     await pool.take('10.0.0.2', 'a/gone');

@@ -4,7 +4,7 @@ import type { ServiceSpec } from '#api/gen/core-v1.ts';
 import { type IpFamily, ipFamilyOf } from '#api/meta/ip.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid } from '#api/meta/status-errors.ts';
-import { createFieldErrors } from '#api/schema/validation/faults.ts';
+import { createFieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { ApiObject } from '../../contract.ts';
 import { draftSpec } from '../../view.ts';
 import {

@@ -2,7 +2,7 @@
  *  Source: webhook rules, document 2 §2.6. */
 
 import type { RuleWithOperations } from '#api/gen/admissionregistration-v1.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 
 const ALL = '*';
 

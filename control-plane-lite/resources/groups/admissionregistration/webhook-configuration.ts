@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { MutatingWebhook, ValidatingWebhook } from '#api/gen/admissionregistration-v1.ts';
 import type { ObjectMeta } from '#api/gen/meta-v1.ts';
 import { dns1035LabelErrors } from '#api/meta/names.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';

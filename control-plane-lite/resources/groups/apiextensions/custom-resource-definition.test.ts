@@ -172,12 +172,12 @@ describe('a custom resource definition', () => {
     ],
     ['converted', withWebhook({ clientConfig, conversionReviewVersions: ['v1'] }), []],
     [
-      'converted by nobody',
+      'without a converter',
       withWebhook(undefined),
       [`${WEBHOOK}.clientConfig Required`, `${WEBHOOK}.conversionReviewVersions Required`],
     ],
     [
-      'not converted by somebody',
+      'with a converter but no conversion',
       withWebhook({ clientConfig, conversionReviewVersions: ['v1'] }, 'None'),
       [`${WEBHOOK} Forbidden`],
     ],
@@ -256,7 +256,7 @@ describe('a custom resource definition', () => {
   it('has the errors of its schemas, when there was time for them', async () => {
     const error = { kind: 'FieldValueRequired', field: 'spec.versions[0].schema.type', detail: '' } as const;
     const { strategy } = createCustomResourceDefinition({ schemaErrors: () => Promise.resolve([error]) });
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nobody looks at it
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- never read
     const [object, context] = [{}, {}] as Parameters<NonNullable<typeof strategy.validateInTurns>>;
     expect(await strategy.validateInTurns?.(object, context)).toEqual([error]);
   });

@@ -8,7 +8,7 @@ import type {
 } from '#api/gen/apiextensions-v1.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { dns1035LabelErrors, dns1123SubdomainErrors } from '#api/meta/names.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { KindEntry, Strategy, StrategyContext } from '../../contract.ts';
 import { typed } from '../../view.ts';

@@ -2,7 +2,7 @@
 
 import type { CustomResourceDefinitionNames } from '#api/gen/apiextensions-v1.ts';
 import { dns1035LabelErrors } from '#api/meta/names.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 
 /** Reports every error of the names: all are DNS labels, those of kinds in any case. */
 export function validateNames(errors: FieldErrors, names: CustomResourceDefinitionNames, path: string): void {

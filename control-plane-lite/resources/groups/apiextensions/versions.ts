@@ -8,7 +8,7 @@ import type {
 import { parseJsonPath } from '#api/meta/json-path.ts';
 import { JsonPathError } from '#api/meta/json-path-parser.ts';
 import { dns1035LabelErrors } from '#api/meta/names.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 
 const COLUMN_TYPES = ['integer', 'number', 'string', 'boolean', 'date'];
 const COLUMN_FORMATS = ['int32', 'int64', 'float', 'double', 'byte', 'date', 'date-time', 'password'];

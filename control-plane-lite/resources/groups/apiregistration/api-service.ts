@@ -3,7 +3,7 @@
 import type { APIService, APIServiceCondition, APIServiceSpec } from '#api/gen/apiregistration-v1.ts';
 import { dns1035LabelErrors, dns1123SubdomainErrors, portNumberErrors } from '#api/meta/names.ts';
 import { formatTime } from '#api/meta/time.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';
 import { kindStrategy, statusPart } from '../kind.ts';

@@ -1,7 +1,7 @@
 /** DaemonSets. Source: apps/v1. */
 
 import type { DaemonSet, DaemonSetSpec, DaemonSetStatus } from '#api/gen/apps-v1.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, containerCells, formatLabelCell, formatSelectorCell } from '../../rows.ts';
 import {

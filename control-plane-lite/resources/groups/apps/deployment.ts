@@ -1,7 +1,7 @@
 /** Deployments. Source: apps/v1; migration notes, document 1 §9.5. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Deployment, DeploymentSpec, DeploymentStatus } from '#api/gen/apps-v1.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, containerCells, formatSelectorCell } from '../../rows.ts';
 import {

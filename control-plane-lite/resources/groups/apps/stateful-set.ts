@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { StatefulSet, StatefulSetSpec, StatefulSetStatus } from '#api/gen/apps-v1.ts';
 import { validateAnnotations, validateLabels } from '#api/meta/labels.ts';
 import { matchesLabels } from '#api/meta/selectors.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, containerCells } from '../../rows.ts';
 import {

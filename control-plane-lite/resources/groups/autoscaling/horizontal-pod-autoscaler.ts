@@ -6,7 +6,7 @@ import type {
   HorizontalPodAutoscalerStatus,
   HPAScalingRules,
 } from '#api/gen/autoscaling-v2.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, UNSET } from '../../rows.ts';
 import { validateCounts } from '../amounts.ts';

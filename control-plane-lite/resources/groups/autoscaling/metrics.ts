@@ -12,7 +12,7 @@ import type {
   ResourceMetricSource,
 } from '#api/gen/autoscaling-v2.ts';
 import { parseQuantity } from '#api/meta/quantity.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 import { pathSegmentErrors } from '../names.ts';
 

@@ -3,7 +3,7 @@
 import type { CronJob, CronJobSpec } from '#api/gen/batch-v1.ts';
 import { CronError, isTimeZone, parseCron } from '#api/meta/cron.ts';
 import { dns1123SubdomainErrors } from '#api/meta/names.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { KindEntry, StrategyContext } from '../../contract.ts';
 import { ageOf, containerCells, formatSelectorCell, formatSince, NONE } from '../../rows.ts';
 import { kindStrategy, statusPart } from '../kind.ts';

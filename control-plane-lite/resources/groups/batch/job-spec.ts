@@ -2,7 +2,7 @@
 
 import type { JobSpec } from '#api/gen/batch-v1.ts';
 import { matchesLabels } from '#api/meta/selectors.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 import { validatePodTemplate } from '#api/schema/validation/pod-template.ts';
 import type { StrategyContext } from '../../contract.ts';

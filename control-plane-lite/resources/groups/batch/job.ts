@@ -4,7 +4,7 @@ import type { Job, JobSpec, JobStatus } from '#api/gen/batch-v1.ts';
 import type { PodTemplateSpec } from '#api/gen/core-v1.ts';
 import { dns1123LabelErrors } from '#api/meta/names.ts';
 import { parseTime } from '#api/meta/time.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { KindEntry, StrategyContext } from '../../contract.ts';
 import { ageOf, containerCells, formatAge, formatSelectorCell } from '../../rows.ts';
 import { validateCounts } from '../amounts.ts';

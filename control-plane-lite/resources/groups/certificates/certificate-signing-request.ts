@@ -11,7 +11,7 @@ import type {
 import { dns1123SubdomainErrors } from '#api/meta/names.ts';
 import { formatTime } from '#api/meta/time.ts';
 import { parsePem } from '#api/pki/pem.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { KindEntry, StrategyContext } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';
 import { kindStrategy, type Mutable, statusPart } from '../kind.ts';

@@ -139,7 +139,7 @@ describe('a certificate signing request', () => {
     expect(object['spec']).not.toHaveProperty('groups');
   });
 
-  it('never changes what is asked for', () => {
+  it('never changes the request', () => {
     const draft = objectWith(subject, { 'spec.usages': ['any'] });
     certificateSigningRequest.strategy.prepareForUpdate?.(draft, objectWith(subject), {} as never);
     expect(draft).toEqual(objectWith(subject));

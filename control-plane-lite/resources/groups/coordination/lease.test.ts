@@ -15,7 +15,7 @@ describe('a lease', () => {
 
   test.each<ErrorRow>([
     ['is right', {}, []],
-    ['of nobody', { spec: undefined }, []],
+    ['without a holder', { spec: undefined }, []],
     ['for no time', { 'spec.leaseDurationSeconds': 0 }, ['spec.leaseDurationSeconds Invalid']],
     ['changed below zero', { 'spec.leaseTransitions': -1 }, ['spec.leaseTransitions Invalid']],
   ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));

@@ -11,7 +11,7 @@ import {
   portNumberErrors,
   qualifiedNameErrors,
 } from '#api/meta/names.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Conversion, KindEntry } from '../../contract.ts';
 import { ageOf, UNSET } from '../../rows.ts';

@@ -34,7 +34,7 @@ describe('an event', () => {
   test.each<ErrorRow>([
     ['is right', {}, []],
     ['without time', { eventTime: undefined }, ['eventTime Required']],
-    ['of nobody', { reportingController: '' }, ['reportingController Required']],
+    ['without a controller', { reportingController: '' }, ['reportingController Required']],
     ['of a broken name', { reportingController: '-' }, ['reportingController Invalid']],
     [
       'without words',

@@ -6,7 +6,7 @@ import type { Event as CoreEvent } from '#api/gen/core-v1.ts';
 import type { Event } from '#api/gen/events-v1.ts';
 import { qualifiedNameErrors } from '#api/meta/names.ts';
 import { isEmptyValue } from '#api/schema/decode-plan.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Cell, Conversion, KindEntry, StrategyContext } from '../../contract.ts';
 import { formatSince } from '../../rows.ts';
@@ -61,7 +61,7 @@ function validateWord(errors: FieldErrors, text: string | undefined, path: strin
 const isNewer = ({ eventTime }: Event): boolean => eventTime !== undefined && eventTime !== '';
 
 /** Of the newer form, whatever the event's form is. */
-function validateWords(errors: FieldErrors, event: Event): void {
+function validateTexts(errors: FieldErrors, event: Event): void {
   const { reportingController = '', note = '' } = event;
   if (reportingController === '') errors.required('reportingController');
   else
@@ -79,7 +79,7 @@ function validateEvent(errors: FieldErrors, event: Event, systemNamespace: strin
   if (about === '' ? namespace !== 'default' && !ofSystem : about !== namespace) {
     errors.invalid('regarding.namespace', about, 'does not match event.namespace');
   }
-  if (isNewer(event)) validateWords(errors, event);
+  if (isNewer(event)) validateTexts(errors, event);
 }
 
 /** A series begins with the second event. */
@@ -95,7 +95,7 @@ function validateNew(errors: FieldErrors, event: Event): void {
   // The decoder sets missing fields to their empty form.
   if (!isNewer(event)) {
     errors.required('eventTime');
-    validateWords(errors, event);
+    validateTexts(errors, event);
   }
   const { type = '' } = event;
   if (!TYPES.includes(type)) errors.invalid('type', type, 'has invalid value');
@@ -109,7 +109,7 @@ function validateNew(errors: FieldErrors, event: Event): void {
 }
 
 /** The series of an event goes on. Its text may be put right: upstream takes any change up to release 1.23, which the
- *  conformance test of 1.20 relies on, and refuses one of the text since 1.24; nobody is hurt by the milder rule. What
+ *  conformance test of 1.20 relies on, and refuses one of the text since 1.24; the milder rule harms no client. What
  *  comes by the core group or by version 1beta1 may change all. */
 const UNCHANGING = [
   'regarding',

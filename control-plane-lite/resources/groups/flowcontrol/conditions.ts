@@ -1,5 +1,5 @@
 /** Conditions of flow schemas and priority levels. Source: flowcontrol/v1beta2. */
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 
 interface Condition {
   readonly type?: string;

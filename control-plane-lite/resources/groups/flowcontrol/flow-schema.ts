@@ -9,7 +9,7 @@ import type {
   Subject,
 } from '#api/gen/flowcontrol-apiserver-v1beta2.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors } from '#api/meta/names.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, NONE } from '../../rows.ts';
 import { kindStrategy, statusPart } from '../kind.ts';
@@ -52,7 +52,7 @@ function validateSubject(errors: FieldErrors, subject: Subject, path: string): v
 }
 
 /** Validates a list in which `*` must be the only value. */
-function validateWords(
+function validateTexts(
   errors: FieldErrors,
   words: readonly string[],
   known: readonly string[],
@@ -71,9 +71,9 @@ function validateWords(
 
 function validateResourceRule(errors: FieldErrors, rule: ResourcePolicyRule, path: string): void {
   const { verbs, apiGroups, resources, namespaces = [], clusterScope = false } = rule;
-  validateWords(errors, verbs, VERBS, `${path}.verbs`);
-  validateWords(errors, apiGroups, [], `${path}.apiGroups`);
-  validateWords(errors, resources, [], `${path}.resources`);
+  validateTexts(errors, verbs, VERBS, `${path}.verbs`);
+  validateTexts(errors, apiGroups, [], `${path}.apiGroups`);
+  validateTexts(errors, resources, [], `${path}.resources`);
   if (namespaces.length === 0 && !clusterScope) {
     errors.required(
       `${path}.namespaces`,
@@ -92,8 +92,8 @@ function validateResourceRule(errors: FieldErrors, rule: ResourcePolicyRule, pat
 }
 
 function validatePathRule(errors: FieldErrors, rule: NonResourcePolicyRule, path: string): void {
-  validateWords(errors, rule.verbs, PATH_VERBS, `${path}.verbs`);
-  validateWords(errors, rule.nonResourceURLs, [], `${path}.nonResourceURLs`);
+  validateTexts(errors, rule.verbs, PATH_VERBS, `${path}.verbs`);
+  validateTexts(errors, rule.nonResourceURLs, [], `${path}.nonResourceURLs`);
   if (rule.nonResourceURLs.includes(ALL)) return;
   for (const [index, url] of rule.nonResourceURLs.entries()) {
     const at = `${path}.nonResourceURLs[${index}]`;

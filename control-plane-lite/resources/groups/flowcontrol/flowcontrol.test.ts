@@ -66,7 +66,7 @@ describe('a flow schema', () => {
       { 'spec.priorityLevelConfiguration.name': '_' },
       ['spec.priorityLevelConfiguration.name Invalid'],
     ],
-    ['of nobody', { 'spec.rules': [{ ...rule, subjects: [] }] }, ['spec.rules[0].subjects Required']],
+    ['without a subject', { 'spec.rules': [{ ...rule, subjects: [] }] }, ['spec.rules[0].subjects Required']],
     ['for nothing', { 'spec.rules': [{ subjects: rule.subjects }] }, ['spec.rules[0] Required']],
     ['of a user', withSubject({ kind: 'User', user: { name: 'u' } }), []],
     ['of no user', withSubject({ kind: 'User' }), [`${SUBJECT}.user Required`]],

@@ -6,7 +6,7 @@ import type {
   PriorityLevelConfiguration,
   QueuingConfiguration,
 } from '#api/gen/flowcontrol-apiserver-v1beta2.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, NONE } from '../../rows.ts';
 import { kindStrategy, statusPart } from '../kind.ts';

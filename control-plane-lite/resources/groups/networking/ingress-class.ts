@@ -2,7 +2,7 @@
 
 import type { IngressClass, IngressClassParametersReference } from '#api/gen/networking-v1.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors } from '#api/meta/names.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, NONE } from '../../rows.ts';
 import { kindStrategy, validateImmutable } from '../kind.ts';

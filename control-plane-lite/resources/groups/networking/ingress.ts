@@ -14,7 +14,7 @@ import {
   portNameErrors,
   portNumberErrors,
 } from '#api/meta/names.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, NONE } from '../../rows.ts';

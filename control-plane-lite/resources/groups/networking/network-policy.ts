@@ -3,7 +3,7 @@
 import type { IPBlock, NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '#api/gen/networking-v1.ts';
 import { parseIp, parseIpRange, rangeContains } from '#api/meta/ip.ts';
 import { portNameErrors, portNumberErrors } from '#api/meta/names.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, formatSelectorCell } from '../../rows.ts';

@@ -3,7 +3,7 @@
 import type { Toleration } from '#api/gen/core-v1.ts';
 import type { RuntimeClass } from '#api/gen/node-v1.ts';
 import { dns1123LabelErrors } from '#api/meta/names.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import { validateOverhead } from '#api/schema/validation/resources.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';

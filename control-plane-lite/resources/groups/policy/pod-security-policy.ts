@@ -3,7 +3,7 @@
 import type { IDRange, PodSecurityPolicy, PodSecurityPolicySpec } from '#api/gen/policy-v1beta1.ts';
 import { dns1123SubdomainErrors, parentElementErrors } from '#api/meta/names.ts';
 import { jsonFields, parseTypeName } from '#api/schema/registry.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { KindEntry } from '../../contract.ts';
 import { kindStrategy } from '../kind.ts';
 

@@ -1,7 +1,7 @@
 /** Policy rules of roles. Source: rbac.authorization/v1. */
 
 import type { PolicyRule } from '#api/gen/rbac-authorization-v1.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 
 /** Reports every error of a role's rules. Non-resource URLs are valid in cluster roles only. */
 export function validateRules(errors: FieldErrors, rules: readonly PolicyRule[], namespaced: boolean): void {

@@ -75,7 +75,7 @@ describe.each([
       ['roleRef.kind NotSupported', 'roleRef.name Required'],
     ],
     ['to no name', { 'roleRef.name': 'a/b' }, ['roleRef.name Invalid']],
-    ['of nobody', { subjects: undefined }, []],
+    ['without a subject', { subjects: undefined }, []],
     ['of an account', { subjects: [account] }, []],
     [
       'of an account nowhere',

@@ -3,7 +3,7 @@
 
 import type { RoleBinding, RoleRef, Subject } from '#api/gen/rbac-authorization-v1.ts';
 import { dns1123LabelErrors, dns1123SubdomainErrors } from '#api/meta/names.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { Cell, KindEntry, StrategyContext } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';
 import { kindStrategy, type RowContext, validateImmutable } from '../kind.ts';

@@ -8,7 +8,7 @@ import type {
   SubjectAccessReviewSpec,
 } from '#api/gen/authorization-v1.ts';
 import type { ObjectMeta } from '#api/gen/meta-v1.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { KindEntry } from '../../contract.ts';
 import { kindStrategy } from '../kind.ts';
 

@@ -33,7 +33,7 @@ describe('a review of access', () => {
     ...ATTRIBUTES,
     ['of a path', { ...EMPTY, ...NONE, ...BOTH }, []],
     ['of both', { ...EMPTY, ...BOTH }, ['spec.nonResourceAttributes Invalid']],
-    ['of nobody', { ...EMPTY, 'spec.user': '' }, ['spec.user Invalid']],
+    ['without a user', { ...EMPTY, 'spec.user': '' }, ['spec.user Invalid']],
     ['of a group', { ...EMPTY, 'spec.user': '', 'spec.groups': ['g'] }, []],
     ['with metadata', { metadata: { name: 'a' } }, ['metadata Invalid']],
   ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
@@ -67,7 +67,7 @@ describe('a review of access in a namespace', () => {
       ['spec.resourceAttributes.namespace Invalid'],
     ],
     ['of a path', { ...EMPTY, ...NONE, ...BOTH }, ['spec.nonResourceAttributes Invalid']],
-    ['of nobody', { ...EMPTY, 'spec.user': '' }, ['spec.user Invalid']],
+    ['without a user', { ...EMPTY, 'spec.user': '' }, ['spec.user Invalid']],
   ])('%s', (_, changes, expected) => expect(errorsOf(subject, changes)).toEqual(expected));
 });
 

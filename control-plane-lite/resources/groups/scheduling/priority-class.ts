@@ -1,7 +1,7 @@
 /** PriorityClasses. Admission ensures that only one is the default. Source: scheduling/v1. */
 
 import type { PriorityClass } from '#api/gen/scheduling-v1.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';
 import { kindStrategy, validateImmutable } from '../kind.ts';

@@ -2,7 +2,7 @@
 
 import type { CSIDriver } from '#api/gen/storage-v1.ts';
 import { validateDriverName, validateDriverSpec } from '#api/schema/validation/csi-driver.ts';
-import { createBoundedFieldErrors } from '#api/schema/validation/faults.ts';
+import { createBoundedFieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, UNSET } from '../../rows.ts';
 import { kindStrategy, validateImmutable } from '../kind.ts';

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { CSINode, CSINodeDriver } from '#api/gen/storage-v1.ts';
 import { qualifiedNameErrors } from '#api/meta/names.ts';
 import { validateDriverName } from '#api/schema/validation/csi-driver.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';
 import { kindStrategy } from '../kind.ts';

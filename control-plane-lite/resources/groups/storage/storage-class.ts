@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TopologySelectorTerm } from '#api/gen/core-v1.ts';
 import type { StorageClass } from '#api/gen/storage-v1.ts';
 import { qualifiedNameErrors } from '#api/meta/names.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf, UNSET } from '../../rows.ts';
 import { kindStrategy, validateImmutable } from '../kind.ts';

@@ -4,7 +4,7 @@ import type { PersistentVolumeSpec } from '#api/gen/core-v1.ts';
 import type { VolumeAttachment, VolumeAttachmentSource, VolumeError } from '#api/gen/storage-v1.ts';
 import { dns1123SubdomainErrors } from '#api/meta/names.ts';
 import { validateDriverName } from '#api/schema/validation/csi-driver.ts';
-import type { FieldErrors } from '#api/schema/validation/faults.ts';
+import type { FieldErrors } from '#api/schema/validation/field-errors.ts';
 import { validatePersistentVolume } from '#api/schema/validation/persistent-volume.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';

@@ -20,7 +20,7 @@ export function homelessAmong(sandboxes: readonly PodSandbox[]): readonly Homele
 }
 
 /** @throws Error when the runtime does not respond in time */
-export async function askRuntime(endpoint: string): Promise<RuntimeInfo> {
+export async function readRuntimeInfo(endpoint: string): Promise<RuntimeInfo> {
   const connection = connectRuntime({ endpoint, log: silentLogger, requestTimeoutMs: PATIENCE_MS });
   try {
     const signal = AbortSignal.timeout(PATIENCE_MS);

@@ -10,7 +10,7 @@ const TIMEOUT_MS = 30_000;
 const LARGEST_RESPONSE_BYTES = 1024 * 1024;
 
 /** @param authority PEM; undefined selects the CAs of the system */
-export function createAskIdp(
+export function createIdpClient(
   authority: string | undefined,
 ): (request: IdpRequest, signal: AbortSignal) => Promise<IdpResponse> {
   async function send(

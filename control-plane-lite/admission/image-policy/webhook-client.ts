@@ -10,7 +10,7 @@ import { type Backend, BackendError } from '../../webhooks/backend.ts';
 import type { ImagePolicyConfig } from './config.ts';
 import { ImageReviewError, type ImageVerdict, readVerdict, reviewText } from './review.ts';
 
-export interface ImageAskerDeps {
+export interface ImageReviewDeps {
   readonly backend: Pick<Backend, 'post' | 'url'>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -22,7 +22,7 @@ export interface ImageAskerDeps {
 }
 
 /** @throws Error if the webhook is unavailable or its response is invalid */
-export type AskImages = (spec: ImageReviewSpec, signal: AbortSignal) => Promise<ImageVerdict>;
+export type ReviewImages = (spec: ImageReviewSpec, signal: AbortSignal) => Promise<ImageVerdict>;
 
 const TRIES = 5;
 const FACTOR = 1.5;
@@ -38,7 +38,7 @@ function isPassing(thrown: unknown): boolean {
   return !(thrown instanceof BackendError) || thrown.status === TOO_MANY || thrown.status >= SERVER_ERROR;
 }
 
-export function createImageAsker(deps: ImageAskerDeps, config: ImagePolicyConfig): AskImages {
+export function createImageReviewClient(deps: ImageReviewDeps, config: ImagePolicyConfig): ReviewImages {
   const { backend, clock, log, waits, vocabulary, random } = deps;
   const kept = new Map<string, { readonly verdict: ImageVerdict; readonly untilMs: number }>();
 
@@ -51,7 +51,7 @@ export function createImageAsker(deps: ImageAskerDeps, config: ImagePolicyConfig
     if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest);
   }
 
-  async function ask(text: string, signal: AbortSignal): Promise<ImageVerdict> {
+  async function send(text: string, signal: AbortSignal): Promise<ImageVerdict> {
     let delayMs = config.retryMs;
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -71,7 +71,7 @@ export function createImageAsker(deps: ImageAskerDeps, config: ImagePolicyConfig
     const text = reviewText(spec, vocabulary);
     const known = kept.get(text);
     if (known !== undefined && known.untilMs > clock.now()) return known.verdict;
-    const verdict = await ask(text, signal);
+    const verdict = await send(text, signal);
     keep(text, verdict);
     return verdict;
   };

@@ -6,7 +6,7 @@ import {
   type FieldErrors,
   MAX_FIELD_ERRORS,
   mergeFieldErrors,
-} from './faults.ts';
+} from './field-errors.ts';
 
 const error = (field: string, kind: 'FieldValueInvalid' | 'FieldUnknown' = 'FieldValueInvalid') => ({
   kind,
@@ -26,7 +26,7 @@ describe('mergeFieldErrors', () => {
     expect(mergeFieldErrors([error(earlier)], [error(later)])).toHaveLength(count);
   });
 
-  test('lets an unknown member hide nothing', () => {
+  test('does not hide errors behind an unknown member', () => {
     expect(mergeFieldErrors([error('spec.a', 'FieldUnknown')], [error('spec.a')])).toHaveLength(2);
   });
 });

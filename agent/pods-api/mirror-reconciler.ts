@@ -12,7 +12,7 @@ import type { DesiredState } from '../sources/types.ts';
 import { decideMirror, isMirrorOf, mirrorOf, mirrorsByName } from './mirror-pods.ts';
 import type { PodStore } from './pod-store.ts';
 
-export interface MirrorKeeperDeps {
+export interface MirrorReconcilerDeps {
   readonly client: Pick<ApiClient, 'create' | 'delete'>;
   readonly store: PodStore;
   /** Resolves once the Node object exists; it owns the mirrors. */
@@ -22,7 +22,7 @@ export interface MirrorKeeperDeps {
   readonly log: Logger;
 }
 
-export interface MirrorKeeper {
+export interface MirrorReconciler {
   /** Sets the newest desired state. */
   apply(desired: Pick<DesiredState, 'pods' | 'unread'>): void;
   /** Returns the UID of the mirror of a static pod, once it exists for the current manifest. */
@@ -33,7 +33,7 @@ export interface MirrorKeeper {
 
 const nameOf = ({ metadata }: Pod): string => `${metadata?.namespace}/${metadata?.name}`;
 
-export function createMirrorKeeper(deps: MirrorKeeperDeps): MirrorKeeper {
+export function createMirrorReconciler(deps: MirrorReconcilerDeps): MirrorReconciler {
   const { client, store, vocabulary, clock, log } = deps;
   let wanted: ReadonlyMap<string, Pod> = new Map();
   let isComplete = false;

@@ -8,9 +8,9 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import { MASTERS_GROUP } from '../authn/users.ts';
 import { type Extract, extractApi } from '../openapi/others.ts';
 import { apiPath, type RemoteApi } from './api-services.ts';
-import { jsonOf, type RemoteResponse, sendRequest } from './ask.ts';
 import { remoteTls } from './remote-server.ts';
 import type { Address } from './resolve-service.ts';
+import { jsonOf, type RemoteResponse, sendRequest } from './send-request.ts';
 
 export interface DocumentClientDeps {
   readonly identity: Identity;

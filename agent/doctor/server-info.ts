@@ -23,7 +23,7 @@ async function nodeOf(source: PemSource | undefined): Promise<string> {
 
 /** @param platconfig path of the client configuration
  *  @throws Error when the server is unreachable or does not authenticate the node */
-export async function askServer(platconfig: string): Promise<ServerInfo> {
+export async function readServerInfo(platconfig: string): Promise<ServerInfo> {
   const { config } = await loadClientConfig(platconfig);
   const name = await nodeOf(config.credentials.certificate?.certificate);
   const deps = {

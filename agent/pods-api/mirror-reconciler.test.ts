@@ -5,7 +5,7 @@ import { silentLogger } from '#api/kit/logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { Json } from '../api-client/client.ts';
 import { ServerUnreachableError } from '../api-client/errors.ts';
-import { createMirrorKeeper } from './mirror-keeper.ts';
+import { createMirrorReconciler } from './mirror-reconciler.ts';
 import { createPodStore } from './pod-store.ts';
 
 const vocabulary = VOCABULARIES.plat;
@@ -32,7 +32,7 @@ async function setUp() {
       metadata: { ...(object['metadata'] as Json), uid, resourceVersion: String(version) },
     };
   };
-  const keeper = createMirrorKeeper({
+  const reconciler = createMirrorReconciler({
     client: {
       async create(_, object) {
         calls.push('create');
@@ -56,12 +56,12 @@ async function setUp() {
   const stop = new AbortController();
   // As in the agent, before anything runs.
   const known: (string | undefined)[] = [];
-  store.onChange(() => known.push(keeper.uidOf(staticPod('a'))));
-  const running = keeper.run(stop.signal);
+  store.onChange(() => known.push(reconciler.uidOf(staticPod('a'))));
+  const running = reconciler.run(stop.signal);
   store.replace([]);
   return {
     clock,
-    keeper,
+    reconciler,
     store,
     known,
     calls,
@@ -74,24 +74,24 @@ async function setUp() {
   };
 }
 
-describe('createMirrorKeeper', () => {
+describe('createMirrorReconciler', () => {
   test('creates a mirror once the node exists', async () => {
     await using world = await setUp();
-    world.keeper.apply(desired(staticPod('a')));
+    world.reconciler.apply(desired(staticPod('a')));
     await world.clock.advance(0);
     expect(world.calls).toEqual([]);
     world.registered();
     await world.clock.advance(0);
-    world.keeper.apply(desired(staticPod('a')));
+    world.reconciler.apply(desired(staticPod('a')));
     await world.clock.advance(0);
     expect(world.calls).toEqual(['create']);
-    expect(world.keeper.uidOf(staticPod('a'))).toBe('m1');
+    expect(world.reconciler.uidOf(staticPod('a'))).toBe('m1');
   });
 
   test('knows of a mirror before other subscribers of the store', async () => {
     await using world = await setUp();
     world.registered();
-    world.keeper.apply(desired(staticPod('a')));
+    world.reconciler.apply(desired(staticPod('a')));
     await world.clock.advance(0);
     // The mirror is deleted and created again.
     for (const object of world.store.list()) world.store.change({ type: 'DELETED', object });
@@ -102,28 +102,28 @@ describe('createMirrorKeeper', () => {
   test('replaces it for another manifest, and deletes it with the last', async () => {
     await using world = await setUp();
     world.registered();
-    world.keeper.apply(desired(staticPod('a')));
+    world.reconciler.apply(desired(staticPod('a')));
     await world.clock.advance(0);
     // The status of the new pod is not written to the mirror of the old one.
-    expect([world.keeper.uidOf(staticPod('a')), world.keeper.uidOf(staticPod('b'))]).toEqual([
+    expect([world.reconciler.uidOf(staticPod('a')), world.reconciler.uidOf(staticPod('b'))]).toEqual([
       'm1',
       undefined,
     ]);
-    world.keeper.apply(desired(staticPod('b')));
+    world.reconciler.apply(desired(staticPod('b')));
     await world.clock.advance(0);
     expect(world.calls.map((call) => call.split(' ')[0])).toEqual(['create', 'delete', 'create']);
     expect(world.calls[1]).toBe('delete {"gracePeriodSeconds":0,"preconditions":{"uid":"m1"}}');
-    world.keeper.apply(desired());
+    world.reconciler.apply(desired());
     await world.clock.advance(0);
     expect(world.calls.at(-1)).toContain('"uid":"m3"');
-    expect(world.keeper.uidOf(staticPod('b'))).toBeUndefined();
+    expect(world.reconciler.uidOf(staticPod('b'))).toBeUndefined();
   });
 
   test('retries failures', async () => {
     await using world = await setUp();
     world.registered();
     world.errors.push(new ServerUnreachableError('away'));
-    world.keeper.apply(desired(staticPod('a')));
+    world.reconciler.apply(desired(staticPod('a')));
     await world.clock.advance(0);
     await world.clock.advance(1000);
     expect(world.calls).toEqual(['create', 'create']);
