@@ -19,7 +19,9 @@ describe('regular expressions', () => {
     '\\$\\$|\\$\\(([^)]*)\\)',
     '^begin$([\\s\\S]*?)^end$',
   ])('%s is found to be weak', (source) => {
-    expect(findWeakness(new RegExp(source, 'm'))).toBeDefined();
+    // A busy machine may hide the growth of the times once.
+    const found = [1, 2, 3].some(() => findWeakness(new RegExp(source, 'm')) !== undefined);
+    expect(found).toBe(true);
   });
 
   test.each(['^v?1(\\.\\d+)*$', '^(?:(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:s|m|h))+$'])(
