@@ -77,6 +77,7 @@ interface StartedOperation {
   readonly caller: Caller;
   readonly dryRun: boolean;
   readonly subresource?: string;
+  readonly isLarge?: boolean;
 }
 
 export function strategyContext(
@@ -95,7 +96,7 @@ interface AdmittedObjects {
 
 export function admissionRequest(
   operation: Operation,
-  { ref, caller, dryRun, subresource = '' }: StartedOperation,
+  { ref, caller, dryRun, subresource = '', isLarge = false }: StartedOperation,
   { object, old, schema }: AdmittedObjects,
 ): AdmissionRequest {
   const { resource, namespace, name } = ref;
@@ -110,6 +111,7 @@ export function admissionRequest(
     ...(schema === undefined ? {} : { schema }),
     user: caller.user,
     dryRun,
+    isLarge,
     options: NO_OPTIONS,
     signal: () => caller.signal,
     warn: (text) => caller.warn(text),
