@@ -52,7 +52,7 @@ describe('room for large bodies', () => {
 
   test('goes to the one that has waited longest', async () => {
     const room = createRoom();
-    fill(room);
+    void fill(room);
     for (let count = 0; count < 4; count += 1) void room.begin();
     for (const index of [5, 0, 8, 2]) {
       room.end(index);
@@ -63,7 +63,7 @@ describe('room for large bodies', () => {
 
   test('is not given to a client that has left, wherever it stood in the queue', async () => {
     const room = createRoom();
-    fill(room);
+    void fill(room);
     const gone = new Error('gone');
     const clients = ALL.slice(0, 3).map(() => new AbortController());
     const waiting = clients.map(({ signal }) => room.begin(signal));

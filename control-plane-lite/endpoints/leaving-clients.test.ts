@@ -131,11 +131,10 @@ describe('a client that leaves while its large body is worked on', () => {
       for (let count = 0; count < Math.floor(whole * part); count += 1) await turn();
       client.leave();
       await server.left();
-      const what = `${part} of ${whole} turns`;
-      expect(working, what).toBe(1);
-      expect(await turnsUntil(() => working === 0, 10_000), what).toBeLessThanOrEqual(MOST_TURNS);
+      expect({ part, whole, working }).toEqual({ part, whole, working: 1 });
+      expect(await turnsUntil(() => working === 0, 10_000)).toBeLessThanOrEqual(MOST_TURNS);
       await eventually(() => held()['requests'] === 0, { intervalMs: 1 });
-      expect(held(), what).toEqual(idle);
+      expect({ part, whole, held: held() }).toEqual({ part, whole, held: idle });
     }
     expect([await stored('c'), await stored('new')]).toEqual([small, 0]);
     // The only slot is free, and so is the room for large bodies.
