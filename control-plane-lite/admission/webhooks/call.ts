@@ -109,7 +109,7 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
       try {
         response = await call(hook, request, seen);
       } catch (thrown) {
-        // Work on a large object ends with its client: that is no failure of the webhook.
+        // The client is gone, and the work on its object has ended: the webhook has not failed.
         request.signal().throwIfAborted();
         if (hook.ignoresFailure) {
           log.warn({ err: thrown, webhook: hook.name }, 'Failed to call webhook; failing open');
