@@ -2,17 +2,22 @@
  *  MutatingAdmissionWebhook and ValidatingAdmissionWebhook, document 2 §2.6 and §2.7. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { finish } from '#api/kit/steps.ts';
+import { MemberNames } from '#api/codec/member-names.ts';
+import { finish, finishInTurns, type Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
+import { DecodedTooLong } from '#api/schema/decode.ts';
+import { turnOf } from '../kit/yield.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
-import type { ApiObject, ObjectSchema, Resource } from '../resources/contract.ts';
+import { sameJsonSteps } from '../patch/json-value.ts';
+import type { ApiObject, DecodedObject, ObjectSchema, Resource } from '../resources/contract.ts';
+import { objectTooLarge } from '../resources/object-size.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';
 import type { HookCaller } from './webhooks/call.ts';
 import { followHooks, type Hook } from './webhooks/hook.ts';
 import { concerns } from './webhooks/match.ts';
 import { replaceContent } from './webhooks/review.ts';
-import { type SeenRequest, seeIn, seenBack, type VersionsOf } from './webhooks/seen.ts';
+import { seeIn, seenBack, type VersionsOf } from './webhooks/seen.ts';
 
 const OPERATIONS = ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'] as const;
 
@@ -25,6 +30,12 @@ export interface WebhookDeps extends Pick<AdmissionDeps, 'vocabulary' | 'objects
 interface Chosen {
   readonly hook: Hook;
   readonly version: Resource;
+}
+
+interface ChangeTerms {
+  readonly schema: ObjectSchema;
+  /** The object or the patch is large. */
+  readonly inSlices: boolean;
 }
 
 /** Finds the webhooks of a kind that a request concerns. */
@@ -94,7 +105,11 @@ export function createMutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
     const seen = await seeIn(version, request, versionsOf);
     const response = await caller.ask(hook, request, seen);
     if (response?.patch === undefined || request.object === undefined) return false;
-    const made = change(hook, seen, response.patch, request.schema ?? seen.resource.schema);
+    if (seen.object === undefined) return false;
+    const inSlices = request.isLarge === true || response.isLarge;
+    const terms = { schema: request.schema ?? seen.resource.schema, inSlices };
+    const steps = changeSteps(hook, seen.object, response.patch, terms);
+    const made = inSlices ? await finishInTurns(steps, turnOf({ signal: request.signal() })) : finish(steps);
     if (made === undefined) return false;
     replaceContent(request.object, await seenBack(made, request.object, seen, versionsOf));
     return true;
@@ -126,29 +141,48 @@ export function createMutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
 }
 
 /** Applies the patch to the object; `undefined` if it changes nothing.
- *  @throws StatusError InternalError if the patch or what it makes can't be read */
-function change(
+ *  @throws StatusError InternalError if the patch or what it makes can't be read, RequestEntityTooLarge */
+function* changeSteps(
   hook: Hook,
-  { object }: SeenRequest,
+  object: ApiObject,
   patch: unknown,
-  schema: ObjectSchema,
-): ApiObject | undefined {
-  if (object === undefined) return undefined;
-  const failure = (why: string, cause?: unknown): StatusError =>
-    new StatusError(
-      'InternalError',
-      `Internal error occurred: the patch of webhook ${JSON.stringify(hook.name)} cannot be used: ${why}`,
-      { cause },
-    );
+  { schema, inSlices }: ChangeTerms,
+): Steps<ApiObject | undefined> {
+  const names = inSlices ? new MemberNames() : undefined;
   let patched: unknown;
   try {
-    patched = finish(applyJsonPatch(object, patch));
+    patched = yield* applyJsonPatch(object, patch, names);
   } catch (thrown) {
-    throw failure(thrown instanceof Error ? thrown.message : 'not a valid patch', thrown);
+    throw unusable(hook, thrown instanceof Error ? thrown.message : 'not a valid patch', thrown);
   }
-  if (isDeepStrictEqual(patched, object)) return undefined;
-  const { object: made, errors } = schema.decode(patched);
+  const isSame = inSlices ? yield* sameJsonSteps(patched, object) : isDeepStrictEqual(patched, object);
+  if (isSame) return undefined;
+  const { object: made, errors } = inSlices
+    ? yield* decodeLarge(schema, patched, names)
+    : schema.decode(patched);
   const [fieldError] = errors;
-  if (fieldError !== undefined) throw failure(`${fieldError.field}: ${fieldError.detail}`);
+  if (fieldError !== undefined) throw unusable(hook, `${fieldError.field}: ${fieldError.detail}`);
   return made;
+}
+
+const unusable = ({ name }: Hook, why: string, cause?: unknown): StatusError =>
+  new StatusError(
+    'InternalError',
+    `Internal error occurred: the patch of webhook ${JSON.stringify(name)} cannot be used: ${why}`,
+    { cause },
+  );
+
+/** @throws StatusError RequestEntityTooLarge */
+function* decodeLarge(
+  schema: ObjectSchema,
+  value: unknown,
+  names: MemberNames | undefined,
+): Steps<DecodedObject> {
+  if (schema.decodeInSteps === undefined) return schema.decode(value);
+  try {
+    return yield* schema.decodeInSteps(value, { names });
+  } catch (thrown) {
+    if (thrown instanceof DecodedTooLong) throw objectTooLarge(thrown);
+    throw thrown;
+  }
 }

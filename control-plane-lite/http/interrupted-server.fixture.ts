@@ -164,10 +164,12 @@ function createDeps(
   };
 }
 
-/** @param ca PEM of the certificate's issuer */
+/** @param ca PEM of the certificate's issuer
+ *  @param handler instead of one that takes the steps of the real ones */
 export async function startInterruptedServer(
   certificate: TestCertificate,
   ca: string,
+  handler?: Handler,
 ): Promise<InterruptedServer> {
   const interruptions = createInterruptions();
   const clock = createCountingClock(systemClock);
@@ -177,8 +179,13 @@ export async function startInterruptedServer(
   let watches = 0;
   const deps = createDeps(clock, registry, {
     recording: (by) => void (records += by),
-    handler: (request) =>
-      handle({ interruptions, watching: (by) => void (watches += by), targetPort: portOf(target) }, request),
+    handler:
+      handler ??
+      ((request) =>
+        handle(
+          { interruptions, watching: (by) => void (watches += by), targetPort: portOf(target) },
+          request,
+        )),
   });
   const options: ApiServerOptions = { inFlight: { readOnly: 1, mutating: 1 }, streams: { partingMs: 5 } };
   const parts = pipelineParts(deps, options);

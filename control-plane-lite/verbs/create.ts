@@ -14,7 +14,6 @@ import {
   completeDraft,
   isStoredVersion,
   shownDecision,
-  shownOf,
   toDecidingVersion,
   toStoredForm,
 } from '../resources/storage-versions.ts';
@@ -27,6 +26,7 @@ import {
   kindSubject,
   newUid,
   resourceSubject,
+  shownWritten,
   storedNow,
   storeKey,
   strategyContext,
@@ -161,7 +161,7 @@ async function store(
         const written = { bytes, object: stored };
         return {
           kind: 'done',
-          result: { ...(await outcome(deps, named, written, result.revision)), isLarge },
+          result: { ...(await outcome(deps, named, written, result.revision, isLarge)), isLarge },
         };
       }
       if (!generated || attempt === MAX_NAME_TRIES) {
@@ -177,9 +177,15 @@ async function store(
   }
 }
 
-async function outcome(deps: VerbDeps, ref: ObjectRef, written: Written, revision: number): Promise<Outcome> {
+async function outcome(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  written: Written,
+  revision: number,
+  isLarge: boolean,
+): Promise<Outcome> {
   const stored = isStoredVersion(ref.resource) ? storedNow(deps, ref, revision, written) : undefined;
-  const shown = await shownOf(ref.resource, withResourceVersion(written.object, revision));
+  const shown = await shownWritten(ref.resource, withResourceVersion(written.object, revision), isLarge);
   return { object: shown, created: true, ...(stored === undefined ? {} : { stored }) };
 }
 

@@ -1,7 +1,8 @@
 /** Dependencies of all verbs, and the small steps that they share. */
 import { randomUUID } from 'node:crypto';
+import { copyJsonSteps } from '#api/codec/copy-json.ts';
 import type { Clock } from '#api/kit/clock.ts';
-import type { Steps } from '#api/kit/steps.ts';
+import { finishInTurns, type Steps } from '#api/kit/steps.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { objectModified, type Subject } from '#api/meta/status-errors.ts';
@@ -10,8 +11,10 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import type { AdmissionRequest, Operation } from '../admission/contract.ts';
 import type { Cache, ResourceCache, StoredForm } from '../cache/contract.ts';
 import { toStored, toStoredSteps, withRevision } from '../cache/state/stored-form.ts';
+import { yieldToEventLoop } from '../kit/yield.ts';
 import type { ApiObject, ObjectSchema, Resource, StrategyContext } from '../resources/contract.ts';
 import { checkStoredSize } from '../resources/object-size.ts';
+import { fromStorageVersion, isStoredVersion, shownOf } from '../resources/storage-versions.ts';
 import { type Store, StoreError, type WriteResult } from '../store/contract.ts';
 import type { AdmissionChain } from './admit.ts';
 import type { Caller, ObjectRef, Preconditions, WriteOptions } from './contract.ts';
@@ -77,6 +80,7 @@ interface StartedOperation {
   readonly caller: Caller;
   readonly dryRun: boolean;
   readonly subresource?: string;
+  readonly isLarge?: boolean;
 }
 
 export function strategyContext(
@@ -95,7 +99,7 @@ interface AdmittedObjects {
 
 export function admissionRequest(
   operation: Operation,
-  { ref, caller, dryRun, subresource = '' }: StartedOperation,
+  { ref, caller, dryRun, subresource = '', isLarge = false }: StartedOperation,
   { object, old, schema }: AdmittedObjects,
 ): AdmissionRequest {
   const { resource, namespace, name } = ref;
@@ -110,6 +114,7 @@ export function admissionRequest(
     ...(schema === undefined ? {} : { schema }),
     user: caller.user,
     dryRun,
+    isLarge,
     options: NO_OPTIONS,
     signal: () => caller.signal,
     warn: (text) => caller.warn(text),
@@ -265,4 +270,19 @@ function offered(deps: VerbDeps, key: string, object: ApiObject, stored: Buffer)
   checkStoredSize(stored);
   deps.cache.offer(key, stored, object);
   return stored;
+}
+
+/** Returns an object that has been stored in the version of the request. A client that is gone does not end it: the
+ *  change is made. */
+export async function shownWritten(
+  resource: Resource,
+  object: ApiObject,
+  isLarge: boolean,
+): Promise<ApiObject> {
+  if (!isLarge || isStoredVersion(resource)) return shownOf(resource, object);
+  const copy = await finishInTurns(copyJsonSteps(object), yieldToEventLoop);
+  await yieldToEventLoop();
+  const shown = await fromStorageVersion(resource, copy);
+  await yieldToEventLoop();
+  return shown;
 }

@@ -19,7 +19,6 @@ import {
   fromStorageVersion,
   isStoredVersion,
   shownDecision,
-  shownOf,
   toDecidingVersion,
   toStoredForm,
 } from '../resources/storage-versions.ts';
@@ -35,6 +34,7 @@ import {
   decidingResource,
   kindSubject,
   resourceSubject,
+  shownWritten,
   storedNow,
   storeKey,
   strategyContext,
@@ -143,10 +143,11 @@ async function remove(
 
 async function replace(
   deps: VerbDeps,
-  { write: { ref, isLarge = false }, live, tried, context, turn }: Start,
+  { write, live, tried, context, turn }: Start,
   old: ApiObject,
   draft: ApiObject,
 ): Promise<Attempt<Outcome>> {
+  const { ref, isLarge = false } = write;
   const release = await decidingResource(ref.resource).strategy.reserve?.(draft, old, context);
   try {
     const stored = await toStoredForm(ref.resource, draft);
@@ -158,13 +159,13 @@ async function replace(
     if (isLarge) await turn();
     if (isLarge ? await finishInTurns(isSameSteps(bytes, live, stored), turn) : isSame(bytes, live, stored)) {
       await release?.();
-      return { kind: 'done', result: await outcomeOf(deps, ref, live.object(), live.revision) };
+      return { kind: 'done', result: await outcomeOf(deps, write, live.object(), live.revision) };
     }
     tried.wrote = true;
     const result = await writeToStore(() => deps.store.put(key, bytes, live.revision));
     if (result.ok) {
       await decidingResource(ref.resource).strategy.settle?.(draft, old);
-      return { kind: 'done', result: await outcomeOf(deps, ref, stored, result.revision, bytes) };
+      return { kind: 'done', result: await outcomeOf(deps, write, stored, result.revision, bytes) };
     }
     await release?.();
     return { kind: 'raced', current: result.current };
@@ -331,7 +332,7 @@ function comparable(object: ApiObject): Readonly<Record<string, unknown>> {
 
 async function outcomeOf(
   deps: VerbDeps,
-  ref: ObjectRef,
+  { ref, isLarge = false }: Pick<UpdateWrite, 'ref' | 'isLarge'>,
   object: ApiObject,
   revision: number,
   bytes?: Buffer,
@@ -339,7 +340,7 @@ async function outcomeOf(
   const written = bytes === undefined ? undefined : { bytes, object };
   const stored = isStoredVersion(ref.resource) ? storedNow(deps, ref, revision, written) : undefined;
   return {
-    object: await shownOf(ref.resource, withResourceVersion(object, revision)),
+    object: await shownWritten(ref.resource, withResourceVersion(object, revision), isLarge),
     ...(stored === undefined ? {} : { stored }),
   };
 }

@@ -14,7 +14,7 @@ import { fuzz } from './run.ts';
 import { isStream } from './send.ts';
 import { measureStalls } from './stall.ts';
 import { type Canaries, expectReadable, plantCanaries, readCanaries } from './state.ts';
-import { wideAsks } from './wide.ts';
+import { wideAsks, wideUndoes } from './wide.ts';
 
 const SECONDS = Number(process.env['FUZZ_SECONDS'] ?? ofRound({ short: 6, long: 60 }));
 const LONG_ASKS = ofRound({ short: 12, long: 1000 });
@@ -57,7 +57,8 @@ describe('a fuzzed server', { timeout: (SECONDS + 150) * 1000 }, () => {
 
   test('is not held up by a request with as many members as fit', { timeout: 900_000 }, async () => {
     const asks = wideAsks(words, NAMESPACE, WIDE_ASKS, random);
-    const { longest, tooLong } = await measureStalls(plane, asks, random);
+    const undoes = wideUndoes(words, NAMESPACE);
+    const { longest, tooLong } = await measureStalls(plane, asks, random, undoes);
     console.log(`of ${asks.size}, ${longest.what} has the longest stall: ${Math.round(longest.ms)} ms`);
     expect({ seed: random.seed, tooLong }).toEqual({ seed: random.seed, tooLong: [] });
   });

@@ -333,6 +333,23 @@ const ends = ({ kept, customs }: Parts): Asks => [
   ['the end of the kept custom', ask('DELETE', `${customs}/kept`, '')],
 ];
 
+/** What undoes the creation or deletion of the objects of others, so that the same request can be measured again. */
+export function wideUndoes(words: Vocabulary, namespace: string): ReadonlyMap<string, Ask> {
+  const parts = partsOf(words, namespace);
+  const begins = keptObjects(parts);
+  const ended = ends(parts);
+  const pairs = begins.flatMap(([begin, create], index) => {
+    const [end, remove] = ended[index] ?? [];
+    return end === undefined || remove === undefined
+      ? []
+      : ([
+          [begin, remove],
+          [end, create],
+        ] as const);
+  });
+  return new Map<string, Ask>(pairs);
+}
+
 /** Requests with very many members: those that create the objects of others and delete them, and so many of the rest. */
 export function wideAsks(
   words: Vocabulary,

@@ -141,6 +141,29 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the %s vocabu
     expect(requested).toHaveLength(3);
   });
 
+  test('change large objects, with large patches, like small ones', async () => {
+    await using _ = await configure('mutating', [hook('a'), hook('b')]);
+    const many = (value: string): Readonly<Record<string, string>> =>
+      Object.fromEntries(Array.from({ length: 40_000 }, (_each, index) => [`k${index}`, value]));
+    const seen: unknown[] = [];
+    judge = ({ name, object }, path) => {
+      if (name === 'probe') return { allowed: true };
+      const { data = {} } = object as { data?: Json };
+      seen.push(data);
+      if (path.includes('/a?')) return patchOf([{ op: 'replace', path: '/data', value: many('of a') }]);
+      return patchOf([
+        { op: 'test', path: '/data', value: data },
+        { op: 'add', path: '/data/b', value: 'of b' },
+      ]);
+    };
+    const { status, body } = await create('large', { data: many('') });
+    expect(status).toBe(201);
+    expect(seen).toEqual([many(''), many('of a')]);
+    expect(body.data).toEqual({ ...many('of a'), b: 'of b' });
+    judge = () => patchOf([{ op: 'add', path: '/data/c', value: 7 }]);
+    expect((await create('larger', { data: many('') })).status).toBe(500);
+  });
+
   test('that make nonsense fail the request', async () => {
     await using _ = await configure('mutating', [hook('a')]);
     judge = ({ name }) =>

@@ -2,17 +2,20 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Agent } from 'node:https';
-import { parseJsonText } from '#api/codec/json-text.ts';
+import { writeJsonSteps } from '#api/codec/json-writer.ts';
 import { messageOf } from '#api/kit/error-chain.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { finishInTurns } from '#api/kit/steps.ts';
 import { StatusError, type StatusReason } from '#api/meta/status-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
+import { turnOf } from '../../kit/yield.ts';
 import { callWebhook, type WebhookDeps, webhookAgent, webhookTarget } from '../../webhooks/call.ts';
 import type { AdmissionRequest } from '../contract.ts';
 import type { FindCredentials, HookCredentials } from './credentials.ts';
 import type { Hook } from './hook.ts';
 import {
   AdmissionReviewError,
+  parseReply,
   REVIEW_VERSIONS,
   type ReviewResponse,
   readReview,
@@ -75,7 +78,12 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
     if (version === undefined)
       throw new AdmissionReviewError('webhook does not accept known AdmissionReview versions');
     const asked = { uid: randomUUID(), version };
-    const body = Buffer.from(JSON.stringify(reviewBody(request, seen, asked, vocabulary)));
+    const turn = turnOf({ signal: request.signal() });
+    const review = reviewBody(request, seen, asked, vocabulary);
+    const body =
+      request.isLarge === true
+        ? await finishInTurns(writeJsonSteps(review), turn)
+        : Buffer.from(JSON.stringify(review));
     const target = webhookTarget(hook.client, deps);
     const own = deps.credentials?.(target.name, target.port);
     const agent = agentOf(hook, own);
@@ -86,7 +94,8 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
       timeoutMs: hook.timeoutMs,
       authorization: own?.authorization,
     });
-    return readReview(parse(response), asked, vocabulary);
+    const reply = await parseReply(response, 'the response is not JSON', turn);
+    return readReview(reply, asked, vocabulary, turn);
   }
 
   return {
@@ -100,6 +109,8 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
       try {
         response = await call(hook, request, seen);
       } catch (thrown) {
+        // The client is gone, and the work on its object has ended: the webhook has not failed.
+        request.signal().throwIfAborted();
         if (hook.ignoresFailure) {
           log.warn({ err: thrown, webhook: hook.name }, 'Failed to call webhook; failing open');
           return undefined;
@@ -114,14 +125,6 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
       return response;
     },
   };
-}
-
-function parse(bytes: Buffer): unknown {
-  try {
-    return parseJsonText(bytes.toString('utf8'));
-  } catch (cause) {
-    throw new AdmissionReviewError('the response is not JSON', { cause });
-  }
 }
 
 /** Status codes of success are invalid in a denial. */

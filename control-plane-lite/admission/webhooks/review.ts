@@ -1,8 +1,10 @@
 /** AdmissionReview request and response. Pure. Source: AdmissionReview, document 2 §2.2. */
 
+import { readJsonSlices } from '#api/codec/json-slices.ts';
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { isMutableObject, textOf } from '#api/kit/object.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
+import { isLarge, type Turn } from '../../kit/yield.ts';
 import type { ApiObject, ResourceInfo } from '../../resources/contract.ts';
 import type { AdmissionRequest } from '../contract.ts';
 import type { SeenRequest } from './seen.ts';
@@ -20,6 +22,8 @@ export interface ReviewResponse {
   readonly reason: string;
   /** Operations of a JSON patch. */
   readonly patch: unknown;
+  /** The patch has `LARGE_BYTES` or more. */
+  readonly isLarge: boolean;
   readonly warnings: readonly string[];
   readonly annotations: Readonly<Record<string, string>>;
 }
@@ -63,7 +67,7 @@ export function reviewBody(
   { resource: seen, object, old }: SeenRequest,
   { uid, version }: { readonly uid: string; readonly version: string },
   vocabulary: Vocabulary,
-): unknown {
+): object {
   const { resource, subresource, user, operation, namespace, name, dryRun } = request;
   const { info } = resource;
   const part = subresource === '' ? {} : { subResource: subresource };
@@ -97,24 +101,52 @@ export function reviewBody(
   };
 }
 
-function patchOf(response: Readonly<Record<string, unknown>>): unknown {
-  const { patch, patchType } = response;
-  if (patch === undefined || patch === null || patch === '') return undefined;
+/** The call has its own limit. */
+const ANY_LENGTH = { maxBytes: Number.POSITIVE_INFINITY };
+
+interface ReadPatch {
+  readonly patch: unknown;
+  readonly isLarge: boolean;
+}
+
+async function readPatch(
+  { patch, patchType }: Readonly<Record<string, unknown>>,
+  turn: Turn,
+): Promise<ReadPatch> {
+  if (patch === undefined || patch === null || patch === '') return { patch: undefined, isLarge: false };
   if (patchType !== 'JSONPatch')
     throw new AdmissionReviewError(`the patch is of type ${JSON.stringify(patchType)}, not JSONPatch`);
+  const bytes = Buffer.from(textOf(patch), 'base64');
+  return {
+    patch: await parseReply(bytes, 'the patch is not base64-encoded JSON', turn),
+    isLarge: isLarge(bytes),
+  };
+}
+
+/** Parses JSON of a webhook, a large text in turns.
+ *  @throws AdmissionReviewError with this text if it is not JSON */
+export async function parseReply(bytes: Buffer, error: string, turn: Turn): Promise<unknown> {
   try {
-    return parseJsonText(Buffer.from(textOf(patch), 'base64').toString('utf8'));
+    if (!isLarge(bytes)) return parseJsonText(bytes.toString('utf8'));
+    const slices = readJsonSlices(bytes, ANY_LENGTH);
+    for (;;) {
+      const { done, value } = slices.next();
+      if (done === true) return value.value;
+      await turn();
+    }
   } catch (cause) {
-    throw new AdmissionReviewError('the patch is not base64-encoded JSON', { cause });
+    throw new AdmissionReviewError(error, { cause });
   }
 }
 
-/** @throws AdmissionReviewError if the review does not match the request */
-export function readReview(
+/** @param turn is waited for between two slices of a large patch
+ *  @throws AdmissionReviewError if the review does not match the request */
+export async function readReview(
   review: unknown,
   { uid, version }: { readonly uid: string; readonly version: string },
   vocabulary: Vocabulary,
-): ReviewResponse {
+  turn: Turn,
+): Promise<ReviewResponse> {
   const wanted = apiVersionOf(version, vocabulary);
   if (!isMutableObject(review) || review['kind'] !== KIND || review['apiVersion'] !== wanted)
     throw new AdmissionReviewError(`expected a webhook response of ${wanted}, Kind=${KIND}`);
@@ -131,7 +163,7 @@ export function readReview(
     code: typeof status['code'] === 'number' ? status['code'] : undefined,
     message: textOf(status['message']),
     reason: textOf(status['reason']),
-    patch: patchOf(response),
+    ...(await readPatch(response, turn)),
     warnings: Array.isArray(warnings) ? warnings.map(textOf).filter((text) => text !== '') : [],
     annotations: isMutableObject(auditAnnotations)
       ? Object.fromEntries(Object.entries(auditAnnotations).map(([key, value]) => [key, textOf(value)]))

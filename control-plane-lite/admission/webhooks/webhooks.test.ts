@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { RuleWithOperations } from '#api/gen/admissionregistration-v1.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
+import { yieldToEventLoop } from '../../kit/yield.ts';
 import { createHookCaller } from './call.ts';
 import { matchesRule } from './match.ts';
 import { AdmissionReviewError, readReview } from './review.ts';
@@ -49,7 +50,7 @@ describe('readReview', () => {
   const operations = '[{"op":"add","path":"/a","value":9007199254740993}]';
   const patch = Buffer.from(operations).toString('base64');
 
-  test('parses a response', () => {
+  test('parses a response', async () => {
     const response = {
       uid: 'u',
       allowed: true,
@@ -58,12 +59,13 @@ describe('readReview', () => {
       warnings: ['w'],
       auditAnnotations: { a: 'b' },
     };
-    expect(readReview(review(response), asked, words)).toEqual({
+    expect(await readReview(review(response), asked, words, yieldToEventLoop)).toEqual({
       allowed: true,
       code: undefined,
       message: '',
       reason: '',
       patch: [{ op: 'add', path: '/a', value: 2n ** 53n + 1n }],
+      isLarge: false,
       warnings: ['w'],
       annotations: { a: 'b' },
     });
@@ -78,8 +80,8 @@ describe('readReview', () => {
     ['neither yes nor no', review({ uid: 'u' })],
     ['a patch of another type', review({ uid: 'u', allowed: true, patch })],
     ['a patch that is none', review({ uid: 'u', allowed: true, patchType: 'JSONPatch', patch: '!' })],
-  ])('refuses %s', (_, given) => {
-    expect(() => readReview(given, asked, words)).toThrow(AdmissionReviewError);
+  ])('refuses %s', async (_, given) => {
+    await expect(readReview(given, asked, words, yieldToEventLoop)).rejects.toThrow(AdmissionReviewError);
   });
 });
 
