@@ -20,8 +20,8 @@ describe('regular expressions', () => {
     '^begin$([\\s\\S]*?)^end$',
   ])('%s is found to be weak', (source) => {
     // A busy machine may hide the growth of the times once.
-    const found = [1, 2, 3].some(() => findWeakness(new RegExp(source, 'm')) !== undefined);
-    expect(found).toBe(true);
+    const isFound = [1, 2, 3].some(() => findWeakness(new RegExp(source, 'm')) !== undefined);
+    expect(isFound).toBe(true);
   });
 
   test.each(['^v?1(\\.\\d+)*$', '^(?:(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:s|m|h))+$'])(
