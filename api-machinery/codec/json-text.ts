@@ -9,6 +9,8 @@ import { hasLongNumber, holdsLongNumber } from './long-numbers.ts';
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
+const LETTER_U = 0x75;
+const FIVE = 0x35;
 
 /** Reports whether this is the `c` of `\\u005c`, in either case. */
 const isC = (code: number): boolean => (code | 0x20) === 0x63;
@@ -24,24 +26,35 @@ function afterString(text: string, from: number): number {
   return text.length;
 }
 
+/** Characters that are looked at one by one before the engine searches: a search costs as much as they do, and texts
+ *  full of escapes would need one for each. */
+const NEAR = 64;
+
+/** Returns the offset of the next backslash, negative if there is none. */
+function nextBackslash(text: string, from: number): number {
+  for (let at = from; at < from + NEAR; at += 1) {
+    if (text.charCodeAt(at) === BACKSLASH) return at;
+  }
+  return text.indexOf('\\', from + NEAR);
+}
+
+/** Reports whether the escape at this offset means a backslash, by itself or by its number. */
+function isBackslashEscape(text: string, at: number): boolean {
+  const code = text.charCodeAt(at + 1);
+  if (code !== LETTER_U) return code === BACKSLASH;
+  // Most numbers differ in the last digit but one.
+  return text.charCodeAt(at + 4) === FIVE && text.startsWith('005', at + 2) && isC(text.charCodeAt(at + 5));
+}
+
 /** Reports whether a key has a backslash, in one pass: no part of the text is searched twice. The first of several
  *  backslashes in a row begins an escape, because every search starts outside of one. */
 function hasBackslashInKey(text: string): boolean {
-  const { length } = text;
-  const find = (written: string, from: number): number => {
-    const found = text.indexOf(written, from);
-    return found < 0 ? length : found;
-  };
-  let doubled = find('\\\\', 0);
-  let numbered = find('\\u005', 0);
   for (let at = 0; ; ) {
-    if (doubled < at) doubled = find('\\\\', at);
-    if (numbered < at) numbered = find('\\u005', at);
-    const found = Math.min(doubled, numbered);
-    if (found === length) return false;
-    const isBackslash = found === doubled || isC(text.charCodeAt(found + 5));
-    at = isBackslash ? afterString(text, found + 2) : found + 2;
-    if (!isBackslash) continue;
+    const found = nextBackslash(text, at);
+    if (found < 0) return false;
+    at = found + 2;
+    if (!isBackslashEscape(text, found)) continue;
+    at = afterString(text, at);
     while (isSpace(text.charCodeAt(at))) at += 1;
     if (text.charCodeAt(at) === COLON) return true;
   }
