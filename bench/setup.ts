@@ -37,6 +37,10 @@ export interface Bench {
 export const fullSet = (): readonly string[] =>
   Array.from({ length: POD_COUNT }, (_, index) => `full-${index}`);
 
+/** Returns the text of the shipped unit. */
+export const readUnit = (): Promise<string> =>
+  readFile(join(REPOSITORY, 'agent/install/systemd/nodeagent.service'), 'utf8');
+
 /** Returns the flags between program and script in the shipped unit. */
 export function unitNodeFlags(unit: string): readonly string[] {
   const words = /^ExecStart=((?:[^\\\n]|\\\n)*)/m.exec(unit)?.[1]?.split(/[\s\\]+/) ?? [];
@@ -73,7 +77,7 @@ export async function setUpBench(stack: AsyncDisposableStack, say: (line: string
   const started = stack.use(watchStarted(outDir));
   const flags = [`--root-dir=${folder.path}/floor`, `--pod-logs-dir=${folder.path}/floor-logs`];
   const floor = await createFloor({ cri, outDir, flags });
-  const unit = await readFile(join(REPOSITORY, 'agent/install/systemd/nodeagent.service'), 'utf8');
+  const unit = await readUnit();
   const agent = await TestAgent.create({
     endpoint: containerd.endpoint,
     program: [...unitNodeFlags(unit), join(program, 'nodeagent.js'), 'run'],

@@ -1,6 +1,6 @@
 /** Agents as they are shipped, each with an API server and a played runtime of its own. */
-import { readFile, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { formatPlatconfig } from '#agent/certs/platconfig.ts';
 import { startFakeCri } from '#cri/fake/fake-cri.ts';
 import { startTestPlane } from '#plane/main.fixture.ts';
@@ -8,9 +8,8 @@ import { BUNDLE_ENTRIES, bundle } from '../../scripts/bundle.ts';
 import { TestAgent } from '../../testing/agent.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
-import { unitEnvironment, unitNodeFlags } from '../setup.ts';
+import { readUnit, unitEnvironment, unitNodeFlags } from '../setup.ts';
 
-const REPOSITORY = resolve(import.meta.dirname, '../..');
 const IMAGE = 'local/app:1';
 const PODS = '/api/v1/namespaces/default/pods';
 const LONGEST_MS = 120_000;
@@ -117,6 +116,6 @@ export async function setUpRetention(
   const folder = stack.use(await createTempDir('na-bench-rp-'));
   say('bundling the agent');
   await bundle(folder.path, BUNDLE_ENTRIES);
-  const unit = await readFile(join(REPOSITORY, 'packaging/systemd/nodeagent.service'), 'utf8');
+  const unit = await readUnit();
   return { say, open: () => openNode(folder.path, unit) };
 }
