@@ -140,6 +140,7 @@ usual_steps() {
   step 'lint' script check:lint
   step 'types' script check:types
   step 'wording' script check:wording
+  step 'dependencies' script check:dependencies
   step 'generated files' script gen:check
   step 'unit tests' script test:unit
   # Most of their time is spent waiting for programs and machines.
@@ -172,6 +173,7 @@ changed_steps() {
   if [ -n "$sources" ]; then step 'lint' oxlint --type-aware --deny-warnings $sources; fi
   step 'types' script check:types
   step 'wording' script check:wording
+  step 'dependencies' script check:dependencies
   step 'generated files' script gen:check
   selected=$(node testing/selection/main.ts changed $changed)
   if [ -n "$selected" ]; then step 'affected tests' vitest run --project unit --project node $selected; fi
