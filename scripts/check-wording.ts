@@ -1,6 +1,8 @@
 /** Rejects home-made terms in lines added since the wording rules exist (`docs/wording.md`). Older lines
  *  are not checked until they change. Usage: node scripts/check-wording.ts */
 import { execFileSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
+import { readArguments } from './arguments.ts';
 
 /** The last commit before the rules. */
 const BASE = '1683f83236eee01ab9b20a81001812a242778799';
@@ -61,7 +63,13 @@ function hasBase(): boolean {
   }
 }
 
+const USAGE = `npm run check:wording
+
+Rejects home-made terms in lines that were added since the wording rules exist (docs/wording.md).
+`;
+
 function main(): void {
+  readArguments('check-wording', USAGE, () => parseArgs());
   if (!hasBase()) {
     console.log('wording: skipped, because this clone lacks the base commit');
     return;

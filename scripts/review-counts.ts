@@ -3,6 +3,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { readArguments } from './arguments.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const MAX_FOLDER_FILES = 25;
@@ -72,7 +74,16 @@ export function largeFolders(files: readonly SourceFile[]): ReadonlyMap<string, 
   return new Map([...counts].filter(([, count]) => count > MAX_FOLDER_FILES));
 }
 
+const USAGE = `node scripts/review-counts.ts [--exports]
+
+Counts home-made terms, question headers, large folders, long files, and exports without a user.
+  --exports   list the exports without a user
+`;
+
 function main(): void {
+  const { values } = readArguments('review-counts', USAGE, () =>
+    parseArgs({ options: { exports: { type: 'boolean' } } }),
+  );
   const all = tracked().map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
   const sources = all.filter(({ path }) => path.endsWith('.ts') && !isGenerated(path));
   const production = sources.filter(({ path }) => !isTest(path));
@@ -91,7 +102,7 @@ function main(): void {
   for (const { path, text } of long) lines.push(`  ${path}: ${text.split('\n').length}`);
   const unused = unusedExports(sources);
   lines.push(`exports that no other file names: ${unused.length}`);
-  if (process.argv.includes('--exports')) lines.push(...unused.map((entry) => `  ${entry}`));
+  if (values.exports === true) lines.push(...unused.map((entry) => `  ${entry}`));
   console.log(lines.join('\n'));
 }
 

@@ -93,6 +93,7 @@ describe('an unknown flag is reported with what was probably meant', () => {
       ['--data-dirr=/x', '--nothing-like-it'],
       ['--data-dirr: unknown flag; did you mean --data-dir?', '--nothing-like-it: unknown flag'],
     ],
+    [['--no-such'], ['--no-such: unknown flag']],
     [['bakup', 'file'], ['"bakup": unknown command; did you mean backup?']],
   ])('%j', (argv, expected) => {
     const problems: unknown = expect.arrayContaining([...expected]);
