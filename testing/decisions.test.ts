@@ -1,7 +1,7 @@
 /** Checks decision records: a numbered title that names a subject and is in the index, a uniform status with links in both
  *  directions, and paths and flags that exist. */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
@@ -10,7 +10,12 @@ const FOLDER = join(ROOT, 'docs/decisions/');
 const read = (name: string): string => readFileSync(`${FOLDER}${name}`, 'utf8');
 const pages = readdirSync(FOLDER).filter((name) => /^\d{4}-/.test(name));
 const index = read('README.md');
-const tracked = execFileSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' }).trimEnd().split('\n');
+const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: ROOT,
+  encoding: 'utf8',
+})
+  .trimEnd()
+  .split('\n');
 
 /** Flags of programs that the project neither starts nor documents. */
 const FOREIGN_FLAGS: Readonly<Record<string, string>> = {
@@ -24,7 +29,7 @@ const EXAMPLE_FILES: ReadonlySet<string> = new Set(['Pod.default.web.json']);
 
 /** Everything that may define or use a flag. */
 const sources = tracked
-  .filter((path) => !path.startsWith('docs/decisions/'))
+  .filter((path) => !path.startsWith('docs/decisions/') && existsSync(join(ROOT, path)))
   .filter((path) => /\.(?:json|md|service|sh|ts)$/.test(path) || !path.includes('.'))
   .map((path) => readFileSync(join(ROOT, path), 'utf8'))
   .join('\n');
