@@ -9,7 +9,8 @@ const BASE = '1683f83236eee01ab9b20a81001812a242778799';
 
 /** Rejected terms with the field's own. The guide and this list must spell them. */
 const REJECTED: readonly (readonly [RegExp, string])[] = [
-  [/\b(?:is|are|was|were|be|been) told\b/i, 'notified, reported, logged'],
+  [/\btold\b/i, 'notified, reported, logged'],
+  [/\banswer(?:s|ed|ing)?\b/i, 'response, result; respond'],
   [/\bwhoever\b/i, 'name the client, the user or the controller'],
   [/\bto be had\b/i, 'available'],
   [/\bis no [a-z]+ of\b/i, 'say what it is'],

@@ -53,8 +53,8 @@ const base: AuthorizationAttributes = {
   path: '',
 };
 
-const effectOf = (asked: Partial<AuthorizationAttributes>): string => {
-  const decision = authorizer.authorize({ ...base, ...asked });
+const effectOf = (attributes: Partial<AuthorizationAttributes>): string => {
+  const decision = authorizer.authorize({ ...base, ...attributes });
   if (decision instanceof Promise) throw new Error('decides at once');
   return decision.effect;
 };
@@ -140,7 +140,7 @@ describe('a node may', () => {
     ['make a lease', { ...lease, verb: 'create', name: '' }],
     ['change its CSINode', { ...csiNode, verb: 'patch' }],
     ['do what all nodes may', { resource: 'services', verb: 'list', name: '' }],
-  ])('%s', (_, asked) => expect(effectOf(asked)).toBe('allow'));
+  ])('%s', (_, attributes) => expect(effectOf(attributes)).toBe('allow'));
 });
 
 describe('a node may not', () => {
@@ -169,7 +169,7 @@ describe('a node may not', () => {
     ['do what nodes may not', { resource: 'services', verb: 'delete' }],
     ['act without a name', { user: { ...base.user, name: 'system:node:' } }],
     ['act outside of the group of nodes', { user: { ...base.user, groups: [] } }],
-  ])('%s', (_, asked) => expect(effectOf(asked)).toBe('none'));
+  ])('%s', (_, attributes) => expect(effectOf(attributes)).toBe('none'));
 });
 
 describe('what a node may changes', () => {

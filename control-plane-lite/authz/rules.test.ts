@@ -60,8 +60,8 @@ describe('allows', () => {
       { isResource: false, path: '/healthz/etcd' },
       true,
     ],
-  ])('%s', (_, rule, asked, expected) => {
-    expect(allows(rule, { ...base, ...asked })).toBe(expected);
+  ])('%s', (_, rule, attributes, expected) => {
+    expect(allows(rule, { ...base, ...attributes })).toBe(expected);
   });
 });
 

@@ -66,7 +66,7 @@ describe('findNode takes', () => {
       { tolerations: [{ operator: 'Exists' }] },
       nodeObject('n1', taint('a', 'NoExecute')),
     ],
-    ['a taint that only asks', {}, nodeObject('n1', taint('a', 'PreferNoSchedule'))],
+    ['a taint that only states a preference', {}, nodeObject('n1', taint('a', 'PreferNoSchedule'))],
     [
       'a cordoned node, tolerated',
       { tolerations: [{ key: WORDS.unschedulableTaint, operator: 'Exists' }] },

@@ -20,10 +20,13 @@ function begin(...nodes: readonly (readonly PodOptions[])[]): Fleet {
 }
 
 function decide(fleet: Fleet, options: PodOptions, budgets: readonly Budget[] = []): string {
-  const asking = pod('new', { cpu: '1', priority: 10, ...options });
-  const decision = findNode(asking, fleet, { random: () => 0, start: 0 });
+  const incoming = pod('new', { cpu: '1', priority: 10, ...options });
+  const decision = findNode(incoming, fleet, { random: () => 0, start: 0 });
   if (decision.kind === 'node') return `fits on ${decision.node.name}`;
-  const preemption = decidePreemption(asking, fleet, decision.failure, { budgets: () => budgets, start: 0 });
+  const preemption = decidePreemption(incoming, fleet, decision.failure, {
+    budgets: () => budgets,
+    start: 0,
+  });
   if (preemption.kind === 'none') return preemption.message;
   const { node, pods } = preemption.victims;
   return `${node.name}: ${pods.map(({ name }) => name).join(' ')}`;

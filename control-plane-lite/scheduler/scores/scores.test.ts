@@ -86,7 +86,7 @@ describe('preferredNodes', () => {
 });
 
 describe('preferredTaints', () => {
-  test('counts taints that only ask and are not tolerated', () => {
+  test('counts untolerated taints that only state a preference', () => {
     const taints = ['x', 'y'].map((key) => ({ key, effect: 'PreferNoSchedule' as const }));
     const fleet = fleetOf([nodeObject('n1', { spec: { taints } }), n2]);
     expect(scoresOf(preferredTaints, {}, fleet)).toEqual([0, 100]);
