@@ -86,7 +86,7 @@ describe('parseConfig', () => {
   });
 });
 
-describe('an unknown flag is reported with what was probably meant', () => {
+describe('an unknown flag is reported with the probable one', () => {
   test.each<[readonly string[], readonly string[]]>([
     [['--secure-prt', '1'], ['--secure-prt: unknown flag; did you mean --secure-port?']],
     [

@@ -82,7 +82,7 @@ describe('chargeAll', () => {
     expect(used('a')).toEqual({ pods: '2' });
   });
 
-  test('charges no quota for what another refuses, and none for a dry run', async () => {
+  test('charges no quota if another one is exceeded, and none for a dry run', async () => {
     const quotas = [quota('a', { pods: '9' }, { pods: '0' }), quota('b', { cpu: '1' }, { cpu: '1' })];
     const { write, writes } = createStore(quotas);
     const errors = await chargeAll(write, 'ns', [
@@ -94,7 +94,7 @@ describe('chargeAll', () => {
     expect(writes).toEqual([]);
   });
 
-  test('waits for the first count, is not held by a quota that went, and passes on what fails', async () => {
+  test('waits for the first count, ignores a deleted quota, and passes on errors', async () => {
     const [uncounted, gone] = [quota('new', { pods: '1' }, {}), quota('gone', { pods: '1' }, { pods: '0' })];
     const { write } = createStore([uncounted]);
     expect(messages(await chargeAll(write, 'ns', [charge([uncounted], { pods: '1' })]))).toEqual([

@@ -17,7 +17,7 @@ describe('matchesRule', () => {
     resources: ['deployments'],
   };
   test.each<[string, Partial<RuleWithOperations>, string, boolean]>([
-    ['what it names', {}, '', true],
+    ['resources that it names', {}, '', true],
     ['no subresource of it', {}, 'scale', false],
     ['every operation', { operations: ['*'] }, '', true],
     ['no other operation', { operations: ['DELETE'] }, '', false],
@@ -29,8 +29,8 @@ describe('matchesRule', () => {
     ['every subresource of it', { resources: ['deployments/*'] }, 'scale', true],
     ['a subresource of all', { resources: ['*/scale'] }, 'scale', true],
     ['everything', { resources: ['*/*'] }, 'scale', true],
-    ['what is in namespaces', { scope: 'Namespaced' }, '', true],
-    ['not what is in none', { scope: 'Cluster' }, '', false],
+    ['namespaced resources', { scope: 'Namespaced' }, '', true],
+    ['no cluster-scoped resources', { scope: 'Cluster' }, '', false],
   ])('%s', (_, change, subresource, matches) => {
     const info = { group: 'apps', version: 'v1', plural: 'deployments', namespaced: true };
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only its names count

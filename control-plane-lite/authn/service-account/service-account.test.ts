@@ -70,7 +70,7 @@ function setUp(objects: readonly ApiObject[], signer: KeyObject = EC) {
     privateKey: signer,
     key,
     issuer: ISSUER,
-    keptIssuer: 'kept',
+    storedIssuer: 'stored',
     audiences: ['api'],
     domain: DOMAIN,
   });
@@ -79,7 +79,7 @@ function setUp(objects: readonly ApiObject[], signer: KeyObject = EC) {
     clock,
     keys: [tokenKey(EC)],
     issuers: [ISSUER],
-    keptIssuer: 'kept',
+    storedIssuer: 'stored',
     audiences: ['api'],
     domain: DOMAIN,
     find: (kind, namespace, name) =>
@@ -99,9 +99,9 @@ function setUp(objects: readonly ApiObject[], signer: KeyObject = EC) {
       bearerToken,
       ...(audiences === undefined ? {} : { audiences }),
     });
-  const issueKept = (secret: string): string =>
-    issuer.issueKept({ namespace: 'n', account: subject.account, secret });
-  return { clock, issue, issueKept, authenticate, held };
+  const issueStored = (secret: string): string =>
+    issuer.issueStored({ namespace: 'n', account: subject.account, secret });
+  return { clock, issue, issueStored, authenticate, held };
 }
 
 describe('service accounts', () => {
@@ -166,7 +166,7 @@ describe('service accounts', () => {
     expect(authenticate(issue())).toMatchObject({ kind: 'rejected' });
   });
 
-  test('of others, and what is no token, are left to other methods', () => {
+  test('of other issuers, and texts that are no token, are left to other methods', () => {
     const { authenticate } = setUp([account(), pod()]);
     expect(authenticate('secret')).toEqual({ kind: 'none' });
     expect(authenticate(signToken({ iss: 'https://elsewhere' }, EC, tokenKey(EC)))).toEqual({ kind: 'none' });
@@ -190,7 +190,7 @@ describe('service accounts', () => {
   });
 });
 
-describe('tokens that are kept in secrets', () => {
+describe('tokens that are stored in secrets', () => {
   const secret = (token: string): ApiObject => ({
     apiVersion: 'v1',
     kind: 'Secret',
@@ -199,8 +199,8 @@ describe('tokens that are kept in secrets', () => {
   });
 
   test('let the account in for as long as the secret holds them', async () => {
-    const { issueKept, authenticate, held, clock } = setUp([account()]);
-    const token = issueKept('s');
+    const { issueStored, authenticate, held, clock } = setUp([account()]);
+    const token = issueStored('s');
     expect(authenticate(token)).toMatchObject({ kind: 'rejected' });
     held.push(secret(token));
     await clock.advance(1e12);
@@ -213,8 +213,8 @@ describe('tokens that are kept in secrets', () => {
   });
 
   test('are for the server alone, and end with the account', () => {
-    const { issueKept, authenticate, held } = setUp([account()]);
-    const token = issueKept('s');
+    const { issueStored, authenticate, held } = setUp([account()]);
+    const token = issueStored('s');
     held.push(secret(token));
     expect(authenticate(token, ['vault'])).toMatchObject({ kind: 'rejected' });
     held.shift();

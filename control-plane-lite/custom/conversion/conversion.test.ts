@@ -44,7 +44,7 @@ const must = (options: Partial<ConversionOptions>): Conversion => {
 };
 
 describe('customConversion', () => {
-  test('is none where stored bytes are what is served', () => {
+  test('is none where stored bytes are served', () => {
     expect(conversion({})).toBeUndefined();
     expect(conversion({ outdated: true })).toBeDefined();
     expect(conversion({ storedVersions: ['v2', 'v1'] })).toBeDefined();

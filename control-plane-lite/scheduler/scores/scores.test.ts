@@ -34,7 +34,7 @@ function fleetWith(options: readonly PodOptions[], nodes = [n1, n2]): Fleet {
 }
 
 describe('leastAllocated', () => {
-  test('is the mean of what is left of CPU and memory', () => {
+  test('is the mean of free CPU and memory', () => {
     const fleet = fleetWith([{ cpu: '1', memory: '2Gi' }]);
     expect(scoresOf(leastAllocated, { cpu: '1', memory: '2Gi' }, fleet)).toEqual([50, 75]);
   });
