@@ -217,13 +217,19 @@ run_tests() {
   printf '\nnpm %s: passed, steps: %s, in %s s\n' "$selection" "$steps" "$took"
 }
 
+usage='usage: sh scripts/run.sh start|test|test:long|test:machines|test:all [arguments]'
+
 main() {
   mode=${1:-}
   case $mode in
     start) packages=start ;;
     test | test:long | test:machines | test:all) packages=test ;;
+    --help | -h)
+      echo "$usage"
+      exit 0
+      ;;
     *)
-      echo 'usage: sh scripts/run.sh start|test|test:long|test:machines|test:all [arguments]' >&2
+      echo "run.sh: $mode: unknown command; $usage" >&2
       exit 2
       ;;
   esac

@@ -369,7 +369,7 @@ describe('untrusted input', () => {
     expect(JSON.stringify(protobuf.decode(protobuf.encode(object))['data'])).toBe('{"__proto__":"x"}');
   });
 
-  it('says what it lacks', () => {
+  it('names the missing member', () => {
     expect(unwrapMessage(pod(Buffer.alloc(0)))).toMatchObject({
       apiVersion: 'v1',
       kind: 'Pod',

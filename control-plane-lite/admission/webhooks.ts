@@ -90,7 +90,7 @@ async function judge(
 ): Promise<void> {
   const results = await Promise.allSettled(
     hooks.map(async ({ hook, version }) =>
-      caller.ask(hook, request, await seeIn(version, request, versionsOf)),
+      caller.call(hook, request, await seeIn(version, request, versionsOf)),
     ),
   );
   for (const result of results) if (result.status === 'rejected') throw result.reason;
@@ -103,7 +103,7 @@ export function createMutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
   /** Whether the object is another now. */
   async function askOne({ hook, version }: Chosen, request: AdmissionRequest): Promise<boolean> {
     const seen = await seeIn(version, request, versionsOf);
-    const response = await caller.ask(hook, request, seen);
+    const response = await caller.call(hook, request, seen);
     if (response?.patch === undefined || request.object === undefined) return false;
     if (seen.object === undefined) return false;
     const inSlices = request.isLarge === true || response.isLarge;
@@ -117,12 +117,12 @@ export function createMutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
 
   async function askAll(hooks: readonly Chosen[], request: AdmissionRequest): Promise<void> {
     const again = new Set<Chosen>();
-    const asked: Chosen[] = [];
+    const called: Chosen[] = [];
     for (const chosen of hooks) {
       if (await askOne(chosen, request)) {
-        for (const earlier of asked) if (earlier.hook.again) again.add(earlier);
+        for (const earlier of called) if (earlier.hook.again) again.add(earlier);
       }
-      asked.push(chosen);
+      called.push(chosen);
     }
     for (const chosen of again) await askOne(chosen, request);
   }

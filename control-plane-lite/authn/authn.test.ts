@@ -125,7 +125,7 @@ describe('createAuthenticationChain', () => {
     ['no anonymous', chain([says('none')], false), request({})],
     ['a bad credential', chain([says('rejected')]), request({})],
     ['an unknown token (5.6)', chain([says('none')]), request({ bearerToken: 'x' })],
-  ])('refuses %s', async (_, methods, asked) => {
-    expect((await methods.authenticate(asked)).kind).not.toBe('user');
+  ])('refuses %s', async (_, methods, given) => {
+    expect((await methods.authenticate(given)).kind).not.toBe('user');
   });
 });

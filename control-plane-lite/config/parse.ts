@@ -184,8 +184,11 @@ export function describeProblem(
   const unknown = /^Unknown arguments?: (.+)$/.exec(message)?.[1];
   if (unknown === undefined) return [message];
   return unknown.split(', ').map((word) => {
-    const isFlag = argv.some((given) => given === `--${word}` || given.startsWith(`--${word}=`));
-    if (isFlag) return `--${word}: unknown flag${suggestion(word, flags, '--')}`;
+    // The parser takes `--no-x` for the negation of x.
+    const flag = [`--${word}`, `--no-${word}`].find((name) =>
+      argv.some((given) => given === name || given.startsWith(`${name}=`)),
+    );
+    if (flag !== undefined) return `${flag}: unknown flag${suggestion(flag.slice(2), flags, '--')}`;
     return `${JSON.stringify(word)}: unknown command${suggestion(word, COMMAND_NAMES)}`;
   });
 }

@@ -327,7 +327,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     type: 'duration',
     default: '8760h',
     group: 'Authentication',
-    help: 'maximum duration of signed certificates; requests may ask for less',
+    help: 'maximum duration of signed certificates; requests may specify a shorter one',
   },
   authorizationMode: {
     flag: 'authorization-mode',

@@ -42,16 +42,16 @@ export async function createAccountTokens(deps: AccountTokensDeps): Promise<Acco
   const issuers = [issuer, ...config.serviceAccountIssuer];
   const audiences = config.apiAudiences.length === 0 ? [issuer] : config.apiAudiences;
   const keys = [key, ...others];
-  const keptIssuer = `${vocabulary.name}/serviceaccount`;
+  const storedIssuer = `${vocabulary.name}/serviceaccount`;
   return {
     issuerName: issuer,
     keys,
-    issuer: createTokenIssuer({ privateKey, key, issuer, keptIssuer, audiences, domain }),
+    issuer: createTokenIssuer({ privateKey, key, issuer, storedIssuer, audiences, domain }),
     authenticator: createAccountTokenAuthenticator({
       clock,
       keys,
       issuers,
-      keptIssuer,
+      storedIssuer,
       audiences,
       domain,
       find(kind, namespace, name) {

@@ -27,7 +27,7 @@ function clusterInfoOf({ config }: Core, port: number, authority: string): Clust
   if (!config.enableBootstrapTokenAuth) return undefined;
   const host = advertisedAddress(config);
   const url = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  return { content: formatClusterInfo({ url, authority }), keep: config.etcdServers.length === 0 };
+  return { content: formatClusterInfo({ url, authority }), reset: config.etcdServers.length === 0 };
 }
 
 /** @throws Error that names an unreadable file */

@@ -24,7 +24,7 @@ export interface AccountTokenDeps {
   /** Accepted issuers. */
   readonly issuers: readonly string[];
   /** Issuer of the tokens in secrets. */
-  readonly keptIssuer: string;
+  readonly storedIssuer: string;
   /** Audiences of this server. */
   readonly audiences: readonly string[];
   /** Domain of the platform's claims and of the keys of the user's extra fields. */
@@ -57,11 +57,11 @@ export function createAccountTokenAuthenticator(deps: AccountTokenDeps): Authent
     const token = readToken(text);
     if (token === undefined) return NOT_OURS;
     const issuer = issuerOf(token.claims);
-    const kept = issuer === deps.keptIssuer;
-    if (!kept && !deps.issuers.includes(issuer)) return NOT_OURS;
+    const isStored = issuer === deps.storedIssuer;
+    if (!isStored && !deps.issuers.includes(issuer)) return NOT_OURS;
     if (!token.verify(deps.keys))
       return rejected('the service account token is not signed with a key of this server');
-    const terms = kept
+    const terms = isStored
       ? parseKeptClaims(token.claims, deps.domain, deps.audiences)
       : parseClaims(token.claims, deps.domain);
     if (terms === undefined) return rejected('the token is not a service account token');

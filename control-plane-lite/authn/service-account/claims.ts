@@ -107,8 +107,8 @@ function boundObject(own: Members): BoundObject | undefined {
 }
 
 /** Returns the claims of a token in a secret: valid without expiry, as long as the secret exists. */
-export function keptClaimsOf(
-  { namespace, account, secret }: KeptSubject,
+export function storedClaimsOf(
+  { namespace, account, secret }: StoredSubject,
   issuer: string,
   domain: string,
 ): Readonly<Record<string, unknown>> {
@@ -123,14 +123,14 @@ export function keptClaimsOf(
   };
 }
 
-export interface KeptSubject {
+export interface StoredSubject {
   readonly namespace: string;
   readonly account: NamedObject;
-  /** Name of the secret that keeps the token. */
+  /** Name of the secret that stores the token. */
   readonly secret: string;
 }
 
-/** Reads claims of a token that is kept in a secret; such tokens are for the server alone. `undefined`: they are
+/** Reads claims of a token that is stored in a secret; such tokens are for the server alone. `undefined`: they are
  *  others. */
 export function parseKeptClaims(
   claims: Members,

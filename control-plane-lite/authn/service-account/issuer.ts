@@ -1,6 +1,6 @@
 /** Issues service account tokens. */
 import type { KeyObject } from 'node:crypto';
-import { claimsOf, type KeptSubject, keptClaimsOf, type TokenSubject } from './claims.ts';
+import { claimsOf, type StoredSubject, storedClaimsOf, type TokenSubject } from './claims.ts';
 import { signToken, type TokenKey } from './jwt.ts';
 
 export interface TokenIssuer {
@@ -14,7 +14,7 @@ export interface TokenIssuer {
     seconds: number,
   ) => { readonly token: string; readonly expiresMs: number };
   /** Issues a token without expiry for a secret. */
-  readonly issueKept: (subject: KeptSubject) => string;
+  readonly issueStored: (subject: StoredSubject) => string;
 }
 
 export interface TokenIssuerOptions {
@@ -22,7 +22,7 @@ export interface TokenIssuerOptions {
   readonly key: TokenKey;
   readonly issuer: string;
   /** Issuer of the tokens in secrets. */
-  readonly keptIssuer: string;
+  readonly storedIssuer: string;
   readonly audiences: readonly string[];
   /** Domain of the platform's claims. */
   readonly domain: string;
@@ -32,7 +32,7 @@ export function createTokenIssuer({
   privateKey,
   key,
   issuer,
-  keptIssuer,
+  storedIssuer,
   audiences,
   domain,
 }: TokenIssuerOptions): TokenIssuer {
@@ -44,6 +44,6 @@ export function createTokenIssuer({
       const terms = { ...subject, issuer, audiences: meant, issuedSeconds, expiresSeconds };
       return { token: signToken(claimsOf(terms, domain), privateKey, key), expiresMs: expiresSeconds * 1000 };
     },
-    issueKept: (subject) => signToken(keptClaimsOf(subject, keptIssuer, domain), privateKey, key),
+    issueStored: (subject) => signToken(storedClaimsOf(subject, storedIssuer, domain), privateKey, key),
   };
 }

@@ -70,7 +70,7 @@ function setUp(objects: readonly ApiObject[], signer: KeyObject = EC) {
     privateKey: signer,
     key,
     issuer: ISSUER,
-    keptIssuer: 'kept',
+    storedIssuer: 'stored',
     audiences: ['api'],
     domain: DOMAIN,
   });
@@ -79,7 +79,7 @@ function setUp(objects: readonly ApiObject[], signer: KeyObject = EC) {
     clock,
     keys: [tokenKey(EC)],
     issuers: [ISSUER],
-    keptIssuer: 'kept',
+    storedIssuer: 'stored',
     audiences: ['api'],
     domain: DOMAIN,
     find: (kind, namespace, name) =>
@@ -92,22 +92,22 @@ function setUp(objects: readonly ApiObject[], signer: KeyObject = EC) {
   const subject = { namespace: 'n', account: { name: 'robot', uid: 'u1' }, bound };
   const issue = (audiences: readonly string[] = ['api']): string =>
     issuer.issue(subject, audiences, clock.now(), 600).token;
-  const ask = (bearerToken: string, audiences?: readonly string[]) =>
+  const authenticate = (bearerToken: string, audiences?: readonly string[]) =>
     authenticator.authenticate({
       headers: {},
       intermediates: [],
       bearerToken,
       ...(audiences === undefined ? {} : { audiences }),
     });
-  const issueKept = (secret: string): string =>
-    issuer.issueKept({ namespace: 'n', account: subject.account, secret });
-  return { clock, issue, issueKept, ask, held };
+  const issueStored = (secret: string): string =>
+    issuer.issueStored({ namespace: 'n', account: subject.account, secret });
+  return { clock, issue, issueStored, authenticate, held };
 }
 
 describe('service accounts', () => {
   test('are let in under their name, with their groups and their pod', () => {
-    const { issue, ask } = setUp([account(), pod()]);
-    expect(ask(issue())).toEqual({
+    const { issue, authenticate } = setUp([account(), pod()]);
+    expect(authenticate(issue())).toEqual({
       kind: 'user',
       user: {
         name: 'system:serviceaccount:n:robot',
@@ -123,20 +123,23 @@ describe('service accounts', () => {
   });
 
   test('have the audiences that both sides name', () => {
-    const { issue, ask } = setUp([account(), pod()]);
-    expect(ask(issue(['api', 'vault', 'x']), ['vault', 'x', 'y'])).toMatchObject({
+    const { issue, authenticate } = setUp([account(), pod()]);
+    expect(authenticate(issue(['api', 'vault', 'x']), ['vault', 'x', 'y'])).toMatchObject({
       audiences: ['vault', 'x'],
     });
-    expect(ask(issue(['vault']))).toMatchObject({ kind: 'rejected' });
+    expect(authenticate(issue(['vault']))).toMatchObject({ kind: 'rejected' });
   });
 
   test('end with their time, also when the token was seen before', async () => {
-    const { issue, ask, clock } = setUp([account(), pod()]);
+    const { issue, authenticate, clock } = setUp([account(), pod()]);
     const token = issue();
     await clock.advance(599_000);
-    expect(ask(token)).toMatchObject({ kind: 'user' });
+    expect(authenticate(token)).toMatchObject({ kind: 'user' });
     await clock.advance(1_000);
-    expect(ask(token)).toEqual({ kind: 'rejected', message: 'the service account token has expired' });
+    expect(authenticate(token)).toEqual({
+      kind: 'rejected',
+      message: 'the service account token has expired',
+    });
   });
 
   test.each([
@@ -146,31 +149,31 @@ describe('service accounts', () => {
     ['the same pod', [account(), pod({ uid: 'other' })]],
     ['a pod that is not long ended', [account(), pod({ deletionTimestamp: '2001-09-09T01:40:00Z' })]],
   ])('need %s', (_, objects) => {
-    const { issue, ask, held } = setUp([account(), pod()]);
+    const { issue, authenticate, held } = setUp([account(), pod()]);
     const token = issue();
-    expect(ask(token)).toMatchObject({ kind: 'user' });
+    expect(authenticate(token)).toMatchObject({ kind: 'user' });
     held.splice(0, held.length, ...objects);
-    expect(ask(token)).toMatchObject({ kind: 'rejected' });
+    expect(authenticate(token)).toMatchObject({ kind: 'rejected' });
   });
 
   test('live on while their pod ends', () => {
-    const { issue, ask } = setUp([account(), pod({ deletionTimestamp: '2001-09-09T01:46:00Z' })]);
-    expect(ask(issue())).toMatchObject({ kind: 'user' });
+    const { issue, authenticate } = setUp([account(), pod({ deletionTimestamp: '2001-09-09T01:46:00Z' })]);
+    expect(authenticate(issue())).toMatchObject({ kind: 'user' });
   });
 
   test('need a signature of ours', () => {
-    const { issue, ask } = setUp([account(), pod()], RSA);
-    expect(ask(issue())).toMatchObject({ kind: 'rejected' });
+    const { issue, authenticate } = setUp([account(), pod()], RSA);
+    expect(authenticate(issue())).toMatchObject({ kind: 'rejected' });
   });
 
-  test('of others, and what is no token, are left to other methods', () => {
-    const { ask } = setUp([account(), pod()]);
-    expect(ask('secret')).toEqual({ kind: 'none' });
-    expect(ask(signToken({ iss: 'https://elsewhere' }, EC, tokenKey(EC)))).toEqual({ kind: 'none' });
+  test('of other issuers, and texts that are no token, are left to other methods', () => {
+    const { authenticate } = setUp([account(), pod()]);
+    expect(authenticate('secret')).toEqual({ kind: 'none' });
+    expect(authenticate(signToken({ iss: 'https://elsewhere' }, EC, tokenKey(EC)))).toEqual({ kind: 'none' });
   });
 
   test('are the same user at the second authentication', () => {
-    const { ask } = setUp([account(), pod()]);
+    const { authenticate } = setUp([account(), pod()]);
     const terms: TokenTerms = {
       namespace: 'n',
       account: { name: 'robot', uid: 'u1' },
@@ -181,13 +184,13 @@ describe('service accounts', () => {
       expiresSeconds: 2_000_000_000,
     };
     const claims = claimsOf(terms, DOMAIN);
-    expect(ask(signToken(claims, EC, tokenKey(EC)))).toMatchObject({ kind: 'user' });
+    expect(authenticate(signToken(claims, EC, tokenKey(EC)))).toMatchObject({ kind: 'user' });
     const forged = { ...claims, sub: 'system:serviceaccount:n:admin' };
-    expect(ask(signToken(forged, EC, tokenKey(EC)))).toMatchObject({ kind: 'rejected' });
+    expect(authenticate(signToken(forged, EC, tokenKey(EC)))).toMatchObject({ kind: 'rejected' });
   });
 });
 
-describe('tokens that are kept in secrets', () => {
+describe('tokens that are stored in secrets', () => {
   const secret = (token: string): ApiObject => ({
     apiVersion: 'v1',
     kind: 'Secret',
@@ -196,22 +199,25 @@ describe('tokens that are kept in secrets', () => {
   });
 
   test('let the account in for as long as the secret holds them', async () => {
-    const { issueKept, ask, held, clock } = setUp([account()]);
-    const token = issueKept('s');
-    expect(ask(token)).toMatchObject({ kind: 'rejected' });
+    const { issueStored, authenticate, held, clock } = setUp([account()]);
+    const token = issueStored('s');
+    expect(authenticate(token)).toMatchObject({ kind: 'rejected' });
     held.push(secret(token));
     await clock.advance(1e12);
-    expect(ask(token)).toMatchObject({ kind: 'user', user: { name: 'system:serviceaccount:n:robot' } });
+    expect(authenticate(token)).toMatchObject({
+      kind: 'user',
+      user: { name: 'system:serviceaccount:n:robot' },
+    });
     held[1] = secret('another');
-    expect(ask(token)).toMatchObject({ kind: 'rejected' });
+    expect(authenticate(token)).toMatchObject({ kind: 'rejected' });
   });
 
   test('are for the server alone, and end with the account', () => {
-    const { issueKept, ask, held } = setUp([account()]);
-    const token = issueKept('s');
+    const { issueStored, authenticate, held } = setUp([account()]);
+    const token = issueStored('s');
     held.push(secret(token));
-    expect(ask(token, ['vault'])).toMatchObject({ kind: 'rejected' });
+    expect(authenticate(token, ['vault'])).toMatchObject({ kind: 'rejected' });
     held.shift();
-    expect(ask(token)).toMatchObject({ kind: 'rejected' });
+    expect(authenticate(token)).toMatchObject({ kind: 'rejected' });
   });
 });

@@ -29,13 +29,13 @@ async function signingTokens(context: ControllerContext): Promise<readonly Boots
  *  content to sign. */
 function desiredData(
   { vocabulary }: ControllerContext,
-  { content, keep }: ClusterInfoSettings,
+  { content, reset }: ClusterInfoSettings,
   map: ApiObject | undefined,
   tokens: readonly BootstrapToken[],
 ): Readonly<Record<string, string>> | undefined {
   if (map === undefined) return withSignatures({ [CLUSTER_KEY]: content }, tokens, vocabulary);
   const { data = {}, metadata } = typed<ConfigMap>(map);
-  const own = keep && metadata?.labels?.[vocabulary.labelBootstrapping] === CREATED_BY_SERVER;
+  const own = reset && metadata?.labels?.[vocabulary.labelBootstrapping] === CREATED_BY_SERVER;
   return withSignatures(own ? { ...data, [CLUSTER_KEY]: content } : data, tokens, vocabulary);
 }
 

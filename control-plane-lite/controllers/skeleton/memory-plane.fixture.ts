@@ -29,14 +29,14 @@ const unused = (): never => {
 /** Settings of a server without aggregated servers. */
 const SETTINGS: ControllerSettings = {
   authorizer: { authorize: unused },
-  tokenIssuer: { issueKept: unused },
+  tokenIssuer: { issueStored: unused },
   rootAuthority: 'PEM',
   signing: {
     authority: { certificate: '', key: '' },
     nodeServingAuthority: { certificate: '', key: '' },
     longestMs: 3_600_000,
   },
-  clusterInfo: { content: '{}', keep: true },
+  clusterInfo: { content: '{}', reset: true },
   nodeHealth: { graceMs: 40_000, startupGraceMs: 60_000 },
   terminatedPods: 0,
   pendingCharges: { of: () => [] },

@@ -19,7 +19,7 @@ export interface ClusterInfoSettings {
   readonly content: string;
   /** Resets the content of a ConfigMap that this server created to the default; not where several servers
    *  share a store. */
-  readonly keep: boolean;
+  readonly reset: boolean;
 }
 
 export interface NodeHealthLimits {
@@ -53,7 +53,7 @@ export interface OtherContent {
 
 export interface ControllerSettings {
   readonly authorizer: Pick<Authorizer, 'authorize'>;
-  readonly tokenIssuer: Pick<TokenIssuer, 'issueKept'>;
+  readonly tokenIssuer: Pick<TokenIssuer, 'issueStored'>;
   /** PEM of the CA for clients inside the cluster. */
   readonly rootAuthority: string;
   readonly signing: SigningSettings;

@@ -17,8 +17,8 @@ import { validateValue } from './validate-value.ts';
 export interface CustomSchemaOptions {
   readonly apiVersion: string;
   readonly kind: string;
-  /** `spec.versions[].schema.openAPIV3Schema` on the wire, always the same; `undefined`: anything goes. Asked when the
-   *  first object comes: most definitions of a cluster are never used at one server. */
+  /** `spec.versions[].schema.openAPIV3Schema` on the wire, always the same; `undefined`: anything goes. Called for the
+   *  first object: most definitions of a cluster are never used at one server. */
   readonly schema: () => unknown;
   readonly vocabulary: Vocabulary;
 }
