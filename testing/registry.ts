@@ -29,7 +29,11 @@ export async function startRegistry(image: ImageArchive): Promise<TestRegistry> 
     readFile(join(folder.path, 'blobs/sha256', digest.slice('sha256:'.length))).then(
       (bytes) => {
         const type = kind === 'manifests' ? MANIFEST_TYPE : 'application/octet-stream';
-        const headers = { 'content-type': type, 'content-length': bytes.length, 'docker-content-digest': digest };
+        const headers = {
+          'content-type': type,
+          'content-length': bytes.length,
+          'docker-content-digest': digest,
+        };
         response.writeHead(200, headers).end(method === 'HEAD' ? undefined : bytes);
       },
       () => response.writeHead(404).end(),

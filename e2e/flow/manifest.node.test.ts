@@ -42,19 +42,21 @@ test('a manifest runs the files that the page lists, and not many more', async (
   const run = async (name: string): Promise<void> => {
     const containers = [{ name: 'c', image: `${registry.name}/test/${name}:1` }];
     const spec = { terminationGracePeriodSeconds: 0, containers };
-    await agent.put(`${name}.json`, JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec }));
+    await agent.put(
+      `${name}.json`,
+      JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec }),
+    );
     await agent.waitFor(name, isReady);
   };
+  // Nothing counts that happens once.
   await run('first');
   await pause(500);
   await takeFiles(agent, traceFile);
-  await pause(500);
-  const idle = await takeFiles(agent, traceFile);
   await run('second');
   const all = await takeFiles(agent, traceFile);
   expect(listedFiles(0).filter((path) => !all.includes(path))).toEqual([]);
   const own = all.filter((path) => OWN_PATH.test(path)).toSorted();
   console.log(`files of a manifest: ${own.length} of the path itself, ${all.length} with helpers`);
-  console.log(own.join('\n'));
-  expect(own.length).toBeLessThanOrEqual(99);
+  // With the periodic relist, which may or may not run meanwhile.
+  expect(own.length).toBeLessThanOrEqual(70);
 });

@@ -20,9 +20,8 @@ import { createEphemeralClaims, type EphemeralClaims } from '../../objects/ephem
 import { createObjectStore, type ObjectStore } from '../../objects/store.ts';
 import { RuntimeView } from '../../observe/runtime-view.ts';
 import type { CapacityRetry } from '../../pods/capacity-retry.ts';
-import { createWorkerFactory } from '../../pods/factory.ts';
+import { createWorkerFactory, type OperationDeps } from '../../pods/factory.ts';
 import { createObjectWatcher } from '../../pods/object-watcher.ts';
-import { createPodOperations, type OperationDeps } from '../../pods/operations/operations.ts';
 import { createPodEvent, type PodEvent } from '../../pods/pod-event.ts';
 import { PodManager, type PodManagerDeps } from '../../pods/pod-manager.ts';
 import { createRecordStore, type RecordStore } from '../../pods/record/record.ts';
@@ -88,7 +87,7 @@ export async function createPodSubsystem(
   runtimeSubsystem: RuntimeSubsystem,
   server?: ServerParts,
 ): Promise<PodSubsystem> {
-  const { config, clock, log, settings } = base;
+  const { config, clock, log } = base;
   const { rootDir } = config;
   const event = createPodEvent(base.events);
   const objects = createObjectStore();
@@ -122,15 +121,10 @@ export async function createPodSubsystem(
     execSync: execs.execSync,
   });
   const createWorker = createWorkerFactory({
-    clock,
-    log,
-    view: runtimeSubsystem.view,
-    operations: (identity) => createPodOperations(acting, identity),
+    ...acting,
     probes,
     records,
     memory,
-    event,
-    hostIPs: settings.hostIPs,
     runtimeName: () => runtimeSubsystem.identity.name(),
     keepTerminatedVolumes: config.keepTerminatedPodVolumes,
     changed: base.changes.notify,
