@@ -64,7 +64,12 @@ export function createWorkerFactory(
   return (start, origin) => {
     const { pod, identity, startedAtMs, terminal } = start;
     const log = deps.log.child({ pod: podFullName(identity), podUID: identity.uid });
-    const record = createRecordWriter(deps.records.save, { pod, origin, startedAtMs, terminal });
+    const record = createRecordWriter((next) => deps.records.save(next), {
+      pod,
+      origin,
+      startedAtMs,
+      terminal,
+    });
     return new PodWorker(
       {
         clock,
@@ -78,7 +83,7 @@ export function createWorkerFactory(
               : probeTargets(current, observed, hostIPs()[0] ?? '', memory.previous);
           probes.sync(identity.uid, targets);
         },
-        probeVerdict: probes.verdict,
+        probeVerdict: (containerId) => probes.verdict(containerId),
         save: record.write,
         status: (facts) =>
           podStatus({
@@ -113,6 +118,7 @@ function createPodOperations(
   const fullName = podFullName(identity);
   const identified = (pod: Pod): IdentifiedPod => ({ ...identity, pod });
   const reported = <T>(what: string, work: Promise<T>): Promise<T> => deps.waits?.during(what, work) ?? work;
+  const killer = createContainerKiller(deps);
   let mounted: ReadonlyMap<string, MountedVolume> = new Map();
   return {
     async mountVolumes(pod, signal) {
@@ -128,7 +134,7 @@ function createPodOperations(
     createSandbox: (pod, attempt, signal) => createSandbox(deps, identified(pod), attempt, signal),
     stopSandbox: (sandboxId) => stopSandbox(deps, sandboxId),
     startContainer: (pod, action, signal) => startContainer(deps, identified(pod), action, mounted, signal),
-    killContainer: createContainerKiller(deps).kill,
+    killContainer: (pod, action, signal) => killer.kill(pod, action, signal),
     removeContainer: (container) => discardContainer(deps, identity, container),
     async removePod() {
       await record.close();
