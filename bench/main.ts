@@ -4,7 +4,7 @@
  *  or `upstream`, which measures upstream's API server under the same load. */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { evictionKill, evictionSignals } from './eviction/rows.ts';
 import { setUpEviction } from './eviction/setup.ts';
 import type { FleetSize } from './fleet/fleet.ts';

@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -22,24 +22,20 @@ export async function startRegistry(image: ImageArchive): Promise<TestRegistry> 
   const archive = join(folder.path, 'image.tar');
   await writeFile(archive, image.tar);
   await promisify(execFile)('tar', ['-xf', archive, '-C', folder.path]);
-  const server = createServer(({ url = '', method }, response) => {
+  const handle = async ({ url = '', method }: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [, kind, reference = ''] = /^\/v2\/.+\/(manifests|blobs)\/([\w.:-]+)$/.exec(url) ?? [];
-    if (kind === undefined) return response.writeHead(url === '/v2/' ? 200 : 404).end();
     const digest = reference.startsWith('sha256:') ? reference : image.manifestDigest;
-    readFile(join(folder.path, 'blobs/sha256', digest.slice('sha256:'.length))).then(
-      (bytes) => {
-        const type = kind === 'manifests' ? MANIFEST_TYPE : 'application/octet-stream';
-        const headers = {
-          'content-type': type,
-          'content-length': bytes.length,
-          'docker-content-digest': digest,
-        };
-        response.writeHead(200, headers).end(method === 'HEAD' ? undefined : bytes);
-      },
-      () => response.writeHead(404).end(),
-    );
-    return undefined;
-  }).listen(0, '127.0.0.1');
+    const path = join(folder.path, 'blobs/sha256', digest.slice('sha256:'.length));
+    const bytes = kind === undefined ? undefined : await readFile(path).catch(() => undefined);
+    if (bytes === undefined) {
+      response.writeHead(url === '/v2/' ? 200 : 404).end();
+      return;
+    }
+    const type = kind === 'manifests' ? MANIFEST_TYPE : 'application/octet-stream';
+    const headers = { 'content-type': type, 'content-length': bytes.length, 'docker-content-digest': digest };
+    response.writeHead(200, headers).end(method === 'HEAD' ? undefined : bytes);
+  };
+  const server = createServer((request, response) => void handle(request, response)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     name: `127.0.0.1:${(server.address() as AddressInfo).port}`,

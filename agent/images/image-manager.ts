@@ -1,6 +1,7 @@
 /** Ensures that the image of a container is present: policy, pull, backoff, and the status until then.
  *  Never starts containers and never removes images. */
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ImageService } from '#cri/gen/cri-v1.ts';
 import type { Keyring } from './keyring.ts';

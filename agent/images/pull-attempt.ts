@@ -1,6 +1,7 @@
 /** Attempts to pull the images of pods, with events, and a backoff per pod and image. */
 import { createBackoff } from '#api/kit/backoff.ts';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ImagePresence } from './presence.ts';
 import { classifyPullFailure, type ImageWaitingReason } from './pull-policy.ts';

@@ -5,7 +5,8 @@
  *  source has been read without them. Containers that this agent did not create are never seen here. */
 
 import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Int64 } from '#api/kit/int64.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Preemption, Refusal } from '../admission/admit.ts';

@@ -2,7 +2,8 @@
  *  slow recheck as fallback. Publishes a snapshot when it differs from the last. Never writes files. */
 
 import { join, resolve } from 'node:path';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
 import type { Waits } from '#api/kit/waits.ts';
