@@ -2,7 +2,7 @@
  *  continues. */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { readArguments } from '../scripts/arguments.ts';
 import { evictionKill, evictionSignals } from './eviction/rows.ts';
 import { setUpEviction } from './eviction/setup.ts';

@@ -1,5 +1,5 @@
 /** Command lines of scripts and benchmarks: `--help` prints the usage, and an invalid argument one line that names it. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 
 const EXIT_USAGE = 2;
 

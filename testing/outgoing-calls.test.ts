@@ -52,7 +52,7 @@ type Entry = { readonly shownBy: string } | { readonly why: string };
 const OF_COMMANDS = 'a command, whose user sees that it waits';
 const OF_PROBES = 'a probe has a time limit of its own, and its failure is an event';
 /** Mounts, with the plugins and programs that they need. */
-const OF_VOLUMES = 'agent/pods/operations/operations.ts';
+const OF_VOLUMES = 'agent/pods/factory.ts';
 const OF_CLIENTS = 'a client waits for the response, not this program';
 
 const PLACES: Readonly<Record<string, Entry>> = {

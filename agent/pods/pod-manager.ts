@@ -6,7 +6,7 @@
 
 import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Int64 } from '#api/kit/int64.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Preemption, Refusal } from '../admission/admit.ts';
@@ -21,7 +21,8 @@ import {
 import type { TerminalPhase } from './decide/decision-types.ts';
 import { withEphemeralContainersOf } from './decide/ephemeral.ts';
 import type { PodRecord } from './record/record.ts';
-import type { PodDeletion, PodStart, PodWorker } from './worker.ts';
+import type { PodWorker } from './worker.ts';
+import type { PodDeletion, PodStart } from './worker-contract.ts';
 
 export interface PodManagerDeps {
   readonly clock: Clock;

@@ -1,7 +1,8 @@
 /** Connections to node agents: their addresses, and mutual authentication between this server and an agent. */
 import { isIP } from 'node:net';
 import type { ConnectionOptions, PeerCertificate } from 'node:tls';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { notFound } from '#api/meta/status-errors.ts';
 import type { Identity } from '#api/pki/certificate.ts';

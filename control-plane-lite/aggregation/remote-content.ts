@@ -2,7 +2,7 @@
  *  uses discovery for it. */
 
 import type { APIResource } from '#api/gen/meta-v1.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { isMutableObject } from '#api/kit/object.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import { serverUser } from '../authn/users.ts';

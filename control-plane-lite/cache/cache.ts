@@ -2,7 +2,8 @@
  *  store, `apply.ts` applies states and events to the caches of `router.ts`, `resource-cache.ts` serves one
  *  resource, `fan-out.ts` its watchers. */
 import { createBackoff } from '#api/kit/backoff.ts';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import type { ApiObject, StorageInfo } from '../resources/contract.ts';

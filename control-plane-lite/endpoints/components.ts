@@ -1,5 +1,5 @@
 /** `componentstatuses`: the health of the control plane's components, determined on request. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { describeError } from '#api/kit/error-chain.ts';
 import { notFound } from '#api/meta/status-errors.ts';
 import { decideList } from '../cache/list/list-semantics.ts';

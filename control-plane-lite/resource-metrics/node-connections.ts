@@ -3,7 +3,7 @@
 import { type ClientRequestArgs } from 'node:http';
 import { Agent } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Agents, Target } from '../agents/agents.ts';
 
 /** Prevents idle connections from staying open when scraping stops. */

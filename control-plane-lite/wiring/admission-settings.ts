@@ -1,7 +1,7 @@
 /** Loads the settings of admission plugins from the configured files. */
 import { readFile } from 'node:fs/promises';
 import { ClientConfigError } from '#api/client-config/error.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { loadPluginConfigs } from '../admission/configuration/load.ts';
 import { PluginConfigError, type PluginConfigs } from '../admission/configuration/plugin-config.ts';

@@ -3,8 +3,8 @@
 import { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { InputType } from 'node:zlib';
-import { asError, type Clock } from '#api/kit/clock.ts';
-import { hasCode } from '#api/kit/errno.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { asError, hasCode } from '#api/kit/errno.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { ClientGoneError } from './exchange.ts';
 

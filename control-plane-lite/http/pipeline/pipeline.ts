@@ -1,7 +1,7 @@
 /** Request pipeline: the steps of a request, in order, and the requests in flight. The same for HTTP/1.1, HTTP/2
  *  and upgrades: nothing is written to a connection, and no byte of an upgraded one is passed on, before the
  *  request was authorized. Source: access control, document 2, introduction; audit and limits, document 1 §7. */
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { createTransientSet } from '#api/kit/transient.ts';
 import { ClientGoneError, type Exchange } from '../connection/exchange.ts';
 import type { ApiResponse } from '../contract.ts';

@@ -1,6 +1,7 @@
 /** Streaming responses: a chunked body, an HTTP/2 stream, or WebSocket frames for clients that ask for them. */
 
-import { asError, type Clock, type Timer } from '#api/kit/clock.ts';
+import type { Clock, Timer } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { acceptsGzip } from '../connection/accept-encoding.ts';
 import { type BacklogLimits, createBacklogGuard } from '../connection/backlog.ts';

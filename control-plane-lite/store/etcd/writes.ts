@@ -4,7 +4,7 @@
  *
  *  Nested transactions per put are no alternative: etcd's space quota does not count what they write. */
 import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/errno.ts';
 import type { Expected, WriteResult } from '../contract.ts';
 import { isTooMuchAtOnce } from './failure.ts';
 import type { Keys } from './keys.ts';

@@ -1,12 +1,11 @@
 /** The call path of a create in docs/flow.md, compared with the functions that run. */
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { listedFiles } from './listed-files.ts';
 
-const PROGRAM = join(import.meta.dirname, 'trace-process.ts');
-const PAGE = join(import.meta.dirname, '../../docs/flow.md');
+const PROGRAM = join(import.meta.dirname, 'trace-plane.ts');
 
 /** Files of the server's own path, without plugins, schemas and helpers that every part uses. */
 const OWN_PATH =
@@ -18,15 +17,10 @@ interface Traced {
   readonly idle: readonly string[];
 }
 
-function listedFiles(): readonly string[] {
-  const [, , section = ''] = readFileSync(PAGE, 'utf8').split('\n## ');
-  return [...section.matchAll(/`([\w./-]+\.ts)`/g)].map(([, path = '']) => path);
-}
-
 test('a create runs the files that the page lists, and not many more', { timeout: 60_000 }, async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM], { maxBuffer: 2 ** 24 });
   const { all, idle } = JSON.parse(stdout) as Traced;
-  expect(listedFiles().filter((path) => !all.includes(path))).toEqual([]);
+  expect(listedFiles(1).filter((path) => !all.includes(path))).toEqual([]);
   const ran = all.filter((path) => !idle.includes(path));
   const own = ran.filter((path) => OWN_PATH.test(path));
   console.log(

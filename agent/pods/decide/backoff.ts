@@ -1,5 +1,6 @@
-/** Delay before an exited container is restarted: none the first time, then 10 s doubling to 5 min. An exit
- *  more than 10 min after the last restart counts as the first again. Pure. */
+/** Backoff of container restarts and of failed operations, by the wall clock, which may be set back. Pure.
+ *  An exited container is restarted without delay the first time, then after 10 s doubling to 5 min. An exit
+ *  more than 10 min after the last restart counts as the first again. */
 
 export interface CrashBackoff {
   readonly delayMs: number;
@@ -30,4 +31,13 @@ export function afterRestart(
   const previous = live(backoff, finishedAtMs);
   const delayMs = previous === undefined ? INITIAL_MS : Math.min(previous.delayMs * 2, LONGEST_MS);
   return { delayMs, restartedAtMs: nowMs };
+}
+
+/** Upper bound of all backoffs of pods, images and containers, in ms. */
+const LONGEST_WAIT_MS = 300_000;
+
+/** Reports whether an operation that is allowed from `readyAtMs` on must still wait at `nowMs`. A time
+ *  further ahead than any backoff was recorded before the clock was set back and is ignored. */
+export function isBackingOff(readyAtMs: number, nowMs: number): boolean {
+  return readyAtMs > nowMs && readyAtMs - nowMs <= LONGEST_WAIT_MS;
 }
