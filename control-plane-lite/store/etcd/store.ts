@@ -8,7 +8,7 @@ import { Buffer } from 'node:buffer';
 import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
 import { systemClock } from '#api/kit/clock.ts';
 import { StoreError } from '../contract.ts';
-import type { ServableStore } from '../threaded/server.ts';
+import type { ServableStore } from '../thread/serve.ts';
 import { toStoreError } from './failure.ts';
 import { createKeys } from './keys.ts';
 import {

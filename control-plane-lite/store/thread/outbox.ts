@@ -1,11 +1,12 @@
 /** Outbox of the store's thread, gathered for the turn of the event loop. */
+import type { WriteResult } from '../contract.ts';
 import { type PackableRecord, packRecords } from '../records.ts';
 import type { Step, Turn } from './protocol.ts';
 
 export interface Outbox {
   /** @param records subject of the step */
   readonly add: (step: Step, records?: readonly PackableRecord[]) => void;
-  readonly written: (write: number, revision: number) => void;
+  readonly written: (write: number, result: WriteResult) => void;
   /** The other side has delivered this many bytes of records. */
   readonly taken: (bytes: number) => void;
 }
@@ -27,31 +28,40 @@ const LOW_BYTES = HIGH_BYTES / 2;
 export function createOutbox({ send, defer, onPressure }: OutboxDeps): Outbox {
   let records: PackableRecord[] = [];
   let recordBytes = 0;
-  let written: number[] = [];
+  let outcomes: number[] = [];
   let steps: Step[] = [];
+  /** Outcomes after the last step. */
+  let writtenCount = 0;
   let isDue = false;
   let sentBytes = 0;
   let isHigh = false;
 
+  function endWritten(): void {
+    if (writtenCount === 0) return;
+    steps.push({ kind: 'written', count: writtenCount });
+    writtenCount = 0;
+  }
+
   function flush(): void {
     isDue = false;
-    if (steps.length === 0 && written.length === 0) return;
+    endWritten();
+    if (steps.length === 0) return;
     const turn: Turn = {
       kind: 'turn',
       records: packRecords(records),
-      written: Float64Array.from(written),
+      outcomes: Float64Array.from(outcomes),
       steps,
     };
     records = [];
     recordBytes = 0;
-    written = [];
+    outcomes = [];
     steps = [];
     sentBytes += turn.records.length;
     send(turn);
-    look();
+    checkPressure();
   }
 
-  function look(): void {
+  function checkPressure(): void {
     const isNow = sentBytes > (isHigh ? LOW_BYTES : HIGH_BYTES);
     if (isNow === isHigh) return;
     isHigh = isNow;
@@ -66,22 +76,28 @@ export function createOutbox({ send, defer, onPressure }: OutboxDeps): Outbox {
     defer(flush);
   }
 
+  function addRecord(record: PackableRecord): void {
+    records.push(record);
+    recordBytes += record.value?.length ?? 0;
+  }
+
   return {
     add(step, about = []) {
+      endWritten();
       steps.push(step);
-      for (const record of about) {
-        records.push(record);
-        recordBytes += record.value?.length ?? 0;
-      }
+      for (const record of about) addRecord(record);
       flushSoon();
     },
-    written(write, revision) {
-      written.push(write, revision);
+    written(write, result) {
+      const current = result.ok ? undefined : result.current;
+      outcomes.push(write, result.ok ? result.revision : current === undefined ? 0 : -1);
+      if (current !== undefined) addRecord({ ...current, number: current.revision });
+      writtenCount += 1;
       flushSoon();
     },
     taken(bytes) {
       sentBytes -= bytes;
-      look();
+      checkPressure();
     },
   };
 }

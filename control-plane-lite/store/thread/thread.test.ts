@@ -1,4 +1,4 @@
-/** Client and server together, with a store of the test's own and messages that are copied as between
+/** Proxy and server together, with a store of the test's own and messages that are copied as between
  *  threads. */
 import { Buffer } from 'node:buffer';
 import { describe, expect, test } from 'vitest';
@@ -9,21 +9,22 @@ import {
   type StoreEvent,
   type StoreWatch,
   type WatchSink,
+  type WriteResult,
 } from '../contract.ts';
-import { createStoreClient, type StoreClient } from './client.ts';
 import type { ToThread, Turn } from './protocol.ts';
-import { type ServableStore, serveStore } from './server.ts';
+import { createStoreProxy, type ProxiedStore, type StoreProxy } from './proxy.ts';
+import { type ServableStore, type ServedSink, serveStore } from './serve.ts';
 
 type Fake = { -readonly [K in keyof ServableStore]: ServableStore[K] };
 
 interface Setup {
   /** The thread's store; a test replaces the relevant methods. */
   readonly fake: Fake;
-  readonly client: StoreClient;
+  readonly proxy: StoreProxy;
   readonly toThread: ToThread[];
   readonly toMain: Turn[];
   /** Sinks of the watches that are open in the thread. */
-  readonly sinks: WatchSink[];
+  readonly sinks: ServedSink[];
   readonly sinkErrors: unknown[];
   readonly held: boolean[];
   readonly ended: () => boolean;
@@ -46,12 +47,13 @@ const put = (key: string, revision: number, value = Buffer.from('x')): StoreEven
 });
 const refuse = (): Promise<never> => Promise.reject(new Error('not expected'));
 
-function setUp(): Setup {
-  const sinks: WatchSink[] = [];
+function setUp(kind: Partial<ProxiedStore> = {}): Setup {
+  const sinks: ServedSink[] = [];
   const held: boolean[] = [];
   const fake: Fake = {
     isShared: true,
     revisionStep: 3,
+    ...kind,
     currentRevision: refuse,
     get: refuse,
     range: refuse,
@@ -81,12 +83,13 @@ function setUp(): Setup {
       const copy = structuredClone(turn);
       toMain.push(copy);
       if (isStalled) stalled.push(copy);
-      else defer(() => client.onTurn(copy));
+      else defer(() => proxy.onTurn(copy));
     },
   });
-  const client = createStoreClient({
+  const proxy = createStoreProxy({
     isShared: fake.isShared,
     revisionStep: fake.revisionStep,
+    ...kind,
     defer,
     post(message) {
       const copy = structuredClone(message);
@@ -111,7 +114,7 @@ function setUp(): Setup {
 
   return {
     fake,
-    client,
+    proxy,
     toThread,
     toMain,
     sinks,
@@ -121,7 +124,7 @@ function setUp(): Setup {
     settle,
     stall(stall) {
       isStalled = stall;
-      for (const turn of stalled.splice(0)) defer(() => client.onTurn(turn));
+      for (const turn of stalled.splice(0)) defer(() => proxy.onTurn(turn));
     },
   };
 }
@@ -160,7 +163,7 @@ describe('writes to a store in another thread', () => {
     const setup = setUp();
     setup.fake.put = (key) => Promise.resolve({ ok: true, revision: Number(key.slice(1)) });
     setup.fake.delete = (_key, expected) => Promise.resolve({ ok: true, revision: expected + 1 });
-    const { store } = setup.client;
+    const { store } = setup.proxy;
     const results = await settled(
       setup,
       store.put('/7', Buffer.from('a'), 'absent'),
@@ -183,7 +186,7 @@ describe('writes to a store in another thread', () => {
       asked.push([key, expected]);
       return Promise.resolve({ ok: true, revision: 1 });
     };
-    const { store } = setup.client;
+    const { store } = setup.proxy;
     await settled(setup, store.put('/a', Buffer.from('1'), 'absent'), store.put('/b', Buffer.alloc(0), 5));
     await settled(setup, store.delete('/ä', 6));
     expect(asked).toEqual([
@@ -191,6 +194,39 @@ describe('writes to a store in another thread', () => {
       ['/b', '', 5],
       ['/ä', 6],
     ]);
+  });
+
+  test('gather while as many messages as allowed are in flight', async () => {
+    const setup = setUp({ maxInFlight: 2 });
+    const first = Promise.withResolvers<WriteResult>();
+    setup.fake.put = (key) => (key === '/0' ? first.promise : new Promise(() => undefined));
+    const { store, onEnd } = setup.proxy;
+    const work: Promise<unknown>[] = [];
+    for (let i = 0; i < 5; i += 1) {
+      work.push(store.put(`/${i}`, Buffer.from('x'), 'absent'));
+      await setup.settle();
+    }
+    expect(setup.toThread).toHaveLength(2);
+    first.resolve({ ok: true, revision: 1 });
+    await setup.settle();
+    expect(setup.toThread).toHaveLength(3);
+    onEnd(new StoreError('unavailable', 'the thread ended'));
+    expect((await Promise.allSettled(work)).map(({ status }) => status)).toEqual([
+      'fulfilled',
+      ...Array.from({ length: 4 }, () => 'rejected'),
+    ]);
+  });
+
+  test('all go when the store is closed, however many are in flight', async () => {
+    const setup = setUp({ maxInFlight: 1 });
+    let revision = 0;
+    setup.fake.put = () => Promise.resolve({ ok: true, revision: (revision += 1) });
+    const { store } = setup.proxy;
+    const first = store.put('/a', Buffer.from('x'), 'absent');
+    const second = store.put('/b', Buffer.from('x'), 'absent');
+    const work = Promise.all([first, second, store.close()]);
+    await setup.settle();
+    expect((await work).slice(0, 2)).toEqual([1, 2].map((number) => ({ ok: true, revision: number })));
   });
 
   test('have each their own outcome, in whatever order they come', async () => {
@@ -205,7 +241,7 @@ describe('writes to a store in another thread', () => {
       return { ok: true, revision: 8 };
     };
     const keys = ['/slow', '/failed', '/there', '/gone', '/done'];
-    const work = keys.map((key) => setup.client.store.put(key, Buffer.from('x'), 'absent'));
+    const work = keys.map((key) => setup.proxy.store.put(key, Buffer.from('x'), 'absent'));
     const [slow, failed, there, gone, done] = await settled(setup, ...work);
     expect([value(slow), value(done)]).toEqual([
       { ok: true, revision: 8 },
@@ -226,7 +262,7 @@ describe('requests to a store in another thread', () => {
     const setup = setUp();
     setup.fake.get = (key) => Promise.resolve(key === '/a' ? item('/a', 'x', 3) : undefined);
     setup.fake.compact = () => Promise.reject(new StoreError('compacted', 'gone', { revision: 12 }));
-    const { store } = setup.client;
+    const { store } = setup.proxy;
     expect([store.isShared, store.revisionStep]).toEqual([true, 3]);
     const [there, absent, compacted] = await settled<unknown>(
       setup,
@@ -246,7 +282,7 @@ describe('requests to a store in another thread', () => {
       asked.push([prefix, options]);
       return Promise.resolve({ revision: 60, items: prefix === '/none/' ? [] : items, more: true });
     };
-    const { store } = setup.client;
+    const { store } = setup.proxy;
     const [long, none] = await settled(
       setup,
       store.range('/', { revision: 6, after: '/a', limit: 50 }),
@@ -267,7 +303,7 @@ describe('requests to a store in another thread', () => {
     const setup = setUp();
     setup.fake.put = () => Promise.resolve({ ok: true, revision: 1 });
     setup.fake.currentRevision = () => Promise.resolve(77);
-    const { store } = setup.client;
+    const { store } = setup.proxy;
     const written = store.put('/a', Buffer.from('x'), 'absent');
     const asked = store.currentRevision();
     expect(setup.toThread).toHaveLength(1);
@@ -281,7 +317,7 @@ describe('watches of a store in another thread', () => {
   test('see events and progress in their order', async () => {
     const setup = setUp();
     const sink = watcher();
-    const watch = setup.client.store.watch('/', 5, sink);
+    const watch = setup.proxy.store.watch('/', 5, sink);
     await setup.settle();
     setup.sinks[0]?.onEvents([put('/a', 6), { type: 'delete', key: '/b', revision: 7 }]);
     setup.sinks[0]?.onProgress(8);
@@ -295,8 +331,8 @@ describe('watches of a store in another thread', () => {
   test('see nothing more once they are closed, and others go on', async () => {
     const setup = setUp();
     const [one, two] = [watcher(), watcher()];
-    const watch = setup.client.store.watch('/', 0, one);
-    setup.client.store.watch('/', 0, two);
+    const watch = setup.proxy.store.watch('/', 0, one);
+    setup.proxy.store.watch('/', 0, two);
     await setup.settle();
     for (const sink of setup.sinks) sink.onEvents([put('/a', 1)]);
     watch.close();
@@ -314,8 +350,8 @@ describe('watches of a store in another thread', () => {
         throw new Error('no');
       },
     };
-    setup.client.store.watch('/', 0, bad);
-    setup.client.store.watch('/', 0, good);
+    setup.proxy.store.watch('/', 0, bad);
+    setup.proxy.store.watch('/', 0, good);
     await setup.settle();
     for (const sink of setup.sinks) sink.onEvents([put('/a', 1)]);
     await setup.settle();
@@ -327,7 +363,7 @@ describe('watches of a store in another thread', () => {
   test('are held while much of what they gave is not given out', async () => {
     const setup = setUp();
     const sink = watcher();
-    setup.client.store.watch('/', 0, sink);
+    setup.proxy.store.watch('/', 0, sink);
     await setup.settle();
     setup.stall(true);
     const large = Buffer.alloc(1024 * 1024);
@@ -342,12 +378,76 @@ describe('watches of a store in another thread', () => {
   });
 });
 
+describe('live watches of a store in another thread', () => {
+  const open = (): Setup => {
+    const setup = setUp({ isShared: false, revisionStep: 1 });
+    let revision = 1;
+    setup.fake.put = (key) => {
+      if (key === '/conflict') return Promise.resolve({ ok: false, current: item(key, 'x', 1) });
+      revision += 1;
+      return Promise.resolve({ ok: true, revision });
+    };
+    return setup;
+  };
+  const write = async (setup: Setup, ...keys: readonly string[]): Promise<void> => {
+    const { store } = setup.proxy;
+    const work = Promise.all(keys.map((key) => store.put(key, Buffer.from('x'), 'absent')));
+    await setup.settle();
+    await work;
+  };
+
+  test('see the events of a commit together, by prefix, before the writer has its result', async () => {
+    const setup = open();
+    const [all, some] = [watcher(), watcher()];
+    const batches: number[] = [];
+    const { store } = setup.proxy;
+    store.watch('/', 1, { ...all, onEvents: (events) => void batches.push(events.length) });
+    store.watch('/a', 1, some);
+    await setup.settle();
+    for (const sink of setup.sinks) sink.onLive(1);
+    await setup.settle();
+    const seenAtResult = store.put('/a', Buffer.from('x'), 'absent').then(() => [...some.seen]);
+    await write(setup, '/conflict', '/b', '/ab');
+    expect(await seenAtResult).toEqual([
+      ['/a', 2],
+      ['/ab', 4],
+    ]);
+    expect(batches).toEqual([3]);
+  });
+
+  test('see neither the events before they are live, nor those that the thread has delivered', async () => {
+    const setup = open();
+    const sink = watcher();
+    setup.proxy.store.watch('/', 1, sink);
+    await setup.settle();
+    await write(setup, '/a');
+    expect(sink.seen).toEqual([]);
+    setup.sinks[0]?.onEvents([put('/a', 2), put('/b', 3)]);
+    setup.sinks[0]?.onLive(3);
+    await write(setup, '/b', '/c');
+    expect(sink.seen).toEqual([
+      ['/a', 2],
+      ['/b', 3],
+      ['/c', 4],
+    ]);
+  });
+
+  test('are none of a shared store', async () => {
+    const setup = setUp();
+    const sink = watcher();
+    setup.fake.put = () => Promise.resolve({ ok: true, revision: 5 });
+    setup.proxy.store.watch('/', 1, sink);
+    await write(setup, '/a');
+    expect(sink.seen).toEqual([]);
+  });
+});
+
 describe('a store in another thread', () => {
   test('fails what is awaited, and all that comes, when its thread has ended', async () => {
     const setup = setUp();
     setup.fake.put = () => new Promise(() => undefined);
     setup.fake.get = () => new Promise(() => undefined);
-    const { store, onEnd } = setup.client;
+    const { store, onEnd } = setup.proxy;
     const sink = watcher();
     store.watch('/', 0, sink);
     const work = Promise.allSettled<unknown>([store.put('/a', Buffer.from('x'), 'absent'), store.get('/a')]);
@@ -370,13 +470,13 @@ describe('a store in another thread', () => {
       return Promise.resolve();
     };
     setup.fake.get = () => new Promise(() => undefined);
-    const { store } = setup.client;
+    const { store } = setup.proxy;
     const sink = watcher();
     store.watch('/', 0, sink);
-    const waiting = store.get('/a');
+    const waiting = expect(store.get('/a')).rejects.toMatchObject({ reason: 'closed' });
     const work = Promise.all([store.close(), store.close()]);
-    await expect(waiting).rejects.toMatchObject({ reason: 'closed' });
     await setup.settle();
+    await waiting;
     await work;
     expect([closed, setup.ended(), sink.seen]).toEqual([[false], true, ['closed']]);
     await expect(store.get('/a')).rejects.toMatchObject({ reason: 'closed' });
@@ -385,9 +485,9 @@ describe('a store in another thread', () => {
   test('is closed as well if the thread ends meanwhile', async () => {
     const setup = setUp();
     setup.fake.close = () => new Promise(() => undefined);
-    const work = setup.client.store.close();
+    const work = setup.proxy.store.close();
     await setup.settle();
-    setup.client.onEnd(new StoreError('unavailable', 'the thread ended'));
+    setup.proxy.onEnd(new StoreError('unavailable', 'the thread ended'));
     await work;
     expect(setup.ended()).toBe(true);
   });

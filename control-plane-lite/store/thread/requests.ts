@@ -1,9 +1,8 @@
 /** Requests to the thread and their pending responses. */
 import { createTransientMap } from '#api/kit/transient.ts';
 import { type RangeResult, type StoredItem, StoreError } from '../contract.ts';
-import { fromPlainError } from '../plain-error.ts';
 import { type RecordReader, readItem } from '../records.ts';
-import type { Reply, Request, WatchRequest } from './protocol.ts';
+import { fromPlainError, type Reply, type Request, type WatchRequest } from './protocol.ts';
 
 type NumberedRequest = Exclude<Request, WatchRequest>;
 /** A request before it is numbered. */

@@ -1,13 +1,28 @@
 /** Server in the store's thread: executes requests on the store, and sends the results. */
-import type { Store, StoredItem, StoreEvent, StoreWatch } from '../contract.ts';
-import { toPlainError } from '../plain-error.ts';
+import type { MessagePort } from 'node:worker_threads';
+import type { Store, StoredItem, StoreEvent, StoreWatch, WatchSink, WriteResult } from '../contract.ts';
 import { type PackableRecord, RecordReader } from '../records.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
-import type { Request, ToThread, Turn, WatchRequest } from './protocol.ts';
+import {
+  type Ready,
+  type Refusal,
+  type Request,
+  type ToThread,
+  type Turn,
+  toPlainError,
+  type WatchRequest,
+} from './protocol.ts';
 
 /** A store whose watches can be paused. */
 export interface ServableStore extends Store {
+  watch(prefix: string, afterRevision: number, sink: ServedSink): StoreWatch;
   readonly holdWatches: (isHeld: boolean) => void;
+}
+
+export interface ServedSink extends WatchSink {
+  /** Everything up to this revision was delivered, and later events result from the writes of the proxy.
+   *  Never called by a shared store. */
+  onLive(revision: number): void;
 }
 
 export interface ServerDeps {
@@ -18,27 +33,31 @@ export interface ServerDeps {
 /** Items of a response are sent in parts of about this many bytes. */
 const PIECE_BYTES = 256 * 1024;
 
+/** Serves the store to the proxy in the main thread, or reports why it cannot be opened. */
+export function serveThread(port: MessagePort, open: () => ServableStore): void {
+  const send = (message: Ready | Refusal | Turn): void => {
+    const records = message.kind === 'turn' ? message.records : undefined;
+    port.postMessage(message, records === undefined || records.length === 0 ? [] : [records.buffer]);
+  };
+  let store: ServableStore;
+  try {
+    store = open();
+  } catch (thrown) {
+    return send({ kind: 'refused', error: toPlainError(thrown) });
+  }
+  port.on('message', serveStore(store, { send, defer: setImmediate }));
+  send({ kind: 'ready' });
+}
+
 /** @returns the handler of the other side's messages */
 export function serveStore(store: ServableStore, deps: ServerDeps): (message: ToThread) => void {
   const outbox = createOutbox({ ...deps, onPressure: store.holdWatches });
   const follow = createFollower(store, outbox);
   let writes = 0;
 
-  async function write(
-    number: number,
-    key: string,
-    value: Buffer | undefined,
-    expected: number,
-  ): Promise<void> {
+  async function write(number: number, result: Promise<WriteResult>): Promise<void> {
     try {
-      const result = await (value === undefined
-        ? store.delete(key, expected)
-        : store.put(key, value, expected === 0 ? 'absent' : expected));
-      if (result.ok) outbox.written(number, result.revision);
-      else {
-        const records = recordsOf(result.current);
-        outbox.add({ kind: 'conflict', write: number, count: records.length === 0 ? 0 : 1 }, records);
-      }
+      outbox.written(number, await result);
     } catch (thrown) {
       outbox.add({ kind: 'notWritten', write: number, error: toPlainError(thrown) });
     }
@@ -91,7 +110,13 @@ export function serveStore(store: ServableStore, deps: ServerDeps): (message: To
       const reader = new RecordReader(packed);
       while (reader.next()) {
         writes += 1;
-        void write(writes, reader.key(), reader.value, reader.number);
+        const { value, number } = reader;
+        void write(
+          writes,
+          value === undefined
+            ? store.delete(reader.key(), number)
+            : store.put(reader.key(), value, number === 0 ? 'absent' : number),
+        );
       }
     }
     for (const request of requests) {
@@ -101,13 +126,14 @@ export function serveStore(store: ServableStore, deps: ServerDeps): (message: To
   };
 }
 
-function createFollower(store: Store, outbox: Outbox): (request: WatchRequest) => void {
+function createFollower(store: ServableStore, outbox: Outbox): (request: WatchRequest) => void {
   const watches = new Map<number, StoreWatch>();
 
   function open(watch: number, prefix: string, after: number): void {
     const opened = store.watch(prefix, after, {
       onEvents: (events) =>
         outbox.add({ kind: 'events', watch, count: events.length }, events.map(recordOfEvent)),
+      onLive: (revision) => outbox.add({ kind: 'live', watch, revision }),
       onProgress: (revision) => outbox.add({ kind: 'progress', watch, revision }),
       onEnd(error) {
         watches.delete(watch);
