@@ -7,20 +7,18 @@ import type { Logger } from '#api/kit/logger.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import type { ApiObject, StorageInfo } from '../resources/contract.ts';
 import { type Store, StoreError } from '../store/contract.ts';
-import { type Applier, createApplier } from './apply.ts';
+import { type Applier, createApplier, createWaiters, type Waiters } from './apply.ts';
 import { type Cache, CacheError, type SelectableFields } from './contract.ts';
 import { coalesce } from './follow/coalesce.ts';
 import { createFeed, type Feed } from './follow/feed.ts';
-import { createPendingWrites } from './follow/pending-writes.ts';
-import { createWaiters, type Waiters } from './follow/waiters.ts';
 import { listPast } from './list/past-list.ts';
 import { createResourceCache, type FedResourceCache } from './resource-cache.ts';
 import { createRouter, type Router } from './router.ts';
 import type { ObjectContext } from './state/cached-object.ts';
-import type { HeldBytes } from './state/history.ts';
+import { createRetention, type HeldBytes, type Retention } from './state/history.ts';
 import { createLruBudget } from './state/lru-budget.ts';
-import { createRetention, type Retention } from './state/retention.ts';
-import { createFlusher } from './watch/flusher.ts';
+import { createPendingWrites } from './state/stored-form.ts';
+import { createFlusher } from './watch/fan-out.ts';
 
 export interface CacheDeps {
   readonly store: Pick<Store, 'revisionStep' | 'currentRevision' | 'range' | 'watch'>;

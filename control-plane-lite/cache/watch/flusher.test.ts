@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createFlusher } from './flusher.ts';
+import { createFlusher } from './fan-out.ts';
 
 /** A clock that a flush can advance, as its writing would. */
 function setUp(everyMs: number) {

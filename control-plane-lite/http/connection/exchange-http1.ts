@@ -4,8 +4,7 @@ import { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 import type { RawExchange } from '../contract.ts';
 import type { Framer } from './chunk-frames.ts';
-import type { ConnectionInfo } from './connection.ts';
-import type { Exchange, Upgrade } from './exchange.ts';
+import type { ConnectionInfo, Exchange, Upgrade } from './exchange.ts';
 
 export interface Http1Options {
   readonly message: IncomingMessage;

@@ -8,8 +8,7 @@ import {
 } from 'node:http2';
 import type { Readable } from 'node:stream';
 import type { RawExchange } from '../contract.ts';
-import type { ConnectionInfo } from './connection.ts';
-import type { Exchange } from './exchange.ts';
+import type { ConnectionInfo, Exchange } from './exchange.ts';
 
 /** Headers that are specific to an HTTP/1.1 connection and not allowed on a stream. */
 const CONNECTION_HEADERS: ReadonlySet<string> = new Set([

@@ -2,6 +2,8 @@
  *  Excess requests wait for a bounded time, each client in a queue of its own. */
 import type { Clock, Timer } from '#api/kit/clock.ts';
 import { tooManyRequests } from '#api/meta/status-errors.ts';
+import type { RequestMetrics } from '../metrics/request-metrics.ts';
+import type { ServerRequest } from '../request/server-request.ts';
 import { createFairQueue, type FairQueue } from './fair-queue.ts';
 
 export type RequestKind = 'readOnly' | 'mutating';
@@ -85,4 +87,62 @@ export function createInFlight(deps: { readonly clock: Clock }, options: InFligh
     count: (kind) => queues[kind].inside,
     waiting: (kind) => queues[kind].waiting,
   };
+}
+
+export interface LimitDeps {
+  readonly inFlight: InFlight;
+  readonly metrics: RequestMetrics;
+}
+
+/** Members of this group bypass the limits. */
+const NEVER_WAITING = 'system:masters';
+const READING: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head', 'options']);
+const HEALTH = /^\/(?:healthz|livez|readyz)(?:\/|$)/;
+
+/** Acquires a slot if the request needs one; returns a promise if it has to wait.
+ *  The promise rejects with a StatusError TooManyRequests.
+ *  @throws Error for a request that is not in progress: nothing would release its slot */
+export function limit(deps: LimitDeps, request: ServerRequest): Promise<void> | undefined {
+  const { verb, path, isResource } = request.info;
+  if (!request.isWorking || request.slot !== undefined) {
+    throw new Error('a concurrency slot can only be acquired once, while the request is in progress');
+  }
+  if (request.isLong || (!isResource && HEALTH.test(path))) return undefined;
+  const kind: RequestKind = READING.has(verb) ? 'readOnly' : 'mutating';
+  if (deps.inFlight.tryEnter(kind)) {
+    request.slot = kind;
+    return undefined;
+  }
+  if (request.user.groups.includes(NEVER_WAITING)) return undefined;
+  return waitForSlot(deps, request, kind);
+}
+
+async function waitForSlot(deps: LimitDeps, request: ServerRequest, kind: RequestKind): Promise<void> {
+  try {
+    await deps.inFlight.enter({ kind, flow: request.user.name, onAbort: request.onAbort });
+  } catch (error) {
+    deps.metrics.rejected(kind);
+    throw error;
+  }
+  request.slot = kind;
+}
+
+/** The only place that releases a slot: once no work on the request is left and its response is complete. */
+function releaseSlot(request: ServerRequest, inFlight: InFlight): void {
+  const { slot } = request;
+  if (slot === undefined || request.isWorking || !request.isFinished) return;
+  request.slot = undefined;
+  inFlight.leave(slot);
+}
+
+/** Must be called when no step and no handler runs any more, however they ended. */
+export function endWork(request: ServerRequest, inFlight: InFlight): void {
+  request.isWorking = false;
+  releaseSlot(request, inFlight);
+}
+
+/** Must be called when the response is complete, or never will be. */
+export function endRequest(request: ServerRequest, inFlight: InFlight): void {
+  request.isFinished = true;
+  releaseSlot(request, inFlight);
 }

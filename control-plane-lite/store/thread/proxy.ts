@@ -1,11 +1,10 @@
 /** Proxy of a store that runs in another thread. Requests of one turn of the event loop share a message, and
  *  so do their responses: they share its cost. */
-import { type Store, StoreError } from '../contract.ts';
+import { type Store, StoreError, type StoreEvent } from '../contract.ts';
 import { RecordReader } from '../records.ts';
 import { fromPlainError, type Reply, type Step, type ToThread, type Turn } from './protocol.ts';
-import { createPendingRequests } from './requests.ts';
+import { createPendingRequests, createWrites } from './requests.ts';
 import { createWatches } from './watches.ts';
-import { createWrites } from './writes.ts';
 
 /** The store in the thread. */
 export interface ProxiedStore extends Pick<Store, 'isShared' | 'revisionStep'> {
@@ -44,12 +43,26 @@ export function createStoreProxy(deps: ProxyDeps): StoreProxy {
     },
   });
   // The events of writes to a shared store come from the store, together with those of other processes.
-  const writes = createWrites({ maxInFlight, publish: isShared ? undefined : watches.publish });
+  const writes = createWrites({ maxInFlight, publish: isShared ? undefined : publish });
   const requests = createPendingRequests();
+  /** Of a store that is not shared, once it is known: only the writes from here change it. */
+  let newest: number | undefined;
   let isDue = false;
   let takenBytes = 0;
   let over: StoreError | undefined;
   let closing: Promise<void> | undefined;
+
+  function publish(events: readonly StoreEvent[]): void {
+    newest = events.at(-1)?.revision ?? newest;
+    watches.publish(events);
+  }
+
+  async function readRevision(): Promise<number> {
+    const revision = await requests.currentRevision();
+    // A write may have been acknowledged since the response arrived.
+    if (!isShared) newest = Math.max(revision, newest ?? 0);
+    return revision;
+  }
 
   function sendNow(): void {
     isDue = false;
@@ -94,7 +107,9 @@ export function createStoreProxy(deps: ProxyDeps): StoreProxy {
     isShared,
     revisionStep,
     currentRevision() {
-      const reply = submit(requests.currentRevision);
+      const known = newest;
+      const reply = submit(known === undefined ? readRevision : () => Promise.resolve(known));
+      if (known !== undefined) return reply;
       // The caller coalesces the queries of many waiters (see `coalesce` of the cache): no need to wait for
       // others.
       sendNow();

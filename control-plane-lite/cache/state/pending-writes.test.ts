@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createPendingWrites } from './pending-writes.ts';
+import { createPendingWrites } from './stored-form.ts';
 
 const object = (name: string): Parameters<ReturnType<typeof createPendingWrites>['add']>[2] => ({
   kind: 'Pod',

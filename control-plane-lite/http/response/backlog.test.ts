@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
-import { createBacklogGuard } from './backlog.ts';
+import { createBacklogGuard } from '../response/stream.ts';
 
 function setUp() {
   const clock = createFakeClock();

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseRequestInfo } from '../request/request-info.ts';
-import { isLongRunning, requestTimeoutMs } from './timeouts.ts';
+import { isLongRunning, parseRequestInfo, requestTimeoutMs } from './request-info.ts';
 
 describe('requestTimeoutMs', () => {
   test.each([
