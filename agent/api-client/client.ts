@@ -1,5 +1,6 @@
 /** Minimal API server client: one method for each verb, one retry with renewed credentials after a 401, JSON
  *  if the server rejects protobuf. Pacing, retries and resuming of watches are left to its callers. */
+
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import { createExchange } from './exchange.ts';
 import type { JsonObject } from './object-fields.ts';

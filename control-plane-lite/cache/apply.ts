@@ -1,4 +1,5 @@
-/** Applies the store's states and events to the caches of the resources, in order. */
+/** Applies the store's states and events to the caches of the resources, in order, and resolves those that wait for a
+ *  revision to be applied. */
 import type { Timer } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createTransientSet } from '#api/kit/transient.ts';
@@ -200,6 +201,7 @@ export function createApplier(deps: ApplierDeps): Applier {
   };
 }
 
+/** Waiters for revisions of the cache. */
 export interface Waiters {
   /** Resolves once `reached` was called with the revision. @throws CacheError `future` after the timeout */
   wait(revision: number, timeoutMs: number): Promise<void>;

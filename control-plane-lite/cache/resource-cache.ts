@@ -190,14 +190,15 @@ function changeOf(
   return { type: 'DELETED', current: new RestampedObject(previous, revision), previous };
 }
 
-export interface Objects {
+/** Newest revision of each object, by key and in order. */
+interface Objects {
   readonly slots: Ordered<Slot>;
   readonly byKey: ReadonlyMap<string, Slot>;
   /** Sets or removes; returns the change, if it is one. */
   set(key: string, current: StoredObject | undefined, revision: number): CacheChange | undefined;
 }
 
-export function createObjects(): Objects {
+function createObjects(): Objects {
   const slots = createOrdered<Slot>();
   const byKey = new Map<string, Slot>();
   return {

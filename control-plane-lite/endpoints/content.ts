@@ -7,7 +7,7 @@ import type { ByteSink, CachedObject, EventEncoder } from '../cache/contract.ts'
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { ApiObject, ObjectSchema, Resource } from '../resources/contract.ts';
 import type { Outcome } from '../verbs/contract.ts';
-import type { FieldValidation } from './query.ts';
+import type { FieldValidation } from './read-request.ts';
 
 /** The expected kind of a body. */
 export interface BodyTarget {

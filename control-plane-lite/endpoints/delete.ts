@@ -3,9 +3,17 @@ import { invalid } from '#api/meta/status-errors.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 import type { DeleteOptions, Deletion, Preconditions } from '../verbs/contract.ts';
-import { callerOf, type EndpointDeps, refOf } from './deps.ts';
-import { booleanParameter, integerParameter, limitParameter, parseDryRun, parseSelectors } from './query.ts';
+import type { EndpointDeps } from './deps.ts';
 import { checkFields } from './read.ts';
+import {
+  booleanParameter,
+  callerOf,
+  integerParameter,
+  limitParameter,
+  parseDryRun,
+  parseSelectors,
+  refOf,
+} from './read-request.ts';
 
 const POLICIES = ['Orphan', 'Background', 'Foreground'] as const;
 type Policy = (typeof POLICIES)[number];

@@ -15,7 +15,7 @@ import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 import { resourceSubject } from '../verbs/deps.ts';
 import type { EndpointDeps } from './deps.ts';
-import { booleanParameter, limitParameter, parseSelectors } from './query.ts';
+import { booleanParameter, limitParameter, parseSelectors } from './read-request.ts';
 
 /** Longest wait for a revision that the cache has not reached, in ms. */
 const REVISION_WAIT_MS = 3000;

@@ -159,7 +159,7 @@ export const PLANE_DRIVERS: readonly Driver[] = [
   },
   {
     name: 'keys in order',
-    covers: ['control-plane-lite/cache/state/keys.ts'],
+    covers: ['control-plane-lite/cache/state/ordered.ts'],
     run: (text) => [
       compareKeys(text, `${text}a`),
       compareElements(`k:{"a":"${text}"}`, `k:{"a":"${text}"}`),

@@ -1,5 +1,5 @@
-/** Change history of one resource, oldest first. Drops changes from the old end; `floor` is the revision that
- *  it reaches back to. */
+/** Change history of each resource, oldest first, and its retention. Changes are dropped from the old end; `floor` is
+ *  the revision that a history reaches back to. */
 import type { Clock, Timer } from '#api/kit/clock.ts';
 import type { CacheChange } from '../contract.ts';
 
@@ -142,6 +142,7 @@ const MARKS = 60;
 /** Share of the largest history that is dropped at a time when the budget is exceeded. */
 const SHARE = 16;
 
+/** Limits the histories of all resources: by age, and by the memory that they take together. */
 export function createRetention(deps: RetentionDeps, options: RetentionOptions): Retention {
   const { clock, holders, held } = deps;
   const { maxAgeMs, maxBytes } = options;

@@ -1,5 +1,5 @@
 /** Ordered collection of keyed items, in blocks, so that an insertion among 100,000 moves a few hundred at
- *  most. */
+ *  most. The order is that of the keys' UTF-8 bytes, as in the store. */
 
 export interface Keyed {
   readonly key: string;

@@ -165,6 +165,8 @@ export function labelsFrom(value: unknown): Readonly<Record<string, string>> {
   return labels;
 }
 
+/** Objects whose bytes this server is about to store, until the store reports them, so that the stored bytes need not
+ *  be parsed again. */
 export interface PendingWrites {
   /** The newest object registered for a key counts. */
   add(key: string, stored: Buffer, object: ApiObject): void;

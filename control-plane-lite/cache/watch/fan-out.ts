@@ -1,7 +1,7 @@
 /** Delivers the changes of one resource to its watchers. A new watcher catches up on its own (`catch-up.ts`),
  *  then joins the group with the same selection (`watch-groups.ts`): without a gap, because it joins in the
  *  very turn in which it has caught up, and without duplicates, because earlier changes were flushed
- *  before. */
+ *  before. Under load, the changes of several turns of the event loop share one round of writes. */
 import type { Clock, Timer } from '#api/kit/clock.ts';
 import type { ByteSink, CacheChange, EventEncoder, Watch, WatchOptions } from '../contract.ts';
 import { compileSelection } from '../state/selection.ts';
@@ -139,7 +139,8 @@ export interface Flushable {
 const SHARE = 10;
 const MAX_WAIT_MS = 40;
 
-/** Returns the function that requests a flush. All requests are served together in one later turn: the next
+/** Writing to many watchers costs by the write more than by the byte, so rounds of writes have a distance; a single
+ *  change is written immediately. Returns the function that requests a flush. All requests are served together in one later turn: the next
  *  one, or `everyMs` after the start of the last round, or later if that round took long.
  *  @param defer runs a task in the next turn */
 export function createFlusher(

@@ -1,5 +1,7 @@
 /** Groups of current watchers with the same selection and encoding: the bytes of a turn of the event loop are
- *  created once per group and written once to each member. Bookmarks are sent about once a minute. */
+ *  created once per group and written once to each member. An index finds the groups that a change may affect.
+ *  Bookmarks are sent about once a minute. Source: watch events, document 1 §4.5; upstream for objects that enter or
+ *  leave a selection. */
 import type { Timer } from '#api/kit/clock.ts';
 import type { ByteSink, CacheChange, CachedObject, EventEncoder, WatchOptions } from '../contract.ts';
 import { RestampedObject } from '../state/cached-object.ts';
@@ -181,6 +183,8 @@ interface Lane {
   readonly value: string;
 }
 
+/** Index of watches by the values they select. Of a thousand watches on the pods of one node each, a change of a pod
+ *  affects one or two. */
 export interface WatchLanes<T> {
   add(selection: NamedSelection, member: T): void;
   remove(selection: NamedSelection, member: T): void;

@@ -98,17 +98,18 @@ function awaitTurn(connection: Connection, reply: ServerResponse, most: number, 
 }
 
 export interface AcceptDeps {
-  serve(exchange: Exchange): void;
+  readonly serve: (exchange: Exchange) => void;
   readonly connections: ConnectionTable;
-  /** Reports whether connections are to be closed after their response. */
-  readonly isDraining: () => boolean;
   /** Pipelined requests of a connection that wait. */
   readonly maxWaiting: number;
+  /** Connections are to be closed after their response. */
+  isDraining: boolean;
 }
 
 /** Creates the exchanges of HTTP/1.1 requests and upgrades. */
 export function acceptRequests(server: Server | Http2SecureServer, deps: AcceptDeps): void {
-  const { connections, isDraining, maxWaiting } = deps;
+  const { connections, maxWaiting } = deps;
+  const isDraining = (): boolean => deps.isDraining;
   const frame = createFramer();
   const serve =
     (expectsContinue: boolean) =>

@@ -58,7 +58,7 @@ export interface Listener {
 }
 
 export interface ListenerDeps {
-  serve(exchange: Exchange): void;
+  readonly serve: (exchange: Exchange) => void;
   /** Called when accepting a connection fails, for example for lack of file descriptors. */
   onError?(error: Error): void;
 }
@@ -167,10 +167,10 @@ export function createListener(deps: ListenerDeps, options: ListenerOptions): Li
     answerError(error, socket, connections.find(socket)?.reply),
   );
   const accepted = {
-    serve: (exchange: Exchange) => deps.serve(exchange),
+    serve: deps.serve,
     connections,
-    isDraining: () => state.draining,
     maxWaiting: maxStreams,
+    isDraining: false,
   };
   acceptRequests(server, accepted);
   if (secure !== undefined) {
@@ -192,6 +192,7 @@ export function createListener(deps: ListenerDeps, options: ListenerOptions): Li
     },
     drain() {
       state.draining = true;
+      accepted.isDraining = true;
       return new Promise((resolve) => {
         // This closes HTTP/2 sessions with GOAWAY.
         server.close(() => resolve());

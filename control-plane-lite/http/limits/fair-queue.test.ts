@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createFairQueue } from './fair-queue.ts';
+import { createFairQueue } from './in-flight.ts';
 
 const take = (
   queue: ReturnType<typeof createFairQueue<string>>,

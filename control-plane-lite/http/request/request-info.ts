@@ -1,6 +1,6 @@
 /** Parses a request's method, path and query, before any lookup. Every part of the server relies on this one
  *  reading of the path: no part splits or decodes it again. Pure.
- *  Source: resource paths and verbs, document 1 §4.1 and §4.2. */
+ *  Source: resource paths and verbs, document 1 §4.1 and §4.2; `timeoutSeconds`, §4.3. */
 import { parseInt64, secondsInMs } from '#api/kit/int64.ts';
 import { DurationError, parseDuration } from '#api/meta/duration.ts';
 import { parseFieldSelector } from '#api/meta/field-selectors.ts';
@@ -224,12 +224,12 @@ function durationMs(text: string): number {
 export function requestTimeoutMs(query: URLSearchParams | undefined, longestMs: number): number {
   if (query === undefined) return longestMs;
   const timeout = query.get('timeout');
-  let askedMs = timeout === null || timeout === '' ? 0 : durationMs(timeout);
+  let requestedMs = timeout === null || timeout === '' ? 0 : durationMs(timeout);
   const seconds = query.get('timeoutSeconds');
-  if (askedMs === 0 && seconds !== null && seconds !== '') {
-    const asked = parseInt64(seconds);
-    if (asked === undefined) throw badTimeout('timeoutSeconds', seconds);
-    askedMs = Math.max(0, secondsInMs(asked));
+  if (requestedMs === 0 && seconds !== null && seconds !== '') {
+    const requested = parseInt64(seconds);
+    if (requested === undefined) throw badTimeout('timeoutSeconds', seconds);
+    requestedMs = Math.max(0, secondsInMs(requested));
   }
-  return askedMs === 0 ? longestMs : Math.min(askedMs, longestMs);
+  return requestedMs === 0 ? longestMs : Math.min(requestedMs, longestMs);
 }

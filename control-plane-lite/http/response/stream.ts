@@ -1,4 +1,5 @@
-/** Streaming responses: a chunked body, an HTTP/2 stream, or WebSocket frames for clients that ask for them. */
+/** Streaming responses: a chunked body, an HTTP/2 stream, or WebSocket frames for clients that request them. Slow
+ *  clients are disconnected. */
 import { asError, type Clock, type Timer } from '#api/kit/clock.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { acceptsGzip } from '../connection/accept-encoding.ts';
@@ -180,6 +181,7 @@ export interface BacklogGuard {
   stop(): void;
 }
 
+/** Disconnects a slow client: immediately when its backlog exceeds the limit, and after a while without progress. */
 export function createBacklogGuard(deps: BacklogDeps, limits: BacklogLimits = {}): BacklogGuard {
   const { maxBytes = 8 * 1024 * 1024, stalledMs = 30_000 } = limits;
   let writtenBytes = 0;

@@ -1,4 +1,4 @@
-/** Requests to the thread and their pending responses. */
+/** Writes and requests to the thread: those that wait to be sent, and those whose response is pending. */
 import { createTransientMap } from '#api/kit/transient.ts';
 import {
   type RangeResult,

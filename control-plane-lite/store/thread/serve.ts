@@ -1,4 +1,5 @@
-/** Server in the store's thread: executes requests on the store, and sends the results. */
+/** Server in the store's thread: executes requests on the store, and sends the results of a turn of the event loop in
+ *  one message. */
 import type { MessagePort } from 'node:worker_threads';
 import type { Store, StoredItem, StoreEvent, StoreWatch, WatchSink, WriteResult } from '../contract.ts';
 import { type PackableRecord, packRecords, RecordReader } from '../records.ts';
@@ -190,7 +191,7 @@ function piecesOf(items: readonly StoredItem[]): readonly PackableRecord[][] {
   return pieces;
 }
 
-export interface Outbox {
+interface Outbox {
   /** @param records subject of the step */
   readonly add: (step: Step, records?: readonly PackableRecord[]) => void;
   readonly written: (write: number, result: WriteResult) => void;
@@ -198,7 +199,7 @@ export interface Outbox {
   readonly taken: (bytes: number) => void;
 }
 
-export interface OutboxDeps {
+interface OutboxDeps {
   readonly send: (turn: Turn) => void;
   readonly defer: (work: () => void) => void;
   /** Whether the other side has enough work: watches should pause. */
@@ -212,7 +213,7 @@ const HIGH_BYTES = 16 * 1024 * 1024;
 const LOW_BYTES = HIGH_BYTES / 2;
 
 /** Sends at the end of the turn; sooner if the content is large, or many callers wait for it. */
-export function createOutbox({ send, defer, onPressure }: OutboxDeps): Outbox {
+function createOutbox({ send, defer, onPressure }: OutboxDeps): Outbox {
   let records: PackableRecord[] = [];
   let recordBytes = 0;
   let outcomes: number[] = [];

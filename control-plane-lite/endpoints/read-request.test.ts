@@ -6,7 +6,7 @@ import {
   parseFieldManager,
   parseFieldValidation,
   parseSelectors,
-} from './query.ts';
+} from './read-request.ts';
 
 const query = (text: string): URLSearchParams => new URLSearchParams(text);
 const reasonOf = (work: () => unknown): string => {

@@ -1,5 +1,5 @@
-/** Parses the query parameters of resource requests. Every error is a StatusError that names the parameter.
- *  Pure. Source: query parameters, document 1 §4.3 and §4.8. */
+/** Reads requests for resources: the caller, the object, and the query parameters. Every error is a StatusError that
+ *  names the parameter. Source: query parameters, document 1 §4.3 and §4.8. */
 
 import { type Int64, int64Of, parseInt64 } from '#api/kit/int64.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
@@ -7,6 +7,9 @@ import { type FieldRequirement, parseFieldSelector } from '#api/meta/field-selec
 import { parseLabelSelector, type Requirement, SelectorError } from '#api/meta/selectors.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid } from '#api/meta/status-errors.ts';
+import type { ApiRequest } from '../http/contract.ts';
+import type { Resource, UserInfo } from '../resources/contract.ts';
+import type { Caller, ObjectRef } from '../verbs/contract.ts';
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
@@ -149,3 +152,35 @@ export function parseSelectors(query: URLSearchParams): {
     throw thrown;
   }
 }
+
+/** A class for its getter: the signal is created on first use, which is rare. */
+class RequestCaller implements Caller {
+  readonly #request: ApiRequest;
+  readonly user: UserInfo;
+
+  constructor(request: ApiRequest) {
+    this.#request = request;
+    this.user = request.user;
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
+
+  warn(text: string): void {
+    this.#request.warn(text);
+  }
+
+  annotate(key: string, value: string): void {
+    this.#request.annotate(key, value);
+  }
+}
+
+export const callerOf = (request: ApiRequest): Caller => new RequestCaller(request);
+
+/** The path of a namespace contains a namespace for authorization; the object itself has none. */
+export const refOf = ({ info }: ApiRequest, resource: Resource): ObjectRef => ({
+  resource,
+  namespace: resource.info.namespaced ? info.namespace : '',
+  name: info.name,
+});
