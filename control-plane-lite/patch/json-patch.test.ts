@@ -3,12 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { copyJson } from '#api/codec/copy-json.ts';
 import { finish } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import {
-  MAX_COPY_GROWTH,
-  MAX_OPERATIONS,
-  parseJsonPatch,
-  applyJsonPatch as stepsOfPatch,
-} from './json-patch.ts';
+import { MAX_COPY_GROWTH, applyJsonPatch as stepsOfPatch } from './json-patch.ts';
+import { MAX_OPERATIONS, parseJsonPatch } from './json-patch-operations.ts';
 import { formatPointer, parsePointer } from './json-pointer.ts';
 
 const applyJsonPatch = (document: unknown, patch: unknown): unknown => finish(stepsOfPatch(document, patch));

@@ -1,0 +1,84 @@
+/** Settings of the API, controllers and logs. */
+import { effectiveGates } from '#api/schema/gate-effects.ts';
+import type { SettingsOf } from './setting.ts';
+
+export interface ApiConfig {
+  readonly vocabulary: string;
+  readonly runtimeConfig: readonly string[];
+  readonly serviceClusterIpRange: readonly string[];
+  readonly serviceNodePortRange: string;
+  readonly enableAggregatorRouting: boolean;
+  readonly controllers: readonly string[];
+  readonly scheduler: boolean;
+  readonly featureGates: readonly string[];
+  readonly verbosity: number;
+}
+
+export const API: SettingsOf<ApiConfig> = {
+  vocabulary: {
+    flag: 'vocabulary',
+    type: 'string',
+    default: 'plat',
+    choices: ['plat', 'kubernetes'],
+    group: 'API',
+    help: 'naming scheme of API groups, label keys and other identifiers',
+  },
+  runtimeConfig: {
+    flag: 'runtime-config',
+    type: 'list',
+    default: [],
+    group: 'API',
+    help: 'API versions or resources to enable or disable: batch/v1=false, api/all=true',
+  },
+  serviceClusterIpRange: {
+    flag: 'service-cluster-ip-range',
+    type: 'list',
+    default: ['10.0.0.0/24'],
+    group: 'API',
+    help: 'IP range of services; one range, or one per IP family',
+  },
+  serviceNodePortRange: {
+    flag: 'service-node-port-range',
+    type: 'string',
+    default: '30000-32767',
+    group: 'API',
+    help: 'port range of node ports',
+  },
+  enableAggregatorRouting: {
+    flag: 'enable-aggregator-routing',
+    type: 'boolean',
+    default: true,
+    group: 'API',
+    help: 'route to the endpoints of aggregated servers instead of their cluster IPs',
+  },
+  featureGates: {
+    flag: 'feature-gates',
+    type: 'list',
+    default: [],
+    group: 'API',
+    help: `name=true or name=false; with an effect here: ${effectiveGates('control-plane-lite').join(', ')}; others are accepted without effect`,
+  },
+  controllers: {
+    flag: 'controllers',
+    type: 'list',
+    default: ['*'],
+    group: 'Other',
+    help: 'controllers to run: *, name, or -name for all but that one',
+  },
+  scheduler: {
+    flag: 'scheduler',
+    type: 'boolean',
+    default: true,
+    group: 'Other',
+    help: 'run the built-in scheduler; --no-scheduler leaves scheduling to another program',
+  },
+  verbosity: {
+    flag: 'v',
+    type: 'integer',
+    default: 2,
+    min: 0,
+    max: 10,
+    group: 'Other',
+    help: 'log verbosity: 4 shows decisions, 6 every detail',
+  },
+};
