@@ -3,17 +3,25 @@
 import { ACCESS, type AccessConfig } from './groups/access.ts';
 import { API, type ApiConfig } from './groups/api.ts';
 import { NODES, type NodesConfig } from './groups/nodes.ts';
+import { OPERATION, type OperationConfig } from './groups/operation.ts';
 import { SERVING, type ServingConfig } from './groups/serving.ts';
 import type { SettingsOf } from './groups/setting.ts';
 import { STORAGE, type StorageConfig } from './groups/storage.ts';
 
 /** The configuration; durations are in ms. */
-export interface ServerConfig extends ServingConfig, StorageConfig, AccessConfig, ApiConfig, NodesConfig {}
+export interface ServerConfig
+  extends StorageConfig,
+    ApiConfig,
+    ServingConfig,
+    AccessConfig,
+    NodesConfig,
+    OperationConfig {}
 
 export const SETTINGS: SettingsOf<ServerConfig> = {
-  ...SERVING,
   ...STORAGE,
-  ...ACCESS,
   ...API,
+  ...SERVING,
+  ...ACCESS,
   ...NODES,
+  ...OPERATION,
 };

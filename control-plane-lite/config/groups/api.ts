@@ -1,4 +1,4 @@
-/** Settings of the API, controllers and logs. */
+/** Settings of the API. */
 import { effectiveGates } from '#api/schema/gate-effects.ts';
 import type { SettingsOf } from './setting.ts';
 
@@ -8,10 +8,7 @@ export interface ApiConfig {
   readonly serviceClusterIpRange: readonly string[];
   readonly serviceNodePortRange: string;
   readonly enableAggregatorRouting: boolean;
-  readonly controllers: readonly string[];
-  readonly scheduler: boolean;
   readonly featureGates: readonly string[];
-  readonly verbosity: number;
 }
 
 export const API: SettingsOf<ApiConfig> = {
@@ -57,28 +54,5 @@ export const API: SettingsOf<ApiConfig> = {
     default: [],
     group: 'API',
     help: `name=true or name=false; with an effect here: ${effectiveGates('control-plane-lite').join(', ')}; others are accepted without effect`,
-  },
-  controllers: {
-    flag: 'controllers',
-    type: 'list',
-    default: ['*'],
-    group: 'Other',
-    help: 'controllers to run: *, name, or -name for all but that one',
-  },
-  scheduler: {
-    flag: 'scheduler',
-    type: 'boolean',
-    default: true,
-    group: 'Other',
-    help: 'run the built-in scheduler; --no-scheduler leaves scheduling to another program',
-  },
-  verbosity: {
-    flag: 'v',
-    type: 'integer',
-    default: 2,
-    min: 0,
-    max: 10,
-    group: 'Other',
-    help: 'log verbosity: 4 shows decisions, 6 every detail',
   },
 };
