@@ -133,7 +133,7 @@ function createFactory(
     const place = { prefix: storage.prefix, context };
     const past = { range: store.range.bind(store), newest: revision };
     return createResourceCache(
-      { ...shared, listPast: (request, asked) => listPast(past, place, request, asked) },
+      { ...shared, listPast: (request, requested) => listPast(past, place, request, requested) },
       { storage, context, maxChanges: settings.historyChanges },
     );
   };
@@ -177,7 +177,7 @@ export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache 
       onSynced: () => firstSync.resolve(),
     },
   );
-  const askNewest = coalesce(() => store.currentRevision(), defer);
+  const readNewest = coalesce(() => store.currentRevision(), defer);
 
   async function waitFor(revision: number, timeoutMs: number): Promise<void> {
     if (revision <= applier.revision) return;
@@ -211,7 +211,7 @@ export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache 
     },
     waitFor,
     async waitForNewest() {
-      const newest = await askNewest().catch((error: unknown) => {
+      const newest = await readNewest().catch((error: unknown) => {
         throw asUnavailable(error, applier.revision);
       });
       await waitFor(newest, NEWEST_MS);

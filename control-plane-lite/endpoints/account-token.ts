@@ -51,8 +51,8 @@ export async function accountTokenEndpoint(
     caller: callerOf(request),
   });
   const { spec = {} } = typed<{ readonly spec?: Partial<TokenRequest['spec']> }>(body);
-  const { expirationSeconds = DEFAULT_SECONDS, boundObjectRef, audiences: asked = [] } = spec;
-  const audiences = asked.length === 0 ? issuer.audiences : asked;
+  const { expirationSeconds = DEFAULT_SECONDS, boundObjectRef, audiences: requested = [] } = spec;
+  const audiences = requested.length === 0 ? issuer.audiences : requested;
   const errors = errorsOf(expirationSeconds, boundObjectRef);
   if (errors.length > 0) throw invalid(subjectOf(target), '', errors);
   const bound = boundObjectRef === undefined ? undefined : boundTo(deps, namespace, name, boundObjectRef);

@@ -46,7 +46,7 @@ export interface Watching {
 
 export interface CheckTerms {
   readonly words?: FieldError[];
-  /** An object that was checked; what the value has from it may be taken as it is. */
+  /** A checked object; members that the value has from it may be used unchanged. */
   readonly known?: ApiObject | undefined;
   /** The value may be large: steps are to be short. */
   readonly inSlices?: boolean;

@@ -102,9 +102,9 @@ export async function deleteEndpoint(
   resource: Resource,
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
-  const asked = await deleteRequestOf(deps, request);
+  const options = await deleteRequestOf(deps, request);
   const deletion = await deps.verbs.delete({
-    ...asked,
+    ...options,
     ref: refOf(request, resource),
     caller: callerOf(request),
   });
@@ -120,7 +120,7 @@ export async function deleteCollectionEndpoint(
   resource: Resource,
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
-  const asked = await deleteRequestOf(deps, request);
+  const options = await deleteRequestOf(deps, request);
   const selectors = parseSelectors(request.query);
   checkFields(resource, selectors.fields);
   const { namespace } = request.info;
@@ -130,7 +130,7 @@ export async function deleteCollectionEndpoint(
     ...(namespace === '' ? {} : { namespace }),
     ...(limit > 0 ? { limit } : {}),
   };
-  await deps.verbs.deleteCollection({ ...asked, resource, selection, caller: callerOf(request) });
+  await deps.verbs.deleteCollection({ ...options, resource, selection, caller: callerOf(request) });
   return deps.content.plain(request, 200, {
     kind: 'Status',
     apiVersion: 'v1',

@@ -26,5 +26,5 @@ export interface EndpointDeps {
 
 export type ConnectHandler = (
   request: ApiRequest,
-  asked: ConnectRequest,
+  target: ConnectRequest,
 ) => ApiResponse | Promise<ApiResponse>;

@@ -43,10 +43,10 @@ export async function evictionEndpoint(
     caller: callerOf(request),
   });
   // Admission may have changed it.
-  const asked = readEviction(eviction, request.info.name);
+  const requested = readEviction(eviction, request.info.name);
   const pod = (await findObject(deps, request, pods)).object();
-  if (budgets !== undefined && disrupts(pod)) await askBudget(deps, request, budgets, pod, dryRun);
-  const { propagationPolicy: policy, ...rest } = asked;
+  if (budgets !== undefined && disrupts(pod)) await consumeBudget(deps, request, budgets, pod, dryRun);
+  const { propagationPolicy: policy, ...rest } = requested;
   const known = policy === 'Orphan' || policy === 'Background' || policy === 'Foreground';
   await deps.verbs.delete({
     ref: refOf(request, pods),
@@ -71,7 +71,7 @@ function covers(entry: CachedObject, pod: ApiObject): boolean {
 }
 
 /** @throws StatusError TooManyRequests if the budget doesn't allow it, InternalError if several budgets match */
-async function askBudget(
+async function consumeBudget(
   deps: EndpointDeps,
   request: ApiRequest,
   budgets: Resource,

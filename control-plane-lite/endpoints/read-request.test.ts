@@ -63,7 +63,7 @@ describe('parseDryRun', () => {
 });
 
 describe('parseFieldManager', () => {
-  test('is what the client says', () => {
+  test('is the client’s', () => {
     expect(parseFieldManager(query('fieldManager=me'), 'kubectl/v1', 'PatchOptions')).toBe('me');
   });
   test.each([

@@ -185,9 +185,9 @@ async function connect(
   part: SubresourceInfo,
   connected: ConnectHandler,
 ): Promise<ApiResponse> {
-  const asked = { query: request.query, path: pathBehind(request) };
-  if (part.connect !== true) return connected(request, asked);
-  const options = connectOptions(part.kind, asked);
+  const target = { query: request.query, path: pathBehind(request) };
+  if (part.connect !== true) return connected(request, target);
+  const options = connectOptions(part.kind, target);
   await deps.verbs.admit({
     ref: refOf(request, resource),
     draft: options,

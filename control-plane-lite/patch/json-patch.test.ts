@@ -167,7 +167,7 @@ describe('applyJsonPatch', () => {
     );
   });
 
-  test('what a copy made passes the test for it', () => {
+  test('a copied value passes its test', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const patch = [
@@ -182,7 +182,7 @@ describe('applyJsonPatch', () => {
 });
 
 describe('parsePointer', () => {
-  test('reads what formatPointer writes', () => {
+  test('reads the output of formatPointer', () => {
     fc.assert(
       fc.property(fc.array(fc.string()), (tokens) => {
         expect(parsePointer(formatPointer(tokens))).toEqual(tokens);

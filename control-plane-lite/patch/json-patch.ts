@@ -30,7 +30,7 @@ export function* applyJsonPatch(document: unknown, patch: unknown, names?: Membe
     names,
   };
   for (const [index, operation] of operations.entries()) {
-    // Others set a member, or work on what the patch itself has.
+    // Others set a member, or work on values of the patch itself.
     if (operation.op === 'copy' || index % OPERATIONS_AT_A_TIME === 0) yield;
     if (inSlices) yield* applySteps(state, operation, names);
     else applyOperation(state, operation);

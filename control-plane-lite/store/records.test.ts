@@ -13,7 +13,7 @@ function readAll(packed: Uint8Array): readonly PackableRecord[] {
 }
 
 describe('packRecords', () => {
-  test('what is packed can be read again', () => {
+  test('packed records can be read again', () => {
     const some = record({
       key: string({ unit: 'grapheme' }),
       value: option(uint8Array(), { nil: undefined }),

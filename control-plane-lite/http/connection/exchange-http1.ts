@@ -30,14 +30,14 @@ export class Http1Exchange implements Exchange {
   readonly connection: ConnectionInfo;
   readonly upgrade: undefined;
   readonly #frame: Framer;
-  #waitsForAsking: boolean;
+  #awaitsContinue: boolean;
   #flushed = false;
 
   constructor(options: Http1Options) {
     this.#message = options.message;
     this.#reply = options.reply;
     this.connection = options.connection;
-    this.#waitsForAsking = options.expectsContinue;
+    this.#awaitsContinue = options.expectsContinue;
     this.#isDraining = options.isDraining;
     this.#frame = options.frame;
     // A write to a client that just left fails here; `onClose` reports it as well.
@@ -75,16 +75,16 @@ export class Http1Exchange implements Exchange {
     return this.#reply.writableLength;
   }
 
-  askForBody(): void {
-    if (this.#waitsForAsking && !this.closed) this.#reply.writeContinue();
-    this.#waitsForAsking = false;
+  requestBody(): void {
+    if (this.#awaitsContinue && !this.closed) this.#reply.writeContinue();
+    this.#awaitsContinue = false;
   }
 
   writeHead(status: number, headers: readonly string[]): void {
     if (this.closed || this.begun) return;
     // A client that never received `100 Continue` may send its body or not, so the start of its next request
     // is unknown.
-    const last = this.#waitsForAsking || this.#isDraining();
+    const last = this.#awaitsContinue || this.#isDraining();
     this.#reply.writeHead(status, last ? [...headers, 'Connection', 'close'] : [...headers]);
   }
 
@@ -125,7 +125,7 @@ export class Http1Exchange implements Exchange {
   }
 
   takeRaw(): RawExchange {
-    this.askForBody();
+    this.requestBody();
     return { kind: 'plain', message: this.#message, reply: this.#reply };
   }
 }
@@ -177,7 +177,7 @@ export class UpgradeExchange implements Exchange {
     return this.upgrade.socket instanceof Socket ? this.upgrade.socket.bytesWritten : 0;
   }
 
-  askForBody(): void {
+  requestBody(): void {
     // An upgrade request has no body to wait for.
   }
 

@@ -83,7 +83,7 @@ export class Http2Exchange implements Exchange {
     return this.#stream.writableLength;
   }
 
-  askForBody(): void {
+  requestBody(): void {
     if (this.#waitsForAsking && !this.closed) this.#stream.additionalHeaders({ ':status': 100 });
     this.#waitsForAsking = false;
   }
@@ -120,7 +120,7 @@ export class Http2Exchange implements Exchange {
   }
 
   takeRaw(): RawExchange {
-    this.askForBody();
+    this.requestBody();
     const message = new Http2ServerRequest(this.#stream, this.headers, {}, this.#rawHeaders);
     return { kind: 'plain', message, reply: new Http2ServerResponse(this.#stream) };
   }

@@ -44,7 +44,7 @@ export interface Exchange {
   /** Bytes written that the peer has not yet taken. */
   readonly backlogBytes: number;
   /** Sends `100 Continue` to a client that waits for it. Must be called before the body is read. */
-  askForBody(): void;
+  requestBody(): void;
   /** `headers` is a flat list of names and values; names may repeat. */
   writeHead(status: number, headers: readonly string[]): void;
   /** Sends the head now, without waiting for the first bytes of the body. */

@@ -46,9 +46,9 @@ export function createRouter(routes: readonly PathRoute[]): Router {
   return (method, requested) => {
     const found = candidates(exact, below, trimmed(requested), longestBelow);
     if (found.length === 0) return { kind: 'none' };
-    const asked = method === 'HEAD' ? 'GET' : method;
+    const effective = method === 'HEAD' ? 'GET' : method;
     for (const route of found) {
-      if (route.methods.includes(asked)) return { kind: 'handler', handler: route.handler };
+      if (route.methods.includes(effective)) return { kind: 'handler', handler: route.handler };
     }
     const methods = found.flatMap((route) => route.methods);
     const allowed = [...new Set([...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])];

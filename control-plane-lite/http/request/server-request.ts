@@ -151,7 +151,7 @@ export class ServerRequest implements ApiRequest {
     const { exchange } = this;
     if (exchange.body === undefined) return Buffer.alloc(0);
     if (exchange.closed) throw new ClientGoneError();
-    exchange.askForBody();
+    exchange.requestBody();
     this.bodyBytes = await readBody(exchange.body, {
       limitBytes: this.#bodyLimitBytes,
       contentLength: exchange.headers['content-length'],

@@ -59,12 +59,12 @@ const SQL = {
   // For writes, which rarely need the value itself.
   found: 'SELECT rev, value IS NULL AS gone FROM log WHERE key = CAST(? AS TEXT) ORDER BY rev DESC LIMIT 1',
   insert: 'INSERT INTO log (rev, key, value) VALUES (?, CAST(? AS TEXT), ?)',
-  // The inner query follows the index only, in key order, and the outer keeps that order.
+  // The inner query follows the index only, in key order, and the outer retains that order.
   range: `SELECT log.key, log.rev, log.value FROM (
       SELECT key, max(rev) AS rev FROM log INDEXED BY log_by_key
       WHERE key >= CAST(? AS TEXT) AND key < CAST(? AS TEXT) AND rev <= ? GROUP BY key
     ) AS newest CROSS JOIN log ON log.rev = newest.rev`,
-  // The sign keeps the planner from following the keys: their order is useless here.
+  // The sign prevents the planner from following the keys: their order is useless here.
   history: `SELECT rev, key, value FROM log
     WHERE rev > ? AND rev <= ? AND +key >= CAST(? AS TEXT) AND +key < CAST(? AS TEXT) ORDER BY rev`,
   sweepOld: `DELETE FROM log WHERE rev IN (

@@ -137,7 +137,7 @@ async function holds(call: Call, { range }: Methods, revision: number): Promise<
 }
 
 async function isExact(call: Call, { status }: Methods): Promise<boolean> {
-  const { version } = await call(status, 'asking for the version', {}, true);
+  const { version } = await call(status, 'reading the version', {}, true);
   return typeof version === 'string' && answersInOrder(version);
 }
 
