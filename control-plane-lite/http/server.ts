@@ -4,7 +4,6 @@ import type { Logger } from '#api/kit/logger.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { UserInfo } from '../resources/contract.ts';
-import type { Auditor } from './audit/auditor.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './connection/body.ts';
 import {
   createListener,
@@ -19,6 +18,7 @@ import type { Authenticate } from './pipeline/authenticate.ts';
 import type { Authorize } from './pipeline/authorize.ts';
 import { createPipeline, createRequestBatches, type PipelineDeps } from './pipeline/pipeline.ts';
 import { createRouter } from './pipeline/router.ts';
+import type { Auditor } from './request/server-request.ts';
 import { type EncodeStatus, encodeStatusAsJson } from './response/status-response.ts';
 import { type BacklogLimits, createStreamer } from './response/stream.ts';
 

@@ -31,7 +31,7 @@ export function joinBytes(parts: readonly Buffer[]): Buffer {
 }
 
 /** Returns the bytes of several changes' events, concatenated. */
-export function encodeChanges(
+function encodeChanges(
   changes: readonly CacheChange[],
   matches: Matcher | undefined,
   encoder: EventEncoder,

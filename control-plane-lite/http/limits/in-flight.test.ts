@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import { createInFlight, type RequestKind } from './in-flight.ts';
+import type { RequestKind } from '../contract.ts';
+import { createInFlight } from './in-flight.ts';
 
 const slotFor = (flow: string, kind: RequestKind = 'readOnly') => ({ kind, flow, onAbort: () => undefined });
 

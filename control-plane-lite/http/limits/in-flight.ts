@@ -4,10 +4,8 @@
  *  complete, whichever comes later and however either ends. So no step has to undo anything. */
 import type { Clock, Timer } from '#api/kit/clock.ts';
 import { tooManyRequests } from '#api/meta/status-errors.ts';
-import type { RequestMetrics } from '../metrics/request-metrics.ts';
+import type { RequestKind } from '../contract.ts';
 import type { ServerRequest } from '../request/server-request.ts';
-
-export type RequestKind = 'readOnly' | 'mutating';
 
 export interface InFlightOptions {
   /** `--max-requests-inflight`. Default 400. */
@@ -92,7 +90,8 @@ export function createInFlight(deps: { readonly clock: Clock }, options: InFligh
 
 export interface LimitDeps {
   readonly inFlight: InFlight;
-  readonly metrics: RequestMetrics;
+  /** Counts rejected requests. */
+  readonly metrics: { rejected(kind: RequestKind): void };
 }
 
 /** Members of this group bypass the limits. */

@@ -3,12 +3,12 @@
  *  request was authorized. Source: access control, document 2, introduction; audit and limits, document 1 §7. */
 import { asError } from '#api/kit/clock.ts';
 import { createTransientSet } from '#api/kit/transient.ts';
-import type { Auditor } from '../audit/auditor.ts';
 import { ClientGoneError, type Exchange } from '../connection/exchange.ts';
 import type { ApiResponse, Handler } from '../contract.ts';
 import { endRequest, endWork, type LimitDeps, limit } from '../limits/in-flight.ts';
+import type { RequestMetrics } from '../metrics/request-metrics.ts';
 import { isLongRunning, parseRequestInfo, requestTimeoutMs, splitTarget } from '../request/request-info.ts';
-import { ServerRequest } from '../request/server-request.ts';
+import { type Auditor, ServerRequest } from '../request/server-request.ts';
 import { shuttingDown, timedOut } from '../response/status-response.ts';
 import { type AuthenticateDeps, authenticate } from './authenticate.ts';
 import { type AuthorizeDeps, authorize } from './authorize.ts';
@@ -23,6 +23,7 @@ export type PipelineDeps = AuthenticateDeps &
   HandlePathDeps &
   RespondDeps & {
     readonly audit?: Auditor;
+    readonly metrics: RequestMetrics;
     /** Handles all resource paths, below a group and version. */
     readonly resources: Handler;
     /** Awaited before the first step. */

@@ -5,11 +5,14 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { callListener } from '#api/kit/listeners.ts';
 import type { UserInfo } from '../../resources/contract.ts';
-import type { Auditor } from '../audit/auditor.ts';
 import { readBody } from '../connection/body.ts';
 import { ClientGoneError, type Exchange } from '../connection/exchange.ts';
-import type { ApiRequest, AuditRecord, BytesResponse, RequestInfo } from '../contract.ts';
-import type { RequestKind } from '../limits/in-flight.ts';
+import type { ApiRequest, AuditRecord, BytesResponse, RequestInfo, RequestKind } from '../contract.ts';
+
+export interface Auditor {
+  /** Called once the request is authenticated or authentication has failed. `undefined`: nothing is recorded. */
+  begin(request: ServerRequest): AuditRecord | undefined;
+}
 
 /** IDs that a client may choose: visible characters, short enough for every log line. */
 const SOUND = /^[\u0021-\u007e]{1,128}$/;

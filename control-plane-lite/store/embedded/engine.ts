@@ -55,8 +55,8 @@ export function createEngine(deps: EngineDeps): ServableStore {
     put: (key, value, expected) =>
       value.length > maxValueBytes
         ? Promise.reject(tooLarge(key, value.length, maxValueBytes))
-        : write(engine, { key, value, expected: expected === 'absent' ? 0 : expected }),
-    delete: (key, expected) => write(engine, { key, value: undefined, expected }),
+        : enqueue(engine, { key, value, expected: expected === 'absent' ? 0 : expected }),
+    delete: (key, expected) => enqueue(engine, { key, value: undefined, expected }),
     watch: (prefix, after, sink) => openWatch(engine, prefix, after, sink),
     holdWatches(isHeld) {
       engine.held?.resolve();
@@ -88,7 +88,7 @@ function attempt<T>({ isClosed, toError }: Engine, action: string, work: () => T
   }
 }
 
-function write(engine: Engine, write: Write): Promise<WriteResult> {
+function enqueue(engine: Engine, write: Write): Promise<WriteResult> {
   if (engine.isClosed) return Promise.reject(closedError());
   // Includes writes of other messages that arrive in this turn of the event loop.
   if (engine.pending.length === 0) setImmediate(() => commit(engine));

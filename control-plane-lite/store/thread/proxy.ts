@@ -3,8 +3,8 @@
 import { type Store, StoreError, type StoreEvent } from '../contract.ts';
 import { RecordReader } from '../records.ts';
 import { fromPlainError, type Reply, type Step, type ToThread, type Turn } from './protocol.ts';
-import { createPendingRequests, createWrites } from './requests.ts';
-import { createWatches } from './watches.ts';
+import { createPendingRequests, createWrites, type PendingRequests, type Writes } from './requests.ts';
+import { createWatches, type Watches } from './watches.ts';
 
 /** The store in the thread. */
 export interface ProxiedStore extends Pick<Store, 'isShared' | 'revisionStep'> {
@@ -39,16 +39,15 @@ export function createStoreProxy(deps: ProxyDeps): StoreProxy {
     onSinkError: deps.onSinkError,
     request(request) {
       requests.send(request);
-      sendSoon();
+      sender.sendSoon();
     },
   });
   // The events of writes to a shared store come from the store, together with those of other processes.
   const writes = createWrites({ maxInFlight, publish: isShared ? undefined : publish });
   const requests = createPendingRequests();
+  const sender = createSender(deps, writes, requests);
   /** Of a store that is not shared, once it is known: only the writes from here change it. */
   let newest: number | undefined;
-  let isDue = false;
-  let takenBytes = 0;
   let over: StoreError | undefined;
   let closing: Promise<void> | undefined;
 
@@ -64,21 +63,6 @@ export function createStoreProxy(deps: ProxyDeps): StoreProxy {
     return revision;
   }
 
-  function sendNow(): void {
-    isDue = false;
-    const message = { writes: writes.take(closing !== undefined), requests: requests.take(), takenBytes };
-    takenBytes = 0;
-    if (message.writes === undefined && message.requests.length === 0 && message.takenBytes === 0) return;
-    deps.post(message);
-  }
-
-  function sendSoon(): void {
-    if (isDue) return;
-    isDue = true;
-    // Includes requests that other connections bring in this turn of the event loop.
-    deps.defer(sendNow);
-  }
-
   function finish(error: StoreError): void {
     over ??= error;
     writes.failAll(over);
@@ -88,7 +72,7 @@ export function createStoreProxy(deps: ProxyDeps): StoreProxy {
 
   async function close(): Promise<void> {
     if (over === undefined) {
-      sendSoon();
+      sender.close();
       // If the thread fails instead, there is nothing left to close.
       await requests.run({ kind: 'close' }).catch(() => undefined);
       finish(closedError());
@@ -99,7 +83,7 @@ export function createStoreProxy(deps: ProxyDeps): StoreProxy {
   /** Queues work through `queue` and sends it soon, unless the store is closed. */
   function submit<T>(queue: () => Promise<T>): Promise<T> {
     if (over !== undefined || closing !== undefined) return Promise.reject(over ?? closedError());
-    sendSoon();
+    sender.sendSoon();
     return queue();
   }
 
@@ -112,7 +96,7 @@ export function createStoreProxy(deps: ProxyDeps): StoreProxy {
       if (known !== undefined) return reply;
       // The caller coalesces the queries of many waiters (see `coalesce` of the cache): no need to wait for
       // others.
-      sendNow();
+      sender.sendNow();
       return reply;
     },
     get: (key) => submit(() => requests.get(key)),
@@ -133,24 +117,6 @@ export function createStoreProxy(deps: ProxyDeps): StoreProxy {
     },
   };
 
-  function onWatchStep(
-    step: Exclude<Step, Reply | { kind: 'written' | 'notWritten' }>,
-    reader: RecordReader,
-  ): void {
-    switch (step.kind) {
-      case 'events':
-        return watches.onEvents(step.watch, step.count, reader);
-      case 'live':
-        return watches.onLive(step.watch, step.revision);
-      case 'progress':
-        return watches.onProgress(step.watch, step.revision);
-      case 'ended':
-        return watches.onEnd(step.watch, fromPlainError(step.error));
-      default:
-        step satisfies never;
-    }
-  }
-
   function onTurn({ records, outcomes, steps }: Turn): void {
     const reader = new RecordReader(records);
     let at = 0;
@@ -158,13 +124,72 @@ export function createStoreProxy(deps: ProxyDeps): StoreProxy {
       if (step.kind === 'written') at = writes.settle(outcomes, at, step.count, reader);
       else if (step.kind === 'notWritten') writes.fail(step.write, fromPlainError(step.error));
       else if ('id' in step) requests.onReply(step, reader);
-      else onWatchStep(step, reader);
+      else followStep(watches, step, reader);
     }
-    takenBytes += records.length;
-    if (takenBytes > TAKEN_BYTES || writes.areDue()) sendSoon();
+    sender.taken(records.length);
   }
 
   return { store, onTurn, onEnd: finish };
+}
+
+interface Sender {
+  /** Sends everything that comes up until the end of this turn of the event loop. */
+  readonly sendSoon: () => void;
+  readonly sendNow: () => void;
+  /** This many bytes of records were delivered. */
+  readonly taken: (bytes: number) => void;
+  /** From now on, writes do not wait for others in flight. */
+  readonly close: () => void;
+}
+
+function createSender({ post, defer }: ProxyDeps, writes: Writes, requests: PendingRequests): Sender {
+  let isDue = false;
+  let isClosing = false;
+  let takenBytes = 0;
+
+  function sendNow(): void {
+    isDue = false;
+    const message = { writes: writes.take(isClosing), requests: requests.take(), takenBytes };
+    takenBytes = 0;
+    if (message.writes === undefined && message.requests.length === 0 && message.takenBytes === 0) return;
+    post(message);
+  }
+
+  function sendSoon(): void {
+    if (isDue) return;
+    isDue = true;
+    defer(sendNow);
+  }
+
+  return {
+    sendSoon,
+    sendNow,
+    taken(bytes) {
+      takenBytes += bytes;
+      if (takenBytes > TAKEN_BYTES || writes.areDue()) sendSoon();
+    },
+    close() {
+      isClosing = true;
+      sendSoon();
+    },
+  };
+}
+
+type WatchStep = Exclude<Step, Reply | { readonly kind: 'written' | 'notWritten' }>;
+
+function followStep(watches: Watches, step: WatchStep, reader: RecordReader): void {
+  switch (step.kind) {
+    case 'events':
+      return watches.onEvents(step.watch, step.count, reader);
+    case 'live':
+      return watches.onLive(step.watch, step.revision);
+    case 'progress':
+      return watches.onProgress(step.watch, step.revision);
+    case 'ended':
+      return watches.onEnd(step.watch, fromPlainError(step.error));
+    default:
+      step satisfies never;
+  }
 }
 
 function closedError(): StoreError {
