@@ -117,19 +117,14 @@ export function createStoreProxy(deps: ProxyDeps): StoreProxy {
     },
   };
 
-  function onTurn({ records, outcomes, steps }: Turn): void {
-    const reader = new RecordReader(records);
-    let at = 0;
-    for (const step of steps) {
-      if (step.kind === 'written') at = writes.settle(outcomes, at, step.count, reader);
-      else if (step.kind === 'notWritten') writes.fail(step.write, fromPlainError(step.error));
-      else if ('id' in step) requests.onReply(step, reader);
-      else followStep(watches, step, reader);
-    }
-    sender.taken(records.length);
-  }
-
-  return { store, onTurn, onEnd: finish };
+  return {
+    store,
+    onTurn(turn) {
+      takeSteps({ writes, requests, watches }, turn);
+      sender.taken(turn.records.length);
+    },
+    onEnd: finish,
+  };
 }
 
 interface Sender {
@@ -173,6 +168,24 @@ function createSender({ post, defer }: ProxyDeps, writes: Writes, requests: Pend
       sendSoon();
     },
   };
+}
+
+interface Parts {
+  readonly writes: Writes;
+  readonly requests: PendingRequests;
+  readonly watches: Watches;
+}
+
+/** Takes the steps of a message in order. */
+function takeSteps({ writes, requests, watches }: Parts, { records, outcomes, steps }: Turn): void {
+  const reader = new RecordReader(records);
+  let at = 0;
+  for (const step of steps) {
+    if (step.kind === 'written') at = writes.settle(outcomes, at, step.count, reader);
+    else if (step.kind === 'notWritten') writes.fail(step.write, fromPlainError(step.error));
+    else if ('id' in step) requests.onReply(step, reader);
+    else followStep(watches, step, reader);
+  }
 }
 
 type WatchStep = Exclude<Step, Reply | { readonly kind: 'written' | 'notWritten' }>;
