@@ -1,7 +1,6 @@
 /** `serviceaccounts/<name>/token`: issues a time-limited token for the account, optionally bound to a pod or
  *  a secret. Stores nothing. Source: service account tokens, document 2 §5.2; upstream's TokenRequest,
  *  release 1.24. */
-
 import type { BoundObjectReference, TokenRequest } from '#api/gen/authentication-v1.ts';
 import type { Pod } from '#api/gen/core-v1.ts';
 import type { Int64 } from '#api/kit/int64.ts';
@@ -16,8 +15,8 @@ import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
 import type { BodyTarget } from './content.ts';
-import { callerOf, type EndpointDeps } from './deps.ts';
-import { parseWriteQuery } from './query.ts';
+import type { EndpointDeps } from './deps.ts';
+import { callerOf, parseWriteQuery } from './read-request.ts';
 
 export interface AccountTokenEndpoint {
   readonly issuer: TokenIssuer;
@@ -52,8 +51,8 @@ export async function accountTokenEndpoint(
     caller: callerOf(request),
   });
   const { spec = {} } = typed<{ readonly spec?: Partial<TokenRequest['spec']> }>(body);
-  const { expirationSeconds = DEFAULT_SECONDS, boundObjectRef, audiences: asked = [] } = spec;
-  const audiences = asked.length === 0 ? issuer.audiences : asked;
+  const { expirationSeconds = DEFAULT_SECONDS, boundObjectRef, audiences: requested = [] } = spec;
+  const audiences = requested.length === 0 ? issuer.audiences : requested;
   const errors = errorsOf(expirationSeconds, boundObjectRef);
   if (errors.length > 0) throw invalid(subjectOf(target), '', errors);
   const bound = boundObjectRef === undefined ? undefined : boundTo(deps, namespace, name, boundObjectRef);

@@ -10,8 +10,8 @@ import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 import { resourceSubject } from '../verbs/deps.ts';
 import type { EndpointDeps } from './deps.ts';
-import { parseSelectors } from './query.ts';
 import { checkFields, stateRequest } from './read.ts';
+import { parseSelectors } from './read-request.ts';
 
 export interface Component {
   /** Upstream's name of the component. */

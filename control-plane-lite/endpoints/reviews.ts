@@ -1,6 +1,5 @@
 /** Review resources, which evaluate a request: TokenReview and the access reviews. Nothing is stored.
  *  Source: virtual resource types, document 1 §1; reviews, document 2 §2.1. */
-
 import type { TokenReview } from '#api/gen/authentication-v1.ts';
 import type {
   NonResourceAttributes,
@@ -16,8 +15,8 @@ import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { ApiObject, Resource, UserInfo } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
 import { kindSubject } from '../verbs/deps.ts';
-import { callerOf, type EndpointDeps, refOf } from './deps.ts';
-import { parseWriteQuery } from './query.ts';
+import type { EndpointDeps } from './deps.ts';
+import { callerOf, parseWriteQuery, refOf } from './read-request.ts';
 import { targetOf } from './write.ts';
 
 export interface ReviewDeps {

@@ -131,6 +131,9 @@ export interface PathRoute {
   readonly handler: Handler;
 }
 
+/** Requests in flight are limited by their kind. */
+export type RequestKind = 'readOnly' | 'mutating';
+
 /** The open audit record of a request. */
 export interface AuditRecord {
   /** The response has started and does not end by itself. */

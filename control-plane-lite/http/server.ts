@@ -4,8 +4,6 @@ import type { Logger } from '#api/kit/logger.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { UserInfo } from '../resources/contract.ts';
-import type { Auditor } from './audit/auditor.ts';
-import type { BacklogLimits } from './connection/backlog.ts';
 import { DEFAULT_BODY_LIMIT_BYTES } from './connection/body.ts';
 import {
   createListener,
@@ -15,14 +13,14 @@ import {
 } from './connection/listener.ts';
 import type { ApiRequest, Handler, PathRoute, RequestInfo } from './contract.ts';
 import { createInFlight, type InFlightOptions } from './limits/in-flight.ts';
-import { createRequestBatches } from './limits/request-batches.ts';
 import { createRequestMetrics } from './metrics/request-metrics.ts';
 import type { Authenticate } from './pipeline/authenticate.ts';
 import type { Authorize } from './pipeline/authorize.ts';
-import { createPipeline, type PipelineDeps } from './pipeline/pipeline.ts';
+import { createPipeline, createRequestBatches, type PipelineDeps } from './pipeline/pipeline.ts';
 import { createRouter } from './pipeline/router.ts';
+import type { Auditor } from './request/server-request.ts';
 import { type EncodeStatus, encodeStatusAsJson } from './response/status-response.ts';
-import { createStreamer } from './response/stream.ts';
+import { type BacklogLimits, createStreamer } from './response/stream.ts';
 
 export interface ApiServerDeps {
   readonly clock: Clock;

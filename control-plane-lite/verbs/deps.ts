@@ -16,7 +16,6 @@ import type { ApiObject, ObjectSchema, Resource, StrategyContext } from '../reso
 import { checkStoredSize } from '../resources/object-size.ts';
 import { fromStorageVersion, isStoredVersion, shownOf } from '../resources/storage-versions.ts';
 import { type Store, StoreError, type WriteResult } from '../store/contract.ts';
-import type { AdmissionChain } from './admit.ts';
 import type { Caller, ObjectRef, Preconditions, WriteOptions } from './contract.ts';
 
 /** Input for recording field ownership after a write other than apply. */
@@ -35,6 +34,12 @@ export interface TrackInput {
   readonly nowMs: number;
   /** The object is large: steps are to be short. */
   readonly inSlices: boolean;
+}
+
+/** Runs the admission plugins on a change: first all mutating ones, later all validating ones. */
+export interface AdmissionChain {
+  mutate(request: AdmissionRequest): Promise<void>;
+  validate(request: AdmissionRequest): Promise<void>;
 }
 
 export interface VerbDeps {

@@ -2,13 +2,10 @@
  *  Source: writes, document 1 §4.2; optimistic concurrency as in upstream's registry. */
 
 import { copyJson, copyJsonSteps } from '#api/codec/copy-json.ts';
-import { finish, finishInTurns, type Steps } from '#api/kit/steps.ts';
-import { StatusError } from '#api/meta/status-error.ts';
+import { finish, finishInTurns } from '#api/kit/steps.ts';
 import { invalid, notFound } from '#api/meta/status-errors.ts';
 import type { AdmissionRequest } from '../admission/contract.ts';
-import { lengthWithoutRevision, withoutRevision } from '../cache/state/stored-form.ts';
 import { finishSteps, LARGE_BYTES, type Turn, turnOf } from '../kit/yield.ts';
-import { sameJson, sameJsonSteps } from '../patch/json-value.ts';
 import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { prepareForUpdate, validateUpdate } from '../resources/generic.ts';
@@ -23,7 +20,8 @@ import {
   toStoredForm,
 } from '../resources/storage-versions.ts';
 import { type Tried, tryUntilDone } from './attempts.ts';
-import type { ObjectRef, Outcome, UpdateWrite } from './contract.ts';
+import { checkName, checkSameObject } from './check-object.ts';
+import type { Outcome, UpdateWrite } from './contract.ts';
 import { attemptCreate } from './create.ts';
 import { isRemovable } from './decide-deletion.ts';
 import {
@@ -43,7 +41,7 @@ import {
   withResourceVersion,
   writeToStore,
 } from './deps.ts';
-import { type Attempt, type Live, loaded } from './live.ts';
+import { type Attempt, isSame, isSameSteps, type Live, loaded } from './live.ts';
 
 /** @throws StatusError NotFound, Conflict, Invalid, or the error of the change or of admission */
 export async function updateObject(deps: VerbDeps, write: UpdateWrite): Promise<Outcome> {
@@ -244,48 +242,6 @@ async function mutate(deps: VerbDeps, write: UpdateWrite, draft: ApiObject, old:
   if (request.object !== undefined) write.view?.put(draft, request.object);
 }
 
-/** @throws StatusError BadRequest */
-function checkName(ref: ObjectRef, { metadata: { name = '' } }: ApiObject): void {
-  if (name === ref.name) return;
-  throw new StatusError(
-    'BadRequest',
-    `the name of the object (${name}) does not match the name on the URL (${ref.name})`,
-  );
-}
-
-/** @throws StatusError if the new object has another name, namespace or identity than the live one */
-function checkSameObject(ref: ObjectRef, object: ApiObject, live: ApiObject, subresource: string): void {
-  checkName(ref, object);
-  const { metadata } = object;
-  const { namespace = '', uid = '', resourceVersion = '' } = metadata;
-  if (namespace !== ref.namespace && namespace !== '') {
-    throw new StatusError(
-      'BadRequest',
-      `the namespace of the object (${namespace}) does not match the namespace on the URL (${ref.namespace})`,
-    );
-  }
-  if (ref.namespace !== '') metadata.namespace = ref.namespace;
-  if (uid !== '' && uid !== live.metadata.uid) {
-    const subject = resourceSubject(ref.resource);
-    throw new StatusError(
-      'Conflict',
-      `Operation cannot be fulfilled on ${subject.name} ${JSON.stringify(ref.name)}: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${live.metadata.uid ?? ''}`,
-      { details: { name: ref.name, kind: subject.name } },
-    );
-  }
-  const unconditional = decidingResource(ref.resource).strategy.unconditionalUpdate ?? true;
-  if (!unconditional && subresource === '' && (resourceVersion === '' || resourceVersion === '0')) {
-    throw invalid(kindSubject(ref.resource), ref.name, [
-      {
-        kind: 'FieldValueInvalid',
-        field: 'metadata.resourceVersion',
-        badValue: 0,
-        detail: 'must be specified for an update',
-      },
-    ]);
-  }
-}
-
 async function prepare(
   deps: VerbDeps,
   { write, context, turn }: Start,
@@ -308,26 +264,6 @@ async function prepare(
   if (errors.length > 0) throw invalid(kindSubject(ref.resource), ref.name, errors);
   if (write.admitted !== true) await deps.admission.validate(requestOf(write, draft, old));
   for (const text of base.strategy.warnings?.(draft, old) ?? []) write.caller.warn(text);
-}
-
-/** Compares objects regardless of the order of members; the time of a managedFields entry changes only with
- *  its content. */
-function isSame(bytes: Buffer, live: Live, stored: ApiObject): boolean {
-  if (lengthWithoutRevision(live.json) !== bytes.length) return false;
-  return withoutRevision(live.json).equals(bytes) || sameJson(comparable(stored), comparable(live.object()));
-}
-
-function* isSameSteps(bytes: Buffer, live: Live, stored: ApiObject): Steps<boolean> {
-  if (lengthWithoutRevision(live.json) !== bytes.length) return false;
-  if (withoutRevision(live.json).equals(bytes)) return true;
-  yield;
-  return yield* sameJsonSteps(comparable(stored), comparable(live.object()));
-}
-
-function comparable(object: ApiObject): Readonly<Record<string, unknown>> {
-  const { resourceVersion: _version, managedFields = [], ...metadata } = object.metadata;
-  const managers = managedFields.map(({ time: _time, ...manager }) => manager);
-  return { ...object, metadata: { ...metadata, managers } };
 }
 
 async function outcomeOf(

@@ -1,10 +1,9 @@
 /** Core of the server: store, cache, resources, verbs. Everything except HTTP and controllers. */
-
 import { type Clock, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import { gatesOn } from '#api/schema/feature-gates.ts';
-import { type Vocabulary } from '#api/vocabulary.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
 import { trackUpdate } from '../apply/track-update.ts';
 import { createCache } from '../cache/cache.ts';
 import type { Cache, SelectableFields } from '../cache/contract.ts';
@@ -18,9 +17,8 @@ import type { Resource } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import { withCallWaits } from '../store/call-waits.ts';
 import type { Store } from '../store/contract.ts';
-import { createAdmissionChain } from '../verbs/admit.ts';
 import type { Verbs } from '../verbs/contract.ts';
-import { createVerbs } from '../verbs/verbs.ts';
+import { createAdmissionChain, createVerbs } from '../verbs/verbs.ts';
 import { type Access, createAccess } from './access.ts';
 import { type AccountTokens, createAccountTokens } from './account-tokens.ts';
 import { createAdmissionPlugins } from './admission.ts';

@@ -26,6 +26,6 @@ test('a create runs the files that the page lists, and not many more', { timeout
   console.log(
     `files of a create: ${own.length} of the path itself, ${ran.length} with plugins, schemas and helpers`,
   );
-  expect(own.length).toBeLessThanOrEqual(72);
-  expect(ran.length).toBeLessThanOrEqual(135);
+  expect(own.length).toBeLessThanOrEqual(50);
+  expect(ran.length).toBeLessThanOrEqual(108);
 });

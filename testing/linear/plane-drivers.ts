@@ -3,7 +3,7 @@ import { canonicalElement, compareElements } from '#plane/apply/path-element.ts'
 import { readToken } from '#plane/authn/service-account/jwt.ts';
 import { parseTokenFile } from '#plane/authn/token-file.ts';
 import { decodeContinue } from '#plane/cache/list/continue-token.ts';
-import { compareKeys } from '#plane/cache/state/keys.ts';
+import { compareKeys } from '#plane/cache/state/ordered.ts';
 import { scanLabels, toStored, withRevision } from '#plane/cache/state/stored-form.ts';
 import { parseAccept } from '#plane/content/negotiation.ts';
 import { parseIndexes } from '#plane/controllers/job/indexes.ts';
@@ -159,7 +159,7 @@ export const PLANE_DRIVERS: readonly Driver[] = [
   },
   {
     name: 'keys in order',
-    covers: ['control-plane-lite/cache/state/keys.ts'],
+    covers: ['control-plane-lite/cache/state/ordered.ts'],
     run: (text) => [
       compareKeys(text, `${text}a`),
       compareElements(`k:{"a":"${text}"}`, `k:{"a":"${text}"}`),

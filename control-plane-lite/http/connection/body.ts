@@ -1,5 +1,4 @@
 /** Reads whole request bodies within a limit, which also applies to the decompressed size. */
-
 import { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { InputType } from 'node:zlib';

@@ -8,8 +8,7 @@ import {
 } from 'node:http2';
 import type { Readable } from 'node:stream';
 import type { RawExchange } from '../contract.ts';
-import type { ConnectionInfo } from './connection.ts';
-import type { Exchange } from './exchange.ts';
+import type { ConnectionInfo, Exchange } from './exchange.ts';
 
 /** Headers that are specific to an HTTP/1.1 connection and not allowed on a stream. */
 const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
@@ -84,7 +83,7 @@ export class Http2Exchange implements Exchange {
     return this.#stream.writableLength;
   }
 
-  askForBody(): void {
+  requestBody(): void {
     if (this.#waitsForAsking && !this.closed) this.#stream.additionalHeaders({ ':status': 100 });
     this.#waitsForAsking = false;
   }
@@ -121,7 +120,7 @@ export class Http2Exchange implements Exchange {
   }
 
   takeRaw(): RawExchange {
-    this.askForBody();
+    this.requestBody();
     const message = new Http2ServerRequest(this.#stream, this.headers, {}, this.#rawHeaders);
     return { kind: 'plain', message, reply: new Http2ServerResponse(this.#stream) };
   }

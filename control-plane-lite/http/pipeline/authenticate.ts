@@ -1,12 +1,11 @@
 /** Authentication step: collects the credentials of a request and authenticates them. */
-
 import type { IncomingHttpHeaders } from 'node:http';
 import { isFromForeignPage } from '#api/kit/sockets/origin.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { AuthenticationRequest, AuthenticationResult } from '../../authn/contract.ts';
 import { ANONYMOUS } from '../../authn/users.ts';
 import type { UserInfo } from '../../resources/contract.ts';
-import type { ConnectionInfo } from '../connection/connection.ts';
+import type { ConnectionInfo } from '../connection/exchange.ts';
 import { AuthenticationError } from '../request/authentication-error.ts';
 import type { ServerRequest } from '../request/server-request.ts';
 import { readSubprotocols } from '../request/subprotocols.ts';

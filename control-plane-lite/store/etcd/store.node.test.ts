@@ -45,7 +45,7 @@ describe('a store on etcd', () => {
     expect(keysOf(await recorder.upTo(revision))).toEqual(['/a']);
   });
 
-  test('keeps to its prefix', async () => {
+  test('accesses only keys with its prefix', async () => {
     const [one, two] = [open({ prefix: '/p/1' }), open({ prefix: '/p/2' })];
     const start = await one.currentRevision();
     await mustPut(one, '/a', '1');

@@ -8,7 +8,7 @@ import { Buffer } from 'node:buffer';
 import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
 import { systemClock } from '#api/kit/clock.ts';
 import { StoreError } from '../contract.ts';
-import type { ServableStore } from '../threaded/server.ts';
+import type { ServableStore } from '../thread/serve.ts';
 import { toStoreError } from './failure.ts';
 import { createKeys } from './keys.ts';
 import {
@@ -137,7 +137,7 @@ async function holds(call: Call, { range }: Methods, revision: number): Promise<
 }
 
 async function isExact(call: Call, { status }: Methods): Promise<boolean> {
-  const { version } = await call(status, 'asking for the version', {}, true);
+  const { version } = await call(status, 'reading the version', {}, true);
   return typeof version === 'string' && answersInOrder(version);
 }
 

@@ -2,7 +2,7 @@
  *  more than a single one; if the condition of any fails, that one goes alone, and the others once more.
  *  Deletions go alone: a deletion has no value that could encode its position.
  *
- *  Nested transactions per put are no alternative: etcd's space quota does not count what they write. */
+ *  Nested transactions per put are no alternative: etcd's space quota does not count their writes. */
 import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
 import { asError } from '#api/kit/errno.ts';
 import type { Expected, WriteResult } from '../contract.ts';
