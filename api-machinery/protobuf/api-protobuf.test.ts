@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { finish } from '../kit/steps.ts';
 import { describe, expect, it, test } from 'vitest';
 import { ProtobufError } from '../codec/protobuf/error.ts';
 import resources from '../schema/data/api-resources.json' with { type: 'json' };
@@ -14,6 +15,7 @@ import {
 } from '../schema/registry.ts';
 import { VOCABULARIES } from '../vocabulary.ts';
 import { createApiProtobuf } from './api-protobuf.ts';
+import { protobufLengthSteps } from './length.ts';
 import { unwrapMessage, wrapMessage } from './envelope.ts';
 
 const { plat, kubernetes } = VOCABULARIES;
@@ -129,6 +131,8 @@ describe('round trips', () => {
         const back = protobuf.decodeMessage(typeRef, bytes);
         expect(canonical(typeRef, back)).toEqual(canonical(typeRef, object));
         expect(protobuf.encodeMessage(typeRef, back).equals(bytes)).toBe(true);
+        const length = finish(protobufLengthSteps(typeRef, object, plat, { most: 1e9 }));
+        expect(length).toBeLessThanOrEqual(bytes.length);
       }),
       { numRuns: 15 },
     );

@@ -7,6 +7,7 @@ import type { ObjectMeta } from '#api/gen/meta-v1.ts';
 import type { Int64 } from '#api/kit/int64.ts';
 import type { Steps } from '#api/kit/steps.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
+import type { LengthOptions } from '#api/protobuf/length.ts';
 import type { TypeModel } from '#api/schema/type-model.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 
@@ -199,6 +200,8 @@ export interface ObjectSchema {
   completed?(object: ApiObject): ApiObject;
   /** Merge rules of members for strategic merge patches and apply. */
   readonly model: TypeModel;
+  /** At least how many bytes upstream stores of an object, as protobuf; in short steps. Absent: it stores JSON. */
+  protobufLength?(object: object, options: LengthOptions): Steps<number>;
   /** Type name for protobuf (`core/v1.Pod`); absent: no protobuf. */
   readonly typeRef?: string;
   /** Schema of a custom resource in OpenAPI 3, as its definition has it; absent or `undefined`: there is none.

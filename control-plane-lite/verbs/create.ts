@@ -63,7 +63,7 @@ export async function attemptCreate(deps: VerbDeps, write: CreateWrite): Promise
     const tracked = finishSteps(track(deps, write, context), isLarge, turn);
     if (tracked !== undefined) await tracked;
   }
-  if (isLarge) await finishInTurns(checkSizeSteps(object), turn);
+  if (isLarge) await finishInTurns(checkSizeSteps(resource.schema, object), turn);
   await deps.admission.mutate(admissionRequest('CREATE', write, { object, old: undefined }));
   const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
   if (generated) object.metadata.name = generateName(object.metadata.generateName ?? '');
@@ -153,8 +153,8 @@ async function store(
       if (isLarge) await turn();
       const key = storeKey(named);
       const bytes = isLarge
-        ? await finishInTurns(bytesSteps(deps, key, stored), turn)
-        : bytesOf(deps, key, stored);
+        ? await finishInTurns(bytesSteps(deps, named, stored), turn)
+        : bytesOf(deps, named, stored);
       if (bytes.length >= LARGE_BYTES) await turn();
       const result = await writeToStore(() => deps.store.put(key, bytes, 'absent'));
       if (result.ok) {

@@ -154,8 +154,8 @@ async function replace(
     const key = storeKey(ref);
     if (isLarge) await turn();
     const bytes = isLarge
-      ? await finishInTurns(bytesSteps(deps, key, stored), turn)
-      : bytesOf(deps, key, stored);
+      ? await finishInTurns(bytesSteps(deps, ref, stored), turn)
+      : bytesOf(deps, ref, stored);
     if (isLarge) await turn();
     if (isLarge ? await finishInTurns(isSameSteps(bytes, live, stored), turn) : isSame(bytes, live, stored)) {
       await release?.();
@@ -294,7 +294,7 @@ async function prepare(
 ): Promise<void> {
   const { ref, subresource = '', isLarge = false } = write;
   const base = decidingResource(ref.resource);
-  if (isLarge) await finishInTurns(checkSizeSteps(draft), turn);
+  if (isLarge) await finishInTurns(checkSizeSteps(base.schema, draft), turn);
   prepareForUpdate(base, draft, old, context, subresource);
   if (isLarge) await turn();
   completeDraft(base, draft, old);
