@@ -58,17 +58,17 @@ interface SizeOptions {
   readonly beside?: number;
 }
 
-/** Checks a large object that may not have its final form yet.
+/** Checks a large object, or a value that is to be read as one, before it has its final form.
  *  @throws StatusError RequestEntityTooLarge */
 export function* checkSizeSteps(
   { protobufLength }: StoredAs,
   object: object,
   { names, beside = 0 }: SizeOptions = {},
 ): Steps<void> {
-  if (protobufLength !== undefined) {
-    const most = MAX_OBJECT_BYTES - beside;
-    if ((yield* protobufLength(object, { names, most })) <= most) return;
-    yield;
+  if (protobufLength === undefined) {
+    if (isTooLong(yield* writeJsonSteps(object, names), beside)) throw objectTooLarge();
+    return;
   }
-  if (isTooLong(yield* writeJsonSteps(object, names), beside)) throw objectTooLarge();
+  const most = MAX_OBJECT_BYTES - beside;
+  if ((yield* protobufLength(object, { names, most })) > most) throw objectTooLarge();
 }

@@ -72,6 +72,10 @@ interface Counts {
   readonly texts: number;
   readonly arguments: number;
   readonly variables: number;
+  /** Terms of a node selector, which are as short as a message can be. */
+  readonly terms: number;
+  readonly groups: number;
+  readonly addresses: number;
 }
 
 /** As many as fit into a body. */
@@ -85,6 +89,9 @@ const WIDE: Counts = {
   texts: 700_000,
   arguments: 1_000_000,
   variables: 20_000,
+  terms: ITEMS - 100,
+  groups: 1_500_000,
+  addresses: 100_000,
 };
 
 /** As many as an object may have that is stored. */
@@ -96,8 +103,11 @@ const FULL: Counts = {
   finalizers: 220_000,
   smallObjects: 180_000,
   texts: 350_000,
-  arguments: 480_000,
-  variables: 9000,
+  arguments: 780_000,
+  variables: 19_000,
+  terms: 780_000,
+  groups: 780_000,
+  addresses: 90_000,
 };
 
 function creates(
@@ -210,6 +220,39 @@ function creates(
     [
       'wide arguments',
       ask('POST', `${core}/pods?${dry}`, pod({ args: [''] }).replace('[""]', list(counts.arguments, '""'))),
+    ],
+    [
+      'wide affinity',
+      ask(
+        'POST',
+        `${core}/pods?${dry}`,
+        pod({}).replace(
+          '"spec":{',
+          `"spec":{"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":${list(counts.terms, '{}')}}}},`,
+        ),
+      ),
+    ],
+    [
+      'wide groups',
+      ask(
+        'POST',
+        `${core}/pods?${dry}`,
+        pod({}).replace(
+          '"spec":{',
+          `"spec":{"securityContext":{"supplementalGroups":${list(counts.groups, '1')}},`,
+        ),
+      ),
+    ],
+    [
+      'wide addresses',
+      ask(
+        'POST',
+        `${core}/endpoints?${dry}`,
+        named(
+          'wide',
+          `"subsets":[{"addresses":[${Array.from({ length: counts.addresses }, (_, index) => `{"ip":"10.${index >> 16}.${(index >> 8) & 255}.${index & 255}"}`).join()}],"ports":[{"port":1}]}]`,
+        ),
+      ),
     ],
     [
       'wide review',
