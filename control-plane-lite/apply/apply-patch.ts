@@ -4,6 +4,7 @@
 
 import { writeJsonSteps } from '#api/codec/json-writer.ts';
 import { isObject } from '#api/kit/object.ts';
+import { Later } from '#api/kit/later.ts';
 import type { Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { formatTime } from '#api/meta/time.ts';
@@ -80,7 +81,7 @@ export function* applyPatchObject(input: ApplyInput): Steps<ApplyResult> {
     const { length } = yield* writeJsonSteps(set);
     yield* checkSizeSteps(schema, applied, { beside: length });
   }
-  const before = ownersBefore(input, scope);
+  const before = yield* ownersBefore(input, scope);
   const mine = before.find((owner) => isSameManager(owner, identity));
   const others = before.filter((owner) => owner !== mine);
   yield;
@@ -135,13 +136,21 @@ function titleOf(applied: JsonObject, apiVersion: string): string {
 }
 
 /** Returns all owners; fields without a recorded owner belong to a synthetic manager. */
-function ownersBefore(input: ApplyInput, scope: Scope): readonly Owner[] {
-  const { live, model, nowMs, apiVersion, convert } = input;
+function* ownersBefore(input: ApplyInput, scope: Scope): Steps<readonly Owner[]> {
+  const { live, model, nowMs, apiVersion, convert, schema = {}, inSlices = false } = input;
   if (live === undefined) return [];
   const owners = storedOwners(live.metadata.managedFields);
   if (owners.length === 0) {
     const first = identityOf({ ...input, manager: FIRST_MANAGER }, 'Update');
-    return withMine([], first, fieldsOfNew(live, model, scope), nowMs);
+    const later = inSlices ? new Later() : undefined;
+    const set = fieldsOfNew(live, model, scope, later);
+    if (later !== undefined) {
+      yield* later.steps();
+      // Each of its fields has an owner from now on.
+      const { length } = yield* writeJsonSteps(set);
+      yield* checkSizeSteps(schema, live, { beside: length });
+    }
+    return withMine([], first, set, nowMs);
   }
   if (convert !== undefined && owners.some((owner) => owner.apiVersion !== apiVersion)) return owners;
   return owners.map((owner) => withSet(owner, adaptToTypes(owner.set, model)));

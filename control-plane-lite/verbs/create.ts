@@ -4,11 +4,12 @@
 import { finishInTurns, type Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { alreadyExists, invalid } from '#api/meta/status-errors.ts';
+import { boundedFieldErrors, boundedFieldErrorsSteps } from '#api/schema/validation/field-errors.ts';
 import { finishSteps, LARGE_BYTES, type Turn, turnOf } from '../kit/yield.ts';
 import type { ApiObject, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { generateName } from '../resources/generate-name.ts';
-import { prepareForCreate, validateCreate } from '../resources/generic.ts';
+import { createChecks, prepareForCreate } from '../resources/generic.ts';
 import { checkSizeSteps } from '../resources/object-size.ts';
 import {
   completeDraft,
@@ -75,7 +76,10 @@ export async function attemptCreate(deps: VerbDeps, write: CreateWrite): Promise
   if (isLarge) await turn();
   completeDraft(base, draft);
   if (isLarge) await turn();
-  const found = validateCreate(base, draft, context);
+  const checks = createChecks(base, draft, context);
+  const found = isLarge
+    ? await finishInTurns(boundedFieldErrorsSteps(checks), turn)
+    : boundedFieldErrors(checks);
   if (isLarge) await turn();
   const { validateInTurns } = base.strategy;
   const late = validateInTurns === undefined ? [] : await validateInTurns(draft, context);
@@ -149,7 +153,7 @@ async function store(
   try {
     for (let attempt = 1; ; attempt += 1) {
       const named = { ...ref, name: draft.metadata.name ?? '' };
-      const stored = await toStoredForm(resource, draft);
+      const stored = await toStoredForm(resource, draft, isLarge ? turn : undefined);
       if (isLarge) await turn();
       const key = storeKey(named);
       const bytes = isLarge

@@ -285,7 +285,7 @@ export async function shownWritten(
   if (!isLarge || isStoredVersion(resource)) return shownOf(resource, object);
   const copy = await finishInTurns(copyJsonSteps(object), yieldToEventLoop);
   await yieldToEventLoop();
-  const shown = await fromStorageVersion(resource, copy);
+  const shown = await fromStorageVersion(resource, copy, yieldToEventLoop);
   await yieldToEventLoop();
   return shown;
 }

@@ -5,13 +5,14 @@ import { copyJson, copyJsonSteps } from '#api/codec/copy-json.ts';
 import { finish, finishInTurns, type Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid, notFound } from '#api/meta/status-errors.ts';
+import { boundedFieldErrors, boundedFieldErrorsSteps } from '#api/schema/validation/field-errors.ts';
 import type { AdmissionRequest } from '../admission/contract.ts';
 import { lengthWithoutRevision, withoutRevision } from '../cache/state/stored-form.ts';
 import { finishSteps, LARGE_BYTES, type Turn, turnOf } from '../kit/yield.ts';
 import { sameJson, sameJsonSteps } from '../patch/json-value.ts';
 import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
-import { prepareForUpdate, validateUpdate } from '../resources/generic.ts';
+import { prepareForUpdate, updateChecks } from '../resources/generic.ts';
 import { checkSizeSteps } from '../resources/object-size.ts';
 import {
   completeDraft,
@@ -123,7 +124,7 @@ async function servedOf(
 ): Promise<ApiObject> {
   if (isLarge) await turn();
   const copy = isLarge ? await finishInTurns(copyJsonSteps(stored), turn) : copyJson(stored);
-  return fromStorageVersion(resource, copy);
+  return fromStorageVersion(resource, copy, isLarge ? turn : undefined);
 }
 
 /** The change removed the last finalizer or other reason that blocked its deletion. */
@@ -150,7 +151,7 @@ async function replace(
   const { ref, isLarge = false } = write;
   const release = await decidingResource(ref.resource).strategy.reserve?.(draft, old, context);
   try {
-    const stored = await toStoredForm(ref.resource, draft);
+    const stored = await toStoredForm(ref.resource, draft, isLarge ? turn : undefined);
     const key = storeKey(ref);
     if (isLarge) await turn();
     const bytes = isLarge
@@ -299,7 +300,10 @@ async function prepare(
   if (isLarge) await turn();
   completeDraft(base, draft, old);
   if (isLarge) await turn();
-  const found = validateUpdate(base, draft, old, context, subresource);
+  const checks = updateChecks(base, draft, old, context, subresource);
+  const found = isLarge
+    ? await finishInTurns(boundedFieldErrorsSteps(checks), turn)
+    : boundedFieldErrors(checks);
   if (isLarge) await turn();
   const { validateInTurns } = base.strategy;
   const late =

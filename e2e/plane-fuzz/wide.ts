@@ -4,7 +4,18 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Random } from '../../testing/random.ts';
 import { sample } from '../../testing/rounds.ts';
 import type { Ask } from './requests.ts';
-import { type Asks, ask, get, ITEMS, KEPT_KEYS, KEYS, list, members, named } from './wide-parts.ts';
+import {
+  type Asks,
+  ask,
+  BARE_KEYS,
+  get,
+  ITEMS,
+  KEPT_KEYS,
+  KEYS,
+  list,
+  members,
+  named,
+} from './wide-parts.ts';
 
 /** Number of operations in a JSON patch, just below the maximum. */
 const OPERATIONS = 9999;
@@ -57,6 +68,7 @@ function partsOf(words: Vocabulary, namespace: string) {
 type Parts = ReturnType<typeof partsOf>;
 const keptObjects = ({ maps, customs, map, custom }: Parts): Asks => [
   ['kept map', ask('POST', maps, map(members(KEPT_KEYS, '"v"'), 'kept'))],
+  ['kept bare map', ask('POST', maps, map('{"aaa":""}', 'bare'))],
   ['kept custom', ask('POST', customs, custom(`"free":${members(KEPT_KEYS, '1')}`, 'kept'))],
 ];
 
@@ -371,10 +383,35 @@ const readsOfKept = ({ maps, kept, table }: Parts, words: Vocabulary): Asks => [
   ],
 ];
 
-const ends = ({ kept, customs }: Parts): Asks => [
+const ends = ({ kept, maps, customs }: Parts): Asks => [
   ['the end of the kept map', ask('DELETE', kept, '')],
+  ['the end of the kept bare map', ask('DELETE', `${maps}/bare`, '')],
   ['the end of the kept custom', ask('DELETE', `${customs}/kept`, '')],
 ];
+
+/** Once nobody owns its fields, an object may have twice as many. */
+function growthOfBare({ maps, map, merge, dry, force, apply, applied }: Parts): Asks {
+  const bare = `${maps}/bare`;
+  return [
+    [
+      'owners of the bare map',
+      ask(
+        'PATCH',
+        bare,
+        '[{"op":"replace","path":"/metadata/managedFields","value":[{}]}]',
+        'application/json-patch+json',
+      ),
+    ],
+    ['growth of the bare map', ask('PUT', bare, map(members(BARE_KEYS, '"v"'), 'bare'))],
+    ['another bare map', ask('PUT', bare, map(members(BARE_KEYS, '"w"'), 'bare'))],
+    ['narrow merge patch over bare', ask('PATCH', bare, '{"data":{"aaa":"x"}}', merge)],
+    [
+      'narrow apply over bare',
+      ask('PATCH', `${bare}?${force}&${dry}`, applied('{"aaa":"other"}', 'bare'), apply),
+    ],
+    ['the bare map', get(bare, 'application/json')],
+  ];
+}
 
 /** What undoes the creation or deletion of the objects of others, so that the same request can be measured again. */
 export function wideUndoes(words: Vocabulary, namespace: string): ReadonlyMap<string, Ask> {
@@ -407,5 +444,6 @@ export function wideAsks(
     ...changesOfKept(parts),
     ...readsOfKept(parts, words),
   ];
-  return new Map<string, Ask>([...keptObjects(parts), ...sample(between, count, random), ...ends(parts)]);
+  const first = [...keptObjects(parts), ...growthOfBare(parts)];
+  return new Map<string, Ask>([...first, ...sample(between, count, random), ...ends(parts)]);
 }
