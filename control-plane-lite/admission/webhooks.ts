@@ -105,7 +105,9 @@ export function createMutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
     const response = await caller.ask(hook, request, seen);
     if (response?.patch === undefined || request.object === undefined) return false;
     if (seen.object === undefined) return false;
-    const inSlices = request.isLarge === true || response.isLarge;
+    // Whatever is done to the object from now on.
+    if (response.isLarge) request.isLarge = true;
+    const inSlices = request.isLarge === true;
     const terms = { schema: request.schema ?? seen.resource.schema, inSlices };
     const steps = changeSteps(hook, seen.object, response.patch, terms);
     const made = inSlices ? await finishInTurns(steps, turnOf({ signal: request.signal() })) : finish(steps);

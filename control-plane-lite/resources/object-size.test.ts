@@ -54,8 +54,8 @@ describe('the size of an object whose protobuf is stored', () => {
     const podOf = (count: number): object => ({
       spec: { containers: Array.from({ length: count }, () => ({})) },
     });
-    expect(() => finish(checkSizeSteps(pods, podOf(60_000)))).toThrow(tooLarge);
-    expect(() => finish(checkSizeSteps(pods, podOf(30_000)))).not.toThrow();
+    expect(() => finish(checkSizeSteps(pods, podOf(100_000)))).toThrow(tooLarge);
+    expect(() => finish(checkSizeSteps(pods, podOf(40_000)))).not.toThrow();
   });
 
   test('does not end decoding before it is reached', () => {

@@ -52,7 +52,8 @@ export async function createObject(deps: VerbDeps, write: CreateWrite): Promise<
 /** Returns `raced` if an object of that name exists.
  *  @throws StatusError Invalid, BadRequest, or admission's error */
 export async function attemptCreate(deps: VerbDeps, write: CreateWrite): Promise<Attempt<Outcome>> {
-  const { ref, object, isLarge = false } = write;
+  const { ref, object } = write;
+  let { isLarge = false } = write;
   checkTarget(ref, object);
   const { resource } = ref;
   const context = strategyContext(deps, write);
@@ -65,7 +66,9 @@ export async function attemptCreate(deps: VerbDeps, write: CreateWrite): Promise
     if (tracked !== undefined) await tracked;
   }
   if (isLarge) await finishInTurns(checkSizeSteps(resource.schema, object), turn);
-  await deps.admission.mutate(admissionRequest('CREATE', write, { object, old: undefined }));
+  const mutated = admissionRequest('CREATE', write, { object, old: undefined });
+  await deps.admission.mutate(mutated);
+  isLarge ||= mutated.isLarge === true;
   const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
   if (generated) object.metadata.name = generateName(object.metadata.generateName ?? '');
   if (isLarge) await turn();
@@ -87,7 +90,7 @@ export async function attemptCreate(deps: VerbDeps, write: CreateWrite): Promise
   if (errors.length > 0) throw invalid(kindSubject(resource), draft.metadata.name ?? '', errors);
   const named = { ...ref, name: draft.metadata.name ?? '' };
   await deps.admission.validate(
-    admissionRequest('CREATE', { ...write, ref: named }, { object: draft, old: undefined }),
+    admissionRequest('CREATE', { ...write, isLarge, ref: named }, { object: draft, old: undefined }),
   );
   for (const text of base.strategy.warnings?.(draft, undefined) ?? []) write.caller.warn(text);
   if (write.dryRun) {

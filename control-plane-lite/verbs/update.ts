@@ -55,7 +55,8 @@ export async function updateObject(deps: VerbDeps, write: UpdateWrite): Promise<
 
 /** Input of the steps of an attempt. */
 interface Start {
-  readonly write: UpdateWrite;
+  /** Large, once a webhook has made the object large. */
+  write: UpdateWrite;
   readonly live: Live;
   readonly tried: Tried;
   readonly context: StrategyContext;
@@ -99,13 +100,18 @@ async function attemptUpdate(
   const changed = await changedOf(start, served);
   if (isLarge) await turn();
   const draft = await draftOf(deps, start, served, changed);
-  if (isLarge) await turn();
+  // A webhook may have made it large.
+  const { isLarge: isLargeNow = false } = start.write;
+  if (isLargeNow) await turn();
   await prepare(deps, start, draft, old);
-  if (isLarge) await turn();
+  if (isLargeNow) await turn();
   if (write.dryRun)
     return {
       kind: 'done',
-      result: { object: await shownDecision(resource, withResourceVersion(draft, live.revision)), isLarge },
+      result: {
+        object: await shownDecision(resource, withResourceVersion(draft, live.revision)),
+        isLarge: isLargeNow,
+      },
     };
   if (isRemovable(draft, base)) return remove(deps, start, old, draft);
   return replace(deps, start, old, draft);
@@ -200,14 +206,16 @@ function changedOf(
 /** Returns the draft in the deciding version, after mutating admission. */
 async function draftOf(
   deps: VerbDeps,
-  { write, context: { nowMs }, turn }: Start,
+  start: Start,
   served: ApiObject,
   draft: ApiObject,
 ): Promise<ApiObject> {
-  const { ref, subresource = '', isLarge = false } = write;
+  const { write, context, turn } = start;
+  const { ref, subresource = '' } = write;
   const { resource } = ref;
   checkSameObject(ref, draft, served, subresource);
-  await mutate(deps, write, draft, served);
+  const isLarge = await mutate(deps, write, draft, served);
+  if (isLarge !== (write.isLarge ?? false)) start.write = { ...write, isLarge };
   checkResourceVersion(draft, served, ref);
   decidingResource(resource).strategy.normalize?.(draft);
   if (write.manage !== 'apply') {
@@ -221,7 +229,7 @@ async function draftOf(
       subresource,
       hasStatus: resource.info.subresources.has('status'),
       statusHasMetadata: resource.parts['status']?.changesMetadata === true,
-      nowMs,
+      nowMs: context.nowMs,
       inSlices: isLarge,
     });
     const tracked = finishSteps(steps, isLarge, turn);
@@ -238,11 +246,18 @@ function requestOf(write: UpdateWrite, draft: ApiObject, old: ApiObject): Admiss
   return admissionRequest('UPDATE', write, { object: view.see(draft), old: view.see(old), schema });
 }
 
-async function mutate(deps: VerbDeps, write: UpdateWrite, draft: ApiObject, old: ApiObject): Promise<void> {
-  if (write.admitted === true) return;
+/** Returns whether the object is large now. */
+async function mutate(
+  deps: VerbDeps,
+  write: UpdateWrite,
+  draft: ApiObject,
+  old: ApiObject,
+): Promise<boolean> {
+  if (write.admitted === true) return write.isLarge === true;
   const request = requestOf(write, draft, old);
   await deps.admission.mutate(request);
   if (request.object !== undefined) write.view?.put(draft, request.object);
+  return request.isLarge === true;
 }
 
 /** @throws StatusError BadRequest */
