@@ -1,5 +1,6 @@
 /** Requests with as many members, items or operations as fit into a body, of every kind that the server reads, and
  *  reads and changes of what they stored. In this order: what is kept first is there for those after it. */
+import { createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Random } from '../../testing/random.ts';
 import { sample } from '../../testing/rounds.ts';
@@ -62,6 +63,7 @@ function partsOf(words: Vocabulary, namespace: string) {
     operations,
     force,
     apply,
+    words,
   };
 }
 
@@ -86,6 +88,8 @@ interface Counts {
   readonly variables: number;
   /** Terms of a node selector, which are as short as a message can be. */
   readonly terms: number;
+  /** The same, of which a body in protobuf may not have so many. */
+  readonly messages: number;
   readonly groups: number;
   readonly addresses: number;
 }
@@ -102,6 +106,7 @@ const WIDE: Counts = {
   arguments: 1_000_000,
   variables: 20_000,
   terms: ITEMS - 100,
+  messages: 1_000_000,
   groups: 1_500_000,
   addresses: 100_000,
 };
@@ -118,12 +123,13 @@ const FULL: Counts = {
   arguments: 780_000,
   variables: 19_000,
   terms: 780_000,
+  messages: 240_000,
   groups: 780_000,
   addresses: 90_000,
 };
 
 function creates(
-  { maps, customs, core, reviews, dry, custom, map, pod, force, applied, apply }: Parts,
+  { maps, customs, core, reviews, dry, custom, map, pod, force, applied, apply, words }: Parts,
   counts: Counts,
 ): Asks {
   const env = Array.from({ length: counts.variables }, (_, index) => ({ name: `E${index}`, value: 'a' }));
@@ -243,6 +249,27 @@ function creates(
           `"spec":{"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":${list(counts.terms, '{}')}}}},`,
         ),
       ),
+    ],
+    [
+      'wide affinity in protobuf',
+      {
+        ...ask('POST', `${core}/pods?${dry}`, '', words.protobufContentType),
+        body: createApiProtobuf(words).encode({
+          apiVersion: 'v1',
+          kind: 'Pod',
+          metadata: { name: 'wide' },
+          spec: {
+            containers: [{ name: 'c', image: 'i' }],
+            affinity: {
+              nodeAffinity: {
+                requiredDuringSchedulingIgnoredDuringExecution: {
+                  nodeSelectorTerms: Array.from({ length: counts.messages }, () => ({})),
+                },
+              },
+            },
+          },
+        }),
+      },
     ],
     [
       'wide groups',
