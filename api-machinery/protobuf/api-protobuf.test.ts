@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
-import { finish } from '../kit/steps.ts';
 import { describe, expect, it, test } from 'vitest';
 import { ProtobufError } from '../codec/protobuf/error.ts';
+import { finish } from '../kit/steps.ts';
 import resources from '../schema/data/api-resources.json' with { type: 'json' };
 import { decode } from '../schema/decode.ts';
 import {
@@ -15,8 +15,8 @@ import {
 } from '../schema/registry.ts';
 import { VOCABULARIES } from '../vocabulary.ts';
 import { createApiProtobuf } from './api-protobuf.ts';
-import { protobufLengthSteps } from './length.ts';
 import { unwrapMessage, wrapMessage } from './envelope.ts';
+import { protobufLengthSteps } from './length.ts';
 
 const { plat, kubernetes } = VOCABULARIES;
 const protobuf = createApiProtobuf(plat);

@@ -7,7 +7,7 @@ import { isObject } from '../kit/object.ts';
 import type { Steps } from '../kit/steps.ts';
 import { parseTypeName } from '../schema/registry.ts';
 import { remember } from '../schema/remember.ts';
-import { type Vocabulary, VOCABULARIES } from '../vocabulary.ts';
+import { VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
 import { createPlanner, isMessage, type MessagePlan } from './plan.ts';
 import { BYTES, QUANTITY, STRING, TEXT_LIST, type ValueCodec } from './values.ts';
 

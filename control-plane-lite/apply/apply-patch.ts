@@ -3,8 +3,8 @@
  *  manager. */
 
 import { writeJsonSteps } from '#api/codec/json-writer.ts';
-import { isObject } from '#api/kit/object.ts';
 import { Later } from '#api/kit/later.ts';
+import { isObject } from '#api/kit/object.ts';
 import type { Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { formatTime } from '#api/meta/time.ts';

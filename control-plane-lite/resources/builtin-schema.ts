@@ -1,8 +1,8 @@
 /** Decoder of the built-in kinds, from the type tables. Pure. */
 import type { Steps } from '#api/kit/steps.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { completed } from '#api/schema/complete.ts';
 import { protobufLengthSteps } from '#api/protobuf/length.ts';
+import { completed } from '#api/schema/complete.ts';
 import { type Decoded, decode, decodeInSteps } from '#api/schema/decode.ts';
 import { applyDefaultsInPlace } from '#api/schema/defaults.ts';
 import { parseTypeName, wireApiVersion } from '#api/schema/registry.ts';
