@@ -37,7 +37,7 @@ describe('the dense form of JSON', () => {
     }
   });
 
-  test('is no form of bytes with control characters', () => {
+  test('does not exist for bytes with control characters', () => {
     expect(toDense(Buffer.from('{\n}'))).toBeUndefined();
   });
 });
