@@ -5,12 +5,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { MemberNames } from '#api/codec/member-names.ts';
 import { finish, finishInTurns, type Steps } from '#api/kit/steps.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import { DecodedTooLong } from '#api/schema/decode.ts';
 import { turnOf } from '../kit/yield.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { sameJsonSteps } from '../patch/json-value.ts';
-import type { ApiObject, DecodedObject, ObjectSchema, Resource } from '../resources/contract.ts';
-import { objectTooLarge } from '../resources/object-size.ts';
+import type { ApiObject, ObjectSchema, Resource } from '../resources/contract.ts';
+import { decodeLarge } from '../resources/decode-large.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';
 import type { HookCaller } from './webhooks/call.ts';
@@ -106,7 +105,9 @@ export function createMutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
     const response = await caller.call(hook, request, seen);
     if (response?.patch === undefined || request.object === undefined) return false;
     if (seen.object === undefined) return false;
-    const inSlices = request.isLarge === true || response.isLarge;
+    // Whatever is done to the object from now on.
+    if (response.isLarge) request.isLarge = true;
+    const inSlices = request.isLarge === true;
     const terms = { schema: request.schema ?? seen.resource.schema, inSlices };
     const steps = changeSteps(hook, seen.object, response.patch, terms);
     const made = inSlices ? await finishInTurns(steps, turnOf({ signal: request.signal() })) : finish(steps);
@@ -158,7 +159,7 @@ function* changeSteps(
   const isSame = inSlices ? yield* sameJsonSteps(patched, object) : isDeepStrictEqual(patched, object);
   if (isSame) return undefined;
   const { object: made, errors } = inSlices
-    ? yield* decodeLarge(schema, patched, names)
+    ? yield* decodeLarge(schema, patched, { names })
     : schema.decode(patched);
   const [fieldError] = errors;
   if (fieldError !== undefined) throw unusable(hook, `${fieldError.field}: ${fieldError.detail}`);
@@ -171,18 +172,3 @@ const unusable = ({ name }: Hook, why: string, cause?: unknown): StatusError =>
     `Internal error occurred: the patch of webhook ${JSON.stringify(name)} cannot be used: ${why}`,
     { cause },
   );
-
-/** @throws StatusError RequestEntityTooLarge */
-function* decodeLarge(
-  schema: ObjectSchema,
-  value: unknown,
-  names: MemberNames | undefined,
-): Steps<DecodedObject> {
-  if (schema.decodeInSteps === undefined) return schema.decode(value);
-  try {
-    return yield* schema.decodeInSteps(value, { names });
-  } catch (thrown) {
-    if (thrown instanceof DecodedTooLong) throw objectTooLarge(thrown);
-    throw thrown;
-  }
-}

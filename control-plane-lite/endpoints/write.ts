@@ -207,7 +207,7 @@ function changeOf(
   const turn = turnOf(request);
   const change: CreatingChange = async (live, isLarge = false) => {
     errors.length = 0;
-    if (isLarge) await finishInTurns(checkSizeSteps(patchedObject(patch), patch.names), turn);
+    if (isLarge) await finishInTurns(checkSizeSteps(resource.schema, patchedObject(patch), patch), turn);
     const steps = applyPatchObject({
       live,
       applied: patch.value,
@@ -220,6 +220,7 @@ function changeOf(
       hasStatus: resource.info.subresources.has('status'),
       statusHasMetadata: resource.parts['status']?.changesMetadata === true,
       canonical: (last) => resource.schema.decode(last).object,
+      schema: resource.schema,
       inSlices: isLarge,
     });
     const { object, changed } = await finishSteps(steps, isLarge, turn);

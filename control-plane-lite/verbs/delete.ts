@@ -69,7 +69,7 @@ async function attemptDelete(
   const result = await writeToStore(() =>
     removed
       ? deps.store.delete(key, live.revision)
-      : deps.store.put(key, bytesOf(deps, key, shown), live.revision),
+      : deps.store.put(key, bytesOf(deps, ref, shown), live.revision),
   );
   if (!result.ok) return { kind: 'raced', current: result.current };
   if (removed) await base.strategy.release?.(object);

@@ -4,11 +4,12 @@
 import { copyJson, copyJsonSteps } from '#api/codec/copy-json.ts';
 import { finish, finishInTurns } from '#api/kit/steps.ts';
 import { invalid, notFound } from '#api/meta/status-errors.ts';
+import { boundedFieldErrors, boundedFieldErrorsSteps } from '#api/schema/validation/field-errors.ts';
 import type { AdmissionRequest } from '../admission/contract.ts';
 import { finishSteps, LARGE_BYTES, type Turn, turnOf } from '../kit/yield.ts';
 import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
-import { prepareForUpdate, validateUpdate } from '../resources/generic.ts';
+import { prepareForUpdate, updateChecks } from '../resources/generic.ts';
 import { checkSizeSteps } from '../resources/object-size.ts';
 import {
   completeDraft,
@@ -52,7 +53,8 @@ export async function updateObject(deps: VerbDeps, write: UpdateWrite): Promise<
 
 /** Input of the steps of an attempt. */
 interface Start {
-  readonly write: UpdateWrite;
+  /** Large, once a webhook has made the object large. */
+  write: UpdateWrite;
   readonly live: Live;
   readonly tried: Tried;
   readonly context: StrategyContext;
@@ -96,13 +98,18 @@ async function attemptUpdate(
   const changed = await changedOf(start, served);
   if (isLarge) await turn();
   const draft = await draftOf(deps, start, served, changed);
-  if (isLarge) await turn();
+  // A webhook may have made it large.
+  const { isLarge: isLargeNow = false } = start.write;
+  if (isLargeNow) await turn();
   await prepare(deps, start, draft, old);
-  if (isLarge) await turn();
+  if (isLargeNow) await turn();
   if (write.dryRun)
     return {
       kind: 'done',
-      result: { object: await shownDecision(resource, withResourceVersion(draft, live.revision)), isLarge },
+      result: {
+        object: await shownDecision(resource, withResourceVersion(draft, live.revision)),
+        isLarge: isLargeNow,
+      },
     };
   if (isRemovable(draft, base)) return remove(deps, start, old, draft);
   return replace(deps, start, old, draft);
@@ -121,7 +128,7 @@ async function servedOf(
 ): Promise<ApiObject> {
   if (isLarge) await turn();
   const copy = isLarge ? await finishInTurns(copyJsonSteps(stored), turn) : copyJson(stored);
-  return fromStorageVersion(resource, copy);
+  return fromStorageVersion(resource, copy, isLarge ? turn : undefined);
 }
 
 /** The change removed the last finalizer or other reason that blocked its deletion. */
@@ -148,12 +155,12 @@ async function replace(
   const { ref, isLarge = false } = write;
   const release = await decidingResource(ref.resource).strategy.reserve?.(draft, old, context);
   try {
-    const stored = await toStoredForm(ref.resource, draft);
+    const stored = await toStoredForm(ref.resource, draft, isLarge ? turn : undefined);
     const key = storeKey(ref);
     if (isLarge) await turn();
     const bytes = isLarge
-      ? await finishInTurns(bytesSteps(deps, key, stored), turn)
-      : bytesOf(deps, key, stored);
+      ? await finishInTurns(bytesSteps(deps, ref, stored), turn)
+      : bytesOf(deps, ref, stored);
     if (isLarge) await turn();
     if (isLarge ? await finishInTurns(isSameSteps(bytes, live, stored), turn) : isSame(bytes, live, stored)) {
       await release?.();
@@ -197,14 +204,16 @@ function changedOf(
 /** Returns the draft in the deciding version, after mutating admission. */
 async function draftOf(
   deps: VerbDeps,
-  { write, context: { nowMs }, turn }: Start,
+  start: Start,
   served: ApiObject,
   draft: ApiObject,
 ): Promise<ApiObject> {
-  const { ref, subresource = '', isLarge = false } = write;
+  const { write, context, turn } = start;
+  const { ref, subresource = '' } = write;
   const { resource } = ref;
   checkSameObject(ref, draft, served, subresource);
-  await mutate(deps, write, draft, served);
+  const isLarge = await mutate(deps, write, draft, served);
+  if (isLarge !== (write.isLarge ?? false)) start.write = { ...write, isLarge };
   checkResourceVersion(draft, served, ref);
   decidingResource(resource).strategy.normalize?.(draft);
   if (write.manage !== 'apply') {
@@ -218,7 +227,7 @@ async function draftOf(
       subresource,
       hasStatus: resource.info.subresources.has('status'),
       statusHasMetadata: resource.parts['status']?.changesMetadata === true,
-      nowMs,
+      nowMs: context.nowMs,
       inSlices: isLarge,
     });
     const tracked = finishSteps(steps, isLarge, turn);
@@ -235,11 +244,18 @@ function requestOf(write: UpdateWrite, draft: ApiObject, old: ApiObject): Admiss
   return admissionRequest('UPDATE', write, { object: view.see(draft), old: view.see(old), schema });
 }
 
-async function mutate(deps: VerbDeps, write: UpdateWrite, draft: ApiObject, old: ApiObject): Promise<void> {
-  if (write.admitted === true) return;
+/** Returns whether the object is large now. */
+async function mutate(
+  deps: VerbDeps,
+  write: UpdateWrite,
+  draft: ApiObject,
+  old: ApiObject,
+): Promise<boolean> {
+  if (write.admitted === true) return write.isLarge === true;
   const request = requestOf(write, draft, old);
   await deps.admission.mutate(request);
   if (request.object !== undefined) write.view?.put(draft, request.object);
+  return request.isLarge === true;
 }
 
 async function prepare(
@@ -250,12 +266,15 @@ async function prepare(
 ): Promise<void> {
   const { ref, subresource = '', isLarge = false } = write;
   const base = decidingResource(ref.resource);
-  if (isLarge) await finishInTurns(checkSizeSteps(draft), turn);
+  if (isLarge) await finishInTurns(checkSizeSteps(base.schema, draft), turn);
   prepareForUpdate(base, draft, old, context, subresource);
   if (isLarge) await turn();
   completeDraft(base, draft, old);
   if (isLarge) await turn();
-  const found = validateUpdate(base, draft, old, context, subresource);
+  const checks = updateChecks(base, draft, old, context, subresource);
+  const found = isLarge
+    ? await finishInTurns(boundedFieldErrorsSteps(checks), turn)
+    : boundedFieldErrors(checks);
   if (isLarge) await turn();
   const { validateInTurns } = base.strategy;
   const late =

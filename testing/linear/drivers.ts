@@ -27,8 +27,6 @@ export const EXCUSED: Readonly<Record<string, string>> = {
   'control-plane-lite/content/deferred-watch.ts': 'encoded events, split at line ends',
   'control-plane-lite/http/pipeline/pipeline.ts': 'a list of requests',
   'control-plane-lite/resources/core/service-defaults.ts': 'a list of at most two families',
-  'control-plane-lite/resources/object-size.ts':
-    'counts the escapes of a JSON text, each search from the last one on',
   'cri-proto/streaming/websocket-command.ts': 'the first byte of a message',
   'volumes/sources/git-repo.ts': 'runs programs; `exec` is theirs',
 };

@@ -27,6 +27,7 @@ import {
   parseCertificateRequest,
   readValues,
 } from '#plane/resources/groups/certificates/certificate-request.ts';
+import { fromDense, toDense } from '#plane/store/etcd/dense-text.ts';
 import { base64, type Driver, STRING_PUMPS, steps } from './driver.ts';
 
 const route = { methods: ['GET'], handler: () => Promise.resolve() };
@@ -106,6 +107,18 @@ export const PLANE_DRIVERS: readonly Driver[] = [
       ' href=',
       '>',
     ],
+  },
+  {
+    name: 'long values for etcd',
+    covers: ['control-plane-lite/store/etcd/dense-text.ts'],
+    run: (text) => fromDense(toDense(Buffer.from(`{${text}`)) ?? Buffer.from('{}')),
+    frames: [
+      ['"a":"', '"}'],
+      ['"', ''],
+      ['', ''],
+    ],
+    pumps: ['\\"', '\\u0001', '\\', '"', '""', 'YWFh', '"\\n",', `"${'a'.repeat(40)}",`],
+    fairNs: 300,
   },
   {
     name: 'certificate requests',

@@ -9,11 +9,12 @@ export interface EmbeddedStoreOptions extends FailureOptions {
   readonly dir: string;
   /** Whether to read the whole file and check it for damage before serving it; true unless given. */
   readonly check?: boolean;
-  /** Longest value in bytes; 8 MiB unless given. */
+  /** Longest value in bytes; 64 MiB unless given. */
   readonly maxValueBytes?: number;
 }
 
-const MAX_VALUE_BYTES = 8 * 1024 * 1024;
+/** Far above the JSON of any object that is admitted: 1.5 MiB of control characters have 9 MiB of it. */
+const MAX_VALUE_BYTES = 64 * 1024 * 1024;
 
 /** While the thread is busy with one batch and has the next at hand, writes are gathered: few large messages
  *  and transactions cost both threads less than many small ones, and no write waits longer for it. */

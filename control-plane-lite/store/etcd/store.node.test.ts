@@ -1,5 +1,6 @@
 /** The store on real etcd servers, in its thread. */
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -99,8 +100,8 @@ describe('a store on etcd', () => {
 
   test('reports a value that is too large', async () => {
     const store = open();
-    expect(await reasonOf(store.put('/a', Buffer.alloc(16 * 1024 * 1024), 'absent'))).toBe('tooLarge');
-    expect(await reasonOf(store.put('/a', Buffer.alloc(20 * 1024 * 1024), 'absent'))).toBe('tooLarge');
+    expect(await reasonOf(store.put('/a', randomBytes(16 * 1024 * 1024), 'absent'))).toBe('tooLarge');
+    expect(await reasonOf(store.put('/a', randomBytes(20 * 1024 * 1024), 'absent'))).toBe('tooLarge');
   });
 });
 
@@ -222,6 +223,32 @@ describe('a watch on etcd', () => {
     const seen = await recorder.upTo(await store.currentRevision());
     expect(keysOf(seen)).toEqual(written);
     await store.close();
+  });
+});
+
+describe('a store on etcd with its own limits', () => {
+  test('takes values that are longer, and gives them back in every way', async () => {
+    await using cluster = await startEtcd({ args: ['--max-request-bytes', String(1.5 * 1024 * 1024)] });
+    const address = { servers: cluster.urls, prefix: '/long' };
+    const [one, two] = [open(address), open(address)];
+    const start = await one.currentRevision();
+    const secret = (length: number): Buffer =>
+      bytes(JSON.stringify({ a: randomBytes(length).toString('base64') }));
+    const values = [secret(1.49 * 1024 * 1024), bytes(JSON.stringify({ a: '\u0001'.repeat(1_500_000) }))];
+    const recorder = record(two, '/', start);
+    const written = await Promise.all(values.map((value, i) => one.put(`/${i}`, value, 'absent')));
+    const small = await mustPut(one, '/2', '1');
+    expect(written).toEqual([expect.objectContaining({ ok: true }), expect.objectContaining({ ok: true })]);
+    const { items } = await two.range('/');
+    expect(items.slice(0, 2).map(({ value }, i) => values[i]?.equals(value))).toEqual([true, true]);
+    expect((await two.get('/0'))?.value.equals(values[0] ?? bytes(''))).toBe(true);
+    const again = await two.put('/0', bytes('1'), 'absent');
+    expect(!again.ok && again.current?.value.equals(values[0] ?? bytes(''))).toBe(true);
+    const events = await recorder.upTo(small);
+    const seen = events.map((event) => (event.type === 'put' ? event.value.length : 0));
+    expect(seen.toSorted((a, b) => a - b)).toEqual(
+      [1, ...values.map(({ length }) => length)].toSorted((a, b) => a - b),
+    );
   });
 });
 
