@@ -2,69 +2,15 @@
  *  validation are derived from it. */
 import { effectiveGates } from '#api/schema/gate-effects.ts';
 import { ADMISSION_PLUGINS } from '../admission/names.ts';
-
-interface Common {
-  /** Without dashes. */
-  readonly flag: string;
-  readonly help: string;
-  readonly group: Group;
-  /** Other spellings. */
-  readonly aliases?: readonly string[];
-}
-
-export type Group =
-  | 'Serving'
-  | 'Storage'
-  | 'Authentication'
-  | 'Authorization'
-  | 'API'
-  | 'Limits'
-  | 'Nodes'
-  | 'Audit'
-  | 'Other';
-
-export type Setting =
-  | (Common & { readonly type: 'string'; readonly default: string; readonly choices?: readonly string[] })
-  | (Common & {
-      readonly type: 'list';
-      readonly default: readonly string[];
-      readonly choices?: readonly string[];
-    })
-  | (Common & {
-      readonly type: 'boolean';
-      readonly default: boolean;
-      /** Text that `--help` shows if the default depends on other settings. */
-      readonly defaultText?: string;
-    })
-  | (Common & {
-      readonly type: 'integer';
-      readonly default: number;
-      readonly min: number;
-      readonly max: number;
-    })
-  /** Text such as `1m30s`; its value is in ms. */
-  | (Common & { readonly type: 'duration'; readonly default: string });
+import { AUTHENTICATION_SETTINGS, type AuthenticationConfig } from './authentication-settings.ts';
+import type { SettingOf } from './setting.ts';
 
 const MAX = 1_000_000;
 /** Longest time that fits into the int32 fields of pods, in seconds. */
 const MAX_SECONDS = 2 ** 31 - 1;
 
-/** Settings that can have a value of this type. */
-type SettingOf<V> = Extract<
-  Setting,
-  {
-    readonly type: V extends boolean
-      ? 'boolean'
-      : V extends number
-        ? 'integer' | 'duration'
-        : V extends string
-          ? 'string'
-          : 'list';
-  }
->;
-
 /** The configuration; durations are in ms. */
-export interface ServerConfig {
+export interface ServerConfig extends AuthenticationConfig {
   readonly dataDir: string;
   readonly vocabulary: string;
   readonly bindAddress: string;
@@ -315,6 +261,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     group: 'Authentication',
     help: 'key that signs tokens, the same for servers that share an etcd; default: a generated key',
   },
+  ...AUTHENTICATION_SETTINGS,
   rootCaFile: {
     flag: 'root-ca-file',
     type: 'string',

@@ -23,7 +23,7 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
 export interface Http2Options {
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
-  readonly rawHeaders: readonly string[];
+  readonly rawHeaders: string[];
   readonly connection: ConnectionInfo;
 }
 
@@ -46,7 +46,7 @@ function headerObject(
 
 export class Http2Exchange implements Exchange {
   readonly #stream: ServerHttp2Stream;
-  readonly #rawHeaders: readonly string[];
+  readonly rawHeaders: string[];
   readonly method: string;
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
@@ -58,7 +58,7 @@ export class Http2Exchange implements Exchange {
   constructor(options: Http2Options) {
     const { headers } = options;
     this.#stream = options.stream;
-    this.#rawHeaders = options.rawHeaders;
+    this.rawHeaders = options.rawHeaders;
     this.headers = headers;
     this.connection = options.connection;
     this.method = headers[':method'] ?? '';
@@ -122,7 +122,7 @@ export class Http2Exchange implements Exchange {
 
   takeRaw(): RawExchange {
     this.askForBody();
-    const message = new Http2ServerRequest(this.#stream, this.headers, {}, this.#rawHeaders);
+    const message = new Http2ServerRequest(this.#stream, this.headers, {}, this.rawHeaders);
     return { kind: 'plain', message, reply: new Http2ServerResponse(this.#stream) };
   }
 }
