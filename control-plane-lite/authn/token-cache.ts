@@ -30,6 +30,8 @@ export interface TokenCacheStats {
 export interface TokenCacheDeps {
   readonly clock: Clock;
   readonly stats?: TokenCacheStats | undefined;
+  /** Audiences of requests that name none. */
+  readonly audiences: readonly string[];
 }
 
 interface Entry {
@@ -55,7 +57,7 @@ function createEntries() {
 }
 
 export function createTokenCache(
-  { clock, stats }: TokenCacheDeps,
+  { clock, stats, audiences: implicit }: TokenCacheDeps,
   inner: Authenticator,
   times: TokenCacheTimes,
 ): Authenticator {
@@ -64,7 +66,7 @@ export function createTokenCache(
   const good = createEntries();
   const bad = createEntries();
 
-  function keyOf(token: string, audiences: readonly string[] = []): string {
+  function keyOf(token: string, audiences: readonly string[] = implicit): string {
     return createHmac('sha256', secret)
       .update(JSON.stringify([token, audiences]))
       .digest('base64');

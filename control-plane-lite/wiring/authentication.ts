@@ -155,7 +155,7 @@ export function claimMapping(config: ServerConfig): ClaimMapping {
 }
 
 async function oidcMethods(deps: AuthenticationDeps): Promise<readonly Authenticator[]> {
-  const { config, clock, log, metrics, verifications, signal } = deps;
+  const { config, clock, log, audiences, metrics, verifications, signal } = deps;
   if (config.oidcIssuerUrl === '') return [];
   const http = createHttpClient(await readBundle(config.oidcCaFile));
   signal.addEventListener('abort', () => void http.close(), { once: true });
@@ -174,7 +174,7 @@ async function oidcMethods(deps: AuthenticationDeps): Promise<readonly Authentic
     claimMapping(config),
   );
   const times = { successMs: OIDC_CACHE_MS, unknownMs: 0, rejectedMs: OIDC_CACHE_MS };
-  return [createTokenCache({ clock, stats: metrics.tokenCache }, method, times)];
+  return [createTokenCache({ clock, audiences, stats: metrics.tokenCache }, method, times)];
 }
 
 async function webhookMethods(deps: AuthenticationDeps): Promise<readonly Authenticator[]> {
@@ -191,5 +191,5 @@ async function webhookMethods(deps: AuthenticationDeps): Promise<readonly Authen
     },
   );
   const times = { successMs: ttlMs, unknownMs: ttlMs, rejectedMs: Math.min(ttlMs, WEBHOOK_REASON_MS) };
-  return [createTokenCache({ clock, stats: metrics.tokenCache }, method, times)];
+  return [createTokenCache({ clock, audiences, stats: metrics.tokenCache }, method, times)];
 }

@@ -11,7 +11,7 @@ export interface FollowedFilesDeps {
   readonly signal: AbortSignal;
 }
 
-const POLL_MS = 10_000;
+const POLL_MS = 5000;
 
 async function readText(file: string): Promise<string> {
   try {
