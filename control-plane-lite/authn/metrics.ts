@@ -25,10 +25,7 @@ const LIFETIME_SECONDS: readonly number[] = [
 ];
 
 /** Returns the label of a user: few values, and no names of people. */
-export function userLabel(
-  name: string,
-  { agentComponent, componentPrefix, systemNamespace }: Vocabulary,
-): string {
+function userLabel(name: string, { agentComponent, componentPrefix, systemNamespace }: Vocabulary): string {
   const known = ['admin', 'client', `${componentPrefix}_proxy`, agentComponent];
   if (known.includes(name) || name === `system:serviceaccount:${systemNamespace}:default`) return name;
   return name.includes('@') ? 'email_id' : 'other';

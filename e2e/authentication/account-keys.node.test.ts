@@ -2,6 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
 import { pod, usePlane } from '../plane/support.ts';
 
@@ -46,7 +47,7 @@ describe('a server with key files, two issuers and a limit', () => {
     await writeFile(
       `${dir.path}/audit.yaml`,
       JSON.stringify({
-        apiVersion: 'audit.k8s.io/v1',
+        apiVersion: `audit.${VOCABULARIES.kubernetes.apiGroupDomain}/v1`,
         kind: 'Policy',
         rules: [{ level: 'Metadata' }],
       }),
@@ -112,7 +113,7 @@ describe('a server with key files, two issuers and a limit', () => {
     expect([exp - iat, answered.expirationSeconds]).toEqual([seconds, spec.expirationSeconds]);
     // Clients are told the requested time.
     expect(Date.parse(status.expirationTimestamp) / 1000 - iat).toBe(spec.expirationSeconds);
-    const own = (rest as Readonly<Record<string, object>>)['kubernetes.io'];
+    const own = (rest as Readonly<Record<string, object>>)[plane.words.domain];
     expect(own).toEqual(
       seconds === YEAR
         ? expect.objectContaining({ warnafter: iat + 3607 })

@@ -80,7 +80,7 @@ describe('a provider that is there when the server starts', () => {
   test('authenticates requests, and only with an intact token', async () => {
     const token = await provider.idToken(good);
     const who = (text: string) =>
-      plane.as(text).post('/apis/authorization.k8s.io/v1/selfsubjectrulesreviews', {
+      plane.as(text).post(plane.path('authorization/v1', 'selfsubjectrulesreviews'), {
         spec: { namespace: 'default' },
       });
     expect((await who(token)).status).toBe(201);

@@ -14,7 +14,6 @@ import { type Child, startChild } from './child.ts';
 import { authority, clientOf, serverOf } from './pki.ts';
 import type { ProxyUser } from './proxy.program.ts';
 
-const REVIEW = '/apis/authentication.k8s.io/v1/tokenreviews';
 const USERS: Readonly<Record<string, ProxyUser>> = {
   'password-of-ann': {
     name: 'ann',
@@ -99,28 +98,32 @@ describe('an authenticating proxy', () => {
   ];
   const forbiddenFor = (user: string) => [403, expect.stringContaining(`User "${user}" cannot list`)];
 
+  async function bind(role: string, kind: string, name: string): Promise<void> {
+    const apiGroup = `rbac.authorization.${plane.words.apiGroupDomain}`;
+    await plane.post(plane.path('rbac.authorization/v1', 'clusterrolebindings'), {
+      metadata: { name },
+      roleRef: { apiGroup, kind: 'ClusterRole', name: role },
+      subjects: [{ apiGroup, kind, name }],
+    });
+  }
+
   test('identifies its users, each with their own permissions', async () => {
     expect(message(await through('password-of-ann', 'GET', '/api/v1/nodes'))).toEqual(forbiddenFor('ann'));
     expect((await through('password-of-the-boss', 'GET', '/api/v1/nodes')).status).toBe(200);
     const review = { spec: { token: 'static' } };
-    expect((await through('password-of-the-boss', 'POST', REVIEW, review)).status).toBe(201);
+    expect(
+      (await through('password-of-the-boss', 'POST', plane.path('authentication/v1', 'tokenreviews'), review))
+        .status,
+    ).toBe(201);
     expect((await through('wrong', 'GET', '/api')).status).toBe(407);
   });
 
   test('passes on name, groups and extra information unchanged', async () => {
-    await plane.post('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-      metadata: { name: 'ops' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'ops' }],
-    });
+    await bind('view', 'Group', 'ops');
     expect((await through('password-of-ann', 'GET', '/api/v1/pods')).status).toBe(200);
     // Extra information is seen by servers that requests are delegated to.
     const extension = await aggregate(plane);
-    await plane.post('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-      metadata: { name: 'ann' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'ann' }],
-    });
+    await bind('cluster-admin', 'User', 'ann');
     const { status } = await through('password-of-ann', 'GET', `${BASE}/widgets`);
     const raw = extension.requests.at(-1)?.rawHeaders ?? [];
     await extension[Symbol.asyncDispose]();
@@ -180,7 +183,7 @@ describe('an authenticating proxy', () => {
   });
 
   test('is published for extension servers', async () => {
-    const path = '/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication';
+    const path = `/api/v1/namespaces/${plane.words.systemNamespace}/configmaps/extension-apiserver-authentication`;
     const { body } = await plane.get(path);
     expect(body.data).toMatchObject({
       'requestheader-allowed-names': '["front-proxy-client","proxy","other-proxy"]',

@@ -45,7 +45,7 @@ const TIMEOUT_MS = 30_000;
 const RETRIED: ReadonlySet<number> = new Set([429, 500, 504]);
 
 /** Reports whether a retry may succeed, as upstream decides it. */
-export function isRetried(thrown: unknown): boolean {
+function isRetried(thrown: unknown): boolean {
   if (thrown instanceof BackendError) return RETRIED.has(thrown.status) || thrown.suggestsRetry;
   const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
   return code === 'ECONNRESET' || code === 'UND_ERR_SOCKET';
