@@ -43,22 +43,23 @@ test(`${LOGINS} failed logins cost one call for each bad token, and no other cli
     Array.from({ length: DISTINCT }, (_, index) => {
       if (index % 4 === 0) return forged(provider, `user-${index}`);
       if (index % 4 === 1) return forged(SERVICE_ACCOUNTS, `system:serviceaccount:n:${index}`);
-      return `unknown-${index}`;
+      return Promise.resolve(`unknown-${index}`);
     }),
   );
   const known = tokenFor({ status: { authenticated: true, user: { username: 'ann' } } });
   expect((await plane.as(known).get('/api')).status).toBe(200);
-  let left = LOGINS;
+  const logins = { left: LOGINS };
   const statuses = new Set<number>();
   const others = new Set<number>();
   async function attack(): Promise<void> {
-    for (; left > 0; left -= 1) {
-      const { status } = await plane.as(tokens[left % DISTINCT] ?? '').get('/api');
+    while (logins.left > 0) {
+      logins.left -= 1;
+      const { status } = await plane.as(tokens[logins.left % DISTINCT] ?? '').get('/api');
       statuses.add(status);
     }
   }
   async function work(token: string): Promise<void> {
-    while (left > 0) others.add((await plane.as(token).get('/api')).status);
+    while (logins.left > 0) others.add((await plane.as(token).get('/api')).status);
   }
   await Promise.all([...Array.from({ length: AT_ONCE }, attack), work('static'), work(known)]);
   expect([...statuses]).toEqual([401]);

@@ -1,7 +1,7 @@
 /** OpenID Connect provider as a process, over TLS. The login hint of a request is the account: its claims, as JSON. Every
  *  account is logged in and has granted everything. */
 import { createServer } from 'node:https';
-import Provider, { type Grant } from 'oidc-provider';
+import { type Grant, Provider } from 'oidc-provider';
 import { readInput } from './program-input.ts';
 
 interface Input {

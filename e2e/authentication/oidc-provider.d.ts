@@ -35,7 +35,7 @@ declare module 'oidc-provider' {
     readonly loadExistingGrant: (context: Context) => Promise<Grant>;
   }
 
-  export default class Provider {
+  export class Provider {
     constructor(issuer: string, configuration: Configuration);
     callback(): (request: IncomingMessage, response: ServerResponse) => void;
     interactionDetails(

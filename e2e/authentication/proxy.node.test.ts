@@ -96,7 +96,10 @@ describe('an authenticating proxy', () => {
     status,
     body.message,
   ];
-  const forbiddenFor = (user: string) => [403, expect.stringContaining(`User "${user}" cannot list`)];
+  const forbiddenFor = (user: string): readonly unknown[] => [
+    403,
+    expect.stringContaining(`User "${user}" cannot list`),
+  ];
 
   async function bind(role: string, kind: string, name: string): Promise<void> {
     const apiGroup = `rbac.authorization.${plane.words.apiGroupDomain}`;

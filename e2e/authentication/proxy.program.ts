@@ -28,7 +28,8 @@ const { port, cert, key, target, ca, client, users } = (await readInput()) as In
 /** Names and values, several of the same name included. */
 function headersOf({ name, groups, extra }: ProxyUser): string[] {
   return [
-    ...['X-Remote-User', name],
+    'X-Remote-User',
+    name,
     ...groups.flatMap((group) => ['X-Remote-Group', group]),
     ...Object.entries(extra).flatMap(([each, values]) =>
       values.flatMap((value) => [`X-Remote-Extra-${each}`, value]),
@@ -40,7 +41,10 @@ createServer({ cert, key }, (request, response) => {
   const [, credentials = ''] = (request.headers.authorization ?? '').split(' ');
   const [, password = ''] = Buffer.from(credentials, 'base64').toString().split(':');
   const user = users[password];
-  if (user === undefined) return void response.writeHead(407).end();
+  if (user === undefined) {
+    response.writeHead(407).end();
+    return;
+  }
   const sent = forward(
     new URL(request.url ?? '/', target),
     {
@@ -48,12 +52,10 @@ createServer({ cert, key }, (request, response) => {
       ...client,
       method: request.method,
       headers: [
-        ...[
-          'Host',
-          new URL(target).host,
-          'Content-Type',
-          request.headers['content-type'] ?? 'application/json',
-        ],
+        'Host',
+        new URL(target).host,
+        'Content-Type',
+        request.headers['content-type'] ?? 'application/json',
         ...headersOf(user),
       ],
     },

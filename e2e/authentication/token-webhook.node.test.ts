@@ -117,7 +117,7 @@ describe.each([
     ['unavailable', { code: 503 }, 'token webhook: the server responded with status 503'],
   ])('that answers %s authenticates nobody', async (name, answer, reason) => {
     const token = tokenFor(answer, name);
-    expect(await review(token)).toEqual({ user: {}, error: reason });
+    expect(await review(token)).toEqual({ user: {}, error: reason as unknown });
     const { status, body } = await plane.as(token).get('/api');
     expect([status, body.message]).toEqual([401, 'Unauthorized']);
   });

@@ -1,6 +1,7 @@
 /** Token webhook as a process, over mutual TLS. A token says how it is answered: `answer.` and, as base64url of JSON, a
  *  list of answers, of which each attempt gets the next and then the last. `GET` returns what was received,
  *  and the most reviews at once. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { json } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -46,18 +47,23 @@ function answerOf({ spec: { token } }: Review): Answer {
   return answers[Math.min(attempt, answers.length) - 1] ?? {};
 }
 
+async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const review = (await json(request)) as Review;
+  reviews.push(review);
+  active += 1;
+  most = Math.max(most, active);
+  const answer = answerOf(review);
+  if (answer.delayMs !== undefined) await pause(answer.delayMs);
+  active -= 1;
+  if (answer.reset === true) {
+    request.socket.destroy();
+    return;
+  }
+  response.writeHead(answer.code ?? 200, { 'content-type': 'application/json', ...answer.headers });
+  response.end(answer.text ?? JSON.stringify({ ...review, status: answer.status ?? {}, ...answer.review }));
+}
+
 createServer({ ...tls, requestCert: true, rejectUnauthorized: true }, (request, response) => {
-  if (request.method === 'GET') return void response.end(JSON.stringify({ reviews, most }));
-  void (async () => {
-    const review = (await json(request)) as Review;
-    reviews.push(review);
-    active += 1;
-    most = Math.max(most, active);
-    const answer = answerOf(review);
-    if (answer.delayMs !== undefined) await pause(answer.delayMs);
-    active -= 1;
-    if (answer.reset === true) return void request.socket.destroy();
-    response.writeHead(answer.code ?? 200, { 'content-type': 'application/json', ...answer.headers });
-    response.end(answer.text ?? JSON.stringify({ ...review, status: answer.status ?? {}, ...answer.review }));
-  })();
+  if (request.method === 'GET') response.end(JSON.stringify({ reviews, most }));
+  else void respond(request, response);
 }).listen(port, '127.0.0.1', () => process.stdout.write('listening\n'));
