@@ -26,8 +26,8 @@ function unescaped(key: string): string {
   }
 }
 
-/** Calls `visit` with each header, its name in lower case. Reads the raw headers: joined values cannot be told
- *  from values with commas, so that a user could invent groups. */
+/** Calls `visit` with each header, its name in lower case. Reads the raw headers: joined values are ambiguous
+ *  if one contains a comma, and a user could invent groups. */
 function eachHeader(raw: readonly string[], visit: (name: string, value: string) => void): void {
   for (let index = 0; index + 1 < raw.length; index += 2) {
     visit((raw[index] ?? '').toLowerCase(), asUtf8(raw[index + 1] ?? ''));

@@ -111,7 +111,7 @@ describe('a server with key files, two issuers and a limit', () => {
     const { status, spec: answered } = await issue(spec);
     const { iat, exp, ...rest } = claims(status.token) as { readonly iat: number; readonly exp: number };
     expect([exp - iat, answered.expirationSeconds]).toEqual([seconds, spec.expirationSeconds]);
-    // Clients are told the requested time.
+    // The response has the requested time.
     expect(Date.parse(status.expirationTimestamp) / 1000 - iat).toBe(spec.expirationSeconds);
     const own = (rest as Readonly<Record<string, { readonly warnafter?: number }>>)[plane.words.domain];
     expect(own?.warnafter).toBe(seconds === YEAR ? iat + 3607 : undefined);

@@ -25,7 +25,7 @@ const USERS: Readonly<Record<string, ProxyUser>> = {
 
 describe('an authenticating proxy', () => {
   const proxies = authority('proxies-ca');
-  const strangers = authority('proxies-ca');
+  const imitators = authority('proxies-ca');
   const plane = usePlane('kubernetes', async (dir) => {
     await writeFile(`${dir}/proxies.pem`, proxies.certificate);
     await writeFile(`${dir}/tokens`, 'static,carl,1\n');
@@ -169,7 +169,7 @@ describe('an authenticating proxy', () => {
   const BOSS = ['x-remote-user', 'boss', 'x-remote-group', 'system:masters'];
   test.each([
     ['without a certificate', undefined, forbiddenFor('system:anonymous')],
-    ['with a certificate of another CA', clientOf(strangers, 'proxy'), [401, 'Unauthorized']],
+    ['with a certificate of another CA', clientOf(imitators, 'proxy'), [401, 'Unauthorized']],
     ['with a name that is not allowed', clientOf(proxies, 'robot'), [401, 'Unauthorized']],
   ])('is not imitated %s', async (_, identity, expected) => {
     expect(message(await direct(BOSS, identity))).toEqual(expected);

@@ -44,11 +44,11 @@ const kubectl = useKubectl(() => plane.server.platconfigFile);
 afterAll(() => provider[Symbol.asyncDispose]());
 
 /** Counts its runs, checks what it is given, and prints the credential in a file. */
-const PLUGIN = `#!/bin/sh
+const pluginFor = (variable: string): string => `#!/bin/sh
 set -e
 dir=$(dirname "$0")
 echo run >> "$dir/runs"
-case "$KUBERNETES_EXEC_INFO" in *'"interactive":false'*) ;; *) echo "no exec info" >&2; exit 1 ;; esac
+case "$${variable}" in *'"interactive":false'*) ;; *) echo "no exec info" >&2; exit 1 ;; esac
 cat "$dir/$1"
 `;
 
@@ -56,7 +56,7 @@ describe.each(installed())('%s with a credential plugin', (program) => {
   const configFile = (version: string, name: string): string => `${kubectl.dir()}/${version}-${name}.conf`;
 
   async function configure(version: string, name: string, status: object): Promise<void> {
-    const apiVersion = `client.authentication.k8s.io/${version}`;
+    const apiVersion = `client.authentication.${plane.words.apiGroupDomain}/${version}`;
     const credential = { apiVersion, kind: 'ExecCredential', status };
     await writeFile(`${kubectl.dir()}/${version}-${name}.json`, JSON.stringify(credential));
     const config = JSON.parse(await readFile(plane.server.platconfigFile, 'utf8')) as Json;
@@ -72,7 +72,7 @@ describe.each(installed())('%s with a credential plugin', (program) => {
   }
 
   beforeAll(async () => {
-    await writeFile(`${kubectl.dir()}/plugin`, PLUGIN);
+    await writeFile(`${kubectl.dir()}/plugin`, pluginFor(plane.words.execInfoVariable));
     await chmod(`${kubectl.dir()}/plugin`, 0o755);
     const token = await provider.idToken({ email: 'ann@example.com', groups: ['system:masters'] });
     const { cert, key } = plane.server.credentials();

@@ -144,7 +144,7 @@ describe('signatures of ID tokens', () => {
 describe('keys of the provider', () => {
   test('are loaded once, and again for unknown ones, at most every ten seconds', async () => {
     const { publish, begin, sign, calls, clock, ended } = setUp();
-    const [first, second, stranger] = [keyOf('ES256', 'a'), keyOf('ES256', 'b'), keyOf('ES256', 'c')];
+    const [first, second, unknown] = [keyOf('ES256', 'a'), keyOf('ES256', 'b'), keyOf('ES256', 'c')];
     publish(ISSUER, first);
     const method = begin();
     for (let round = 0; round < 10; round += 1) await ask(method, await sign(first, { round }));
@@ -155,7 +155,7 @@ describe('keys of the provider', () => {
     expect(await ask(method, await sign(first))).toMatchObject({ kind: 'rejected' });
     const before = calls.length;
     for (let minute = 0; minute < 60; minute += 1) {
-      for (let index = 0; index < 5; index += 1) await ask(method, await sign(stranger, { index, minute }));
+      for (let index = 0; index < 5; index += 1) await ask(method, await sign(unknown, { index, minute }));
       await clock.advance(1000);
     }
     expect(calls.length - before).toBeLessThanOrEqual(6);

@@ -79,7 +79,7 @@ function setUp(objects: readonly ApiObject[], signer: KeyObject = EC) {
 }
 
 describe('service accounts', () => {
-  test('are let in under their name, with their groups and their pod', async () => {
+  test('are authenticated under their name, with their groups and their pod', async () => {
     const { issue, ask } = setUp([account(), pod()]);
     expect(await ask(issue())).toEqual({
       kind: 'user',
