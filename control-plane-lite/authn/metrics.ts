@@ -24,11 +24,22 @@ const LIFETIME_SECONDS: readonly number[] = [
   ...DAYS.map((days) => days * 86_400),
 ];
 
-/** Returns the label of a user: few values, and no names of people. */
-function userLabel(name: string, { agentComponent, componentPrefix, systemNamespace }: Vocabulary): string {
-  const known = ['admin', 'client', `${componentPrefix}_proxy`, agentComponent];
-  if (known.includes(name) || name === `system:serviceaccount:${systemNamespace}:default`) return name;
-  return name.includes('@') ? 'email_id' : 'other';
+/** Returns a function that counts a request of a user under one of few labels, without names of people. */
+function userCounter(
+  registry: MetricsRegistry,
+  { agentComponent, componentPrefix, systemNamespace }: Vocabulary,
+): (name: string) => void {
+  const users = registry.counter({
+    name: 'authenticated_user_requests',
+    help: 'Counter of authenticated requests broken out by username.',
+    labels: ['username'],
+  });
+  const account = `system:serviceaccount:${systemNamespace}:default`;
+  const known = new Set(['admin', 'client', `${componentPrefix}_proxy`, agentComponent, account]);
+  return (name) => {
+    const label = known.has(name) ? name : name.includes('@') ? 'email_id' : 'other';
+    users.with(label).inc();
+  };
 }
 
 /** A rejected credential is an error, a request without a known one a failure. */
@@ -83,11 +94,7 @@ export function createAuthenticationMetrics(
   registry: MetricsRegistry,
   vocabulary: Vocabulary,
 ): AuthenticationMetrics {
-  const users = registry.counter({
-    name: 'authenticated_user_requests',
-    help: 'Counter of authenticated requests broken out by username.',
-    labels: ['username'],
-  });
+  const countUser = userCounter(registry, vocabulary);
   const attempts = registry.counter({
     name: 'authentication_attempts',
     help: 'Counter of authenticated attempts.',
@@ -114,7 +121,7 @@ export function createAuthenticationMetrics(
   return {
     record(result, seconds) {
       const { attempts: counter, duration: histogram } = byKind[result.kind];
-      if (result.kind === 'user') users.with(userLabel(result.user.name, vocabulary)).inc();
+      if (result.kind === 'user') countUser(result.user.name);
       counter.inc();
       histogram.observe(seconds);
     },

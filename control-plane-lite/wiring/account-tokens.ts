@@ -100,14 +100,15 @@ async function followKeys(
   const others = await followFiles(deps, files, (texts) =>
     texts.flatMap((text, index) => inFile(files[index] ?? '', () => publicKeysOf(text))),
   );
-  let parts = { signing: signingKey(), others: others() };
-  let keys = [parts.signing.key, ...parts.others];
+  let signing = signingKey();
+  let rest = others();
+  let keys = [signing.key, ...rest];
   return () => {
-    const now = { signing: signingKey(), others: others() };
     // The same list until a key changes: what was verified with it stays valid.
-    if (now.signing !== parts.signing || now.others !== parts.others) {
-      parts = now;
-      keys = [parts.signing.key, ...parts.others];
+    if (signing !== signingKey() || rest !== others()) {
+      signing = signingKey();
+      rest = others();
+      keys = [signing.key, ...rest];
     }
     return keys;
   };
