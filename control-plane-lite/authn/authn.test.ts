@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { createAuthority, issueIdentity } from '#api/pki/certificate.ts';
 import { createAuthenticationChain } from './chain.ts';
-import { createClientCertificateAuthenticator, isTrusted, userOf } from './client-certificate.ts';
+import { isTrusted, userOf } from './client-certificate.ts';
 import type { AuthenticationRequest, Authenticator } from './contract.ts';
 import { createTokenAuthenticator, parseTokenFile, TokenFileError } from './token-file.ts';
+import { createCertificateAuthenticator } from './x509.ts';
 
 const NOW = Date.parse('2026-06-01T00:00:00Z');
 const FROM = new Date('2026-01-01T00:00:00Z');
@@ -59,7 +60,7 @@ describe('client certificates', () => {
       }).certificate,
     );
   const roots = [root];
-  const authenticator = createClientCertificateAuthenticator({
+  const authenticator = createCertificateAuthenticator({
     roots: () => roots,
     clock: createFakeClock(NOW),
   });
@@ -81,7 +82,7 @@ describe('client certificates', () => {
   });
   test('are checked again once they run out', async () => {
     const clock = createFakeClock(NOW);
-    const own = createClientCertificateAuthenticator({ roots: () => roots, clock });
+    const own = createCertificateAuthenticator({ roots: () => roots, clock });
     const certificate = issue(ca, new Date(NOW + 1000));
     expect((await own.authenticate(request({ certificate }))).kind).toBe('user');
     await clock.advance(2000);

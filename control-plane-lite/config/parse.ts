@@ -9,6 +9,7 @@ import { gatesSetInVain } from '#api/schema/gate-effects.ts';
 import { upstreamAgentFlag } from '#api/vocabulary.ts';
 import { pluginErrors } from '../admission/names.ts';
 import { unknownControllers } from '../controllers/names.ts';
+import { authenticationErrors, authenticationWarnings } from './authentication-errors.ts';
 import type { Setting } from './groups/setting.ts';
 import { SETTINGS, type ServerConfig } from './settings.ts';
 
@@ -52,9 +53,11 @@ function option(setting: Setting): Options {
 export const gateSettings = (words: readonly string[]): GateSettings =>
   Object.fromEntries(words.map((word) => [word.split('=')[0] ?? '', word.endsWith('=true')]));
 
-/** Returns warnings about settings without effect: at most two lines. */
-export const configWarnings = ({ featureGates }: ServerConfig): readonly string[] =>
-  noEffectWarnings(gatesSetInVain(gateSettings(featureGates), 'control-plane-lite'));
+/** Returns warnings about settings without effect, in few lines. */
+export const configWarnings = (config: ServerConfig): readonly string[] => [
+  ...noEffectWarnings(gatesSetInVain(gateSettings(config.featureGates), 'control-plane-lite')),
+  ...authenticationWarnings(config),
+];
 
 function gateErrors(words: readonly string[]): readonly string[] {
   const unreadable = words.filter((word) => !/^[A-Za-z0-9]+=(true|false)$/.test(word));
@@ -86,6 +89,7 @@ function crossErrors(config: ServerConfig): readonly string[] {
   if (config.auditPolicyFile !== '' && config.auditLogPath === '') {
     errors.push('--audit-policy-file has no effect without --audit-log-path');
   }
+  errors.push(...authenticationErrors(config));
   errors.push(...gateErrors(config.featureGates));
   errors.push(...pluginErrors(config.enableAdmissionPlugins, config.disableAdmissionPlugins));
   for (const word of unknownControllers(config.controllers)) {
@@ -145,7 +149,7 @@ function read(setting: Setting, given: unknown): Read {
   const name = `--${setting.flag}`;
   if (setting.type === 'list') {
     const words = (Array.isArray(given) ? given : [given])
-      .flatMap((item) => String(item).split(','))
+      .flatMap((item) => (setting.whole === true ? [String(item)] : String(item).split(',')))
       .filter((word) => word !== '');
     return checkChoices(name, setting.choices, words) ?? { value: words };
   }

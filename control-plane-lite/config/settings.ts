@@ -2,6 +2,7 @@
  *  validation are derived from it. */
 import { ACCESS, type AccessConfig } from './groups/access.ts';
 import { API, type ApiConfig } from './groups/api.ts';
+import { AUTHENTICATION, type AuthenticationConfig } from './groups/authentication.ts';
 import { NODES, type NodesConfig } from './groups/nodes.ts';
 import { OPERATION, type OperationConfig } from './groups/operation.ts';
 import { SERVING, type ServingConfig } from './groups/serving.ts';
@@ -14,6 +15,7 @@ export interface ServerConfig
     ApiConfig,
     ServingConfig,
     AccessConfig,
+    AuthenticationConfig,
     NodesConfig,
     OperationConfig {}
 
@@ -22,6 +24,7 @@ export const SETTINGS: SettingsOf<ServerConfig> = {
   ...API,
   ...SERVING,
   ...ACCESS,
+  ...AUTHENTICATION,
   ...NODES,
   ...OPERATION,
 };

@@ -21,6 +21,8 @@ import { targetOf } from './write.ts';
 
 export interface ReviewDeps {
   readonly authenticator: Authenticator;
+  /** Audiences of this server, for token reviews that name none. */
+  readonly apiAudiences: readonly string[];
   readonly authorizer: Authorizer;
 }
 
@@ -91,13 +93,18 @@ export async function reviewEndpoint(
   return deps.content.plain(request, 201, { ...object, status });
 }
 
-async function reviewToken({ authenticator }: ReviewDeps, _: ApiRequest, object: ApiObject): Promise<object> {
+async function reviewToken(
+  { authenticator, apiAudiences }: ReviewDeps,
+  { user: reviewer }: ApiRequest,
+  object: ApiObject,
+): Promise<object> {
   const { token = '', audiences = [] } = typed<TokenReview>(object).spec;
   const result = await authenticator.authenticate({
     headers: {},
     bearerToken: token,
     intermediates: [],
-    ...(audiences.length === 0 ? {} : { audiences }),
+    audiences: audiences.length === 0 ? apiAudiences : audiences,
+    flow: `reviews of ${reviewer.name}`,
   });
   if (result.kind !== 'user') {
     return { user: {}, ...(result.kind === 'rejected' ? { error: result.message } : {}) };

@@ -15,9 +15,12 @@ import {
 export class BackendError extends Error {
   override readonly name = 'BackendError';
   readonly status: number;
-  constructor(status: number) {
+  /** The response has a `Retry-After` header. */
+  readonly suggestsRetry: boolean;
+  constructor(status: number, suggestsRetry = false) {
     super(`the server responded with status ${status}`);
     this.status = status;
+    this.suggestsRetry = suggestsRetry;
   }
 }
 
@@ -103,7 +106,10 @@ async function createBackend(config: ResolvedClientConfig): Promise<Backend> {
         body,
       });
       const text = await readBody(response.body);
-      if (response.statusCode < 200 || response.statusCode > 299) throw new BackendError(response.statusCode);
+      const { statusCode } = response;
+      if (statusCode < 200 || statusCode > 299) {
+        throw new BackendError(statusCode, response.headers['retry-after'] !== undefined);
+      }
       return text;
     },
     close: () => agent.destroy(),

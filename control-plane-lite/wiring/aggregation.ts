@@ -1,10 +1,10 @@
 /** API aggregation: APIServices, and the configuration by which extension servers authenticate this one. */
-import { readFile } from 'node:fs/promises';
 import { type Aggregator, createAggregator } from '../aggregation/aggregator.ts';
 import { publishAuthentication } from '../aggregation/authentication-config-map.ts';
 import { ownGroup } from '../aggregation/automanaged.ts';
 import { runLocalRegistration } from '../aggregation/register-local.ts';
 import { REQUEST_HEADER_NAME, type ServerIdentity } from '../identity/files.ts';
+import { readBundle } from './authentication.ts';
 import type { Core } from './core.ts';
 import type { AggregationState } from './health-checks.ts';
 
@@ -36,13 +36,17 @@ export function createAggregation(core: Core, identity: ServerIdentity): Aggrega
   async function publish(signal: AbortSignal): Promise<void> {
     const configMaps = registry.find('', 'v1', 'configmaps');
     if (configMaps === undefined) return;
-    const bundle = config.clientCaFile === '' ? '' : await readFile(config.clientCaFile, 'utf8');
+    const bundle = await readBundle(config.clientCaFile);
+    const proxies = await readBundle(config.requestheaderClientCaFile);
     await publishAuthentication(
       { verbs: core.verbs, resource: configMaps, vocabulary, nowMs: core.clock.now() },
       {
         clientAuthorities: `${identity.authority.certificate}\n${bundle}`,
-        requestHeaderAuthority: identity.requestHeaderAuthority.certificate,
-        requestHeaderName: REQUEST_HEADER_NAME,
+        requestHeaderAuthorities: `${identity.requestHeaderAuthority.certificate}\n${proxies}`,
+        requestHeaderNames: [REQUEST_HEADER_NAME, ...config.requestheaderAllowedNames],
+        usernameHeaders: config.requestheaderUsernameHeaders,
+        groupHeaders: config.requestheaderGroupHeaders,
+        extraPrefixes: config.requestheaderExtraHeadersPrefix,
       },
       signal,
     );

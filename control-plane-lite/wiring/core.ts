@@ -1,10 +1,12 @@
 /** Core of the server: store, cache, resources, verbs. Everything except HTTP and controllers. */
 import { type Clock, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import { gatesOn } from '#api/schema/feature-gates.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { trackUpdate } from '../apply/track-update.ts';
+import { type AuthenticationMetrics, createAuthenticationMetrics } from '../authn/metrics.ts';
 import { createCache } from '../cache/cache.ts';
 import type { Cache, SelectableFields } from '../cache/contract.ts';
 import { gateSettings } from '../config/parse.ts';
@@ -23,6 +25,7 @@ import { type Access, createAccess } from './access.ts';
 import { type AccountTokens, createAccountTokens } from './account-tokens.ts';
 import { createAdmissionPlugins } from './admission.ts';
 import { loadAdmissionSettings } from './admission-settings.ts';
+import { createVerificationGate } from './authentication.ts';
 import { createResources, type ServedResources } from './resources.ts';
 import { storeName } from './store.ts';
 
@@ -36,6 +39,8 @@ export interface Core {
   readonly log: Logger;
   /** Pending start conditions of the server. */
   readonly waits?: Waits | undefined;
+  readonly metrics: MetricsRegistry;
+  readonly authentication: AuthenticationMetrics;
   readonly store: Store;
   readonly cache: Cache;
   readonly registry: ResourceRegistry;
@@ -98,9 +103,20 @@ export async function createCore(
   await cache.start(signal);
   const ownAuthority = identity.authority.certificate;
   await repairAllocations(cache, registry, allocation, log);
-  const accountTokens = await createAccountTokens({ config, vocabulary, clock, cache, registry });
-  const accounts = accountTokens.authenticator;
-  const access = await createAccess({ config, vocabulary, clock, cache, registry, ownAuthority, accounts });
+  const metrics = createMetricsRegistry();
+  const authentication = createAuthenticationMetrics(metrics, vocabulary);
+  const common = { config, vocabulary, clock, log, waits, cache, registry, signal };
+  const verifications = createVerificationGate(clock);
+  const counts = authentication.accountTokens;
+  const accountTokens = await createAccountTokens({ ...common, verifications, counts });
+  const access = await createAccess({
+    ...common,
+    ownAuthority,
+    verifications,
+    metrics: authentication,
+    accounts: accountTokens.authenticator,
+    audiences: accountTokens.audiences,
+  });
   if (config.anonymousAuth && config.authorizationMode.includes('AlwaysAllow'))
     log.warn(
       { authorizationMode: config.authorizationMode, anonymousAuth: true },
@@ -125,7 +141,8 @@ export async function createCore(
   });
   const admission = createAdmissionChain(plugins);
   const verbs: Verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track: trackUpdate });
+  const measured = { metrics, authentication };
   const made = { store, cache, registry, allocation, access, accountTokens, verbs, pendingCharges };
   const controllers = chooseControllers(config.controllers);
-  return { config, vocabulary, gates, controllers, clock, log, waits, ...made };
+  return { config, vocabulary, gates, controllers, clock, log, waits, ...measured, ...made };
 }

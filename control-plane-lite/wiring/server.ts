@@ -1,7 +1,7 @@
 /** HTTP server over the core: endpoints, non-resource paths, limits, audit. */
 
 import { readFile } from 'node:fs/promises';
-import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
+import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import { createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import { addAggregationMetrics } from '../aggregation/metrics.ts';
 import { replacingLocal } from '../aggregation/replace-local.ts';
@@ -16,6 +16,7 @@ import type { Handler, PathRoute, RequestInfo } from '../http/contract.ts';
 import { createHealth, type Health } from '../http/health/health.ts';
 import { withWaits } from '../http/health/health-waits.ts';
 import { addProcessMetrics, metricsRoute } from '../http/metrics/metrics.ts';
+import type { Authenticate } from '../http/pipeline/authenticate.ts';
 import { createImpersonation } from '../http/pipeline/impersonate.ts';
 import { type ApiServer, createApiServer } from '../http/server.ts';
 import type { ServerIdentity } from '../identity/files.ts';
@@ -23,6 +24,7 @@ import { createBuiltinSchema } from '../resources/builtin-schema.ts';
 import { isKnown } from '../resources/registry.ts';
 import type { Aggregation } from './aggregation.ts';
 import { createAudit } from './audit.ts';
+import { readBundle } from './authentication.ts';
 import { createComponents } from './components.ts';
 import type { Core } from './core.ts';
 import { descriptionRoutes } from './description.ts';
@@ -53,9 +55,8 @@ const NO_GROUPS: readonly ExtraGroup[] = [];
 
 /** @throws Error that names an unreadable file */
 export async function createServer(core: Core, identity: ServerIdentity, more: ServerParts): Promise<Server> {
-  const { config, vocabulary, clock, log, access } = core;
+  const { config, vocabulary, clock, log, access, metrics } = core;
   const { aggregation } = more;
-  const metrics = createMetricsRegistry();
   const stopMeasuring = addProcessMetrics(metrics);
   if (aggregation !== undefined) addAggregationMetrics(metrics, aggregation.apis);
   const protobuf = createApiProtobuf(vocabulary);
@@ -78,6 +79,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
   const tokenIssuer = createTokenIssuerRoutes({
     issuer: core.accountTokens.issuerName,
     keys: core.accountTokens.keys,
+    jwksUri: config.serviceAccountJwksUri,
     serverAddress: more.serverAddress,
   });
   const others = [...healthRoutes, metricsRoute(metrics), ...tokenIssuer, ...more.routes];
@@ -87,7 +89,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
       log,
       vocabulary,
       registry: metrics,
-      authenticate: (request) => access.authenticator.authenticate(request),
+      authenticate: measured(core),
       authorize: (attributes) => access.authorizer.authorize(attributes),
       impersonate: createImpersonation({
         authorize: (attributes) => access.authorizer.authorize(attributes),
@@ -126,6 +128,16 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
   };
 }
 
+/** Returns the authenticator of requests, which records its results. */
+function measured({ access, authentication, clock }: Core): Authenticate {
+  return async (request) => {
+    const begunMs = clock.monotonic();
+    const result = await access.authenticator.authenticate(request);
+    authentication.record(result, (clock.monotonic() - begunMs) / 1000);
+    return result;
+  };
+}
+
 function resourceHandler(
   core: Core,
   protobuf: ReturnType<typeof createApiProtobuf>,
@@ -147,9 +159,17 @@ function resourceHandler(
     connectSchema: (kind) => createBuiltinSchema(`core/v1.${kind}`, options),
     components: createComponents(core, isReady),
     collector: nodes.collector,
-    reviews: { authenticator: access.authenticator, authorizer: access.authorizer },
+    reviews: {
+      authenticator: access.authenticator,
+      apiAudiences: core.accountTokens.audiences,
+      authorizer: access.authorizer,
+    },
     accountToken: {
       issuer: core.accountTokens.issuer,
+      limits: {
+        maxSeconds: core.config.serviceAccountMaxTokenExpiration / 1000,
+        extend: core.config.serviceAccountExtendTokenExpiration,
+      },
       target: {
         schema: createBuiltinSchema('authentication/v1.TokenRequest', options),
         apiVersion: `authentication.${vocabulary.apiGroupDomain}/v1`,
@@ -167,11 +187,13 @@ function resourceHandler(
   });
 }
 
+/** The CAs are named to clients, which send only a certificate of one of them. */
 async function servingCertificate(
   { config }: Core,
   { serving, authority }: ServerIdentity,
 ): Promise<ServingCertificate> {
-  const ca = authority.certificate;
+  const bundles = await Promise.all([config.clientCaFile, config.requestheaderClientCaFile].map(readBundle));
+  const ca = [authority.certificate, ...bundles].join('\n');
   if (config.tlsCertFile === '') return { cert: serving.certificate, key: serving.key, ca };
   const [cert, key] = await Promise.all([readFile(config.tlsCertFile), readFile(config.tlsPrivateKeyFile)]);
   return { cert, key, ca };

@@ -79,7 +79,7 @@ async function fill(
   const { verbs, caller, fieldManager } = context.client;
   const { tokenIssuer, rootAuthority: authority } = context.settings;
   const subject = { namespace, account: { name: account, uid }, secret: name };
-  const token = needsToken ? Buffer.from(tokenIssuer.issueStored(subject)).toString('base64') : '';
+  const token = needsToken ? Buffer.from(await tokenIssuer.issueStored(subject)).toString('base64') : '';
   await unlessGone(() =>
     verbs.update({
       ref: { resource: context.resourceOf('secrets'), namespace, name },
