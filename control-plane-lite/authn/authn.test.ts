@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { createAuthority, issueIdentity } from '#api/pki/certificate.ts';
-import { createAuthenticationChain } from './chain.ts';
+import { createAuthenticationChain, forAudiences } from './chain.ts';
 import { isTrusted, userOf } from './client-certificate.ts';
 import type { AuthenticationRequest, Authenticator } from './contract.ts';
 import { createTokenAuthenticator, parseTokenFile, TokenFileError } from './token-file.ts';
@@ -128,5 +128,30 @@ describe('createAuthenticationChain', () => {
     ['an unknown token (5.6)', chain([says('none')]), request({ bearerToken: 'x' })],
   ])('refuses %s', async (_, methods, given) => {
     expect((await methods.authenticate(given)).kind).not.toBe('user');
+  });
+});
+
+describe('forAudiences', () => {
+  const user = { name: 'u', groups: [], extra: {} };
+  const method = forAudiences(['api', 'cluster'], {
+    name: 'm',
+    authenticate: () => ({ kind: 'user', user }),
+  });
+  test.each([
+    ['the audiences of the server, by default', undefined, { kind: 'user', user }],
+    ['those that both name', ['x', 'cluster'], { kind: 'user', user, audiences: ['cluster'] }],
+    ['no other audience', ['x'], { kind: 'none' }],
+  ])('makes users valid for %s', async (_, audiences, expected) => {
+    const asked = request(audiences === undefined ? {} : { audiences });
+    expect(await method.authenticate(asked)).toEqual(expected);
+  });
+
+  test('leaves the reasons of all methods in a rejection', async () => {
+    const says = (message: string): Authenticator => ({
+      name: message,
+      authenticate: () => ({ kind: 'rejected', message }),
+    });
+    const chain = createAuthenticationChain([says('one'), says('two')], { anonymous: true });
+    expect(await chain.authenticate(request({}))).toEqual({ kind: 'rejected', message: 'one; two' });
   });
 });
