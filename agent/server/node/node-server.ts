@@ -12,7 +12,7 @@ import type { TlsSource } from '../../certs/tls-source.ts';
 import { listenAt } from '../../node/start-fault.ts';
 import type { AgentHealth } from '../health.ts';
 import { type AccessOptions, type Credentials, createAdmit } from './access.ts';
-import { nodeTlsVersion, opensslSuite, type TlsVersionName } from './cipher-suites.ts';
+import { nodeTlsVersion, opensslSuite, type TlsVersionName } from '#api/pki/suite-names.ts';
 import { type ContainerDeps, containerEndpoints } from './container-endpoints.ts';
 import { debugFlagsEndpoint } from './debug-flags.ts';
 import { type NodeEndpoint, text } from './endpoint.ts';
