@@ -21,6 +21,50 @@ export function opensslSuite(name: string): string | undefined {
   return exchange === 'RSA' ? cipher : `${exchange.replaceAll('_', '-')}-${cipher}`;
 }
 
+/** Bulk ciphers that Go offers only on request. */
+const INSECURE = /_(?:RC4_128_SHA|3DES_EDE_CBC_SHA|AES_128_CBC_SHA256)$/;
+
+/** Reports whether upstream lists the suite among the insecure ones. */
+export const isInsecureSuite = (name: string): boolean => INSECURE.test(name);
+
+/** Suites of TLS 1.3 by name; these cannot be selected, as in Go: all are always offered. */
+const TLS13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
+
+/** Names that upstream accepts, as Go spells them. */
+const GO_SUITES: ReadonlySet<string> = new Set([
+  ...TLS13,
+  ...['ECDSA', 'RSA'].flatMap((signature) =>
+    [
+      'AES_128_CBC_SHA',
+      'AES_128_CBC_SHA256',
+      'AES_128_GCM_SHA256',
+      'AES_256_CBC_SHA',
+      'AES_256_GCM_SHA384',
+      'CHACHA20_POLY1305',
+      'CHACHA20_POLY1305_SHA256',
+      'RC4_128_SHA',
+    ].map((bulk) => `TLS_ECDHE_${signature}_WITH_${bulk}`),
+  ),
+  'TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA',
+  ...[
+    '3DES_EDE_CBC_SHA',
+    'AES_128_CBC_SHA',
+    'AES_128_CBC_SHA256',
+    'AES_128_GCM_SHA256',
+    'AES_256_CBC_SHA',
+    'AES_256_GCM_SHA384',
+    'RC4_128_SHA',
+  ].map((bulk) => `TLS_RSA_WITH_${bulk}`),
+]);
+
+export const isGoSuite = (name: string): boolean => GO_SUITES.has(name);
+
+/** Returns OpenSSL's list for the names of suites: those of TLS 1.3 first, which are always offered. */
+export function opensslList(names: readonly string[]): string {
+  const older = names.flatMap((name) => (TLS13.includes(name) ? [] : (opensslSuite(name) ?? [])));
+  return [...TLS13, ...older].join(':');
+}
+
 const VERSIONS = {
   '': 'TLSv1.2',
   VersionTLS10: 'TLSv1',
@@ -30,5 +74,7 @@ const VERSIONS = {
 } as const;
 
 export type TlsVersionName = keyof typeof VERSIONS;
+
+export const isTlsVersionName = (name: string): name is TlsVersionName => Object.hasOwn(VERSIONS, name);
 
 export const nodeTlsVersion = (name: TlsVersionName): (typeof VERSIONS)[TlsVersionName] => VERSIONS[name];

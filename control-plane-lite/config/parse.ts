@@ -9,7 +9,9 @@ import { gatesSetInVain } from '#api/schema/gate-effects.ts';
 import { upstreamAgentFlag } from '#api/vocabulary.ts';
 import { pluginErrors } from '../admission/names.ts';
 import { unknownControllers } from '../controllers/names.ts';
-import { SETTINGS, type ServerConfig, type Setting } from './settings.ts';
+import type { Setting } from './setting.ts';
+import { SETTINGS, type ServerConfig } from './settings.ts';
+import { certificateErrors } from './certificate-errors.ts';
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
@@ -71,7 +73,7 @@ function crossErrors(config: ServerConfig): readonly string[] {
   const both = (a: string, b: string, first: string, second: string): void => {
     if ((a === '') !== (b === '')) errors.push(`--${first} and --${second} must be given together`);
   };
-  both(config.tlsCertFile, config.tlsPrivateKeyFile, 'tls-cert-file', 'tls-private-key-file');
+  errors.push(...certificateErrors(config));
   both(config.etcdCertfile, config.etcdKeyfile, 'etcd-certfile', 'etcd-keyfile');
   both(
     config.nodeagentClientCertificate,
@@ -144,7 +146,7 @@ function read(setting: Setting, given: unknown): Read {
   const name = `--${setting.flag}`;
   if (setting.type === 'list') {
     const words = (Array.isArray(given) ? given : [given])
-      .flatMap((item) => String(item).split(','))
+      .flatMap((item) => (setting.isWhole === true ? [String(item)] : String(item).split(',')))
       .filter((word) => word !== '');
     return checkChoices(name, setting.choices, words) ?? { value: words };
   }

@@ -2,77 +2,20 @@
  *  validation are derived from it. */
 import { effectiveGates } from '#api/schema/gate-effects.ts';
 import { ADMISSION_PLUGINS } from '../admission/names.ts';
-
-interface Common {
-  /** Without dashes. */
-  readonly flag: string;
-  readonly help: string;
-  readonly group: Group;
-  /** Other spellings. */
-  readonly aliases?: readonly string[];
-}
-
-export type Group =
-  | 'Serving'
-  | 'Storage'
-  | 'Authentication'
-  | 'Authorization'
-  | 'API'
-  | 'Limits'
-  | 'Nodes'
-  | 'Audit'
-  | 'Other';
-
-export type Setting =
-  | (Common & { readonly type: 'string'; readonly default: string; readonly choices?: readonly string[] })
-  | (Common & {
-      readonly type: 'list';
-      readonly default: readonly string[];
-      readonly choices?: readonly string[];
-    })
-  | (Common & {
-      readonly type: 'boolean';
-      readonly default: boolean;
-      /** Text that `--help` shows if the default depends on other settings. */
-      readonly defaultText?: string;
-    })
-  | (Common & {
-      readonly type: 'integer';
-      readonly default: number;
-      readonly min: number;
-      readonly max: number;
-    })
-  /** Text such as `1m30s`; its value is in ms. */
-  | (Common & { readonly type: 'duration'; readonly default: string });
+import { CERTIFICATE_SETTINGS, type CertificateConfig } from './certificate-settings.ts';
+import type { SettingOf } from './setting.ts';
 
 const MAX = 1_000_000;
 /** Longest time that fits into the int32 fields of pods, in seconds. */
 const MAX_SECONDS = 2 ** 31 - 1;
 
-/** Settings that can have a value of this type. */
-type SettingOf<V> = Extract<
-  Setting,
-  {
-    readonly type: V extends boolean
-      ? 'boolean'
-      : V extends number
-        ? 'integer' | 'duration'
-        : V extends string
-          ? 'string'
-          : 'list';
-  }
->;
-
 /** The configuration; durations are in ms. */
-export interface ServerConfig {
+export interface ServerConfig extends CertificateConfig {
   readonly dataDir: string;
   readonly vocabulary: string;
   readonly bindAddress: string;
   readonly securePort: number;
   readonly advertiseAddress: string;
-  readonly certSANs: readonly string[];
-  readonly tlsCertFile: string;
-  readonly tlsPrivateKeyFile: string;
   readonly requestTimeout: number;
   readonly livezGracePeriod: number;
   readonly shutdownDelayDuration: number;
@@ -91,8 +34,6 @@ export interface ServerConfig {
   readonly serviceAccountIssuer: readonly string[];
   readonly serviceAccountKeyFile: readonly string[];
   readonly serviceAccountSigningKeyFile: string;
-  readonly rootCaFile: string;
-  readonly clusterSigningDuration: number;
   readonly authorizationMode: readonly string[];
   readonly enableAdmissionPlugins: readonly string[];
   readonly disableAdmissionPlugins: readonly string[];
@@ -128,6 +69,7 @@ export interface ServerConfig {
 }
 
 export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerConfig[K]> } = {
+  ...CERTIFICATE_SETTINGS,
   dataDir: {
     flag: 'data-dir',
     type: 'string',
@@ -165,27 +107,6 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     default: '',
     group: 'Serving',
     help: 'address advertised to clients; default: the bind address, or the first address of the machine',
-  },
-  certSANs: {
-    flag: 'cert-sans',
-    type: 'list',
-    default: [],
-    group: 'Serving',
-    help: 'additional names and addresses for the generated certificate',
-  },
-  tlsCertFile: {
-    flag: 'tls-cert-file',
-    type: 'string',
-    default: '',
-    group: 'Serving',
-    help: 'serving certificate, used instead of a generated one',
-  },
-  tlsPrivateKeyFile: {
-    flag: 'tls-private-key-file',
-    type: 'string',
-    default: '',
-    group: 'Serving',
-    help: 'private key of --tls-cert-file',
   },
   requestTimeout: {
     flag: 'request-timeout',
@@ -314,20 +235,6 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     default: '',
     group: 'Authentication',
     help: 'key that signs tokens, the same for servers that share an etcd; default: a generated key',
-  },
-  rootCaFile: {
-    flag: 'root-ca-file',
-    type: 'string',
-    default: '',
-    group: 'Authentication',
-    help: 'CA published to pods as root CA; default: the server’s own',
-  },
-  clusterSigningDuration: {
-    flag: 'cluster-signing-duration',
-    type: 'duration',
-    default: '8760h',
-    group: 'Authentication',
-    help: 'maximum duration of signed certificates; requests may ask for less',
   },
   authorizationMode: {
     flag: 'authorization-mode',

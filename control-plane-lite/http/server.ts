@@ -19,6 +19,7 @@ import { createRequestBatches } from './limits/request-batches.ts';
 import { createRequestMetrics } from './metrics/request-metrics.ts';
 import type { Authenticate } from './pipeline/authenticate.ts';
 import type { Authorize } from './pipeline/authorize.ts';
+import type { BrowserPolicy } from './pipeline/browser.ts';
 import { createPipeline, type PipelineDeps } from './pipeline/pipeline.ts';
 import { createRouter } from './pipeline/router.ts';
 import { type EncodeStatus, encodeStatusAsJson } from './response/status-response.ts';
@@ -44,6 +45,8 @@ export interface ApiServerDeps {
   /** Default: JSON, whatever the client accepts. */
   readonly encodeStatus?: EncodeStatus;
   readonly audit?: Auditor;
+  /** Headers for browsers. Default: none. */
+  readonly browser?: BrowserPolicy | undefined;
 }
 
 export interface ApiServerOptions extends ListenerOptions {

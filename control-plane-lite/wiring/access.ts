@@ -1,12 +1,10 @@
 /** Authentication and authorization as configured. */
-import { X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { ClusterRole } from '#api/gen/rbac-authorization-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { createBootstrapTokenAuthenticator } from '../authn/bootstrap-token.ts';
 import { createAuthenticationChain } from '../authn/chain.ts';
-import { createClientCertificateAuthenticator, parseCertificates } from '../authn/client-certificate.ts';
+import { createClientCertificateAuthenticator } from '../authn/client-certificate.ts';
 import type { Authenticator } from '../authn/contract.ts';
 import { createTokenAuthenticator, parseTokenFile } from '../authn/token-file.ts';
 import { bootstrapPolicy } from '../authz/bootstrap.ts';
@@ -21,6 +19,8 @@ import type { StorageInfo } from '../resources/contract.ts';
 import { builtinFacts } from '../resources/facts.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import { typed } from '../resources/view.ts';
+import type { ClientAuthorities } from './client-authorities.ts';
+import type { Follow } from './follow.ts';
 
 export interface Access {
   readonly authenticator: Authenticator;
@@ -36,8 +36,8 @@ export interface AccessDeps {
   readonly clock: Clock;
   readonly cache: Cache;
   readonly registry: ResourceRegistry;
-  /** PEM of the server's own CA. */
-  readonly ownAuthority: string;
+  readonly clientAuthorities: ClientAuthorities;
+  readonly follow: Follow;
   /** Authenticates service accounts. */
   readonly accounts: Authenticator;
 }
@@ -85,14 +85,17 @@ function nodeMode({ cache, registry, vocabulary }: AccessDeps, rbacGroup: string
 }
 
 async function methods(deps: AccessDeps): Promise<readonly Authenticator[]> {
-  const { config, clock, ownAuthority, accounts } = deps;
+  const { config, clock, clientAuthorities, accounts } = deps;
   const byBootstrapToken = bootstrapTokenMethods(deps);
-  const bundle = config.clientCaFile === '' ? '' : await readText(config.clientCaFile);
-  const roots = [new X509Certificate(ownAuthority), ...parseCertificates(bundle)];
-  const certificates = createClientCertificateAuthenticator({ roots: () => roots, clock });
-  if (config.tokenAuthFile === '') return [certificates, accounts, ...byBootstrapToken];
-  const users = parseTokenFile(await readText(config.tokenAuthFile), config.tokenAuthFile);
-  return [certificates, createTokenAuthenticator(users), accounts, ...byBootstrapToken];
+  const certificates = createClientCertificateAuthenticator({ roots: clientAuthorities.certificates, clock });
+  const { tokenAuthFile: file } = config;
+  if (file === '') return [certificates, accounts, ...byBootstrapToken];
+  const users = await deps.follow({
+    what: 'token file',
+    paths: [file],
+    parse: ([text = '']) => parseTokenFile(text, file),
+  });
+  return [certificates, createTokenAuthenticator(users.current), accounts, ...byBootstrapToken];
 }
 
 /** Returns the authenticator of bootstrap tokens; none if they are disabled. */
@@ -109,14 +112,6 @@ function bootstrapTokenMethods(deps: AccessDeps): readonly Authenticator[] {
       },
     }),
   ];
-}
-
-async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (cause) {
-    throw new Error(`${file} could not be read`, { cause });
-  }
 }
 
 function rbacCaches(

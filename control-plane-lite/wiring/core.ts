@@ -12,7 +12,7 @@ import { gateSettings } from '../config/parse.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import { vocabularyOf } from '../config/vocabulary.ts';
 import { chooseControllers } from '../controllers/names.ts';
-import type { ServerIdentity } from '../identity/files.ts';
+import type { LiveIdentity } from '../identity/keeper.ts';
 import { createPendingCharges, type PendingCharges } from '../quota/pending.ts';
 import type { Resource } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
@@ -25,6 +25,9 @@ import { type Access, createAccess } from './access.ts';
 import { type AccountTokens, createAccountTokens } from './account-tokens.ts';
 import { createAdmissionPlugins } from './admission.ts';
 import { loadAdmissionSettings } from './admission-settings.ts';
+import { type ClientAuthorities, createClientAuthorities } from './client-authorities.ts';
+import type { Follow } from './follow.ts';
+import { type ConfiguredSigners, followSigners } from './key-pairs.ts';
 import { createResources, type ServedResources } from './resources.ts';
 import { storeName } from './store.ts';
 
@@ -46,6 +49,12 @@ export interface Core {
   readonly accountTokens: AccountTokens;
   readonly verbs: Verbs;
   readonly pendingCharges: PendingCharges;
+  readonly identity: LiveIdentity;
+  readonly clientAuthorities: ClientAuthorities;
+  /** Authorities from the configured files of signers. */
+  readonly signers: ConfiguredSigners;
+  /** Follows files until the server stops. */
+  readonly follow: Follow;
 }
 
 /** Reconciles the pools of addresses and ports with the existing services. */
@@ -80,7 +89,7 @@ const storeWaits = (config: ServerConfig, waits: Waits): Pick<Waits, 'begin'> =>
 export async function createCore(
   config: ServerConfig,
   followedStore: Store,
-  identity: ServerIdentity,
+  { identity, follow }: Pick<Core, 'identity' | 'follow'>,
   log: Logger,
   signal: AbortSignal,
   waits?: Waits,
@@ -98,11 +107,20 @@ export async function createCore(
     if (resource.stored === undefined) cache.resource(resource.storage, fieldsOf(resource, registry));
   }
   await cache.start(signal);
-  const ownAuthority = identity.authority.certificate;
+  const clientAuthorities = await createClientAuthorities(config, identity, follow);
   await repairAllocations(cache, registry, allocation, log);
   const accountTokens = await createAccountTokens({ config, vocabulary, clock, cache, registry });
   const accounts = accountTokens.authenticator;
-  const access = await createAccess({ config, vocabulary, clock, cache, registry, ownAuthority, accounts });
+  const access = await createAccess({
+    config,
+    vocabulary,
+    clock,
+    cache,
+    registry,
+    clientAuthorities,
+    follow,
+    accounts,
+  });
   if (config.anonymousAuth && config.authorizationMode.includes('AlwaysAllow'))
     log.warn(
       { authorizationMode: config.authorizationMode, anonymousAuth: true },
@@ -129,5 +147,7 @@ export async function createCore(
   const verbs: Verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track: trackUpdate });
   const made = { store, cache, registry, allocation, access, accountTokens, verbs, pendingCharges };
   const controllers = chooseControllers(config.controllers);
-  return { config, vocabulary, gates, controllers, clock, log, waits, ...made };
+  const signers = await followSigners(config, follow);
+  const files = { identity, clientAuthorities, signers, follow };
+  return { config, vocabulary, gates, controllers, clock, log, waits, ...made, ...files };
 }

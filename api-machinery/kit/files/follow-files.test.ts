@@ -44,7 +44,7 @@ afterEach(async () => {
 
 describe('followFiles', () => {
   test('fails at first for a missing file, and for one that cannot be used', async () => {
-    await expect(follow('a/cert', 'a/other')).rejects.toThrow(/cannot read .*other/);
+    await expect(follow('a/cert', 'a/other')).rejects.toThrow(/other cannot be read/);
     await writeFile(pathOf('a/key'), '22');
     await expect(follow('a/cert', 'a/key')).rejects.toThrow('they do not match');
   });

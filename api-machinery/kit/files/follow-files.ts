@@ -24,6 +24,8 @@ export interface FollowOptions<T> {
   /** A noun phrase for the log: `client CA`. */
   readonly what: string;
   readonly paths: readonly string[];
+  /** Subjects of errors, instead of the paths: `--client-ca-file: /etc/ca.crt`. */
+  readonly names?: readonly string[];
   /** Reads the contents, in the order of the paths. @throws Error that names the invalid part */
   readonly parse: (texts: readonly string[]) => T | Promise<T>;
 }
@@ -35,11 +37,11 @@ const GRACE_MS = 1000;
 /** Next reading where the kernel has no watches left, in ms. */
 const UNWATCHED_MS = 60_000;
 
-async function readText(file: string): Promise<string> {
+async function readText(file: string, name = file): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {
-    throw new Error(`cannot read ${file}`, { cause });
+    throw new Error(`${name} cannot be read`, { cause });
   }
 }
 
@@ -66,9 +68,10 @@ const isRelevant = (name: string | null, names: ReadonlySet<string>): boolean =>
 /** @throws Error of the first reading: a missing file, or one that `parse` does not accept */
 export async function followFiles<T>(
   { clock, log }: FollowDeps,
-  { what, paths, parse }: FollowOptions<T>,
+  { what, paths, names, parse }: FollowOptions<T>,
 ): Promise<FollowedFiles<T>> {
-  const readAll = (): Promise<readonly string[]> => Promise.all(paths.map(readText));
+  const readAll = (): Promise<readonly string[]> => 
+    Promise.all(paths.map((path, index) => readText(path, names?.[index])));
   let watchers: readonly FSWatcher[] = [];
   let isIncomplete = false;
   const ending = new AbortController();

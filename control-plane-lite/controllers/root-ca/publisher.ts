@@ -18,22 +18,29 @@ export const rootCaPublisher: Controller = defineController({
   workers: NAMESPACE_WORKERS,
   start(context) {
     const { vocabulary, settings } = context;
-    const data = { 'ca.crt': settings.rootAuthority };
+    const data = (): Readonly<Record<string, string>> => ({ 'ca.crt': settings.rootAuthority() });
     const annotation = `${vocabulary.domain}/description`;
-    return followNamespaces(context, {
+    const reconciler = followNamespaces(context, {
       kind: 'configmaps',
       name: rootCaName(vocabulary),
       create: () => ({
         apiVersion: 'v1',
         kind: 'ConfigMap',
         metadata: { annotations: { [annotation]: DESCRIPTION } },
-        data: { ...data },
+        data: data(),
       }),
       repair(draft) {
-        if (isDeepStrictEqual(draft['data'], data)) return false;
-        draft['data'] = { ...data };
+        if (isDeepStrictEqual(draft['data'], data())) return false;
+        draft['data'] = data();
         return true;
       },
     });
+    const namespaces = context.cacheOf('namespaces');
+    const close = settings.onTrustChange(() => {
+      void Promise.resolve(namespaces.list({ labels: [], fields: [] })).then(({ items }) => {
+        for (const { name } of items) context.queue.add(name);
+      });
+    });
+    return { ...reconciler, follows: [...reconciler.follows, { close }] };
   },
 });

@@ -30,13 +30,13 @@ const unused = (): never => {
 const SETTINGS: ControllerSettings = {
   authorizer: { authorize: unused },
   tokenIssuer: { issueKept: unused },
-  rootAuthority: 'PEM',
+  rootAuthority: () => 'PEM',
+  onTrustChange: () => () => undefined,
   signing: {
-    authority: { certificate: '', key: '' },
-    nodeServingAuthority: { certificate: '', key: '' },
+    authorityOf: unused,
     longestMs: 3_600_000,
   },
-  clusterInfo: { content: '{}', keep: true },
+  clusterInfo: { content: () => '{}', keep: true },
   nodeHealth: { graceMs: 40_000, startupGraceMs: 60_000 },
   terminatedPods: 0,
   pendingCharges: { of: () => [] },

@@ -12,6 +12,7 @@ import { shuttingDown, timedOut } from '../response/status-response.ts';
 import { type AuditDeps, audit, closeRecord } from './audit.ts';
 import { type AuthenticateDeps, authenticate } from './authenticate.ts';
 import { type AuthorizeDeps, authorize } from './authorize.ts';
+import { type BrowserDeps, greetBrowser } from './browser.ts';
 import { type HandleDeps, handle } from './handle.ts';
 import { type ImpersonateDeps, impersonate } from './impersonate.ts';
 import { endRequest, endWork, type LimitDeps, limit } from './limit.ts';
@@ -23,6 +24,7 @@ export type PipelineDeps = AuthenticateDeps &
   LimitDeps &
   AuthorizeDeps &
   HandleDeps &
+  BrowserDeps &
   RespondDeps & {
     /** Awaited before the first step. */
     readonly joinBatch: () => Promise<void>;
@@ -83,7 +85,9 @@ async function withinTime(deps: PipelineDeps, request: ServerRequest, ms: number
 
 async function run(deps: PipelineDeps, request: ServerRequest, longestMs: number): Promise<void> {
   try {
+    const preflight = greetBrowser(deps, request);
     const ms = readTarget(request, longestMs);
+    if (preflight !== undefined) return await respond(deps, request, preflight);
     if (request.isLong) request.endLong = deps.metrics.longRunning(request);
     await respond(deps, request, await withinTime(deps, request, ms));
   } catch (thrown) {

@@ -2,9 +2,10 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { toPlainError } from '../plain-error.ts';
 import type { Ready, Refusal } from '../thread.ts';
-import type { ToThread, Turn } from '../threaded/protocol.ts';
-import { type ServableStore, serveStore } from '../threaded/server.ts';
-import { createEtcdStore, type EtcdAddress } from './store.ts';
+import type { Turn } from '../threaded/protocol.ts';
+import { serveStore } from '../threaded/server.ts';
+import { createEtcdStore, type EtcdAddress, type EtcdStore } from './store.ts';
+import type { ToEtcdThread } from './to-thread.ts';
 
 function send(port: MessagePort, message: Ready | Refusal | Turn): void {
   const records = message.kind === 'turn' ? message.records : undefined;
@@ -12,14 +13,17 @@ function send(port: MessagePort, message: Ready | Refusal | Turn): void {
 }
 
 function run(port: MessagePort, address: EtcdAddress): void {
-  let store: ServableStore;
+  let store: EtcdStore;
   try {
     store = createEtcdStore(address);
   } catch (thrown) {
     return send(port, { kind: 'refused', error: toPlainError(thrown) });
   }
   const serve = serveStore(store, { send: (turn) => send(port, turn), defer: setImmediate });
-  port.on('message', (message: ToThread) => serve(message));
+  port.on('message', (message: ToEtcdThread) => {
+    if (message.tls === undefined) serve(message);
+    else store.replaceTls(message.tls);
+  });
   send(port, { kind: 'ready' });
 }
 

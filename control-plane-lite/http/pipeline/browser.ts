@@ -1,0 +1,41 @@
+/** Headers for browsers: strict transport security, and permission for pages of other origins to read responses, with
+ *  the response to their preflight requests. Upgrades get none. Source: upstream's HSTS and CORS filters, release 1.24. */
+import type { BytesResponse } from '../contract.ts';
+import type { ServerRequest } from '../request/server-request.ts';
+
+export interface BrowserPolicy {
+  /** Value of the header; empty: none. */
+  readonly transportSecurity: string;
+  readonly allowsOrigin: (origin: string) => boolean;
+}
+
+export interface BrowserDeps {
+  /** Absent: no headers. */
+  readonly browser?: BrowserPolicy | undefined;
+}
+
+const ALLOWED_METHODS = 'POST, GET, OPTIONS, PUT, DELETE, PATCH';
+const ALLOWED_HEADERS =
+  'Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since';
+const EXPOSED_HEADERS = 'Date';
+
+const PREFLIGHT: BytesResponse = { kind: 'bytes', status: 204, contentType: 'text/plain', body: [] };
+
+/** Adds the headers to the response, whatever that will be. Returns the response to a preflight request of an allowed
+ *  origin: browsers send these without credentials. */
+export function greetBrowser({ browser }: BrowserDeps, request: ServerRequest): BytesResponse | undefined {
+  if (browser === undefined) return undefined;
+  const { transportSecurity, allowsOrigin } = browser;
+  const headers = transportSecurity === '' ? [] : ['Strict-Transport-Security', transportSecurity];
+  request.extraHeaders = headers;
+  const { origin } = request.headers;
+  if (origin === undefined || origin === '' || !allowsOrigin(origin)) return undefined;
+  headers.push(
+    ...['Access-Control-Allow-Origin', origin],
+    ...['Access-Control-Allow-Methods', ALLOWED_METHODS],
+    ...['Access-Control-Allow-Headers', ALLOWED_HEADERS],
+    ...['Access-Control-Expose-Headers', EXPOSED_HEADERS],
+    ...['Access-Control-Allow-Credentials', 'true'],
+  );
+  return request.method === 'OPTIONS' ? PREFLIGHT : undefined;
+}
