@@ -23,8 +23,8 @@ import { createBootstrapObjects } from './wiring/bootstrap-objects.ts';
 import { runControllers } from './wiring/controllers.ts';
 import { type Core, createCore } from './wiring/core.ts';
 import { type CustomResources, createCustomResources } from './wiring/custom.ts';
-import { runLed } from './wiring/leader.ts';
 import { createFollow } from './wiring/follow.ts';
+import { runLed } from './wiring/leader.ts';
 import { createNodes, nodeClientName } from './wiring/nodes.ts';
 import { startScheduler } from './wiring/scheduler.ts';
 import { createServer, type Server } from './wiring/server.ts';
@@ -98,7 +98,8 @@ export async function startServer(
   const port = await server.api.listen({ host: config.bindAddress, port: config.securePort });
   const url = urlOf(config, port);
   reached.at = url;
-  const writePlatconfig = (): Promise<string> => writeAdminPlatconfig(config.dataDir, identity.current(), url);
+  const writePlatconfig = (): Promise<string> =>
+    writeAdminPlatconfig(config.dataDir, identity.current(), url);
   const platconfigFile = await writePlatconfig();
   identity.onChange(() => {
     writePlatconfig().catch((err: unknown) => log.warn({ err }, 'Failed to write the platconfig'));

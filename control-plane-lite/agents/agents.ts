@@ -173,9 +173,13 @@ export function createAgents(deps: AgentsDeps, options: NodeAddressOptions): Age
     try {
       await deps.probe(target);
     } catch (thrown) {
-      throw new StatusError('ServiceUnavailable', probeMessage(nodeName, target, deps.trust(), asError(thrown)), {
-        cause: thrown,
-      });
+      throw new StatusError(
+        'ServiceUnavailable',
+        probeMessage(nodeName, target, deps.trust(), asError(thrown)),
+        {
+          cause: thrown,
+        },
+      );
     }
     if (probed.size >= MOST_PROBED) probed.clear();
     probed.set(key, now);

@@ -20,9 +20,9 @@ const PAIRS: readonly (readonly [certificate: FileKey, key: FileKey])[] = [
 const flagOf = (key: keyof CertificateConfig): string => `--${CERTIFICATE_SETTINGS[key].flag}`;
 
 function pairErrors(config: CertificateConfig): readonly string[] {
-  const errors = PAIRS.filter(([certificate, key]) => (config[certificate] === '') !== (config[key] === '')).map(
-    ([certificate, key]) => `${flagOf(certificate)} and ${flagOf(key)} must be given together`,
-  );
+  const errors = PAIRS.filter(
+    ([certificate, key]) => (config[certificate] === '') !== (config[key] === ''),
+  ).map(([certificate, key]) => `${flagOf(certificate)} and ${flagOf(key)} must be given together`);
   const isSingle = (key: FileKey): boolean =>
     key.startsWith('clusterSigning') && key !== 'clusterSigningCertFile' && key !== 'clusterSigningKeyFile';
   const single = PAIRS.flat().find((key) => isSingle(key) && config[key] !== '');

@@ -9,9 +9,9 @@ import { gatesSetInVain } from '#api/schema/gate-effects.ts';
 import { upstreamAgentFlag } from '#api/vocabulary.ts';
 import { pluginErrors } from '../admission/names.ts';
 import { unknownControllers } from '../controllers/names.ts';
+import { certificateErrors } from './certificate-errors.ts';
 import type { Setting } from './setting.ts';
 import { SETTINGS, type ServerConfig } from './settings.ts';
-import { certificateErrors } from './certificate-errors.ts';
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
@@ -159,7 +159,7 @@ export function createParser(argv: readonly string[]): Argv {
   return yargs([...argv])
     .scriptName('control-plane-lite')
     .usage(
-      '$0 [flags]\n$0 backup FILE\n$0 restore FILE\n$0 token create|list|delete\n$0 csr list|approve|deny\n$0 version\n$0 COMMAND --help',
+      '$0 [flags]\n$0 backup FILE\n$0 restore FILE\n$0 token create|list|delete\n$0 csr list|approve|deny\n$0 certificates list|rotate|finish\n$0 version\n$0 COMMAND --help',
     )
     .options(Object.fromEntries(entries.map(([, setting]) => [setting.flag, option(setting)])))
     .parserConfiguration({
@@ -192,7 +192,7 @@ export function describeProblem(
   });
 }
 
-const COMMAND_NAMES = ['backup', 'restore', 'token', 'csr', 'version'];
+const COMMAND_NAMES = ['backup', 'restore', 'token', 'csr', 'certificates', 'version'];
 
 /** `--no-anonymous-auth` is `--anonymous-auth=false`; other flags may begin with `no-`. */
 function negated(word: string): string {

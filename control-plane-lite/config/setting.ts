@@ -57,4 +57,3 @@ export type SettingOf<V> = Extract<
           : 'list';
   }
 >;
-

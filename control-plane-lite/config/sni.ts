@@ -14,7 +14,13 @@ export type SniValue = { readonly pair: SniPair } | { readonly problem: string }
 export function parseSniValue(value: string): SniValue {
   const colon = value.indexOf(':');
   const files = (colon < 0 ? value : value.slice(0, colon)).split(',').map((file) => file.trim());
-  const names = colon < 0 ? [] : value.slice(colon + 1).split(',').map((name) => name.trim());
+  const names =
+    colon < 0
+      ? []
+      : value
+          .slice(colon + 1)
+          .split(',')
+          .map((name) => name.trim());
   const [certFile = '', keyFile = '', ...rest] = files;
   if (certFile === '' || keyFile === '' || rest.length > 0)
     return { problem: 'expected a certificate file and a key file, separated by a comma' };

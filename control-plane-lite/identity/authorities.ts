@@ -30,7 +30,12 @@ export const AUTHORITIES = {
 export type AuthorityName = keyof typeof AUTHORITIES;
 
 /** Names of all authorities. */
-export const AUTHORITY_NAMES: readonly AuthorityName[] = ['ca', 'server-ca', 'node-serving-ca', 'front-proxy-ca'];
+export const AUTHORITY_NAMES: readonly AuthorityName[] = [
+  'ca',
+  'server-ca',
+  'node-serving-ca',
+  'front-proxy-ca',
+];
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const AUTHORITY_MS = 10 * 365 * DAY_MS;
@@ -62,7 +67,11 @@ export async function readIdentity(dir: string, name: string): Promise<Identity 
 }
 
 /** Writes the key first: a certificate without its key is worth nothing. */
-export async function writeIdentity(dir: string, name: string, { certificate, key }: Identity): Promise<void> {
+export async function writeIdentity(
+  dir: string,
+  name: string,
+  { certificate, key }: Identity,
+): Promise<void> {
   await writePrivate(fileOf(dir, name, '.key'), key);
   await writePrivate(fileOf(dir, name, '.crt'), certificate);
 }
@@ -120,7 +129,11 @@ export async function splitServerAuthority(dir: string): Promise<void> {
   await writeIdentity(dir, `server-ca${SUFFIXES.former}`, clients);
 }
 
-/** Authorities that are being replaced. */
+/** Reports whether no server has adopted the new authority yet. */
+export const isProposed = async (dir: string, name: AuthorityName): Promise<boolean> =>
+  (await readIfThere(fileOf(dir, name, '.next'))) !== undefined;
+
+/** Returns the authorities that are being replaced. */
 export async function replacedAuthorities(dir: string): Promise<readonly AuthorityName[]> {
   const files = new Set(await readdir(dir));
   return AUTHORITY_NAMES.filter((name) => files.has(`${name}-old.crt`) || files.has(`${name}.next`));

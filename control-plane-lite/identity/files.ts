@@ -4,12 +4,7 @@
 import { X509Certificate } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  type CertificateTerms,
-  crossSign,
-  type Identity,
-  issueIdentity,
-} from '#api/pki/certificate.ts';
+import { type CertificateTerms, crossSign, type Identity, issueIdentity } from '#api/pki/certificate.ts';
 import { MASTERS_GROUP } from '../authn/users.ts';
 import {
   type Authority,
@@ -137,7 +132,12 @@ export async function loadIdentity(options: IdentityOptions): Promise<ServerIden
   const authority = await loadAuthority(dir, 'ca', nowMs);
   const nodeServingAuthority = await loadAuthority(dir, 'node-serving-ca', nowMs);
   const requestHeaderAuthority = await loadAuthority(dir, 'front-proxy-ca', nowMs);
-  const clientOf = (name: string, by: Identity, commonName: string, ...groups: string[]): Promise<Identity> => {
+  const clientOf = (
+    name: string,
+    by: Identity,
+    commonName: string,
+    ...groups: string[]
+  ): Promise<Identity> => {
     const subject = { commonName, organizations: groups };
     return loadOrIssue(dir, { name, by, terms: { subject, extendedUsages: ['clientAuth'] } }, nowMs);
   };
@@ -157,7 +157,8 @@ export async function loadIdentity(options: IdentityOptions): Promise<ServerIden
   );
   const headerSigner = requestHeaderAuthority.former ?? requestHeaderAuthority;
   const nodeClientSigner = authority.former ?? authority;
-  const agentRoot = authority.former === undefined ? serverAuthority : (serverAuthority.former ?? serverAuthority);
+  const agentRoot =
+    authority.former === undefined ? serverAuthority : (serverAuthority.former ?? serverAuthority);
   const nodeClient = await clientOf(NODE_CLIENT, nodeClientSigner, nodeClientName);
   const forAgents = await loadAuthorityForAgents(dir, agentRoot, nodeClientSigner);
   return {

@@ -69,7 +69,10 @@ export async function keepIdentity(
   function warnOfExpiry(): void {
     const names = expiringAuthorities(current, clock.now()).join(', ');
     if (names !== '' && names !== warned) {
-      log.warn({ authorities: names }, 'Certificate authorities expire soon; replace them: certificates rotate');
+      log.warn(
+        { authorities: names },
+        'Certificate authorities expire soon; replace them: certificates rotate',
+      );
     }
     warned = names;
   }

@@ -7,7 +7,9 @@ import type { BrowserPolicy } from '../http/pipeline/browser.ts';
 export function browserPolicy({
   strictTransportSecurityDirectives: directives,
   corsAllowedOrigins: origins,
-}: Pick<ServerConfig, 'strictTransportSecurityDirectives' | 'corsAllowedOrigins'>): BrowserPolicy | undefined {
+}: Pick<ServerConfig, 'strictTransportSecurityDirectives' | 'corsAllowedOrigins'>):
+  | BrowserPolicy
+  | undefined {
   if (directives.length === 0 && origins.length === 0) return undefined;
   const patterns = origins.map(compilePattern);
   return {

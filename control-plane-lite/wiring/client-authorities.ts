@@ -47,5 +47,9 @@ export async function createClientAuthorities(
 
   identity.onChange(update);
   others?.onChange(update);
-  return { pem: () => pem, certificates: () => certificates, onChange: (listener) => listeners.add(listener) };
+  return {
+    pem: () => pem,
+    certificates: () => certificates,
+    onChange: (listener) => listeners.add(listener),
+  };
 }

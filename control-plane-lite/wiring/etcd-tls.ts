@@ -9,7 +9,11 @@ import type { Follow } from './follow.ts';
 type Files = Pick<ServerConfig, 'etcdCafile' | 'etcdCertfile' | 'etcdKeyfile'>;
 
 /** The files that are given, with their parts and flags. */
-const given = ({ etcdCafile, etcdCertfile, etcdKeyfile }: Files): readonly (readonly [string, string, string])[] =>
+const given = ({
+  etcdCafile,
+  etcdCertfile,
+  etcdKeyfile,
+}: Files): readonly (readonly [string, string, string])[] =>
   (
     [
       ['ca', etcdCafile, '--etcd-cafile'],
@@ -35,7 +39,10 @@ export async function followEtcdTls(
 }
 
 /** @throws Error that names the option and the invalid file */
-function parseEtcdTls({ etcdCafile, etcdCertfile, etcdKeyfile }: Files, texts: ReadonlyMap<string, string>): EtcdTls {
+function parseEtcdTls(
+  { etcdCafile, etcdCertfile, etcdKeyfile }: Files,
+  texts: ReadonlyMap<string, string>,
+): EtcdTls {
   const [ca, cert, key] = [texts.get('ca'), texts.get('cert'), texts.get('key')];
   if (ca !== undefined) requireCertificate(`--etcd-cafile: ${etcdCafile}`, ca);
   if (cert !== undefined) requireCertificate(`--etcd-certfile: ${etcdCertfile}`, cert);

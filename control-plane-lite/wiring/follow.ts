@@ -1,5 +1,10 @@
 /** Follows files until the server stops. */
-import { type FollowDeps, type FollowedFiles, followFiles, type FollowOptions } from '#api/kit/files/follow-files.ts';
+import {
+  type FollowDeps,
+  type FollowedFiles,
+  type FollowOptions,
+  followFiles,
+} from '#api/kit/files/follow-files.ts';
 
 /** @throws Error of the first reading */
 export type Follow = <T>(options: FollowOptions<T>) => Promise<FollowedFiles<T>>;

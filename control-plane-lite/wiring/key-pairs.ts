@@ -41,7 +41,10 @@ const signerOptions = (certFile: string, keyFile: string): FollowOptions<Identit
     const [only] = found;
     if (only === undefined || found.length !== 1)
       throw new Error(`${certFile}: expected 1 certificate, found ${found.length}`);
-    const certificate = explained(`${certFile} contains an invalid certificate`, () => new X509Certificate(only.der));
+    const certificate = explained(
+      `${certFile} contains an invalid certificate`,
+      () => new X509Certificate(only.der),
+    );
     const privateKey: KeyObject = explained(`${keyFile} contains no private key in PEM form`, () =>
       createPrivateKey(key),
     );
@@ -58,13 +61,17 @@ type SigningConfig = Pick<ServerConfig, Extract<keyof ServerConfig, `clusterSign
 /** Returns the files of each signer; empty: none. Pure. */
 export function signingFiles(config: SigningConfig): Readonly<Record<SignerKind, readonly [string, string]>> {
   const general: readonly [string, string] = [config.clusterSigningCertFile, config.clusterSigningKeyFile];
-  const or = (cert: string, key: string): readonly [string, string] => (general[0] === '' ? [cert, key] : general);
+  const or = (cert: string, key: string): readonly [string, string] =>
+    general[0] === '' ? [cert, key] : general;
   return {
     'node-serving': or(
       config.clusterSigningNodeagentServingCertFile,
       config.clusterSigningNodeagentServingKeyFile,
     ),
-    'node-client': or(config.clusterSigningNodeagentClientCertFile, config.clusterSigningNodeagentClientKeyFile),
+    'node-client': or(
+      config.clusterSigningNodeagentClientCertFile,
+      config.clusterSigningNodeagentClientKeyFile,
+    ),
     client: or(config.clusterSigningApiserverClientCertFile, config.clusterSigningApiserverClientKeyFile),
     legacy: or(config.clusterSigningLegacyUnknownCertFile, config.clusterSigningLegacyUnknownKeyFile),
   };

@@ -24,10 +24,7 @@ export interface Nodes extends ConnectProxy {
 }
 
 /** @throws Error that names an unreadable file */
-export async function createNodes(
-  core: Core,
-  ownPort: () => number,
-): Promise<Nodes> {
+export async function createNodes(core: Core, ownPort: () => number): Promise<Nodes> {
   const connectProxy = await createProxy(core, ownPort);
   const { clock } = core;
   const log = core.log.child({ controller: 'resource-metrics' });
@@ -55,10 +52,7 @@ export async function createNodes(
   };
 }
 
-async function createProxy(
-  core: Core,
-  ownPort: () => number,
-): Promise<ConnectProxy> {
+async function createProxy(core: Core, ownPort: () => number): Promise<ConnectProxy> {
   const { config, registry, cache, clock, vocabulary, waits } = core;
   return createConnectProxy(
     {

@@ -92,9 +92,13 @@ export function tlsOptions({ tlsMinVersion, tlsCipherSuites }: TlsConfig): {
 
 /** With old versions enabled, their suites are offered after the usual ones. */
 const OLD_SUITES: readonly string[] = ['ECDSA', 'RSA'].flatMap((signature) =>
-  ['AES_128_GCM_SHA256', 'AES_256_GCM_SHA384', 'CHACHA20_POLY1305_SHA256', 'AES_128_CBC_SHA', 'AES_256_CBC_SHA'].map(
-    (bulk) => `TLS_ECDHE_${signature}_WITH_${bulk}`,
-  ),
+  [
+    'AES_128_GCM_SHA256',
+    'AES_256_GCM_SHA384',
+    'CHACHA20_POLY1305_SHA256',
+    'AES_128_CBC_SHA',
+    'AES_256_CBC_SHA',
+  ].map((bulk) => `TLS_ECDHE_${signature}_WITH_${bulk}`),
 );
 
 /** Names of configured suites that upstream calls insecure. */

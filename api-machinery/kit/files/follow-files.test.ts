@@ -72,7 +72,9 @@ describe('followFiles', () => {
   test('keeps the value in use while the files cannot be used, and reports that once', async () => {
     const files = await follow('a/cert', 'a/key');
     await replace('a/cert', '333');
-    await expect.poll(() => lines, WAIT).toEqual(['Failed to load changed pair; the previous one stays in use']);
+    await expect
+      .poll(() => lines, WAIT)
+      .toEqual(['Failed to load changed pair; the previous one stays in use']);
     await writeFile(pathOf('a/cert'), '4444');
     await new Promise((resolve) => setTimeout(resolve, 1200));
     expect(lines).toHaveLength(1);
@@ -86,7 +88,12 @@ describe('followFiles', () => {
     await mkdir(pathOf('v'));
     await mkdir(pathOf('v/..1'));
     await mkdir(pathOf('v/..2'));
-    for (const [name, text] of Object.entries({ '..1/cert': '1', '..1/key': '1', '..2/cert': '2', '..2/key': '2' }))
+    for (const [name, text] of Object.entries({
+      '..1/cert': '1',
+      '..1/key': '1',
+      '..2/cert': '2',
+      '..2/key': '2',
+    }))
       await writeFile(pathOf(`v/${name}`), text);
     await symlink('..1', pathOf('v/..data'));
     await symlink('..data/cert', pathOf('v/cert'));

@@ -70,7 +70,7 @@ export async function followFiles<T>(
   { clock, log }: FollowDeps,
   { what, paths, names, parse }: FollowOptions<T>,
 ): Promise<FollowedFiles<T>> {
-  const readAll = (): Promise<readonly string[]> => 
+  const readAll = (): Promise<readonly string[]> =>
     Promise.all(paths.map((path, index) => readText(path, names?.[index])));
   let watchers: readonly FSWatcher[] = [];
   let isIncomplete = false;

@@ -12,7 +12,12 @@ import {
 } from 'node:http2';
 import { type AddressInfo, isIPv4, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createSecureContext, type SecureContext, type SecureContextOptions, type SecureVersion } from 'node:tls';
+import {
+  createSecureContext,
+  type SecureContext,
+  type SecureContextOptions,
+  type SecureVersion,
+} from 'node:tls';
 import { limitConnections } from '#api/kit/sockets/connection-limits.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import { CIPHER_SUITES } from '#api/pki/cipher-suites.ts';
