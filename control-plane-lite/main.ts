@@ -57,8 +57,8 @@ export async function startServer(
   await waits.during(`data directory ${config.dataDir}`, makeDataDir(config.dataDir));
   await using undo = new AsyncDisposableStack();
   undo.defer(() => waits.close());
-  const following = undo.adopt(new AbortController(), (controller) => controller.abort());
-  const follow = createFollow({ clock: systemClock, log }, following.signal);
+  const followingFiles = undo.adopt(new AbortController(), (controller) => controller.abort());
+  const follow = createFollow({ clock: systemClock, log }, followingFiles.signal);
   const store = undo.adopt(
     await waits.during(
       storeName(config),
@@ -74,6 +74,7 @@ export async function startServer(
     })),
     (kept) => kept.close(),
   );
+  const following = undo.adopt(new AbortController(), (controller) => controller.abort());
   // A failed store will never load, so it is not waited for.
   const core = await Promise.race([
     createCore(config, store, { identity, follow }, log, following.signal, waits),

@@ -48,7 +48,7 @@ export const CERTIFICATE_SETTINGS: {
   tlsSniCertKey: {
     flag: 'tls-sni-cert-key',
     type: 'list',
-    isWhole: true,
+    whole: true,
     default: [],
     group: 'Serving',
     help: 'certificate and key for some server names, CERT,KEY or CERT,KEY:*.example.org,example.com; default: the names in the certificate; may be repeated',

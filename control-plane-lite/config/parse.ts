@@ -146,7 +146,7 @@ function read(setting: Setting, given: unknown): Read {
   const name = `--${setting.flag}`;
   if (setting.type === 'list') {
     const words = (Array.isArray(given) ? given : [given])
-      .flatMap((item) => (setting.isWhole === true ? [String(item)] : String(item).split(',')))
+      .flatMap((item) => (setting.whole === true ? [String(item)] : String(item).split(',')))
       .filter((word) => word !== '');
     return checkChoices(name, setting.choices, words) ?? { value: words };
   }

@@ -1,4 +1,4 @@
-/** Types of settings: flag, type, default and help. */
+/** Shape of one setting of the server: flag, type, default and help. */
 
 interface Common {
   /** Without dashes. */
@@ -9,7 +9,7 @@ interface Common {
   readonly aliases?: readonly string[];
 }
 
-export type Group =
+type Group =
   | 'Serving'
   | 'Storage'
   | 'Authentication'
@@ -26,8 +26,8 @@ export type Setting =
       readonly type: 'list';
       readonly default: readonly string[];
       readonly choices?: readonly string[];
-      /** Each value is one item, although it may contain commas. */
-      readonly isWhole?: true;
+      /** Commas do not separate values: each use of the flag adds one. */
+      readonly whole?: boolean;
     })
   | (Common & {
       readonly type: 'boolean';

@@ -127,7 +127,7 @@ export async function createCore(
       'Anonymous clients have full access',
     );
   const pendingCharges = createPendingCharges({ clock, cache });
-  const settings = await loadAdmissionSettings(config, log, signal);
+  const settings = await loadAdmissionSettings(config, { log, follow }, signal);
   const plugins = createAdmissionPlugins({
     config,
     vocabulary,

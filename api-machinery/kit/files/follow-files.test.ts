@@ -106,6 +106,32 @@ describe('followFiles', () => {
     await expect.poll(files.current, WAIT).toBe('7 2');
   });
 
+  test('follows further files that a file names', async () => {
+    const { dirname } = await import('node:path');
+    followed = await followFiles(deps, {
+      what: 'list',
+      paths: [pathOf('a/cert')],
+      parse: async ([name = ''], read) => `${name} ${await read(join(dirname(pathOf('a/cert')), name))}`,
+    }).catch(() => undefined);
+    expect(followed).toBeUndefined();
+    await replace('a/cert', 'key');
+    followed = await followFiles(deps, {
+      what: 'list',
+      paths: [pathOf('a/cert')],
+      parse: async ([name = ''], read) => `${name} ${await read(pathOf(`a/${name}`))}`,
+    });
+    const { current } = followed;
+    expect(current()).toBe('key 2');
+    await replace('a/key', '3');
+    await expect.poll(current, WAIT).toBe('key 3');
+    await mkdir(pathOf('a/sub'));
+    await writeFile(pathOf('a/sub/other'), '4');
+    await replace('a/cert', 'sub/other');
+    await expect.poll(current, WAIT).toBe('sub/other 4');
+    await replace('a/sub/other', '5');
+    await expect.poll(current, WAIT).toBe('sub/other 5');
+  });
+
   test('follows a folder that is replaced', async () => {
     const files = await follow('a/cert', 'a/key');
     await mkdir(pathOf('b'));

@@ -26,8 +26,9 @@ export interface FollowOptions<T> {
   readonly paths: readonly string[];
   /** Subjects of errors, instead of the paths: `--client-ca-file: /etc/ca.crt`. */
   readonly names?: readonly string[];
-  /** Reads the contents, in the order of the paths. @throws Error that names the invalid part */
-  readonly parse: (texts: readonly string[]) => T | Promise<T>;
+  /** Parses the contents, in the order of the paths. `read` returns the content of a further file, which is then
+   *  followed as well. @throws Error that names the invalid part */
+  readonly parse: (texts: readonly string[], read: (path: string) => Promise<string>) => T | Promise<T>;
 }
 
 /** Writers need this long between the first event and the last one, in ms. */
@@ -72,6 +73,10 @@ export async function followFiles<T>(
 ): Promise<FollowedFiles<T>> {
   const readAll = (): Promise<readonly string[]> =>
     Promise.all(paths.map((path, index) => readText(path, names?.[index])));
+  /** Contents of the further files that the value was read from. */
+  let further: ReadonlyMap<string, string> = new Map();
+  /** All files to watch, also those of a value that could not be used. */
+  let watched: ReadonlySet<string> = new Set(paths);
   let watchers: readonly FSWatcher[] = [];
   let isIncomplete = false;
   const ending = new AbortController();
@@ -80,7 +85,7 @@ export async function followFiles<T>(
   async function watchAll(onEvent: () => void): Promise<void> {
     const before = watchers;
     isIncomplete = false;
-    const folders = await watchedNames(paths);
+    const folders = await watchedNames([...watched]);
     watchers = [...folders].flatMap(([folder, names]) => {
       try {
         const watcher = watch(folder, { persistent: false }, (_, name) => {
@@ -99,6 +104,32 @@ export async function followFiles<T>(
 
   let texts: readonly string[];
   let value: T;
+
+  async function isUnchanged(found: readonly string[]): Promise<boolean> {
+    if (!found.every((text, index) => text === texts[index])) return false;
+    for (const [path, text] of further) if ((await readText(path)) !== text) return false;
+    return true;
+  }
+
+  /** Parses the contents; files that are read for the first time are watched from then on. */
+  async function parseAll(found: readonly string[]): Promise<void> {
+    const more = new Map<string, string>();
+    const before = watched;
+    try {
+      value = await parse(found, async (path) => {
+        watched = new Set([...watched, path]);
+        const text = await readText(path);
+        more.set(path, text);
+        return text;
+      });
+      texts = found;
+      further = more;
+      watched = new Set([...paths, ...more.keys()]);
+    } finally {
+      if ([...watched].some((path) => !before.has(path))) onEvent();
+    }
+  }
+
   /** When the present content turned out to be unusable. */
   let badSinceMs: number | undefined;
   let reported = '';
@@ -106,10 +137,9 @@ export async function followFiles<T>(
   async function reload(): Promise<number | undefined> {
     try {
       const found = await readAll();
-      const same = found.every((text, index) => text === texts[index]);
+      const same = await isUnchanged(found);
       if (!same) {
-        const next = await parse(found);
-        [texts, value] = [found, next];
+        await parseAll(found);
         log.info({ files: paths }, `Changed ${what} loaded`);
       }
       badSinceMs = undefined;
@@ -150,7 +180,7 @@ export async function followFiles<T>(
   await watchAll(onEvent);
   try {
     texts = await readAll();
-    value = await parse(texts);
+    await parseAll(texts);
   } catch (thrown) {
     for (const watcher of watchers) watcher.close();
     throw thrown;
