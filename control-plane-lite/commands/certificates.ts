@@ -34,7 +34,7 @@ const isAction = (text: string): text is Action => ['list', 'rotate', 'finish'].
 const isAuthority = (text: string): text is AuthorityName => AUTHORITY_NAMES.some((name) => name === text);
 
 /** @throws ConfigError with the correct usage */
-export function parseCertificatesCommand(argv: readonly string[]): CertificatesCommand {
+function parseCertificatesCommand(argv: readonly string[]): CertificatesCommand {
   const problems: string[] = [];
   const parsed = yargs([...argv])
     .option('data-dir', { type: 'string', default: SETTINGS.dataDir.default })

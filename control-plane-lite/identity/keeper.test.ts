@@ -104,7 +104,10 @@ describe('keepIdentity', () => {
   });
 
   test('notifies when an administrator replaces the authorities, and trusts both until the end', async () => {
-    clock = Object.assign(createFakeClock(NOW), { setTimer: systemClock.setTimer });
+    clock = {
+      ...createFakeClock(NOW),
+      setTimer: (fire, delayMs) => systemClock.setTimer(fire, delayMs),
+    };
     const identity = await keep();
     const first = identity.current();
     let changes = 0;

@@ -19,8 +19,8 @@ import type { StorageInfo } from '../resources/contract.ts';
 import { builtinFacts } from '../resources/facts.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import { typed } from '../resources/view.ts';
-import type { ClientAuthorities } from './client-authorities.ts';
-import type { Follow } from './follow.ts';
+import type { ClientAuthorities } from './certificates/client-authorities.ts';
+import type { Follow } from './certificates/follow.ts';
 
 export interface Access {
   readonly authenticator: Authenticator;

@@ -24,7 +24,7 @@ import { type FindCredentials, loadHookCredentials } from '../admission/webhooks
 import { ConfigError } from '../config/parse.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import type { Backend } from '../webhooks/backend.ts';
-import type { Follow } from './follow.ts';
+import type { Follow } from './certificates/follow.ts';
 
 export interface AdmissionSettings {
   /** Absent: the plugin is disabled. */

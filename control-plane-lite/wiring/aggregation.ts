@@ -5,9 +5,9 @@ import { publishAuthentication } from '../aggregation/authentication-config-map.
 import { ownGroup } from '../aggregation/automanaged.ts';
 import { runLocalRegistration } from '../aggregation/register-local.ts';
 import { REQUEST_HEADER_NAME } from '../identity/files.ts';
+import { pairOptions } from './certificates/key-pairs.ts';
 import type { Core } from './core.ts';
 import type { AggregationState } from './health-checks.ts';
-import { pairOptions } from './key-pairs.ts';
 
 export interface Aggregation
   extends Pick<
@@ -76,8 +76,8 @@ export async function createAggregation(core: Core): Promise<Aggregation | undef
         },
         onError: (err) => log.warn({ err }, 'Failed to publish authorities for extension servers; retrying'),
       });
-      identity.onChange(publishing.wake);
-      clientAuthorities.onChange(publishing.wake);
+      identity.onChange(() => publishing.wake());
+      clientAuthorities.onChange(() => publishing.wake());
       const onRegistered = (): void => {
         reached.registered = true;
         begun.resolve();

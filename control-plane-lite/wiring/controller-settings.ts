@@ -2,9 +2,9 @@
 import { formatClusterInfo } from '../controllers/bootstrap/cluster-info.ts';
 import type { ClusterInfoSettings, ControllerSettings } from '../controllers/skeleton/settings.ts';
 import { advertisedAddress } from '../identity/addresses.ts';
-import { requireCertificates } from './client-authorities.ts';
+import { requireCertificates } from './certificates/client-authorities.ts';
+import { signingAuthority } from './certificates/key-pairs.ts';
 import type { Core } from './core.ts';
-import { signingAuthority } from './key-pairs.ts';
 
 export interface ControllerSources {
   readonly port: number;

@@ -25,9 +25,9 @@ import { type Access, createAccess } from './access.ts';
 import { type AccountTokens, createAccountTokens } from './account-tokens.ts';
 import { createAdmissionPlugins } from './admission.ts';
 import { loadAdmissionSettings } from './admission-settings.ts';
-import { type ClientAuthorities, createClientAuthorities } from './client-authorities.ts';
-import type { Follow } from './follow.ts';
-import { type ConfiguredSigners, followSigners } from './key-pairs.ts';
+import { type ClientAuthorities, createClientAuthorities } from './certificates/client-authorities.ts';
+import type { Follow } from './certificates/follow.ts';
+import { type ConfiguredSigners, followSigners } from './certificates/key-pairs.ts';
 import { createResources, type ServedResources } from './resources.ts';
 import { storeName } from './store.ts';
 

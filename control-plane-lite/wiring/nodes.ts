@@ -11,9 +11,9 @@ import { probeAgent } from '../endpoints/connect/probe.ts';
 import { type Collector, createCollector } from '../resource-metrics/collector.ts';
 import { fetchScrape } from '../resource-metrics/fetch-scrape.ts';
 import { createNodeConnections } from '../resource-metrics/node-connections.ts';
-import { requireCertificates } from './client-authorities.ts';
+import { requireCertificates } from './certificates/client-authorities.ts';
+import { pairOptions } from './certificates/key-pairs.ts';
 import type { Core } from './core.ts';
-import { pairOptions } from './key-pairs.ts';
 
 /** User name of this server towards node agents; a role grants it access when they ask the server. */
 export const nodeClientName = ({ componentPrefix, agentComponent }: Vocabulary): string =>

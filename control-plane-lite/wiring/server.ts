@@ -21,12 +21,12 @@ import { isKnown } from '../resources/registry.ts';
 import type { Aggregation } from './aggregation.ts';
 import { createAudit } from './audit.ts';
 import { browserPolicy } from './browser.ts';
+import { createServingTls, insecureSuites, tlsOptions } from './certificates/serving-tls.ts';
 import { createComponents } from './components.ts';
 import type { Core } from './core.ts';
 import { descriptionRoutes } from './description.ts';
 import { healthChecks } from './health-checks.ts';
 import type { Nodes } from './nodes.ts';
-import { createServingTls, insecureSuites, tlsOptions } from './serving-tls.ts';
 
 export interface Server {
   readonly api: ApiServer;

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import type { Store } from '../store/contract.ts';
-import { followEtcdTls } from './etcd-tls.ts';
-import type { Follow } from './follow.ts';
+import { followEtcdTls } from './certificates/etcd-tls.ts';
+import type { Follow } from './certificates/follow.ts';
 
 /** Display name. */
 export const storeName = ({ etcdServers, dataDir }: ServerConfig): string =>

@@ -1,7 +1,8 @@
 /** API aggregation: an extension server of the test behind an APIService. Source: document 1 §4.1; conditions
  *  and headers as in upstream's aggregator. */
-import { readFile } from 'node:fs/promises';
+
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { connect as tlsConnect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';

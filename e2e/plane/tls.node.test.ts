@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { Agent, request } from 'undici';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createAuthority, createKey, formatKey, type Identity, issueIdentity } from '#api/pki/certificate.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { loadAuthority } from '#plane/identity/authorities.ts';
 import { requestData } from '#plane/resources/groups/certificates/requests.fixture.ts';
 import { negotiatedSuites } from '../../testing/negotiated-suites.ts';
@@ -47,7 +48,13 @@ const portOf = (url: string): number => Number(new URL(url).port);
 
 /** The name in the certificate that the server shows. */
 async function shownName(url: string, options: ConnectionOptions = {}): Promise<string> {
-  const socket = connect({ port: portOf(url), host: '127.0.0.1', ca: root.certificate, rejectUnauthorized: false, ...options });
+  const socket = connect({
+    port: portOf(url),
+    host: '127.0.0.1',
+    ca: root.certificate,
+    rejectUnauthorized: false,
+    ...options,
+  });
   await once(socket, 'secureConnect');
   const { subject }: PeerCertificate = socket.getPeerCertificate();
   socket.destroy();
@@ -55,6 +62,7 @@ async function shownName(url: string, options: ConnectionOptions = {}): Promise<
 }
 
 describe('files that are replaced', () => {
+  const { domain, apiServerClientSigner, nodeClientSigner } = VOCABULARIES.kubernetes;
   const [first, second] = [newAuthority('first clients'), newAuthority('second clients')];
   let folder = '';
   const plane = usePlane('kubernetes', async (dir) => {
@@ -75,8 +83,8 @@ describe('files that are replaced', () => {
       `--tls-sni-cert-key=${dir}/wild.crt,${dir}/wild.key:*.example.org,example.com`,
       `--client-ca-file=${dir}/clients.crt`,
       `--token-auth-file=${dir}/tokens`,
-      `--cluster-signing-kube-apiserver-client-cert-file=${dir}/signer.crt`,
-      `--cluster-signing-kube-apiserver-client-key-file=${dir}/signer.key`,
+      `--cluster-signing-${apiServerClientSigner}-cert-file=${dir}/signer.crt`,
+      `--cluster-signing-${apiServerClientSigner}-key-file=${dir}/signer.key`,
     ];
   });
   const agents: Agent[] = [];
@@ -87,7 +95,10 @@ describe('files that are replaced', () => {
   async function userOf(credentials: { readonly pair?: Identity; readonly token?: string }): Promise<string> {
     const { pair, token } = credentials;
     const agent = new Agent({
-      connect: { ca: root.certificate, ...(pair === undefined ? {} : { cert: pair.certificate, key: pair.key }) },
+      connect: {
+        ca: root.certificate,
+        ...(pair === undefined ? {} : { cert: pair.certificate, key: pair.key }),
+      },
     });
     agents.push(agent);
     const { body, statusCode } = await request(`${plane.server.url}/api/v1/nodes`, {
@@ -172,10 +183,10 @@ describe('files that are replaced', () => {
     }
     async function issuerOf(name: string): Promise<string> {
       const { body } = await plane.call('GET', `${requests}/${name}`, undefined, { dispatcher });
-      const pem = Buffer.from(String(body.status['certificate'] ?? ''), 'base64').toString();
+      const pem = Buffer.from((body.status['certificate'] ?? '') as string, 'base64').toString();
       return pem === '' ? '' : new X509Certificate(pem).issuer;
     }
-    const signer = 'kubernetes.io/kube-apiserver-client';
+    const signer = `${domain}/${apiServerClientSigner}`;
     await sign('one', signer);
     await expect.poll(() => issuerOf('one'), WAIT).toBe('CN=signer one');
     await writePair(`${folder}/signer`, newAuthority('signer two'));
@@ -189,7 +200,7 @@ describe('files that are replaced', () => {
       .toBe('CN=signer two');
     const usages = ['key encipherment', 'digital signature', 'client auth'];
     const node = { commonName: 'system:node:n', organizations: ['system:nodes'], key: createKey() };
-    await sign('left', 'kubernetes.io/kube-apiserver-client-kubelet', { usages, request: requestData(node) });
+    await sign('left', `${domain}/${nodeClientSigner}`, { usages, request: requestData(node) });
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(await issuerOf('left')).toBe('');
     expect(formatKey(node.key)).toContain('PRIVATE KEY');
@@ -214,7 +225,13 @@ describe('versions and suites', () => {
   test('openssl verifies the chain to the authority of the server alone', async () => {
     const { url, dir } = plane.server;
     const verify = async (authority: string): Promise<string> => {
-      const args = ['s_client', '-connect', `127.0.0.1:${portOf(url)}`, '-CAfile', `${dir}/pki/${authority}.crt`];
+      const args = [
+        's_client',
+        '-connect',
+        `127.0.0.1:${portOf(url)}`,
+        '-CAfile',
+        `${dir}/pki/${authority}.crt`,
+      ];
       const child = run('openssl', [...args, '-verify_return_error', '-brief']).catch((error: unknown) =>
         error instanceof Error ? { stdout: '', stderr: error.message } : { stdout: '', stderr: '' },
       );

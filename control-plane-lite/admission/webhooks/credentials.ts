@@ -99,7 +99,9 @@ function namesOf(host: string, port: number): readonly string[] {
  *  @throws PluginConfigError, ClientConfigError, or Error if a file can't be read */
 export async function loadHookCredentials(
   config: PluginConfig | undefined,
-  follow: (options: FollowOptions<FindCredentials>) => Promise<Pick<FollowedFiles<FindCredentials>, 'current'>>,
+  follow: (
+    options: FollowOptions<FindCredentials>,
+  ) => Promise<Pick<FollowedFiles<FindCredentials>, 'current'>>,
 ): Promise<FindCredentials> {
   const file = config === undefined ? '' : fileOf(config);
   if (file === '') return () => undefined;

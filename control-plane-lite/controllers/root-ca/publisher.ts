@@ -2,12 +2,22 @@
  *  API. Source: upstream's publisher of the root CA, release 1.24. */
 
 import { isDeepStrictEqual } from 'node:util';
+import type { ResourceCache } from '../../cache/contract.ts';
 import { rootCaName } from '../../resources/core/root-ca-name.ts';
 import { followNamespaces, NAMESPACE_WORKERS } from '../every-namespace.ts';
 import { type Controller, defineController } from '../skeleton/declaration.ts';
 
 const DESCRIPTION =
   'The authority of the API server, for clients inside of the cluster. It is good for nothing else.';
+
+/** Requests another look at every namespace. */
+async function requeueAll(
+  namespaces: Pick<ResourceCache, 'list'>,
+  add: (name: string) => void,
+): Promise<void> {
+  const { items } = await namespaces.list({ labels: [], fields: [] });
+  for (const { name } of items) add(name);
+}
 
 export const rootCaPublisher: Controller = defineController({
   name: 'root-ca-cert-publisher',
@@ -37,9 +47,7 @@ export const rootCaPublisher: Controller = defineController({
     });
     const namespaces = context.cacheOf('namespaces');
     const close = settings.onTrustChange(() => {
-      void Promise.resolve(namespaces.list({ labels: [], fields: [] })).then(({ items }) => {
-        for (const { name } of items) context.queue.add(name);
-      });
+      void requeueAll(namespaces, (name) => context.queue.add(name));
     });
     return { ...reconciler, follows: [...reconciler.follows, { close }] };
   },

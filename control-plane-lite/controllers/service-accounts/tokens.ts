@@ -102,11 +102,12 @@ function follow(parts: Parts): readonly WatchHandle[] {
   const tokenType = tokenSecretType(vocabulary.domain);
   const byAccount = createReferences();
   const secrets = parts.context.cacheOf('secrets');
-  const close = parts.context.settings.onTrustChange(() => {
-    void Promise.resolve(secrets.list({ labels: [], fields: [] })).then(({ items }) => {
-      for (const { key, fields } of items) if (fields['type'] === tokenType) queue.add(key);
-    });
-  });
+  async function requeueAll(): Promise<void> {
+    const { items } = await secrets.list({ labels: [], fields: [] });
+    for (const { key, fields } of items) if (fields['type'] === tokenType) queue.add(key);
+  }
+
+  const close = parts.context.settings.onTrustChange(() => void requeueAll());
   return [
     { close },
     secrets.follow(({ type, current, previous }) => {

@@ -14,10 +14,15 @@ export interface BrowserDeps {
   readonly browser?: BrowserPolicy | undefined;
 }
 
-const ALLOWED_METHODS = 'POST, GET, OPTIONS, PUT, DELETE, PATCH';
 const ALLOWED_HEADERS =
   'Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since';
-const EXPOSED_HEADERS = 'Date';
+/** What pages of an allowed origin may do, as a flat list of headers. */
+const PERMISSIONS: readonly string[] = Object.entries({
+  'Access-Control-Allow-Methods': 'POST, GET, OPTIONS, PUT, DELETE, PATCH',
+  'Access-Control-Allow-Headers': ALLOWED_HEADERS,
+  'Access-Control-Expose-Headers': 'Date',
+  'Access-Control-Allow-Credentials': 'true',
+}).flat();
 
 const PREFLIGHT: BytesResponse = { kind: 'bytes', status: 204, contentType: 'text/plain', body: [] };
 
@@ -30,12 +35,6 @@ export function greetBrowser({ browser }: BrowserDeps, request: ServerRequest): 
   request.extraHeaders = headers;
   const { origin } = request.headers;
   if (origin === undefined || origin === '' || !allowsOrigin(origin)) return undefined;
-  headers.push(
-    ...['Access-Control-Allow-Origin', origin],
-    ...['Access-Control-Allow-Methods', ALLOWED_METHODS],
-    ...['Access-Control-Allow-Headers', ALLOWED_HEADERS],
-    ...['Access-Control-Expose-Headers', EXPOSED_HEADERS],
-    ...['Access-Control-Allow-Credentials', 'true'],
-  );
+  headers.push('Access-Control-Allow-Origin', origin, ...PERMISSIONS);
   return request.method === 'OPTIONS' ? PREFLIGHT : undefined;
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { createAuthority } from '#api/pki/certificate.ts';
-import type { EtcdTls } from '../store/etcd/servers.ts';
+import type { EtcdTls } from '../../store/etcd/servers.ts';
 import { followEtcdTls } from './etcd-tls.ts';
 import { createFollow } from './follow.ts';
 

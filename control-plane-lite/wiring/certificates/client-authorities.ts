@@ -1,9 +1,9 @@
 /** Authorities of client certificates: the server's own, and those of `--client-ca-file`. */
 import type { X509Certificate } from 'node:crypto';
 import { createListeners } from '#api/kit/listeners.ts';
-import { parseCertificates } from '../authn/client-certificate.ts';
-import type { ServerConfig } from '../config/settings.ts';
-import type { LiveIdentity } from '../identity/keeper.ts';
+import { parseCertificates } from '../../authn/client-certificate.ts';
+import type { ServerConfig } from '../../config/settings.ts';
+import type { LiveIdentity } from '../../identity/keeper.ts';
 import type { Follow } from './follow.ts';
 
 export interface ClientAuthorities {

@@ -4,10 +4,10 @@ import { createSecureContext } from 'node:tls';
 import type { FollowOptions } from '#api/kit/files/follow-files.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import { parsePem } from '#api/pki/pem.ts';
-import type { ServerConfig } from '../config/settings.ts';
-import type { ControllerSettings } from '../controllers/skeleton/settings.ts';
-import type { LiveIdentity } from '../identity/keeper.ts';
-import type { SignerKind } from '../resources/groups/certificates/signers.ts';
+import type { ServerConfig } from '../../config/settings.ts';
+import type { ControllerSettings } from '../../controllers/skeleton/settings.ts';
+import type { LiveIdentity } from '../../identity/keeper.ts';
+import type { SignerKind } from '../../resources/groups/certificates/signers.ts';
 import type { Follow } from './follow.ts';
 
 /** Options for following a certificate, or a chain, with its key. */
@@ -59,7 +59,7 @@ export type ConfiguredSigners = (kind: SignerKind) => Identity | undefined;
 type SigningConfig = Pick<ServerConfig, Extract<keyof ServerConfig, `clusterSigning${string}File`>>;
 
 /** Returns the files of each signer; empty: none. Pure. */
-export function signingFiles(config: SigningConfig): Readonly<Record<SignerKind, readonly [string, string]>> {
+function signingFiles(config: SigningConfig): Readonly<Record<SignerKind, readonly [string, string]>> {
   const general: readonly [string, string] = [config.clusterSigningCertFile, config.clusterSigningKeyFile];
   const or = (cert: string, key: string): readonly [string, string] =>
     general[0] === '' ? [cert, key] : general;

@@ -5,10 +5,10 @@ import type { FollowedFiles } from '#api/kit/files/follow-files.ts';
 import { createListeners } from '#api/kit/listeners.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import { isInsecureSuite, isTlsVersionName, nodeTlsVersion, opensslList } from '#api/pki/suite-names.ts';
-import type { ServerConfig } from '../config/settings.ts';
-import { chooseByName, parseSniValue } from '../config/sni.ts';
-import type { ServingCertificate } from '../http/connection/listener.ts';
-import type { Core } from './core.ts';
+import type { ServerConfig } from '../../config/settings.ts';
+import { chooseByName, parseSniValue } from '../../config/sni.ts';
+import type { ServingCertificate } from '../../http/connection/listener.ts';
+import type { Core } from '../core.ts';
 import { pairOptions } from './key-pairs.ts';
 
 export interface ServingTls {

@@ -1,9 +1,9 @@
 /** Follows the TLS files for mutual authentication with an etcd cluster. */
 import { createSecureContext } from 'node:tls';
 import type { FollowedFiles } from '#api/kit/files/follow-files.ts';
-import { parseCertificates } from '../authn/client-certificate.ts';
-import type { ServerConfig } from '../config/settings.ts';
-import type { EtcdTls } from '../store/etcd/servers.ts';
+import { parseCertificates } from '../../authn/client-certificate.ts';
+import type { ServerConfig } from '../../config/settings.ts';
+import type { EtcdTls } from '../../store/etcd/servers.ts';
 import type { Follow } from './follow.ts';
 
 type Files = Pick<ServerConfig, 'etcdCafile' | 'etcdCertfile' | 'etcdKeyfile'>;
