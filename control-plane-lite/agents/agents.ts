@@ -173,13 +173,8 @@ export function createAgents(deps: AgentsDeps, options: NodeAddressOptions): Age
     try {
       await deps.probe(target);
     } catch (thrown) {
-      throw new StatusError(
-        'ServiceUnavailable',
-        probeMessage(nodeName, target, deps.trust(), asError(thrown)),
-        {
-          cause: thrown,
-        },
-      );
+      const message = probeMessage(nodeName, target, deps.trust(), asError(thrown));
+      throw new StatusError('ServiceUnavailable', message, { cause: thrown });
     }
     if (probed.size >= MOST_PROBED) probed.clear();
     probed.set(key, now);

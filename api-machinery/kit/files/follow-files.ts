@@ -1,12 +1,11 @@
 /** A value read from files that other programs replace, such as certificates and keys. File events trigger
  *  another reading; an unusable new content leaves the value before it in use. */
-import { type FSWatcher, watch } from 'node:fs';
-import { readFile, realpath } from 'node:fs/promises';
-import { basename, dirname } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { asError, type Clock } from '../clock.ts';
 import { createListeners } from '../listeners.ts';
 import type { Logger } from '../logger.ts';
 import { createLoop } from '../loop.ts';
+import { createPathsWatch } from './watch-paths.ts';
 
 export interface FollowedFiles<T> {
   readonly current: () => T;
@@ -46,155 +45,123 @@ async function readText(file: string, name = file): Promise<string> {
   }
 }
 
-/** Returns the names to watch in each folder: a file, the target of a link, and the folder itself in its parent. */
-async function watchedNames(paths: readonly string[]): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-  const names = new Map<string, Set<string>>();
-  const add = (path: string): void => {
-    const folder = dirname(path);
-    const known = names.get(folder) ?? new Set();
-    names.set(folder, known.add(basename(path)));
-  };
-  for (const path of paths) {
-    add(path);
-    add(dirname(path));
-    add(await realpath(path).catch(() => path));
-  }
-  return names;
-}
-
-/** Volumes replace a whole folder behind a link, `..data`. */
-const isRelevant = (name: string | null, names: ReadonlySet<string>): boolean =>
-  name === null || names.has(name) || name.startsWith('..');
-
-/** @throws Error of the first reading: a missing file, or one that `parse` does not accept */
-export async function followFiles<T>(
-  { clock, log }: FollowDeps,
-  { what, paths, names, parse }: FollowOptions<T>,
-): Promise<FollowedFiles<T>> {
-  const readAll = (): Promise<readonly string[]> =>
-    Promise.all(paths.map((path, index) => readText(path, names?.[index])));
+/** The contents of the files, and the value parsed from them. */
+class Content<T> {
+  readonly #options: FollowOptions<T>;
+  #texts: readonly string[] = [];
   /** Contents of the further files that the value was read from. */
-  let further: ReadonlyMap<string, string> = new Map();
-  /** All files to watch, also those of a value that could not be used. */
-  let watched: ReadonlySet<string> = new Set(paths);
-  let watchers: readonly FSWatcher[] = [];
-  let isIncomplete = false;
-  const ending = new AbortController();
-  const listeners = createListeners(what);
+  #further: ReadonlyMap<string, string> = new Map();
+  #value: { readonly is: T } | undefined;
+  /** All files to watch, also those of a content that could not be used. */
+  watched: ReadonlySet<string>;
 
-  async function watchAll(onEvent: () => void): Promise<void> {
-    const before = watchers;
-    isIncomplete = false;
-    const folders = await watchedNames([...watched]);
-    watchers = [...folders].flatMap(([folder, names]) => {
-      try {
-        const watcher = watch(folder, { persistent: false }, (_, name) => {
-          if (isRelevant(name, names)) onEvent();
-        });
-        return [watcher.on('error', () => (isIncomplete = true))];
-      } catch {
-        // Also a folder that is missing for now; its parent is watched.
-        isIncomplete = true;
-        return [];
-      }
-    });
-    for (const watcher of before) watcher.close();
-    if (ending.signal.aborted) for (const watcher of watchers) watcher.close();
+  constructor(options: FollowOptions<T>) {
+    this.#options = options;
+    this.watched = new Set(options.paths);
   }
 
-  let texts: readonly string[];
-  let value: T;
+  get value(): T {
+    if (this.#value === undefined) throw new Error(`${this.#options.what} has not been read`);
+    return this.#value.is;
+  }
 
-  async function isUnchanged(found: readonly string[]): Promise<boolean> {
-    if (!found.every((text, index) => text === texts[index])) return false;
-    for (const [path, text] of further) if ((await readText(path)) !== text) return false;
+  /** Reports whether the value was replaced. @throws Error that names the unusable file */
+  async read(): Promise<boolean> {
+    const { paths, names, parse } = this.#options;
+    const texts = await Promise.all(paths.map((path, index) => readText(path, names?.[index])));
+    if (this.#value !== undefined && (await this.#isUnchanged(texts))) return false;
+    const further = new Map<string, string>();
+    const is = await parse(texts, async (path) => {
+      this.watched = new Set([...this.watched, path]);
+      const text = await readText(path);
+      further.set(path, text);
+      return text;
+    });
+    this.#value = { is };
+    this.#texts = texts;
+    this.#further = further;
+    this.watched = new Set([...paths, ...further.keys()]);
     return true;
   }
 
-  /** Parses the contents; files that are read for the first time are watched from then on. */
-  async function parseAll(found: readonly string[]): Promise<void> {
-    const more = new Map<string, string>();
-    const before = watched;
-    try {
-      value = await parse(found, async (path) => {
-        watched = new Set([...watched, path]);
-        const text = await readText(path);
-        more.set(path, text);
-        return text;
-      });
-      texts = found;
-      further = more;
-      watched = new Set([...paths, ...more.keys()]);
-    } finally {
-      if ([...watched].some((path) => !before.has(path))) onEvent();
-    }
+  async #isUnchanged(texts: readonly string[]): Promise<boolean> {
+    if (!texts.every((text, index) => text === this.#texts[index])) return false;
+    for (const [path, text] of this.#further) if ((await readText(path)) !== text) return false;
+    return true;
   }
+}
 
-  /** When the present content turned out to be unusable. */
-  let badSinceMs: number | undefined;
+/** Reports the failure of a changed content once, unless it ends within the time that writers need. */
+function createComplaints({ clock, log }: FollowDeps, { what, paths }: FollowOptions<unknown>) {
+  let sinceMs: number | undefined;
   let reported = '';
+  return {
+    clear() {
+      sinceMs = undefined;
+      reported = '';
+    },
+    /** Returns when to read again. */
+    add(err: Error): number | undefined {
+      sinceMs ??= clock.monotonic();
+      const leftMs = sinceMs + GRACE_MS - clock.monotonic();
+      if (leftMs > 0) return clock.now() + leftMs;
+      if (reported !== err.message)
+        log.warn({ err, files: paths }, `Failed to load changed ${what}; the previous one stays in use`);
+      reported = err.message;
+      return undefined;
+    },
+  };
+}
+
+/** @throws Error of the first reading: a missing file, or one that `parse` does not accept */
+export async function followFiles<T>(deps: FollowDeps, options: FollowOptions<T>): Promise<FollowedFiles<T>> {
+  const { clock, log } = deps;
+  const { what, paths } = options;
+  const content = new Content(options);
+  const complaints = createComplaints(deps, options);
+  const listeners = createListeners(what);
+  const ending = new AbortController();
+  const watching = createPathsWatch(() => loop.wakeAt(clock.now() + SETTLE_MS));
 
   async function reload(): Promise<number | undefined> {
     try {
-      const found = await readAll();
-      const same = await isUnchanged(found);
-      if (!same) {
-        await parseAll(found);
-        log.info({ files: paths }, `Changed ${what} loaded`);
-      }
-      badSinceMs = undefined;
-      reported = '';
-      if (!same) listeners.notify();
+      const isNew = await content.read();
+      complaints.clear();
+      if (!isNew) return undefined;
+      log.info({ files: paths }, `Changed ${what} loaded`);
+      listeners.notify();
       return undefined;
     } catch (thrown) {
-      return onFailure(asError(thrown));
+      return complaints.add(asError(thrown));
     }
-  }
-
-  /** Returns when to read again. */
-  function onFailure(err: Error): number | undefined {
-    badSinceMs ??= clock.monotonic();
-    const leftMs = badSinceMs + GRACE_MS - clock.monotonic();
-    if (leftMs > 0) return clock.now() + leftMs;
-    if (reported !== err.message) {
-      log.warn({ err, files: paths }, `Failed to load changed ${what}; the previous one stays in use`);
-    }
-    reported = err.message;
-    return undefined;
   }
 
   const loop = createLoop({
     clock,
     async step() {
-      // A replaced folder or link needs another watch; nothing falls between, because the files are read after it.
-      await watchAll(onEvent);
+      // Nothing falls between, because the files are read after they are watched.
+      const before = content.watched;
+      const isComplete = await watching.watch(before);
       const againMs = await reload();
-      return againMs ?? (isIncomplete ? clock.now() + UNWATCHED_MS : undefined);
+      if ([...content.watched].some((path) => !before.has(path))) loop.wake();
+      return againMs ?? (isComplete ? undefined : clock.now() + UNWATCHED_MS);
     },
     onError: (err) => log.warn({ err, files: paths }, `Failed to follow ${what}; retrying`),
   });
-  function onEvent(): void {
-    loop.wakeAt(clock.now() + SETTLE_MS);
-  }
 
-  await watchAll(onEvent);
-  try {
-    texts = await readAll();
-    await parseAll(texts);
-  } catch (thrown) {
-    for (const watcher of watchers) watcher.close();
-    throw thrown;
-  }
+  await content.read();
+  // Files may have changed before they are watched.
+  loop.wake();
   void loop.run(ending.signal);
   return {
-    current: () => value,
+    current: () => content.value,
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
     close() {
       ending.abort();
-      for (const watcher of watchers) watcher.close();
+      watching.close();
     },
   };
 }
