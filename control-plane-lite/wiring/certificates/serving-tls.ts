@@ -8,13 +8,22 @@ import { isInsecureSuite, isTlsVersionName, nodeTlsVersion, opensslList } from '
 import type { ServerConfig } from '../../config/settings.ts';
 import { chooseByName, parseSniValue } from '../../config/sni.ts';
 import type { ServingCertificate } from '../../http/connection/listener.ts';
-import type { Core } from '../core.ts';
+import type { LiveIdentity } from '../../identity/keeper.ts';
+import type { ClientAuthorities } from './client-authorities.ts';
+import type { Follow } from './follow.ts';
 import { pairOptions } from './key-pairs.ts';
 
 export interface ServingTls {
   readonly current: () => ServingCertificate;
   /** Calls the listener with every later certificate. */
   readonly onChange: (listener: (certificate: ServingCertificate) => void) => void;
+}
+
+export interface ServingTlsDeps {
+  readonly config: Pick<ServerConfig, 'tlsCertFile' | 'tlsPrivateKeyFile' | 'tlsSniCertKey'>;
+  readonly identity: LiveIdentity;
+  readonly clientAuthorities: ClientAuthorities;
+  readonly follow: Follow;
 }
 
 interface Named {
@@ -32,7 +41,7 @@ function namesIn({ certificate }: Identity): readonly string[] {
   return subject.split('\n').flatMap((line) => (line.startsWith('CN=') ? [line.slice('CN='.length)] : []));
 }
 
-async function followNamed({ config, follow }: Core): Promise<readonly Named[]> {
+async function followNamed({ config, follow }: ServingTlsDeps): Promise<readonly Named[]> {
   return Promise.all(
     config.tlsSniCertKey.map(async (value) => {
       const parsed = parseSniValue(value);
@@ -44,10 +53,10 @@ async function followNamed({ config, follow }: Core): Promise<readonly Named[]> 
 }
 
 /** @throws Error that names the unreadable file */
-export async function createServingTls(core: Core): Promise<ServingTls> {
-  const { config, identity, follow, clientAuthorities } = core;
+export async function createServingTls(deps: ServingTlsDeps): Promise<ServingTls> {
+  const { config, identity, follow, clientAuthorities } = deps;
   const { tlsCertFile: certFile, tlsPrivateKeyFile: keyFile } = config;
-  const named = await followNamed(core);
+  const named = await followNamed(deps);
   const configured =
     certFile === '' ? undefined : await follow(pairOptions('serving certificate', certFile, keyFile));
   const build = (): ServingCertificate => {
