@@ -64,6 +64,16 @@ function read(raw: Buffer): X509Certificate | undefined {
   }
 }
 
+/** `undefined`: the bundle is rejected. */
+function certificatesIn(bundle: string): number | undefined {
+  try {
+    return parseCertificates(bundle).length;
+  } catch (thrown) {
+    if (thrown instanceof Error) return undefined;
+    throw thrown;
+  }
+}
+
 const RUNS = { numRuns: ofRound({ short: 2000, long: 200_000 }) };
 
 describe('damaged certificates', () => {
@@ -92,11 +102,7 @@ describe('damaged certificates', () => {
     fc.assert(
       fc.property(damage, (how) => {
         const bundle = formatPem('CERTIFICATE', damaged(end.raw, how)) + root.certificate;
-        try {
-          expect(parseCertificates(bundle).length).toBeGreaterThan(0);
-        } catch (thrown) {
-          expect(thrown).toBeInstanceOf(Error);
-        }
+        expect(certificatesIn(bundle)).not.toBe(0);
       }),
       RUNS,
     );

@@ -92,7 +92,7 @@ describe('keepIdentity', () => {
       await passMinute();
       await expect.poll(() => areValid(identity.current()), WAIT).toBe(true);
     }
-    // Whoever trusts the authority is not affected.
+    // Clients that trust the authority are not affected.
     expect(identity.current().authority).toEqual(authority);
   });
 

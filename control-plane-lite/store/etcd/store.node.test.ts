@@ -280,7 +280,7 @@ describe('a store on etcd with TLS', () => {
     }
 
     // Credentials that are replaced: calls work from then on, and an open watch goes on.
-    let replaceTls = (_: EtcdTls): void => undefined;
+    let replaceTls: (tls: EtcdTls) => void = () => undefined;
     const followTls = (listener: typeof replaceTls): void => void (replaceTls = listener);
     const changing = open({ servers: cluster.urls, tls: { ca }, timeoutMs: 500, followTls });
     expect(await reasonOf(changing.get('/a'))).toBe('unavailable');
