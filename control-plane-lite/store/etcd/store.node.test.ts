@@ -174,7 +174,7 @@ describe('a watch on etcd', () => {
     await cluster.members[0]?.start();
     await mustPut(store, '/b', '2');
     const last = await mustPut(store, '/c', '3');
-    expect(keysOf(await recorder.upTo(last))).toEqual(['/b', '/c']);
+    expect(keysOf(await recorder.upTo(last))).toEqual(['/a', '/b', '/c']);
     expect(recorder.ended()).toBeUndefined();
     await store.close();
   });
