@@ -19,7 +19,7 @@ const request = (parts: Partial<AuthenticationRequest>): AuthenticationRequest =
 
 describe('parseTokenFile', () => {
   const users = parseTokenFile('t1,ann,1\n\n# remark\nt2,bob,2,"dev, ops"\nt3,"c, d",,x\r\n', 'tokens.csv');
-  const methods = createTokenAuthenticator(users);
+  const methods = createTokenAuthenticator(() => users);
   test.each([
     ['t1', { name: 'ann', uid: '1', groups: [], extra: {} }],
     ['t2', { name: 'bob', uid: '2', groups: ['dev', 'ops'], extra: {} }],

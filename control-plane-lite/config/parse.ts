@@ -10,6 +10,7 @@ import { upstreamAgentFlag } from '#api/vocabulary.ts';
 import { pluginErrors } from '../admission/names.ts';
 import { unknownControllers } from '../controllers/names.ts';
 import { authenticationErrors, authenticationWarnings } from './authentication-errors.ts';
+import { certificateErrors } from './certificate-errors.ts';
 import type { Setting } from './groups/setting.ts';
 import { SETTINGS, type ServerConfig } from './settings.ts';
 
@@ -75,7 +76,7 @@ function crossErrors(config: ServerConfig): readonly string[] {
   const both = (a: string, b: string, first: string, second: string): void => {
     if ((a === '') !== (b === '')) errors.push(`--${first} and --${second} must be given together`);
   };
-  both(config.tlsCertFile, config.tlsPrivateKeyFile, 'tls-cert-file', 'tls-private-key-file');
+  errors.push(...certificateErrors(config));
   both(config.etcdCertfile, config.etcdKeyfile, 'etcd-certfile', 'etcd-keyfile');
   both(
     config.nodeagentClientCertificate,
@@ -162,7 +163,7 @@ export function createParser(argv: readonly string[]): Argv {
   return yargs([...argv])
     .scriptName('control-plane-lite')
     .usage(
-      '$0 [flags]\n$0 backup FILE\n$0 restore FILE\n$0 token create|list|delete\n$0 csr list|approve|deny\n$0 version\n$0 COMMAND --help',
+      '$0 [flags]\n$0 backup FILE\n$0 restore FILE\n$0 token create|list|delete\n$0 csr list|approve|deny\n$0 certificates list|rotate|finish\n$0 version\n$0 COMMAND --help',
     )
     .options(Object.fromEntries(entries.map(([, setting]) => [setting.flag, option(setting)])))
     .parserConfiguration({
@@ -198,7 +199,7 @@ export function describeProblem(
   });
 }
 
-const COMMAND_NAMES = ['backup', 'restore', 'token', 'csr', 'version'];
+const COMMAND_NAMES = ['backup', 'restore', 'token', 'csr', 'certificates', 'version'];
 
 /** `--no-anonymous-auth` is `--anonymous-auth=false`; other flags may begin with `no-`. */
 function negated(word: string): string {

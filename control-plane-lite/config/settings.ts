@@ -3,6 +3,7 @@
 import { ACCESS, type AccessConfig } from './groups/access.ts';
 import { API, type ApiConfig } from './groups/api.ts';
 import { AUTHENTICATION, type AuthenticationConfig } from './groups/authentication.ts';
+import { CERTIFICATES, type CertificateConfig } from './groups/certificates.ts';
 import { NODES, type NodesConfig } from './groups/nodes.ts';
 import { OPERATION, type OperationConfig } from './groups/operation.ts';
 import { SERVING, type ServingConfig } from './groups/serving.ts';
@@ -16,6 +17,7 @@ export interface ServerConfig
     ServingConfig,
     AccessConfig,
     AuthenticationConfig,
+    CertificateConfig,
     NodesConfig,
     OperationConfig {}
 
@@ -25,6 +27,7 @@ export const SETTINGS: SettingsOf<ServerConfig> = {
   ...SERVING,
   ...ACCESS,
   ...AUTHENTICATION,
+  ...CERTIFICATES,
   ...NODES,
   ...OPERATION,
 };

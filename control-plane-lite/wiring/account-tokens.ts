@@ -1,7 +1,6 @@
 /** Service account tokens: the signing key, the verification keys, and the audiences. */
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import type { Clock } from '#api/kit/clock.ts';
-import type { Logger } from '#api/kit/logger.ts';
 import { parsePem } from '#api/pki/pem.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Authenticator, Gate } from '../authn/contract.ts';
@@ -15,7 +14,7 @@ import type { Cache } from '../cache/contract.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import { loadSigningKey } from '../identity/signing-key.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
-import { followFiles } from './followed-files.ts';
+import type { Follow } from './certificates/follow.ts';
 
 export interface AccountTokens {
   readonly issuer: TokenIssuer;
@@ -32,13 +31,11 @@ export interface AccountTokensDeps {
   readonly config: ServerConfig;
   readonly vocabulary: Vocabulary;
   readonly clock: Clock;
-  readonly log: Logger;
   readonly cache: Cache;
   readonly registry: ResourceRegistry;
   readonly verifications: Gate;
   readonly counts: AccountTokenCounts;
-  /** Ends the reloading of key files. */
-  readonly signal: AbortSignal;
+  readonly follow: Follow;
 }
 
 const PLURALS = { ServiceAccount: 'serviceaccounts', Pod: 'pods', Secret: 'secrets' } as const;
@@ -83,12 +80,13 @@ async function followSigningKey(deps: AccountTokensDeps): Promise<() => SigningK
     const own = { privateKey, key: tokenKey(privateKey) };
     return () => own;
   }
-  return followFiles(deps, [file], ([text = '']) =>
+  const parse = ([text = '']: readonly string[]): SigningKey =>
     inFile(file, () => {
       const privateKey = createPrivateKey(text);
       return { privateKey, key: tokenKey(privateKey) };
-    }),
-  );
+    });
+  const followed = await deps.follow({ what: 'signing key of service accounts', paths: [file], parse });
+  return followed.current;
 }
 
 /** Follows the keys that verify tokens: that of new tokens, then those of the files. */
@@ -97,9 +95,9 @@ async function followKeys(
   signingKey: () => SigningKey,
 ): Promise<() => readonly TokenKey[]> {
   const files = deps.config.serviceAccountKeyFile;
-  const others = await followFiles(deps, files, (texts) =>
-    texts.flatMap((text, index) => inFile(files[index] ?? '', () => publicKeysOf(text))),
-  );
+  const parse = (texts: readonly string[]): readonly TokenKey[] =>
+    texts.flatMap((text, index) => inFile(files[index] ?? '', () => publicKeysOf(text)));
+  const { current: others } = await deps.follow({ what: 'keys of service accounts', paths: files, parse });
   let signing = signingKey();
   let rest = others();
   let keys = [signing.key, ...rest];

@@ -1,5 +1,4 @@
 /** Authenticators as configured, in upstream's order: first those that decide from memory, then remote ones. */
-import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
@@ -8,7 +7,6 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import { createBootstrapTokenAuthenticator } from '../authn/bootstrap-token.ts';
 import { createCertificateTrust } from '../authn/certificate-trust.ts';
 import { createAuthenticationChain, forAudiences } from '../authn/chain.ts';
-import { parseCertificates } from '../authn/client-certificate.ts';
 import type { Authenticator, Gate } from '../authn/contract.ts';
 import type { AuthenticationMetrics } from '../authn/metrics.ts';
 import { createOidcAuthenticator } from '../authn/oidc/authenticator.ts';
@@ -24,6 +22,8 @@ import type { ServerConfig } from '../config/settings.ts';
 import { createFairGate } from '../http/limits/fair-gate.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import { loadBackend } from '../webhooks/backend.ts';
+import type { ClientAuthorities } from './certificates/client-authorities.ts';
+import type { Follow } from './certificates/follow.ts';
 
 export interface AuthenticationDeps {
   readonly config: ServerConfig;
@@ -33,8 +33,9 @@ export interface AuthenticationDeps {
   readonly waits?: Waits | undefined;
   readonly cache: Cache;
   readonly registry: ResourceRegistry;
-  /** PEM of the server's own CA. */
-  readonly ownAuthority: string;
+  readonly clientAuthorities: ClientAuthorities;
+  readonly proxyAuthorities: ClientAuthorities;
+  readonly follow: Follow;
   /** Authenticates service accounts. */
   readonly accounts: Authenticator;
   /** Audiences of this server. */
@@ -67,8 +68,8 @@ export async function createAuthenticator(deps: AuthenticationDeps): Promise<Aut
   const implicit = (methods: readonly Authenticator[]): readonly Authenticator[] =>
     methods.map((method) => forAudiences(audiences, method));
   const methods = [
-    ...implicit(await proxyMethods(deps)),
-    await certificateMethod(deps),
+    ...implicit(proxyMethods(deps)),
+    certificateMethod(deps),
     ...implicit(await tokenFileMethods(deps)),
     accounts,
     ...implicit(bootstrapTokenMethods(deps)),
@@ -87,37 +88,34 @@ async function readText(file: string): Promise<string> {
 }
 
 /** Returns the text of a PEM bundle; empty if no file is configured. @throws Error that names the file */
-export const readBundle = (file: string): Promise<string> =>
-  file === '' ? Promise.resolve('') : readText(file);
+const readBundle = (file: string): Promise<string> => (file === '' ? Promise.resolve('') : readText(file));
 
-async function proxyMethods({ config, clock }: AuthenticationDeps): Promise<readonly Authenticator[]> {
-  const file = config.requestheaderClientCaFile;
-  if (file === '') return [];
-  const roots = parseCertificates(await readText(file));
-  if (roots.length === 0) throw new Error(`${file} contains no certificate`);
+function proxyMethods({ config, clock, proxyAuthorities }: AuthenticationDeps): readonly Authenticator[] {
+  if (config.requestheaderClientCaFile === '') return [];
   const options = {
     usernameHeaders: config.requestheaderUsernameHeaders,
     groupHeaders: config.requestheaderGroupHeaders,
     extraPrefixes: config.requestheaderExtraHeadersPrefix,
     allowedNames: config.requestheaderAllowedNames,
   };
-  return [createRequestHeaderAuthenticator(createCertificateTrust({ roots: () => roots, clock }), options)];
+  const trust = createCertificateTrust({ roots: proxyAuthorities.certificates, clock });
+  return [createRequestHeaderAuthenticator(trust, options)];
 }
 
-async function certificateMethod(deps: AuthenticationDeps): Promise<Authenticator> {
-  const { config, clock, ownAuthority, metrics } = deps;
-  const bundle = await readBundle(config.clientCaFile);
-  const roots = [new X509Certificate(ownAuthority), ...parseCertificates(bundle)];
+function certificateMethod({ clock, clientAuthorities, metrics }: AuthenticationDeps): Authenticator {
   return createCertificateAuthenticator({
-    roots: () => roots,
+    roots: clientAuthorities.certificates,
     clock,
     observeLifetime: metrics.certificateLifetime,
   });
 }
 
-async function tokenFileMethods({ config }: AuthenticationDeps): Promise<readonly Authenticator[]> {
+async function tokenFileMethods({ config, follow }: AuthenticationDeps): Promise<readonly Authenticator[]> {
   const file = config.tokenAuthFile;
-  return file === '' ? [] : [createTokenAuthenticator(parseTokenFile(await readText(file), file))];
+  if (file === '') return [];
+  const parse = ([text = '']: readonly string[]) => parseTokenFile(text, file);
+  const users = await follow({ what: 'token file', paths: [file], parse });
+  return [createTokenAuthenticator(users.current)];
 }
 
 /** Returns the authenticator of bootstrap tokens; none if they are disabled. */
@@ -181,7 +179,7 @@ async function webhookMethods(deps: AuthenticationDeps): Promise<readonly Authen
   const { config, clock, log, waits, vocabulary, audiences, metrics, signal } = deps;
   const { tokenWebhookConfigFile: file, tokenWebhookCacheTtl: ttlMs } = config;
   if (file === '') return [];
-  const backend = await loadBackend(file);
+  const backend = await loadBackend(file, log);
   signal.addEventListener('abort', () => void backend.close(), { once: true });
   const method = createTokenWebhookAuthenticator(
     { backend, clock, log, waits, calls: createCallGate(clock), random: Math.random },

@@ -13,7 +13,7 @@ import { gateSettings } from '../config/parse.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import { vocabularyOf } from '../config/vocabulary.ts';
 import { chooseControllers } from '../controllers/names.ts';
-import type { ServerIdentity } from '../identity/files.ts';
+import type { LiveIdentity } from '../identity/keeper.ts';
 import { createPendingCharges, type PendingCharges } from '../quota/pending.ts';
 import type { Resource } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
@@ -26,6 +26,13 @@ import { type AccountTokens, createAccountTokens } from './account-tokens.ts';
 import { createAdmissionPlugins } from './admission.ts';
 import { loadAdmissionSettings } from './admission-settings.ts';
 import { createVerificationGate } from './authentication.ts';
+import {
+  type ClientAuthorities,
+  createClientAuthorities,
+  createProxyAuthorities,
+} from './certificates/client-authorities.ts';
+import type { Follow } from './certificates/follow.ts';
+import { type ConfiguredSigners, followSigners } from './certificates/key-pairs.ts';
 import { createResources, type ServedResources } from './resources.ts';
 import { storeName } from './store.ts';
 
@@ -49,6 +56,13 @@ export interface Core {
   readonly accountTokens: AccountTokens;
   readonly verbs: Verbs;
   readonly pendingCharges: PendingCharges;
+  readonly identity: LiveIdentity;
+  readonly clientAuthorities: ClientAuthorities;
+  readonly proxyAuthorities: ClientAuthorities;
+  /** Authorities from the configured files of signers. */
+  readonly signers: ConfiguredSigners;
+  /** Follows files until the server stops. */
+  readonly follow: Follow;
 }
 
 /** Reconciles the pools of addresses and ports with the existing services. */
@@ -83,7 +97,7 @@ const storeWaits = (config: ServerConfig, waits: Waits): Pick<Waits, 'begin'> =>
 export async function createCore(
   config: ServerConfig,
   followedStore: Store,
-  identity: ServerIdentity,
+  { identity, follow }: Pick<Core, 'identity' | 'follow'>,
   log: Logger,
   signal: AbortSignal,
   waits?: Waits,
@@ -101,17 +115,19 @@ export async function createCore(
     if (resource.stored === undefined) cache.resource(resource.storage, fieldsOf(resource, registry));
   }
   await cache.start(signal);
-  const ownAuthority = identity.authority.certificate;
+  const clientAuthorities = await createClientAuthorities(config, identity, follow);
+  const proxyAuthorities = await createProxyAuthorities(config, follow);
   await repairAllocations(cache, registry, allocation, log);
   const metrics = createMetricsRegistry();
   const authentication = createAuthenticationMetrics(metrics, vocabulary);
-  const common = { config, vocabulary, clock, log, waits, cache, registry, signal };
+  const common = { config, vocabulary, clock, log, waits, cache, registry, signal, follow };
   const verifications = createVerificationGate(clock);
   const counts = authentication.accountTokens;
   const accountTokens = await createAccountTokens({ ...common, verifications, counts });
   const access = await createAccess({
     ...common,
-    ownAuthority,
+    clientAuthorities,
+    proxyAuthorities,
     verifications,
     metrics: authentication,
     accounts: accountTokens.authenticator,
@@ -123,7 +139,7 @@ export async function createCore(
       'Anonymous clients have full access',
     );
   const pendingCharges = createPendingCharges({ clock, cache });
-  const settings = await loadAdmissionSettings(config, log, signal);
+  const settings = await loadAdmissionSettings(config, { log, follow }, signal);
   const plugins = createAdmissionPlugins({
     config,
     vocabulary,
@@ -144,5 +160,7 @@ export async function createCore(
   const measured = { metrics, authentication };
   const made = { store, cache, registry, allocation, access, accountTokens, verbs, pendingCharges };
   const controllers = chooseControllers(config.controllers);
-  return { config, vocabulary, gates, controllers, clock, log, waits, ...measured, ...made };
+  const signers = await followSigners(config, follow);
+  const files = { identity, clientAuthorities, proxyAuthorities, signers, follow };
+  return { config, vocabulary, gates, controllers, clock, log, waits, ...measured, ...made, ...files };
 }

@@ -1,6 +1,5 @@
 /** HTTP server over the core: endpoints, non-resource paths, limits, audit. */
 
-import { readFile } from 'node:fs/promises';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import { createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import { addAggregationMetrics } from '../aggregation/metrics.ts';
@@ -11,7 +10,6 @@ import type { ExtraGroup } from '../discovery/groups.ts';
 import { createTokenIssuerRoutes } from '../discovery/token-issuer.ts';
 import { createResourceHandler } from '../endpoints/resource-handler.ts';
 import { createScaleMapping } from '../endpoints/scale-mapping.ts';
-import type { ServingCertificate } from '../http/connection/listener.ts';
 import type { Handler, PathRoute, RequestInfo } from '../http/contract.ts';
 import { createHealth, type Health } from '../http/health/health.ts';
 import { withWaits } from '../http/health/health-waits.ts';
@@ -19,12 +17,12 @@ import { addProcessMetrics, metricsRoute } from '../http/metrics/metrics.ts';
 import type { Authenticate } from '../http/pipeline/authenticate.ts';
 import { createImpersonation } from '../http/pipeline/impersonate.ts';
 import { type ApiServer, createApiServer } from '../http/server.ts';
-import type { ServerIdentity } from '../identity/files.ts';
 import { createBuiltinSchema } from '../resources/builtin-schema.ts';
 import { isKnown } from '../resources/registry.ts';
 import type { Aggregation } from './aggregation.ts';
 import { createAudit } from './audit.ts';
-import { readBundle } from './authentication.ts';
+import { browserPolicy } from './browser.ts';
+import { createServingTls, insecureSuites, tlsOptions } from './certificates/serving-tls.ts';
 import { createComponents } from './components.ts';
 import type { Core } from './core.ts';
 import { descriptionRoutes } from './description.ts';
@@ -54,7 +52,7 @@ export interface ServerParts {
 const NO_GROUPS: readonly ExtraGroup[] = [];
 
 /** @throws Error that names an unreadable file */
-export async function createServer(core: Core, identity: ServerIdentity, more: ServerParts): Promise<Server> {
+export async function createServer(core: Core, more: ServerParts): Promise<Server> {
   const { config, vocabulary, clock, log, access, metrics } = core;
   const { aggregation } = more;
   const stopMeasuring = addProcessMetrics(metrics);
@@ -72,6 +70,9 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
     },
   );
   const audit = await createAudit(core, metrics);
+  const tls = await createServingTls(core);
+  const insecure = insecureSuites(config);
+  if (insecure.length > 0) log.warn({ suites: insecure }, 'Insecure cipher suites configured');
   const healthRoutes =
     core.waits === undefined
       ? health.routes
@@ -108,15 +109,18 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
       resources: resourceHandler(core, protobuf, more),
       isServed: (info: RequestInfo) => isKnown(core.registry, info) || aggregation?.serves(info) === true,
       encodeStatus: createStatusEncoder({ vocabulary, now: () => clock.now(), protobuf }),
+      browser: browserPolicy(config),
       ...(audit === undefined ? {} : { audit: audit.auditor }),
     },
     {
-      tls: await servingCertificate(core, identity),
+      tls: tls.current(),
+      ...tlsOptions(config),
       requestTimeoutMs: config.requestTimeout,
       maxConnectionsPerAddress: config.maxConnectionsPerAddress,
       inFlight: { readOnly: config.maxRequestsInflight, mutating: config.maxMutatingRequestsInflight },
     },
   );
+  tls.onChange((certificate) => api.setCertificate(certificate));
   return {
     api,
     health,
@@ -185,16 +189,4 @@ function resourceHandler(
       kind: 'Eviction',
     },
   });
-}
-
-/** The CAs are named to clients, which send only a certificate of one of them. */
-async function servingCertificate(
-  { config }: Core,
-  { serving, authority }: ServerIdentity,
-): Promise<ServingCertificate> {
-  const bundles = await Promise.all([config.clientCaFile, config.requestheaderClientCaFile].map(readBundle));
-  const ca = [authority.certificate, ...bundles].join('\n');
-  if (config.tlsCertFile === '') return { cert: serving.certificate, key: serving.key, ca };
-  const [cert, key] = await Promise.all([readFile(config.tlsCertFile), readFile(config.tlsPrivateKeyFile)]);
-  return { cert, key, ca };
 }

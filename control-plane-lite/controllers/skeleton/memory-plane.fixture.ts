@@ -29,13 +29,13 @@ const unused = (): never => {
 const SETTINGS: ControllerSettings = {
   authorizer: { authorize: unused },
   tokenIssuer: { issueStored: unused },
-  rootAuthority: 'PEM',
+  rootAuthority: () => 'PEM',
+  onTrustChange: () => () => undefined,
   signing: {
-    authority: { certificate: '', key: '' },
-    nodeServingAuthority: { certificate: '', key: '' },
+    authorityOf: unused,
     longestMs: 3_600_000,
   },
-  clusterInfo: { content: '{}', reset: true },
+  clusterInfo: { content: () => '{}', reset: true },
   nodeHealth: { graceMs: 40_000, startupGraceMs: 60_000 },
   terminatedPods: 0,
   pendingCharges: { of: () => [] },

@@ -1,8 +1,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '#api/kit/clock.ts';
+import { silentLogger } from '#api/kit/logger.ts';
 import { createAuthority } from '#api/pki/certificate.ts';
-import { readEtcdTls } from './etcd-tls.ts';
+import type { EtcdTls } from '../../store/etcd/servers.ts';
+import { followEtcdTls } from './etcd-tls.ts';
+import { createFollow } from './follow.ts';
+
+const ending = new AbortController();
+const follow = createFollow({ clock: systemClock, log: silentLogger }, ending.signal);
+afterAll(() => ending.abort());
 
 let dir: string;
 const file = (name: string): string => join(dir, name);
@@ -20,11 +28,11 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
-const read = (ca: string, cert: string, key: string): ReturnType<typeof readEtcdTls> => {
+const read = async (ca: string, cert: string, key: string): Promise<EtcdTls | undefined> => {
   const [etcdCafile = '', etcdCertfile = '', etcdKeyfile = ''] = [ca, cert, key].map((name) =>
     name === '' ? '' : file(name),
   );
-  return readEtcdTls({ etcdCafile, etcdCertfile, etcdKeyfile });
+  return (await followEtcdTls({ etcdCafile, etcdCertfile, etcdKeyfile }, follow))?.current();
 };
 
 describe('the files for etcd', () => {

@@ -1,6 +1,6 @@
 import { getCiphers } from 'node:tls';
 import { describe, expect, test } from 'vitest';
-import { opensslSuite } from './cipher-suites.ts';
+import { opensslSuite } from './suite-names.ts';
 
 describe('opensslSuite', () => {
   test.each([
