@@ -2,8 +2,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { ClusterRole } from '#api/gen/rbac-authorization-v1.ts';
-import type { Clock } from '#api/kit/clock.ts';
-import type { Vocabulary } from '#api/vocabulary.ts';
 import { createBootstrapTokenAuthenticator } from '../authn/bootstrap-token.ts';
 import { createAuthenticationChain } from '../authn/chain.ts';
 import { createClientCertificateAuthenticator, parseCertificates } from '../authn/client-certificate.ts';
@@ -16,11 +14,11 @@ import { createNodeAuthorizer } from '../authz/node.ts';
 import { createNodeGraph } from '../authz/node-graph.ts';
 import { createRbac, type Rbac } from '../authz/rbac.ts';
 import type { Cache, ResourceCache } from '../cache/contract.ts';
-import type { ServerConfig } from '../config/settings.ts';
 import type { StorageInfo } from '../resources/contract.ts';
 import { builtinFacts } from '../resources/facts.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import { typed } from '../resources/view.ts';
+import { type AuthorizationModeDeps, abacMode, webhookMode } from './authorization-modes.ts';
 
 export interface Access {
   readonly authenticator: Authenticator;
@@ -30,10 +28,7 @@ export interface Access {
   readonly rbacGroup: string;
 }
 
-export interface AccessDeps {
-  readonly config: ServerConfig;
-  readonly vocabulary: Vocabulary;
-  readonly clock: Clock;
+export interface AccessDeps extends AuthorizationModeDeps {
   readonly cache: Cache;
   readonly registry: ResourceRegistry;
   /** PEM of the server's own CA. */
@@ -49,11 +44,15 @@ export async function createAccess(deps: AccessDeps): Promise<Access> {
   const rbac = config.authorizationMode.includes('RBAC')
     ? createRbac(rbacCaches(deps, rbacGroup))
     : undefined;
-  const modes = config.authorizationMode.map((mode) => {
-    if (mode === 'AlwaysAllow') return alwaysAllow;
-    if (mode === 'Node') return nodeMode(deps, rbacGroup);
-    return mode === 'RBAC' && rbac !== undefined ? rbac : alwaysDeny;
-  });
+  const modes = await Promise.all(
+    config.authorizationMode.map((mode) => {
+      if (mode === 'AlwaysAllow') return alwaysAllow;
+      if (mode === 'Node') return nodeMode(deps, rbacGroup);
+      if (mode === 'ABAC') return abacMode(deps);
+      if (mode === 'Webhook') return webhookMode(deps);
+      return mode === 'RBAC' && rbac !== undefined ? rbac : alwaysDeny;
+    }),
+  );
   return {
     authenticator: createAuthenticationChain(await methods(deps), { anonymous: config.anonymousAuth }),
     authorizer: createAuthorizerChain([masters, ...modes]),

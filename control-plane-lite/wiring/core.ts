@@ -102,7 +102,18 @@ export async function createCore(
   await repairAllocations(cache, registry, allocation, log);
   const accountTokens = await createAccountTokens({ config, vocabulary, clock, cache, registry });
   const accounts = accountTokens.authenticator;
-  const access = await createAccess({ config, vocabulary, clock, cache, registry, ownAuthority, accounts });
+  const access = await createAccess({
+    config,
+    vocabulary,
+    clock,
+    cache,
+    registry,
+    ownAuthority,
+    accounts,
+    log,
+    waits,
+    signal,
+  });
   if (config.anonymousAuth && config.authorizationMode.includes('AlwaysAllow'))
     log.warn(
       { authorizationMode: config.authorizationMode, anonymousAuth: true },
