@@ -4,7 +4,12 @@ import { ClientConfigError } from '#api/client-config/error.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { loadPluginConfigs } from '../admission/configuration/load.ts';
-import { PluginConfigError, type PluginConfigs } from '../admission/configuration/plugin-config.ts';
+import {
+  type PluginConfig,
+  PluginConfigError,
+  type PluginConfigs,
+} from '../admission/configuration/plugin-config.ts';
+import { type EventLimit, readEventLimits } from '../admission/event-rate-limit/config.ts';
 import { type ImagePolicyConfig, readImagePolicyConfig } from '../admission/image-policy/config.ts';
 import { ADMISSION_PLUGINS, enabledPlugins } from '../admission/names.ts';
 import {
@@ -31,6 +36,7 @@ export interface AdmissionSettings {
   readonly nodeSelectors: NodeSelectorConfig;
   readonly tolerations: TolerationConfig;
   readonly podSecurity: PodSecurityConfig;
+  readonly eventLimits: readonly EventLimit[];
   readonly mutatingCredentials: FindCredentials;
   readonly validatingCredentials: FindCredentials;
 }
@@ -42,14 +48,20 @@ type FileConfig = Pick<
 
 const FLAG = '--admission-control-config-file';
 const IMAGES = 'ImagePolicyWebhook';
+const EVENTS = 'EventRateLimit';
+
+/** @throws ConfigError */
+function requireSettings(configs: PluginConfigs, name: string): PluginConfig {
+  const given = configs.get(name);
+  if (given === undefined) throw new ConfigError([`${FLAG}: ${name} requires settings in this file`]);
+  return given;
+}
 
 async function loadImagePolicy(
   configs: PluginConfigs,
   signal: AbortSignal,
 ): Promise<NonNullable<AdmissionSettings['imagePolicy']>> {
-  const given = configs.get(IMAGES);
-  if (given === undefined) throw new ConfigError([`${FLAG}: ${IMAGES} requires settings in this file`]);
-  const config = readImagePolicyConfig(given);
+  const config = readImagePolicyConfig(requireSettings(configs, IMAGES));
   // Loaded lazily, because few servers use the plugin.
   const { loadBackend } = await import('../webhooks/backend.ts');
   const backend = await loadBackend(config.clientConfigFile);
@@ -73,10 +85,12 @@ async function load(config: FileConfig, log: Logger, signal: AbortSignal): Promi
     return given === undefined ? none : by(given);
   };
   const enabled = enabledPlugins(config.enableAdmissionPlugins, config.disableAdmissionPlugins);
+  if (enabled.includes(EVENTS)) requireSettings(configs, EVENTS);
   return {
     imagePolicy: enabled.includes(IMAGES) ? await loadImagePolicy(configs, signal) : undefined,
     nodeSelectors: read('PodNodeSelector', NO_SELECTORS, readNodeSelectorConfig),
     tolerations: read('PodTolerationRestriction', NO_TOLERATIONS, readTolerationConfig),
+    eventLimits: read(EVENTS, [], readEventLimits),
     podSecurity: read('PodSecurity', NO_POD_SECURITY, readPodSecurityConfig),
     mutatingCredentials: await credentials('MutatingAdmissionWebhook'),
     validatingCredentials: await credentials('ValidatingAdmissionWebhook'),

@@ -4,11 +4,14 @@ import type { Logger } from '#api/kit/logger.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import { notFound } from '#api/meta/status-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
+import { alwaysAdmit, alwaysDeny } from '../admission/always.ts';
 import { createCertificateAdmission } from '../admission/certificate-requests.ts';
 import type { AdmissionPlugin } from '../admission/contract.ts';
 import { createDefaultIngressClass, createDefaultStorageClass } from '../admission/default-class.ts';
 import { createDefaultTolerations } from '../admission/default-tolerations.ts';
 import type { AdmissionDeps, ObjectSource } from '../admission/deps.ts';
+import { createEventRateLimit } from '../admission/event-rate-limit.ts';
+import { createExtendedResources } from '../admission/extended-resources.ts';
 import { createImageReviewClient } from '../admission/image-policy/webhook-client.ts';
 import { createImagePolicy } from '../admission/image-policy.ts';
 import { createLimitRanger } from '../admission/limit-ranger.ts';
@@ -25,6 +28,7 @@ import {
 } from '../admission/optional.ts';
 import { createOwnerReferences } from '../admission/owner-references.ts';
 import { createPodSecurity } from '../admission/pod-security.ts';
+import { createPodSecurityPolicy } from '../admission/pod-security-policy.ts';
 import { createPriority } from '../admission/priority.ts';
 import { createRbacEscalation } from '../admission/rbac-escalation.ts';
 import type { QuotaWriter } from '../admission/resource-quota/charge.ts';
@@ -79,6 +83,7 @@ const certificatePlugin =
     createCertificateAdmission(deps).find((plugin) => plugin.name === name);
 
 const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
+  AlwaysAdmit: () => alwaysAdmit,
   NamespaceAutoProvision: ({ objects }, parts) =>
     createNamespaceAutoProvision({ objects, createNamespace: namespaceMaker(parts) }),
   NamespaceLifecycle: (_, { cache, registry, vocabulary }) => {
@@ -114,6 +119,7 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
     return createImagePolicy({ vocabulary, log: own, review }, config);
   },
   PodSecurity: (deps, { settings }) => createPodSecurity(deps, settings.podSecurity),
+  PodSecurityPolicy: createPodSecurityPolicy,
   PodNodeSelector: (deps, { settings }) => createPodNodeSelector(deps, settings.nodeSelectors),
   PodTolerationRestriction: (deps, { settings }) =>
     createPodTolerationRestriction(deps, settings.tolerations),
@@ -123,6 +129,8 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
       notReadySeconds: config.defaultNotReadyTolerationSeconds,
       unreachableSeconds: config.defaultUnreachableTolerationSeconds,
     }),
+  EventRateLimit: ({ clock }, { settings }) => createEventRateLimit(clock, settings.eventLimits),
+  ExtendedResourceToleration: ({ vocabulary }) => createExtendedResources(vocabulary),
   OwnerReferencesPermissionEnforcement: ({ authorizer }, { registry }) =>
     createOwnerReferences({
       authorizer,
@@ -141,6 +149,7 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
     createValidatingWebhooks(webhookDeps(deps, parts, parts.settings.validatingCredentials)),
   ResourceQuota: (deps, parts) =>
     createResourceQuotaAdmission(deps, { write: quotaWriter(parts), pending: parts.pendingCharges }),
+  AlwaysDeny: () => alwaysDeny,
   CertificateApproval: certificatePlugin('CertificateApproval'),
   CertificateSigning: certificatePlugin('CertificateSigning'),
   CertificateSubjectRestriction: certificatePlugin('CertificateSubjectRestriction'),
