@@ -2,6 +2,7 @@
  *  connections. Source: ImagePolicyWebhook, document 2 §2.7 and §4.1. */
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { checkServerIdentity } from 'node:tls';
 import { Agent, request } from 'undici';
 import { ClientConfigError } from '#api/client-config/error.ts';
 import { parseClientConfig } from '#api/client-config/parse.ts';
@@ -10,6 +11,8 @@ import {
   type ResolvedClientConfig,
   resolveClientConfig,
 } from '#api/client-config/resolve.ts';
+
+import type { CheckIdentity } from './server-identity.ts';
 
 /** Response with a status other than success. */
 export class BackendError extends Error {
@@ -35,9 +38,13 @@ const CONNECTIONS = 16;
 const textOf = (source: PemSource): Promise<string> | string =>
   source.kind === 'data' ? source.pem : readFile(source.path, 'utf8');
 
-async function tlsOf({ tls, credentials }: ResolvedClientConfig): Promise<Readonly<Record<string, unknown>>> {
+async function tlsOf(
+  { tls, credentials }: ResolvedClientConfig,
+  checkIdentity: CheckIdentity,
+): Promise<Readonly<Record<string, unknown>>> {
   const { certificate } = credentials;
   return {
+    checkServerIdentity: checkIdentity,
     ...(tls.authority === undefined ? {} : { ca: tls.authority }),
     ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
     ...(tls.insecure ? { rejectUnauthorized: false } : {}),
@@ -73,7 +80,10 @@ async function readBody(body: AsyncIterable<Buffer>): Promise<string> {
 }
 
 /** @throws ClientConfigError that names the invalid part of the file */
-export async function loadBackend(file: string): Promise<Backend> {
+export async function loadBackend(
+  file: string,
+  checkIdentity: CheckIdentity = checkServerIdentity,
+): Promise<Backend> {
   const parsed = parseClientConfig(await readFile(file), file);
   if (parsed.kind === 'invalid') throw new ClientConfigError(file, parsed.errors);
   const config = await resolveClientConfig(parsed.config, { readFile: (path) => readFile(path, 'utf8') });
@@ -82,11 +92,11 @@ export async function loadBackend(file: string): Promise<Backend> {
     const detail = `the server proves itself by a certificate, a token or a password: ${dirname(file)}`;
     throw new ClientConfigError(file, [{ kind: 'FieldValueNotSupported', field: 'users', detail }]);
   }
-  return createBackend(config);
+  return createBackend(config, checkIdentity);
 }
 
-async function createBackend(config: ResolvedClientConfig): Promise<Backend> {
-  const agent = new Agent({ connect: await tlsOf(config), connections: CONNECTIONS });
+async function createBackend(config: ResolvedClientConfig, checkIdentity: CheckIdentity): Promise<Backend> {
+  const agent = new Agent({ connect: await tlsOf(config, checkIdentity), connections: CONNECTIONS });
   return {
     url: config.server,
     async post(body, signal) {

@@ -29,6 +29,7 @@ import { type FindCredentials, loadHookCredentials } from '../admission/webhooks
 import { ConfigError } from '../config/parse.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import type { Backend } from '../webhooks/backend.ts';
+import type { CheckIdentity } from '../webhooks/server-identity.ts';
 
 export interface AdmissionSettings {
   /** Absent: the plugin is disabled. */
@@ -46,6 +47,14 @@ type FileConfig = Pick<
   'admissionControlConfigFile' | 'enableAdmissionPlugins' | 'disableAdmissionPlugins'
 >;
 
+export interface AdmissionSettingsDeps {
+  readonly config: FileConfig;
+  readonly log: Logger;
+  /** Closes the connections. */
+  readonly signal: AbortSignal;
+  readonly checkIdentity: CheckIdentity;
+}
+
 const FLAG = '--admission-control-config-file';
 const IMAGES = 'ImagePolicyWebhook';
 const EVENTS = 'EventRateLimit';
@@ -59,17 +68,18 @@ function requireSettings(configs: PluginConfigs, name: string): PluginConfig {
 
 async function loadImagePolicy(
   configs: PluginConfigs,
-  signal: AbortSignal,
+  { signal, checkIdentity }: AdmissionSettingsDeps,
 ): Promise<NonNullable<AdmissionSettings['imagePolicy']>> {
   const config = readImagePolicyConfig(requireSettings(configs, IMAGES));
   // Loaded lazily, because few servers use the plugin.
   const { loadBackend } = await import('../webhooks/backend.ts');
-  const backend = await loadBackend(config.clientConfigFile);
+  const backend = await loadBackend(config.clientConfigFile, checkIdentity);
   signal.addEventListener('abort', () => void backend.close().catch(() => undefined), { once: true });
   return { backend, config };
 }
 
-async function load(config: FileConfig, log: Logger, signal: AbortSignal): Promise<AdmissionSettings> {
+async function load(deps: AdmissionSettingsDeps): Promise<AdmissionSettings> {
+  const { config, log } = deps;
   const readText = (path: string): Promise<string> => readFile(path, 'utf8');
   const configs = await loadPluginConfigs(config.admissionControlConfigFile, { readFile: readText });
   const unknown = [...configs.keys()].filter((name) => ADMISSION_PLUGINS.every((each) => each.name !== name));
@@ -87,7 +97,7 @@ async function load(config: FileConfig, log: Logger, signal: AbortSignal): Promi
   const enabled = enabledPlugins(config.enableAdmissionPlugins, config.disableAdmissionPlugins);
   if (enabled.includes(EVENTS)) requireSettings(configs, EVENTS);
   return {
-    imagePolicy: enabled.includes(IMAGES) ? await loadImagePolicy(configs, signal) : undefined,
+    imagePolicy: enabled.includes(IMAGES) ? await loadImagePolicy(configs, deps) : undefined,
     nodeSelectors: read('PodNodeSelector', NO_SELECTORS, readNodeSelectorConfig),
     tolerations: read('PodTolerationRestriction', NO_TOLERATIONS, readTolerationConfig),
     eventLimits: read(EVENTS, [], readEventLimits),
@@ -98,13 +108,9 @@ async function load(config: FileConfig, log: Logger, signal: AbortSignal): Promi
 }
 
 /** @throws ConfigError that names each file and its error */
-export async function loadAdmissionSettings(
-  config: FileConfig,
-  log: Logger,
-  signal: AbortSignal,
-): Promise<AdmissionSettings> {
+export async function loadAdmissionSettings(deps: AdmissionSettingsDeps): Promise<AdmissionSettings> {
   try {
-    return await load(config, log, signal);
+    return await load(deps);
   } catch (thrown) {
     if (thrown instanceof ConfigError) throw thrown;
     if (thrown instanceof PluginConfigError) throw new ConfigError(thrown.problems);

@@ -15,6 +15,7 @@ import { createExtendedResources } from '../admission/extended-resources.ts';
 import { createImageReviewClient } from '../admission/image-policy/webhook-client.ts';
 import { createImagePolicy } from '../admission/image-policy.ts';
 import { createLimitRanger } from '../admission/limit-ranger.ts';
+import type { AdmissionMetrics, HookPhase } from '../admission/metrics.ts';
 import { type AdmissionPluginName, enabledPlugins } from '../admission/names.ts';
 import { createNamespaceAutoProvision } from '../admission/namespace-autoprovision.ts';
 import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
@@ -40,7 +41,6 @@ import { createClaimResize, createStorageProtection } from '../admission/storage
 import { createTaintNodes } from '../admission/taint-nodes.ts';
 import { createVolumeLabel } from '../admission/volume-label.ts';
 import { createHookCaller } from '../admission/webhooks/call.ts';
-import type { FindCredentials } from '../admission/webhooks/credentials.ts';
 import { createVersionsOf } from '../admission/webhooks/seen.ts';
 import { createMutatingWebhooks, createValidatingWebhooks, type WebhookDeps } from '../admission/webhooks.ts';
 import type { Cache, CachedObject } from '../cache/contract.ts';
@@ -49,6 +49,7 @@ import type { PendingCharges } from '../quota/pending.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Verbs } from '../verbs/contract.ts';
 import { controllerCaller } from '../verbs/controller-caller.ts';
+import type { CheckIdentity } from '../webhooks/server-identity.ts';
 import type { Access } from './access.ts';
 import type { AdmissionSettings } from './admission-settings.ts';
 import { createServiceFinder } from './service-finder.ts';
@@ -62,6 +63,8 @@ export interface AdmissionParts {
   readonly registry: ResourceRegistry;
   readonly access: Access;
   readonly log: Logger;
+  readonly metrics: AdmissionMetrics;
+  readonly checkIdentity: CheckIdentity;
   /** Closes the connections to webhooks. */
   readonly waits: Waits | undefined;
   /** Ends the connections to webhooks. */
@@ -143,10 +146,9 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
   RuntimeClass: createRuntimeClassAdmission,
   DefaultIngressClass: createDefaultIngressClass,
   DenyServiceExternalIPs: () => denyServiceExternalIPs,
-  MutatingAdmissionWebhook: (deps, parts) =>
-    createMutatingWebhooks(webhookDeps(deps, parts, parts.settings.mutatingCredentials)),
+  MutatingAdmissionWebhook: (deps, parts) => createMutatingWebhooks(webhookDeps(deps, parts, 'admit')),
   ValidatingAdmissionWebhook: (deps, parts) =>
-    createValidatingWebhooks(webhookDeps(deps, parts, parts.settings.validatingCredentials)),
+    createValidatingWebhooks(webhookDeps(deps, parts, 'validating')),
   ResourceQuota: (deps, parts) =>
     createResourceQuotaAdmission(deps, { write: quotaWriter(parts), pending: parts.pendingCharges }),
   AlwaysDeny: () => alwaysDeny,
@@ -169,23 +171,31 @@ export function createAdmissionPlugins(parts: AdmissionParts): readonly Admissio
   ];
 }
 
-const webhookDeps = (
-  { vocabulary, objects }: AdmissionDeps,
+function webhookDeps(
+  { vocabulary, objects, clock }: AdmissionDeps,
   parts: AdmissionParts,
-  credentials: FindCredentials,
-): WebhookDeps => ({
-  vocabulary,
-  objects,
-  versionsOf: createVersionsOf(parts.registry),
-  caller: createHookCaller({
+  phase: HookPhase,
+): WebhookDeps {
+  const { mutatingCredentials, validatingCredentials } = parts.settings;
+  const metrics = parts.metrics.hooks(phase);
+  return {
     vocabulary,
-    log: parts.log.child({ component: 'webhooks' }),
-    signal: parts.signal,
-    addressOf: createServiceFinder(parts).addressOf,
-    waits: parts.waits,
-    credentials,
-  }),
-});
+    objects,
+    metrics,
+    versionsOf: createVersionsOf(parts.registry),
+    caller: createHookCaller({
+      vocabulary,
+      clock,
+      metrics,
+      log: parts.log.child({ component: 'webhooks' }),
+      signal: parts.signal,
+      addressOf: createServiceFinder(parts).addressOf,
+      checkIdentity: parts.checkIdentity,
+      waits: parts.waits,
+      credentials: phase === 'admit' ? mutatingCredentials : validatingCredentials,
+    }),
+  };
+}
 
 /** Creates namespaces on behalf of the server itself. */
 const namespaceMaker =

@@ -10,6 +10,7 @@ import { AbacPolicyError, parseAbacPolicies } from '../authz/abac-policy.ts';
 import type { Authorizer } from '../authz/contract.ts';
 import { ConfigError } from '../config/parse.ts';
 import type { ServerConfig } from '../config/settings.ts';
+import type { CheckIdentity } from '../webhooks/server-identity.ts';
 
 export interface AuthorizationModeDeps {
   readonly config: ServerConfig;
@@ -17,6 +18,7 @@ export interface AuthorizationModeDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly waits: Waits | undefined;
+  readonly checkIdentity: CheckIdentity;
   /** Closes the connections to the webhook. */
   readonly signal: AbortSignal;
 }
@@ -44,7 +46,7 @@ export async function webhookMode(deps: AuthorizationModeDeps): Promise<Authoriz
     import('../authz/webhook.ts'),
   ]);
   const file = config.authorizationWebhookConfigFile;
-  const backend = await loadBackend(file).catch((thrown: unknown) => {
+  const backend = await loadBackend(file, deps.checkIdentity).catch((thrown: unknown) => {
     const lines = messageOf(thrown).split('\n');
     throw new ConfigError(lines.map((line) => `--authorization-webhook-config-file: ${line}`));
   });

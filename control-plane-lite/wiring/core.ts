@@ -2,9 +2,11 @@
 
 import { type Clock, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import { gatesOn } from '#api/schema/feature-gates.ts';
 import { type Vocabulary } from '#api/vocabulary.ts';
+import { createAdmissionMetrics } from '../admission/metrics.ts';
 import { trackUpdate } from '../apply/track-update.ts';
 import { createCache } from '../cache/cache.ts';
 import type { Cache, SelectableFields } from '../cache/contract.ts';
@@ -21,6 +23,7 @@ import type { Store } from '../store/contract.ts';
 import { createAdmissionChain } from '../verbs/admit.ts';
 import type { Verbs } from '../verbs/contract.ts';
 import { createVerbs } from '../verbs/verbs.ts';
+import { type CheckIdentity, createCountingIdentityCheck } from '../webhooks/server-identity.ts';
 import { type Access, createAccess } from './access.ts';
 import { type AccountTokens, createAccountTokens } from './account-tokens.ts';
 import { createAdmissionPlugins } from './admission.ts';
@@ -36,6 +39,9 @@ export interface Core {
   readonly controllers: ReadonlySet<string>;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly metrics: MetricsRegistry;
+  /** Checks the certificates of webhooks. */
+  readonly checkIdentity: CheckIdentity;
   /** Pending start conditions of the server. */
   readonly waits?: Waits | undefined;
   readonly store: Store;
@@ -100,6 +106,8 @@ export async function createCore(
   await cache.start(signal);
   const ownAuthority = identity.authority.certificate;
   await repairAllocations(cache, registry, allocation, log);
+  const metrics = createMetricsRegistry();
+  const checkIdentity = createCountingIdentityCheck(metrics);
   const accountTokens = await createAccountTokens({ config, vocabulary, clock, cache, registry });
   const accounts = accountTokens.authenticator;
   const access = await createAccess({
@@ -113,6 +121,7 @@ export async function createCore(
     log,
     waits,
     signal,
+    checkIdentity,
   });
   if (config.anonymousAuth && config.authorizationMode.includes('AlwaysAllow'))
     log.warn(
@@ -120,7 +129,8 @@ export async function createCore(
       'Anonymous clients have full access',
     );
   const pendingCharges = createPendingCharges({ clock, cache });
-  const settings = await loadAdmissionSettings(config, log, signal);
+  const admissionMetrics = createAdmissionMetrics(metrics);
+  const settings = await loadAdmissionSettings({ config, log, signal, checkIdentity });
   const plugins = createAdmissionPlugins({
     config,
     vocabulary,
@@ -134,11 +144,13 @@ export async function createCore(
     signal,
     pendingCharges,
     settings,
+    checkIdentity,
+    metrics: admissionMetrics,
     verbs: () => verbs,
   });
-  const admission = createAdmissionChain(plugins);
+  const admission = createAdmissionChain(plugins, { clock, metrics: admissionMetrics });
   const verbs: Verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track: trackUpdate });
   const made = { store, cache, registry, allocation, access, accountTokens, verbs, pendingCharges };
   const controllers = chooseControllers(config.controllers);
-  return { config, vocabulary, gates, controllers, clock, log, waits, ...made };
+  return { config, vocabulary, gates, controllers, clock, log, waits, metrics, checkIdentity, ...made };
 }

@@ -1,7 +1,7 @@
 /** HTTP server over the core: endpoints, non-resource paths, limits, audit. */
 
 import { readFile } from 'node:fs/promises';
-import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
+import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import { createApiProtobuf } from '#api/protobuf/api-protobuf.ts';
 import { addAggregationMetrics } from '../aggregation/metrics.ts';
 import { replacingLocal } from '../aggregation/replace-local.ts';
@@ -53,9 +53,8 @@ const NO_GROUPS: readonly ExtraGroup[] = [];
 
 /** @throws Error that names an unreadable file */
 export async function createServer(core: Core, identity: ServerIdentity, more: ServerParts): Promise<Server> {
-  const { config, vocabulary, clock, log, access } = core;
+  const { config, vocabulary, clock, log, access, metrics } = core;
   const { aggregation } = more;
-  const metrics = createMetricsRegistry();
   const stopMeasuring = addProcessMetrics(metrics);
   if (aggregation !== undefined) addAggregationMetrics(metrics, aggregation.apis);
   const protobuf = createApiProtobuf(vocabulary);
