@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
+import { serverUser } from '../authn/users.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { alwaysAdmit, alwaysDeny } from './always.ts';
 import { PluginConfigError } from './configuration/plugin-config.ts';
@@ -148,6 +149,8 @@ describe('ExtendedResourceToleration', () => {
 test('AlwaysAdmit admits, AlwaysDeny denies', () => {
   const pod: ApiObject = { apiVersion: 'v1', kind: 'Pod', metadata: {} };
   expect([alwaysAdmit.mutate, alwaysAdmit.validate]).toEqual([undefined, undefined]);
-  for (const step of [alwaysDeny.mutate, alwaysDeny.validate])
+  for (const step of [alwaysDeny.mutate, alwaysDeny.validate]) {
+    expect(() => step?.(request(pod, { user: serverUser('bootstrap') }))).not.toThrow();
     expect(() => step?.(request(pod))).toThrow('admission control is denying all modifications');
+  }
 });

@@ -240,7 +240,7 @@ const NOTHING: ObjectSource = {
 
 function objectSources({ cache, registry }: AdmissionParts): AdmissionDeps['objects'] {
   return (group, plural) => {
-    const resource = registry.find(group, 'v1', plural);
+    const resource = registry.find(group, 'v1', plural) ?? registry.find(group, 'v1beta1', plural);
     if (resource === undefined) return NOTHING;
     const objects = cache.resource(resource.storage);
     return {
