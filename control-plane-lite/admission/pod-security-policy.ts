@@ -74,6 +74,29 @@ const accountOf = (namespace: string, name: string): UserInfo => ({
   extra: {},
 });
 
+/** Whether one of the users may use the policy. */
+async function isAllowed(
+  authorizer: AdmissionDeps['authorizer'],
+  request: AdmissionRequest,
+  users: readonly UserInfo[],
+  name: string,
+): Promise<boolean> {
+  for (const user of users) {
+    for (const group of GROUPS) {
+      const { effect } = await authorizer.authorize(attributesOf(user, request, group, name));
+      if (effect === 'allow') return true;
+    }
+  }
+  return false;
+}
+
+/** Returns the pod to evaluate; `undefined` if the request does not concern policies. */
+function podOf({ object, old, operation, subresource }: AdmissionRequest): Pod | undefined {
+  if (object === undefined || (subresource !== '' && subresource !== EPHEMERAL)) return undefined;
+  if (operation === 'UPDATE' && isOnlyGarbageCollection(object, old)) return undefined;
+  return typed<Pod>(object);
+}
+
 export function createPodSecurityPolicy({ vocabulary, objects, authorizer }: AdmissionDeps): AdmissionPlugin {
   const policies = new Map<string, Policy>();
   objects('policy', 'podsecuritypolicies').follow(({ type, current }) => {
@@ -83,20 +106,6 @@ export function createPodSecurityPolicy({ vocabulary, objects, authorizer }: Adm
   });
   const annotation = `${vocabulary.domain}/psp`;
   const auditPrefix = `podsecuritypolicy.policy.${vocabulary.apiGroupDomain}`;
-
-  async function mayUse(
-    request: AdmissionRequest,
-    users: readonly UserInfo[],
-    name: string,
-  ): Promise<boolean> {
-    for (const user of users) {
-      for (const group of GROUPS) {
-        const { effect } = await authorizer.authorize(attributesOf(user, request, group, name));
-        if (effect === 'allow') return true;
-      }
-    }
-    return false;
-  }
 
   /** @param first name of the policy to evaluate first */
   function choose(
@@ -117,20 +126,13 @@ export function createPodSecurityPolicy({ vocabulary, objects, authorizer }: Adm
         mutable,
         policies: [...policies.values()].sort((left, right) => (rank(left) < rank(right) ? -1 : 1)),
         mayUse(name) {
-          const allowed = known.get(name) ?? mayUse(request, users, name);
+          const allowed = known.get(name) ?? isAllowed(authorizer, request, users, name);
           known.set(name, allowed);
           return allowed;
         },
       },
       vocabulary,
     );
-  }
-
-  /** Returns the pod to evaluate; `undefined` if the request does not concern policies. */
-  function podOf({ object, old, operation, subresource }: AdmissionRequest): Pod | undefined {
-    if (object === undefined || (subresource !== '' && subresource !== EPHEMERAL)) return undefined;
-    if (operation === 'UPDATE' && isOnlyGarbageCollection(object, old)) return undefined;
-    return typed<Pod>(object);
   }
 
   async function mutate(request: AdmissionRequest, object: ApiObject, pod: Pod): Promise<void> {

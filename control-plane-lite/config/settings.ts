@@ -2,69 +2,15 @@
  *  validation are derived from it. */
 import { effectiveGates } from '#api/schema/gate-effects.ts';
 import { ADMISSION_PLUGINS } from '../admission/names.ts';
-
-interface Common {
-  /** Without dashes. */
-  readonly flag: string;
-  readonly help: string;
-  readonly group: Group;
-  /** Other spellings. */
-  readonly aliases?: readonly string[];
-}
-
-export type Group =
-  | 'Serving'
-  | 'Storage'
-  | 'Authentication'
-  | 'Authorization'
-  | 'API'
-  | 'Limits'
-  | 'Nodes'
-  | 'Audit'
-  | 'Other';
-
-export type Setting =
-  | (Common & { readonly type: 'string'; readonly default: string; readonly choices?: readonly string[] })
-  | (Common & {
-      readonly type: 'list';
-      readonly default: readonly string[];
-      readonly choices?: readonly string[];
-    })
-  | (Common & {
-      readonly type: 'boolean';
-      readonly default: boolean;
-      /** Text that `--help` shows if the default depends on other settings. */
-      readonly defaultText?: string;
-    })
-  | (Common & {
-      readonly type: 'integer';
-      readonly default: number;
-      readonly min: number;
-      readonly max: number;
-    })
-  /** Text such as `1m30s`; its value is in ms. */
-  | (Common & { readonly type: 'duration'; readonly default: string });
+import { AUTHORIZATION_SETTINGS, type AuthorizationConfig } from './authorization-settings.ts';
+import type { SettingOf } from './setting.ts';
 
 const MAX = 1_000_000;
 /** Longest time that fits into the int32 fields of pods, in seconds. */
 const MAX_SECONDS = 2 ** 31 - 1;
 
-/** Settings that can have a value of this type. */
-type SettingOf<V> = Extract<
-  Setting,
-  {
-    readonly type: V extends boolean
-      ? 'boolean'
-      : V extends number
-        ? 'integer' | 'duration'
-        : V extends string
-          ? 'string'
-          : 'list';
-  }
->;
-
 /** The configuration; durations are in ms. */
-export interface ServerConfig {
+export interface ServerConfig extends AuthorizationConfig {
   readonly dataDir: string;
   readonly vocabulary: string;
   readonly bindAddress: string;
@@ -93,12 +39,6 @@ export interface ServerConfig {
   readonly serviceAccountSigningKeyFile: string;
   readonly rootCaFile: string;
   readonly clusterSigningDuration: number;
-  readonly authorizationMode: readonly string[];
-  readonly authorizationPolicyFile: string;
-  readonly authorizationWebhookConfigFile: string;
-  readonly authorizationWebhookVersion: string;
-  readonly authorizationWebhookCacheAuthorizedTtl: number;
-  readonly authorizationWebhookCacheUnauthorizedTtl: number;
   readonly enableAdmissionPlugins: readonly string[];
   readonly disableAdmissionPlugins: readonly string[];
   readonly admissionControlConfigFile: string;
@@ -334,50 +274,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     group: 'Authentication',
     help: 'maximum duration of signed certificates; requests may ask for less',
   },
-  authorizationMode: {
-    flag: 'authorization-mode',
-    type: 'list',
-    default: ['Node', 'RBAC'],
-    choices: ['AlwaysAllow', 'AlwaysDeny', 'ABAC', 'Webhook', 'Node', 'RBAC'],
-    group: 'Authorization',
-    help: 'authorizers, in the order in which they are consulted',
-  },
-  authorizationPolicyFile: {
-    flag: 'authorization-policy-file',
-    type: 'string',
-    default: '',
-    group: 'Authorization',
-    help: 'policies of mode ABAC: a file with one JSON object on each line',
-  },
-  authorizationWebhookConfigFile: {
-    flag: 'authorization-webhook-config-file',
-    type: 'string',
-    default: '',
-    group: 'Authorization',
-    help: 'client configuration file of the service that mode Webhook asks',
-  },
-  authorizationWebhookVersion: {
-    flag: 'authorization-webhook-version',
-    type: 'string',
-    default: 'v1beta1',
-    choices: ['v1', 'v1beta1'],
-    group: 'Authorization',
-    help: 'version of the SubjectAccessReviews that are sent to the authorization webhook',
-  },
-  authorizationWebhookCacheAuthorizedTtl: {
-    flag: 'authorization-webhook-cache-authorized-ttl',
-    type: 'duration',
-    default: '5m',
-    group: 'Authorization',
-    help: 'time for which the authorization webhook is not asked again after it has allowed a request',
-  },
-  authorizationWebhookCacheUnauthorizedTtl: {
-    flag: 'authorization-webhook-cache-unauthorized-ttl',
-    type: 'duration',
-    default: '30s',
-    group: 'Authorization',
-    help: 'time for which the authorization webhook is not asked again after it has not allowed a request',
-  },
+  ...AUTHORIZATION_SETTINGS,
   enableAdmissionPlugins: {
     flag: 'enable-admission-plugins',
     type: 'list',

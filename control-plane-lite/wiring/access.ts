@@ -44,15 +44,15 @@ export async function createAccess(deps: AccessDeps): Promise<Access> {
   const rbac = config.authorizationMode.includes('RBAC')
     ? createRbac(rbacCaches(deps, rbacGroup))
     : undefined;
-  const modes = await Promise.all(
-    config.authorizationMode.map((mode) => {
-      if (mode === 'AlwaysAllow') return alwaysAllow;
-      if (mode === 'Node') return nodeMode(deps, rbacGroup);
-      if (mode === 'ABAC') return abacMode(deps);
-      if (mode === 'Webhook') return webhookMode(deps);
-      return mode === 'RBAC' && rbac !== undefined ? rbac : alwaysDeny;
-    }),
-  );
+  const modeOf = (mode: string): Authorizer | Promise<Authorizer> => {
+    if (mode === 'AlwaysAllow') return alwaysAllow;
+    if (mode === 'Node') return nodeMode(deps, rbacGroup);
+    if (mode === 'ABAC') return abacMode(deps);
+    if (mode === 'Webhook') return webhookMode(deps);
+    return mode === 'RBAC' && rbac !== undefined ? rbac : alwaysDeny;
+  };
+  const modes: Authorizer[] = [];
+  for (const mode of config.authorizationMode) modes.push(await modeOf(mode));
   return {
     authenticator: createAuthenticationChain(await methods(deps), { anonymous: config.anonymousAuth }),
     authorizer: createAuthorizerChain([masters, ...modes]),

@@ -197,7 +197,8 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the %s vocabu
       hook('open', { ...away, failurePolicy: 'Ignore' }),
     ]);
     expect((await create('m')).status).toBe(201);
-    await using __ = await configure('mutating', [hook('judge')]);
+    await using mutating = await configure('mutating', [hook('judge')]);
+    expect(mutating).toBeDefined();
     expect((await create('n')).status).toBe(418);
     const { text } = await plane.get('/metrics');
     const of = (name: string, type: string): string => `name="${name}.example.com",type="${type}"`;

@@ -123,8 +123,8 @@ function withAppArmor(
   if (profile === '') return annotations;
   const missing = names.filter((name) => (annotations[`${appArmorContainerPrefix}${name}`] ?? '') === '');
   if (missing.length === 0) return annotations;
-  const added = missing.map((name) => [`${appArmorContainerPrefix}${name}`, profile]);
-  return { ...annotations, ...Object.fromEntries(added) };
+  const added = Object.fromEntries(missing.map((name) => [`${appArmorContainerPrefix}${name}`, profile]));
+  return { ...annotations, ...added };
 }
 
 /** Returns the pod with everything that the policy sets. */

@@ -3,7 +3,7 @@ import type { PodSecurityPolicySpec } from '#api/gen/policy-v1beta1.ts';
 import { formatFieldError } from '#api/meta/field-error.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { choosePolicy, isUsable, type Mutable } from './choose.ts';
-import type { PodParts, PodSpec } from './context.ts';
+import type { PodParts } from './context.ts';
 import { mutatePod, type Policy } from './mutate.ts';
 import { validatePod } from './validate.ts';
 
@@ -36,7 +36,7 @@ const policy = (spec: Partial<PodSecurityPolicySpec> = {}, annotations = {}, nam
 });
 
 const pod = (container: object = {}, spec: object = {}, annotations = {}): PodParts => ({
-  spec: { containers: [{ name: 'c', ...container }], ...spec } as PodSpec,
+  spec: { containers: [{ name: 'c', ...container }], ...spec },
   annotations,
 });
 const context = (securityContext: object): object => ({ securityContext });

@@ -65,13 +65,14 @@ const BAD_REQUEST = 400;
 /** Maximum number of webhooks with pooled connections. */
 const MAX_AGENTS = 64;
 
-export function createHookCaller(deps: HookCallerDeps): HookCaller {
-  const { vocabulary, log, metrics } = deps;
-  const secondsSince = (startMs: number): number => (deps.clock.monotonic() - startMs) / 1000;
+type FindAgent = (hook: Hook, own: HookCredentials | undefined) => Agent;
+
+/** Connection pools of webhooks, by their authorities and our credentials. */
+function createAgentPool(deps: Pick<HookCallerDeps, 'signal' | 'checkIdentity'>): FindAgent {
   const agents = new Map<string, Agent>();
   deps.signal.addEventListener('abort', () => agents.forEach((agent) => agent.destroy()), { once: true });
 
-  function agentOf({ client }: Hook, own: HookCredentials | undefined): Agent {
+  return ({ client }, own) => {
     const key = `${own?.id ?? ''} ${client.caBundle ?? ''}`;
     const known = agents.get(key);
     if (known !== undefined) return known;
@@ -85,7 +86,13 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
     const made = webhookAgent(client, deps.checkIdentity, shown);
     agents.set(key, made);
     return made;
-  }
+  };
+}
+
+export function createHookCaller(deps: HookCallerDeps): HookCaller {
+  const { vocabulary, log, metrics } = deps;
+  const secondsSince = (startMs: number): number => (deps.clock.monotonic() - startMs) / 1000;
+  const agentOf = createAgentPool(deps);
 
   async function call(hook: Hook, request: AdmissionRequest, seen: SeenRequest): Promise<ReviewResponse> {
     const version = hook.reviewVersions.find((each) => REVIEW_VERSIONS.includes(each));
