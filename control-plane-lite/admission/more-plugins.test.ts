@@ -10,6 +10,8 @@ import { readEventLimits } from './event-rate-limit/config.ts';
 import { createEventRateLimit } from './event-rate-limit.ts';
 import { createExtendedResources } from './extended-resources.ts';
 
+const { domain: DOMAIN, apiGroupDomain: API } = VOCABULARIES.kubernetes;
+
 const request = (object: ApiObject, change: Partial<AdmissionRequest> = {}): AdmissionRequest => ({
   operation: 'CREATE',
   resource: { info: { group: '', plural: 'events' } } as unknown as Resource,
@@ -30,7 +32,7 @@ const request = (object: ApiObject, change: Partial<AdmissionRequest> = {}): Adm
 const config = (value: object) => ({
   file: '/etc/x',
   path: '',
-  value: { apiVersion: 'eventratelimit.admission.k8s.io/v1alpha1', kind: 'Configuration', ...value },
+  value: { apiVersion: `eventratelimit.admission.${API}/v1alpha1`, kind: 'Configuration', ...value },
 });
 
 describe('EventRateLimit', () => {
@@ -136,7 +138,7 @@ describe('ExtendedResourceToleration', () => {
     ],
     [
       'not of the platform',
-      { containers: [container('cpu', 'hugepages-2Mi', 'kubernetes.io/x', 'requests.x.io/a')] },
+      { containers: [container('cpu', 'hugepages-2Mi', `${DOMAIN}/x`, 'requests.x.io/a')] },
       undefined,
     ],
   ])('adds tolerations %s', (_, spec, expected) => {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { ofRound } from '../../testing/rounds.ts';
 import { createAbac } from './abac.ts';
 import { AbacPolicyError, parseAbacPolicies } from './abac-policy.ts';
 import type { AuthorizationAttributes } from './contract.ts';
+
+const { domain: DOMAIN } = VOCABULARIES.kubernetes;
 
 const FILE = '/etc/policy.jsonl';
 const user = (name: string, ...groups: string[]) => ({
@@ -34,7 +37,7 @@ const path = (given: string, verb = 'get'): Partial<AuthorizationAttributes> => 
 
 const v0 = (policy: object): string => JSON.stringify(policy);
 const v1beta1 = (spec: object): string =>
-  JSON.stringify({ apiVersion: 'abac.authorization.kubernetes.io/v1beta1', kind: 'Policy', spec });
+  JSON.stringify({ apiVersion: `abac.authorization.${DOMAIN}/v1beta1`, kind: 'Policy', spec });
 const decide = async (lines: string, change: Partial<AuthorizationAttributes>) =>
   createAbac(parseAbacPolicies(lines, FILE).policies).authorize({ ...asked, ...change });
 
@@ -58,7 +61,7 @@ describe('ABAC', () => {
     ['v0: no paths with a resource', v0({ user: 'ann', resource: '*' }), path('/metrics'), false],
     [
       'v0: the version may be given',
-      v0({ apiVersion: 'abac.authorization.kubernetes.io/v0', kind: 'Policy', user: 'ann' }),
+      v0({ apiVersion: `abac.authorization.${DOMAIN}/v0`, kind: 'Policy', user: 'ann' }),
       {},
       true,
     ],
@@ -154,7 +157,7 @@ describe('parseAbacPolicies', () => {
     ['another kind', '{"apiVersion":"v1","kind":"Pod"}', /no kind "Pod" is registered for version "v1"/],
     ['another version', v1beta1({}).replace('v1beta1', 'v2'), /no kind "Policy" is registered/],
     ['a kind of no version', '{"kind":"Role"}', /no kind "Role"/],
-    ['a version of no kind', '{"apiVersion":"abac.authorization.kubernetes.io/v1beta1"}', /no kind ""/],
+    ['a version of no kind', `{"apiVersion":"abac.authorization.${DOMAIN}/v1beta1"}`, /no kind ""/],
     ['a number for a user', v1beta1({ user: 1 }), /spec\.user: .*must be a string/],
     ['a text for a flag', '{"readonly":"yes"}', /readonly: .*must be true or false/],
     ['no spec', v1beta1({}).replace('{}', '[]'), /spec: .*must be an object/],

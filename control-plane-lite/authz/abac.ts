@@ -1,5 +1,6 @@
 /** Attribute-based access control: a request is allowed if one policy of a file matches it. Pure. Source:
  *  upstream's abac authorizer, release 1.24. */
+import { trimEnd } from '#api/kit/trim-end.ts';
 import type { UserInfo } from '../resources/contract.ts';
 import type { AbacPolicy } from './abac-policy.ts';
 import type { AuthorizationAttributes, Authorizer, Decision } from './contract.ts';
@@ -21,10 +22,7 @@ const matches = (pattern: string, value: string): boolean => pattern === ALL || 
 
 function matchesPath(pattern: string, path: string): boolean {
   if (matches(pattern, path)) return true;
-  if (!pattern.endsWith(ALL)) return false;
-  let end = pattern.length;
-  while (pattern.charAt(end - 1) === ALL) end -= 1;
-  return path.startsWith(pattern.slice(0, end));
+  return pattern.endsWith(ALL) && path.startsWith(trimEnd(pattern, ALL));
 }
 
 function allows(policy: AbacPolicy, asked: AuthorizationAttributes): boolean {

@@ -9,6 +9,8 @@ import { AccessReviewError, readDecision, reviewSpecOf, reviewText } from './acc
 import type { AuthorizationAttributes } from './contract.ts';
 import { createWebhookAuthorizer, type WebhookAuthorizerOptions } from './webhook.ts';
 
+const { apiGroupDomain: API } = VOCABULARIES.kubernetes;
+
 const vocabulary = VOCABULARIES.kubernetes;
 const asked: AuthorizationAttributes = {
   user: { name: 'ann', uid: '7', groups: ['dev'], extra: { scopes: ['a', 'b'] } },
@@ -75,7 +77,7 @@ describe('reviews', () => {
     ['v1beta1', { resourceAttributes: attributes, ...user, group: ['dev'] }],
   ] as const)('%s', (version, spec) => {
     expect(JSON.parse(reviewText(reviewSpecOf(asked), version, vocabulary))).toEqual({
-      apiVersion: `authorization.k8s.io/${version}`,
+      apiVersion: `authorization.${API}/${version}`,
       kind: 'SubjectAccessReview',
       metadata: { creationTimestamp: null },
       spec,
@@ -114,7 +116,7 @@ describe('responses', () => {
     [{ status: { allowed: true, denied: true } }, { effect: 'deny', reason: '', error: both }],
     [{}, { effect: 'none', reason: '' }],
     [
-      { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', status: { allowed: true } },
+      { apiVersion: `authorization.${API}/v1`, kind: 'SubjectAccessReview', status: { allowed: true } },
       { effect: 'allow', reason: '' },
     ],
   ])('%j', (review, decision) => {
@@ -130,7 +132,7 @@ describe('responses', () => {
     '{"status":{"allowed":1}}',
     '{"status":{"denied":null}}',
     '{"status":{"reason":{}}}',
-    '{"apiVersion":"authorization.k8s.io/v1beta1","status":{"allowed":true}}',
+    `{"apiVersion":"authorization.${API}/v1beta1","status":{"allowed":true}}`,
     '{"kind":"Status","status":{"allowed":true}}',
   ])('%s is invalid', (text) => {
     expect(() => readDecision(text, 'v1', vocabulary)).toThrow(AccessReviewError);
@@ -156,7 +158,9 @@ describe('responses', () => {
     const isAsSaid = (text: string): boolean =>
       outcomeOf(text) !== 'allow' || (JSON.parse(text) as { status: Json }).status['allowed'] === true;
     fc.assert(
-      fc.property(review, (text) => expect([text, isAsSaid(text)]).toEqual([text, true])),
+      fc.property(review, (text) => {
+        expect([text, isAsSaid(text)]).toEqual([text, true]);
+      }),
       { numRuns: ofRound({ short: 500, long: 50_000 }) },
     );
   });

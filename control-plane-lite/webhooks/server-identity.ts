@@ -7,7 +7,7 @@ import type { MetricsRegistry } from '#api/kit/metrics.ts';
 export type CheckIdentity = (host: string, certificate: PeerCertificate) => Error | undefined;
 
 /** @param onMissing called for each certificate without subject alternative names */
-export const createIdentityCheck =
+const createIdentityCheck =
   (onMissing: () => void): CheckIdentity =>
   (host, certificate) => {
     if (certificate.subjectaltname !== undefined) return checkServerIdentity(host, certificate);

@@ -2,8 +2,11 @@
  *  ExtendedResourceToleration, AlwaysAdmit and AlwaysDeny, and the metrics of admission. Source: document 2 §2.7. */
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { ADMISSION_PLUGINS } from '#plane/admission/names.ts';
 import { type Json, type Plane, type Reply, usePlane, WAIT } from './support.ts';
+
+const { domain: DOMAIN, apiGroupDomain: API } = VOCABULARIES.kubernetes;
 
 const CONTAINER = { name: 'c', image: 'i' };
 const pod = (spec: Json = {}): Json => ({
@@ -14,12 +17,12 @@ const pod = (spec: Json = {}): Json => ({
 describe('enabled one by one', () => {
   const plane = usePlane('kubernetes', async (dir) => {
     const configuration = {
-      apiVersion: 'eventratelimit.admission.k8s.io/v1alpha1',
+      apiVersion: `eventratelimit.admission.${API}/v1alpha1`,
       kind: 'Configuration',
       limits: [{ type: 'Namespace', qps: 1, burst: 2 }],
     };
     const admission = {
-      apiVersion: 'apiserver.config.k8s.io/v1',
+      apiVersion: `apiserver.config.${API}/v1`,
       kind: 'AdmissionConfiguration',
       plugins: [{ name: 'EventRateLimit', configuration }],
     };
@@ -44,7 +47,7 @@ describe('enabled one by one', () => {
   }
   /** Lets a user write everything of the core group in a namespace, and use a policy there. */
   async function letUse(at: string, user: string, policies: readonly string[]): Promise<void> {
-    const folder = at.replace('/api/v1', '/apis/rbac.authorization.k8s.io/v1');
+    const folder = at.replace('/api/v1', `/apis/rbac.authorization.${API}/v1`);
     await plane.post(`${folder}/roles`, {
       metadata: { name: user },
       rules: [
@@ -59,8 +62,8 @@ describe('enabled one by one', () => {
     });
     const made = await plane.post(`${folder}/rolebindings`, {
       metadata: { name: user },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: user },
-      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
+      roleRef: { apiGroup: `rbac.authorization.${API}`, kind: 'Role', name: user },
+      subjects: [{ apiGroup: `rbac.authorization.${API}`, kind: 'User', name: user }],
     });
     expect(made.status).toBe(201);
   }
@@ -81,13 +84,13 @@ describe('enabled one by one', () => {
     await expect.poll(async () => (await create('ann')).body.message, WAIT).toBeUndefined();
 
     const { body: restricted } = await create('ann');
-    expect(restricted.metadata.annotations).toEqual({ 'kubernetes.io/psp': 'a-restricted' });
+    expect(restricted.metadata.annotations).toEqual({ [`${DOMAIN}/psp`]: 'a-restricted' });
     expect(restricted.spec['containers']).toEqual([
       expect.objectContaining({ securityContext: { runAsNonRoot: true } }),
     ]);
     // The policy that changes nothing goes before the first.
     const { body: open } = await create('bob');
-    expect(open.metadata.annotations).toEqual({ 'kubernetes.io/psp': 'z-privileged' });
+    expect(open.metadata.annotations).toEqual({ [`${DOMAIN}/psp`]: 'z-privileged' });
 
     expect((await create('bob', { hostNetwork: true })).status).toBe(201);
     const { status, body } = await create('ann', { hostNetwork: true });

@@ -2,10 +2,13 @@
  *  upstream's modes, release 1.24. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { afterAll, describe, expect, test } from 'vitest';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { startTestPlane } from '#plane/main.fixture.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { type AccessWebhook, startAccessWebhook } from './access-webhook.ts';
 import { type Json, type Plane, usePlane } from './support.ts';
+
+const { domain: DOMAIN, apiGroupDomain: API } = VOCABULARIES.kubernetes;
 
 const USERS = ['ann,ann,1,dev', 'bob,bob,2', 'eve,eve,3', 'sam,sam,4', 'root,root,5,system:masters'];
 
@@ -126,14 +129,14 @@ describe.each(['v1', 'v1beta1'] as const)('Webhook before RBAC, %s', (version) =
 
 describe('ABAC', () => {
   const policy = (spec: Json): string =>
-    JSON.stringify({ apiVersion: 'abac.authorization.kubernetes.io/v1beta1', kind: 'Policy', spec });
+    JSON.stringify({ apiVersion: `abac.authorization.${DOMAIN}/v1beta1`, kind: 'Policy', spec });
   const plane = usePlane('kubernetes', async (dir) => {
     const lines = [
       '# policies',
       policy({ user: 'ann', namespace: 'ns-1', resource: '*', apiGroup: '*' }),
       policy({ user: 'bob', namespace: '*', resource: 'configmaps', apiGroup: '', readonly: true }),
       policy({ group: 'system:authenticated', nonResourcePath: '/version', readonly: true }),
-      policy({ group: '*', resource: '*', apiGroup: 'authorization.k8s.io' }),
+      policy({ group: '*', resource: '*', apiGroup: `authorization.${API}` }),
       '{"user":"sam"}',
     ];
     await writeFile(`${dir}/policies`, lines.join('\n'));

@@ -2,7 +2,7 @@
 import type { Section } from '#api/client-config/fields.ts';
 import { checkKind, integerIn, type PluginConfig, readPluginConfig } from '../configuration/plugin-config.ts';
 
-export const LIMIT_TYPES = ['Server', 'Namespace', 'User', 'SourceAndObject'] as const;
+const LIMIT_TYPES = ['Server', 'Namespace', 'User', 'SourceAndObject'] as const;
 export type LimitType = (typeof LIMIT_TYPES)[number];
 
 export interface EventLimit {

@@ -7,6 +7,8 @@ import type { PodParts } from './context.ts';
 import { mutatePod, type Policy } from './mutate.ts';
 import { validatePod } from './validate.ts';
 
+const { domain: DOMAIN } = VOCABULARIES.kubernetes;
+
 const words = VOCABULARIES.kubernetes;
 const ANY = { rule: 'RunAsAny' };
 const RANGES = {
@@ -50,10 +52,10 @@ const SECCOMP = `pod.metadata.annotations[${words.seccompPod}]`;
 const CONTAINER_SECCOMP = `pod.metadata.annotations[${words.seccompContainerPrefix}c]`;
 const ARMOR = `${words.appArmorContainerPrefix}c`;
 const allowSeccomp = (names: string): object => ({
-  'seccomp.security.alpha.kubernetes.io/allowedProfileNames': names,
+  [`seccomp.security.alpha.${DOMAIN}/allowedProfileNames`]: names,
 });
 const allowArmor = (names: string): object => ({
-  'apparmor.security.beta.kubernetes.io/allowedProfileNames': names,
+  [`apparmor.security.beta.${DOMAIN}/allowedProfileNames`]: names,
 });
 const volume = (source: object): object => ({ volumes: [{ name: 'v', ...source }] });
 const TOKEN = {
@@ -402,8 +404,8 @@ describe('validatePod', () => {
 
 describe('mutatePod', () => {
   const DEFAULTS = {
-    'seccomp.security.alpha.kubernetes.io/defaultProfileName': 'runtime/default',
-    'apparmor.security.beta.kubernetes.io/defaultProfileName': 'x',
+    [`seccomp.security.alpha.${DOMAIN}/defaultProfileName`]: 'runtime/default',
+    [`apparmor.security.beta.${DOMAIN}/defaultProfileName`]: 'x',
   };
 
   test.each<[string, PodParts, Policy]>([
@@ -423,7 +425,7 @@ describe('mutatePod', () => {
           allowPrivilegeEscalation: false,
           requiredDropCapabilities: ['B'],
         },
-        { 'apparmor.security.beta.kubernetes.io/defaultProfileName': 'x' },
+        { [`apparmor.security.beta.${DOMAIN}/defaultProfileName`]: 'x' },
       ),
     ],
   ])('leaves a pod %s as it is', (_, given, by) => {
