@@ -70,6 +70,24 @@ function gateErrors(words: readonly string[]): readonly string[] {
   return checkGates(gateSettings(words)).map((error) => `--feature-gates: ${formatFieldError(error)}`);
 }
 
+/** Modes that a file configures, each with the flag of the file. */
+function authorizationErrors(config: ServerConfig): readonly string[] {
+  const modes = config.authorizationMode;
+  const errors: string[] = [];
+  if (new Set(modes).size < modes.length) {
+    errors.push(`--authorization-mode: ${modes.join(',')} has a mode more than once`);
+  }
+  for (const [mode, flag, file] of [
+    ['ABAC', 'authorization-policy-file', config.authorizationPolicyFile],
+    ['Webhook', 'authorization-webhook-config-file', config.authorizationWebhookConfigFile],
+  ] as const) {
+    const isEnabled = modes.includes(mode);
+    if (isEnabled && file === '') errors.push(`--authorization-mode: ${mode} requires --${flag}`);
+    if (!isEnabled && file !== '') errors.push(`--${flag} has no effect without mode ${mode}`);
+  }
+  return errors;
+}
+
 /** Checks settings that only make sense together. */
 function crossErrors(config: ServerConfig): readonly string[] {
   const errors: string[] = [];
@@ -91,6 +109,7 @@ function crossErrors(config: ServerConfig): readonly string[] {
     errors.push('--audit-policy-file has no effect without --audit-log-path');
   }
   errors.push(...authenticationErrors(config));
+  errors.push(...authorizationErrors(config));
   errors.push(...gateErrors(config.featureGates));
   errors.push(...pluginErrors(config.enableAdmissionPlugins, config.disableAdmissionPlugins));
   for (const word of unknownControllers(config.controllers)) {

@@ -3,6 +3,7 @@
 import { ACCESS, type AccessConfig } from './groups/access.ts';
 import { API, type ApiConfig } from './groups/api.ts';
 import { AUTHENTICATION, type AuthenticationConfig } from './groups/authentication.ts';
+import { AUTHORIZATION, type AuthorizationConfig } from './groups/authorization.ts';
 import { CERTIFICATES, type CertificateConfig } from './groups/certificates.ts';
 import { NODES, type NodesConfig } from './groups/nodes.ts';
 import { OPERATION, type OperationConfig } from './groups/operation.ts';
@@ -17,6 +18,7 @@ export interface ServerConfig
     ServingConfig,
     AccessConfig,
     AuthenticationConfig,
+    AuthorizationConfig,
     CertificateConfig,
     NodesConfig,
     OperationConfig {}
@@ -27,6 +29,7 @@ export const SETTINGS: SettingsOf<ServerConfig> = {
   ...SERVING,
   ...ACCESS,
   ...AUTHENTICATION,
+  ...AUTHORIZATION,
   ...CERTIFICATES,
   ...NODES,
   ...OPERATION,

@@ -156,11 +156,17 @@ async function reviewAccess({ authorizer }: ReviewDeps, object: ApiObject, user:
     allowed: decision.effect === 'allow',
     ...(decision.effect === 'deny' ? { denied: true } : {}),
     ...(decision.reason === '' ? {} : { reason: decision.reason }),
+    ...(decision.error === undefined ? {} : { evaluationError: decision.error }),
   };
 }
 
 function reviewRules({ authorizer }: ReviewDeps, { user }: ApiRequest, object: ApiObject): Promise<object> {
   const { namespace = '' } = typed<SelfSubjectRulesReview>(object).spec;
-  const { resource, nonResource } = authorizer.rulesOf(user, namespace);
-  return Promise.resolve({ resourceRules: resource, nonResourceRules: nonResource, incomplete: false });
+  const { resource, nonResource, missing } = authorizer.rulesOf(user, namespace);
+  return Promise.resolve({
+    resourceRules: resource,
+    nonResourceRules: nonResource,
+    incomplete: missing.length > 0,
+    ...(missing.length === 0 ? {} : { evaluationError: missing.join(', ') }),
+  });
 }

@@ -2,7 +2,7 @@
  *  connections. Source: ImagePolicyWebhook, document 2 §2.7 and §4.1. */
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { createSecureContext } from 'node:tls';
+import { checkServerIdentity, createSecureContext } from 'node:tls';
 import { Agent, request } from 'undici';
 import { ClientConfigError } from '#api/client-config/error.ts';
 import { parseClientConfig } from '#api/client-config/parse.ts';
@@ -14,6 +14,7 @@ import {
 import { systemClock } from '#api/kit/clock.ts';
 import { followFiles } from '#api/kit/files/follow-files.ts';
 import { type Logger, silentLogger } from '#api/kit/logger.ts';
+import type { CheckIdentity } from './server-identity.ts';
 
 /** Response with a status other than success. */
 export class BackendError extends Error {
@@ -47,9 +48,11 @@ const textOf = (source: PemSource, read: ReadText): Promise<string> | string =>
 async function tlsOf(
   { tls, credentials }: ResolvedClientConfig,
   read: ReadText,
+  checkIdentity: CheckIdentity,
 ): Promise<Readonly<Record<string, unknown>>> {
   const { certificate } = credentials;
   return {
+    checkServerIdentity: checkIdentity,
     ...(tls.authority === undefined ? {} : { ca: tls.authority }),
     ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
     ...(tls.insecure ? { rejectUnauthorized: false } : {}),
@@ -84,13 +87,23 @@ async function readBody(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(pieces).toString('utf8');
 }
 
+export interface BackendDeps {
+  readonly log?: Pick<Logger, 'info' | 'warn'>;
+  readonly checkIdentity?: CheckIdentity;
+}
+
 interface Connections {
   readonly config: ResolvedClientConfig;
   readonly agent: Agent;
 }
 
 /** @throws ClientConfigError that names the invalid part of the file */
-async function openConnections(file: string, text: string, read: ReadText): Promise<Connections> {
+async function openConnections(
+  file: string,
+  text: string,
+  read: ReadText,
+  checkIdentity: CheckIdentity,
+): Promise<Connections> {
   const parsed = parseClientConfig(text, file);
   if (parsed.kind === 'invalid') throw new ClientConfigError(file, parsed.errors);
   const config = await resolveClientConfig(parsed.config, { readFile: read });
@@ -99,7 +112,7 @@ async function openConnections(file: string, text: string, read: ReadText): Prom
     const detail = `the server proves itself by a certificate, a token or a password: ${dirname(file)}`;
     throw new ClientConfigError(file, [{ kind: 'FieldValueNotSupported', field: 'users', detail }]);
   }
-  const tls = await tlsOf(config, read);
+  const tls = await tlsOf(config, read, checkIdentity);
   // An unusable pair must not replace the one in use.
   createSecureContext(tls);
   return { config, agent: new Agent({ connect: tls, connections: CONNECTIONS }) };
@@ -109,14 +122,14 @@ async function openConnections(file: string, text: string, read: ReadText): Prom
  *  @throws ClientConfigError that names the invalid part of the file */
 export async function loadBackend(
   file: string,
-  log: Pick<Logger, 'info' | 'warn'> = silentLogger,
+  { log = silentLogger, checkIdentity = checkServerIdentity }: BackendDeps = {},
 ): Promise<Backend> {
   const followed = await followFiles(
     { clock: systemClock, log },
     {
       what: 'client configuration of a webhook',
       paths: [file],
-      parse: ([text = ''], read) => openConnections(file, text, read),
+      parse: ([text = ''], read) => openConnections(file, text, read, checkIdentity),
     },
   );
   let agents: readonly Agent[] = [followed.current().agent];

@@ -12,6 +12,7 @@ import type { StorageInfo } from '../resources/contract.ts';
 import { builtinFacts } from '../resources/facts.ts';
 import { typed } from '../resources/view.ts';
 import { type AuthenticationDeps, createAuthenticator } from './authentication.ts';
+import { type AuthorizationModeDeps, abacMode, webhookMode } from './authorization-modes.ts';
 
 export interface Access {
   readonly authenticator: Authenticator;
@@ -21,18 +22,24 @@ export interface Access {
   readonly rbacGroup: string;
 }
 
+export type AccessDeps = AuthenticationDeps & AuthorizationModeDeps;
+
 /** @throws Error that names the unreadable file */
-export async function createAccess(deps: AuthenticationDeps): Promise<Access> {
+export async function createAccess(deps: AccessDeps): Promise<Access> {
   const { config, vocabulary } = deps;
   const rbacGroup = `rbac.authorization.${vocabulary.apiGroupDomain}`;
   const rbac = config.authorizationMode.includes('RBAC')
     ? createRbac(rbacCaches(deps, rbacGroup))
     : undefined;
-  const modes = config.authorizationMode.map((mode) => {
+  const modeOf = (mode: string): Authorizer | Promise<Authorizer> => {
     if (mode === 'AlwaysAllow') return alwaysAllow;
     if (mode === 'Node') return nodeMode(deps, rbacGroup);
+    if (mode === 'ABAC') return abacMode(deps);
+    if (mode === 'Webhook') return webhookMode(deps);
     return mode === 'RBAC' && rbac !== undefined ? rbac : alwaysDeny;
-  });
+  };
+  const modes: Authorizer[] = [];
+  for (const mode of config.authorizationMode) modes.push(await modeOf(mode));
   return {
     authenticator: await createAuthenticator(deps),
     authorizer: createAuthorizerChain([masters, ...modes]),
@@ -44,7 +51,7 @@ export async function createAccess(deps: AuthenticationDeps): Promise<Access> {
 /** The role whose rules apply to every node, whether or not RBAC is enabled. */
 const NODE_ROLE = 'system:node';
 
-function nodeMode({ cache, registry, vocabulary }: AuthenticationDeps, rbacGroup: string): Authorizer {
+function nodeMode({ cache, registry, vocabulary }: AccessDeps, rbacGroup: string): Authorizer {
   const cacheOf = (group: string, plural: string): ResourceCache | undefined => {
     const resource = registry.find(group, 'v1', plural);
     return resource === undefined ? undefined : cache.resource(resource.storage);
@@ -64,7 +71,7 @@ function nodeMode({ cache, registry, vocabulary }: AuthenticationDeps, rbacGroup
 }
 
 function rbacCaches(
-  { cache, registry, vocabulary }: AuthenticationDeps,
+  { cache, registry, vocabulary }: AccessDeps,
   group: string,
 ): Parameters<typeof createRbac>[0] {
   const storageOf = (plural: string): StorageInfo => {

@@ -22,6 +22,7 @@ import type { ServerConfig } from '../config/settings.ts';
 import { createFairGate } from '../http/limits/fair-gate.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import { loadBackend } from '../webhooks/backend.ts';
+import type { CheckIdentity } from '../webhooks/server-identity.ts';
 import type { ClientAuthorities } from './certificates/client-authorities.ts';
 import type { Follow } from './certificates/follow.ts';
 
@@ -36,6 +37,7 @@ export interface AuthenticationDeps {
   readonly clientAuthorities: ClientAuthorities;
   readonly proxyAuthorities: ClientAuthorities;
   readonly follow: Follow;
+  readonly checkIdentity: CheckIdentity;
   /** Authenticates service accounts. */
   readonly accounts: Authenticator;
   /** Audiences of this server. */
@@ -179,7 +181,7 @@ async function webhookMethods(deps: AuthenticationDeps): Promise<readonly Authen
   const { config, clock, log, waits, vocabulary, audiences, metrics, signal } = deps;
   const { tokenWebhookConfigFile: file, tokenWebhookCacheTtl: ttlMs } = config;
   if (file === '') return [];
-  const backend = await loadBackend(file, log);
+  const backend = await loadBackend(file, { log, checkIdentity: deps.checkIdentity });
   signal.addEventListener('abort', () => void backend.close(), { once: true });
   const method = createTokenWebhookAuthenticator(
     { backend, clock, log, waits, calls: createCallGate(clock), random: Math.random },

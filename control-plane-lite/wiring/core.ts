@@ -5,6 +5,7 @@ import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts
 import type { Waits } from '#api/kit/waits.ts';
 import { gatesOn } from '#api/schema/feature-gates.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
+import { createAdmissionMetrics } from '../admission/metrics.ts';
 import { trackUpdate } from '../apply/track-update.ts';
 import { type AuthenticationMetrics, createAuthenticationMetrics } from '../authn/metrics.ts';
 import { createCache } from '../cache/cache.ts';
@@ -19,8 +20,10 @@ import type { Resource } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import { withCallWaits } from '../store/call-waits.ts';
 import type { Store } from '../store/contract.ts';
+import { createAdmissionChain } from '../verbs/admit.ts';
 import type { Verbs } from '../verbs/contract.ts';
-import { createAdmissionChain, createVerbs } from '../verbs/verbs.ts';
+import { createVerbs } from '../verbs/verbs.ts';
+import { type CheckIdentity, createCountingIdentityCheck } from '../webhooks/server-identity.ts';
 import { type Access, createAccess } from './access.ts';
 import { type AccountTokens, createAccountTokens } from './account-tokens.ts';
 import { createAdmissionPlugins } from './admission.ts';
@@ -44,9 +47,11 @@ export interface Core {
   readonly controllers: ReadonlySet<string>;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly metrics: MetricsRegistry;
+  /** Checks the certificates of webhooks. */
+  readonly checkIdentity: CheckIdentity;
   /** Pending start conditions of the server. */
   readonly waits?: Waits | undefined;
-  readonly metrics: MetricsRegistry;
   readonly authentication: AuthenticationMetrics;
   readonly store: Store;
   readonly cache: Cache;
@@ -119,8 +124,9 @@ export async function createCore(
   const proxyAuthorities = await createProxyAuthorities(config, follow);
   await repairAllocations(cache, registry, allocation, log);
   const metrics = createMetricsRegistry();
+  const checkIdentity = createCountingIdentityCheck(metrics);
   const authentication = createAuthenticationMetrics(metrics, vocabulary);
-  const common = { config, vocabulary, clock, log, waits, cache, registry, signal, follow };
+  const common = { config, vocabulary, clock, log, waits, cache, registry, signal, follow, checkIdentity };
   const verifications = createVerificationGate(clock);
   const counts = authentication.accountTokens;
   const accountTokens = await createAccountTokens({ ...common, verifications, counts });
@@ -139,7 +145,8 @@ export async function createCore(
       'Anonymous clients have full access',
     );
   const pendingCharges = createPendingCharges({ clock, cache });
-  const settings = await loadAdmissionSettings(config, { log, follow }, signal);
+  const admissionMetrics = createAdmissionMetrics(metrics);
+  const settings = await loadAdmissionSettings({ config, log, signal, follow, checkIdentity });
   const plugins = createAdmissionPlugins({
     config,
     vocabulary,
@@ -153,14 +160,16 @@ export async function createCore(
     signal,
     pendingCharges,
     settings,
+    checkIdentity,
+    metrics: admissionMetrics,
     verbs: () => verbs,
   });
-  const admission = createAdmissionChain(plugins);
+  const admission = createAdmissionChain(plugins, { clock, metrics: admissionMetrics });
   const verbs: Verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track: trackUpdate });
   const measured = { metrics, authentication };
   const made = { store, cache, registry, allocation, access, accountTokens, verbs, pendingCharges };
   const controllers = chooseControllers(config.controllers);
   const signers = await followSigners(config, follow);
-  const files = { identity, clientAuthorities, proxyAuthorities, signers, follow };
+  const files = { identity, clientAuthorities, proxyAuthorities, signers, follow, checkIdentity };
   return { config, vocabulary, gates, controllers, clock, log, waits, ...measured, ...made, ...files };
 }

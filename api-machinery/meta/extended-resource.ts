@@ -1,5 +1,5 @@
-/** Valid resource names of device plugins. Pure. Source: upstream's `IsExtendedResourceName`, release 1.24. */
-import { qualifiedNameErrors } from '#api/meta/names.ts';
+/** Names of extended resources, which device plugins provide. Pure. Source: upstream's `IsExtendedResourceName`, release 1.24. */
+import { qualifiedNameErrors } from './names.ts';
 
 const QUOTA_PREFIX = 'requests.';
 
