@@ -4,9 +4,8 @@ import type { Pod } from '#api/gen/core-v1.ts';
 import type { Backoff } from '#api/kit/backoff.ts';
 import type { ObservedContainer } from '../observe/types.ts';
 import { containerHash } from '../runtime/config/hash.ts';
-import { afterRestart, type CrashBackoff } from './decide/backoff.ts';
-import { appContainers, isOutdated } from './decide/containers.ts';
-import type { ActionOf, ContainerProgress } from './decide/decision-types.ts';
+import { afterRestart, appContainers, isOutdated } from './decide/containers.ts';
+import type { ActionOf, ContainerProgress, CrashBackoff } from './decide/decision-types.ts';
 import type { StartOutcome } from './operations/start-container.ts';
 
 export class ContainerStarts {

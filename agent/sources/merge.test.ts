@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { holdersOf, mergeSnapshots } from './merge.ts';
+import { holdersOf, mergeSnapshots } from './manager.ts';
 import type { SourceName, SourceObject, SourcePod, SourceSnapshot } from './types.ts';
 
 function pod(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defaultTimeoutMs } from './deadlines.ts';
+import { defaultTimeoutMs } from './connection.ts';
 
 test.each([
   ['ListContainers', {}, 120_000],

@@ -11,7 +11,7 @@ import { createLogFormatter } from '#agent/logs/format.ts';
 import { countCpus } from '#agent/machine/cpu-list.ts';
 import { parseCpuSet } from '#agent/machine/cpu-set.ts';
 import { osImageOf } from '#agent/machine/os-release.ts';
-import { parseResolvConf } from '#agent/runtime/config/dns.ts';
+import { parseResolvConf } from '#agent/runtime/config/hostname.ts';
 import { expandVariables } from '#agent/runtime/config/expand.ts';
 import { parseHierarchies, placeOf } from '#agent/server/node/stats/cgroups/places.ts';
 import { parseThreads } from '#agent/server/node/stats/proc.ts';

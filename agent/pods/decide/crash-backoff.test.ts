@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { afterRestart, type CrashBackoff, crashDelayMs } from './backoff.ts';
+import { afterRestart, crashDelayMs } from './containers.ts';
+import type { CrashBackoff } from './decision-types.ts';
 
 const MINUTE = 60_000;
 

@@ -5,12 +5,13 @@ import type { Int64 } from '#api/kit/int64.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { ObservedContainer, ObservedSandbox } from '../../observe/types.ts';
 import { podLabel } from '../../pod-identity/identity.ts';
-import { crashDelayMs, isBackingOff } from './backoff.ts';
 import {
   appContainers,
+  crashDelayMs,
   hasSettled,
   initContainers,
   isAlive,
+  isBackingOff,
   isOutdated,
   isSidecar,
   latest,

@@ -10,7 +10,7 @@
  *  Source: pod lifecycle, document 3 §1; upstream 1.24. */
 
 import { secondsInMs } from '#api/kit/int64.ts';
-import { isBackingOff } from './backoff.ts';
+import { isBackingOff } from './containers.ts';
 import { decideRun } from './decide-run.ts';
 import { decideTeardown } from './decide-teardown.ts';
 import { type DecideInput, type Decision, operationKey, type PodAction } from './decision-types.ts';

@@ -5,7 +5,6 @@ import type { Int64 } from '#api/kit/int64.ts';
 import type { ObservedContainer, PodObservation } from '../../observe/types.ts';
 import type { ContainerKind } from '../../pod-identity/container-kind.ts';
 import type { ProbeVerdict } from '../../probes/verdict.ts';
-import type { CrashBackoff } from './backoff.ts';
 
 export type ContainerSpec = Container | EphemeralContainer;
 
@@ -27,6 +26,13 @@ export interface TerminalPhase {
 export interface WaitingReason {
   readonly reason: string;
   readonly message: string;
+}
+
+/** Backoff of the restarts of one container. */
+export interface CrashBackoff {
+  readonly delayMs: number;
+  /** Time of the last restart. */
+  readonly restartedAtMs: number;
 }
 
 /** State of one container name that the worker carries between decisions. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PodSpec } from '#api/gen/core-v1.ts';
-import { type DnsSettings, decidePodDns } from './dns.ts';
+import { type DnsSettings, decidePodDns } from './hostname.ts';
 import { DNS, testPod } from './pod.fixture.ts';
 
 const HOST = { servers: ['192.0.2.1'], searches: ['example.net'], options: ['rotate'] };

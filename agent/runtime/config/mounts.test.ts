@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { VolumeMount } from '#api/gen/core-v1.ts';
 import type { MountedVolume } from '#volumes/contract/volume-manager.ts';
-import { containerMounts, decideSubPaths, type MountsInput, mountsHostsFile } from './mounts.ts';
+import { containerMounts, decideSubPaths, type MountsInput, mountsHostsFile } from './container.ts';
 import { BASE_CONTAINER, testPod } from './pod.fixture.ts';
 
 const DATA: MountedVolume = { name: 'data', hostPath: '/pods/v/data', readOnly: false, seLinuxRelabel: true };

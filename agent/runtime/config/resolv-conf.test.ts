@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseResolvConf } from './dns.ts';
+import { parseResolvConf } from './hostname.ts';
 
 test.each([
   ['an empty file', '', { servers: [], searches: [], options: [] }],

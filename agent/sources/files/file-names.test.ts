@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isIgnoredName, isIndirection, isManifestName } from './file-names.ts';
+import { isIgnoredName, isIndirection, isManifestName } from './file-watch.ts';
 
 describe('isIgnoredName', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createWriteWatch } from './writes-in-place.ts';
+import { createWriteWatch } from './file-watch.ts';
 
 describe('createWriteWatch', () => {
   test('a file without writes may be read', () => {

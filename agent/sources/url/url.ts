@@ -5,7 +5,7 @@ import { createBackoff } from '#api/kit/backoff.ts';
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { EMPTY_SET, isSameSet, keepLastGood, rejectedPlace } from '../last-good.ts';
+import { EMPTY_SET, isSameSet, keepLastGood, rejectedPlace } from '../manifest-set.ts';
 import type { ManifestSet, PodSource, ReadManifests, SourceSink } from '../types.ts';
 import { type FetchUrl, showUrl, type UrlValidators } from './url-fetch.ts';
 

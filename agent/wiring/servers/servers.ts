@@ -13,7 +13,7 @@ import { runsNodeServer } from '../../server/node/runs.ts';
 import { withWholeSeconds } from '../../server/node/stats/sample-time.ts';
 import { attachUrl, execUrl, portForwardUrl } from '../../server/stream-urls.ts';
 import { type DeleteRequest, parseKindName } from '../../sources/applied/applied.ts';
-import { formatIdentity, objectIdentity, podIdentity } from '../../sources/merge.ts';
+import { formatIdentity, objectIdentity, podIdentity } from '../../sources/manifest-set.ts';
 import { formatOrigin } from '../../sources/report.ts';
 import type { DesiredState } from '../../sources/types.ts';
 import { AGENT_VERSION } from '../../version.ts';
