@@ -100,7 +100,10 @@ export function afterRestart(
   nowMs: number,
 ): CrashBackoff {
   const previous = live(backoff, finishedAtMs);
-  const delayMs = previous === undefined ? FIRST_RESTART_DELAY_MS : Math.min(previous.delayMs * 2, LONGEST_RESTART_DELAY_MS);
+  const delayMs =
+    previous === undefined
+      ? FIRST_RESTART_DELAY_MS
+      : Math.min(previous.delayMs * 2, LONGEST_RESTART_DELAY_MS);
   return { delayMs, restartedAtMs: nowMs };
 }
 

@@ -115,7 +115,7 @@ function startLocalApi(
     summary: async () => withWholeSeconds(await (await stats()).collect('rates')),
     pressure: () => base.pressure.conditions(),
     settings: () => effectiveSettings(config, base.origins),
-    onPodChange: base.changes.subscribe,
+    onPodChange: (listener) => base.changes.add(() => listener()),
     onEvent: (listener) => base.events.onEvent(listener),
     version: () =>
       Promise.resolve({
