@@ -93,6 +93,12 @@ export function crashDelayMs(backoff: CrashBackoff | undefined, finishedAtMs: nu
   return live(backoff, finishedAtMs)?.delayMs ?? 0;
 }
 
+/** Formats whole seconds as upstream does: `10s`, `2m40s`. */
+export function formatDelay(delayMs: number): string {
+  const seconds = Math.round(delayMs / 1000);
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+}
+
 /** Returns the backoff after restarting, at `nowMs`, a container that exited at `finishedAtMs`. */
 export function afterRestart(
   backoff: CrashBackoff | undefined,

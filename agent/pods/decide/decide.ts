@@ -17,6 +17,7 @@ import { podLabel } from '../../pod-identity/identity.ts';
 import {
   appContainers,
   crashDelayMs,
+  formatDelay,
   hasSettled,
   initContainers,
   isAlive,
@@ -35,6 +36,7 @@ import {
   type DecideInput,
   type Decision,
   type DecisionBuilder,
+  earliest,
   operationKey,
   type PodAction,
 } from './decision-types.ts';
@@ -77,12 +79,6 @@ function deadlineExceeded(): Decision {
     message: 'Pod was active on the node longer than the specified deadline',
   };
   return { actions: [finish], waiting: new Map(), wakeAtMs: undefined };
-}
-
-/** Returns the earlier of two times, either of which may be absent. */
-export function earliest(a: number | undefined, b: number | undefined): number | undefined {
-  if (a === undefined) return b;
-  return b === undefined ? a : Math.min(a, b);
 }
 
 function decideRun(input: DecideInput): Decision {
@@ -300,9 +296,3 @@ function planStart(plan: ContainerPlan, previous: ObservedContainer | undefined)
 
 const crashMessage = ({ input, spec }: ContainerPlan, delayMs: number): string =>
   `back-off ${formatDelay(delayMs)} restarting failed container=${spec.name} pod=${podLabel(input.pod)}`;
-
-/** Formats whole seconds as upstream does: `10s`, `2m40s`. */
-function formatDelay(delayMs: number): string {
-  const seconds = Math.round(delayMs / 1000);
-  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
-}

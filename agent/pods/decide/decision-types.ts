@@ -1,4 +1,4 @@
-/** Types of the pod decisions: their input, and the resulting actions. */
+/** Types of the pod decisions: their input, the resulting actions, and how a decision is collected. */
 
 import type { Container, EphemeralContainer, Pod } from '#api/gen/core-v1.ts';
 import type { Int64 } from '#api/kit/int64.ts';
@@ -161,8 +161,14 @@ export function createDecisionBuilder(): DecisionBuilder {
     act: (action) => void actions.push(action),
     wait: (container, reason, message = '') => void waiting.set(container, { reason, message }),
     wakeAt(atMs) {
-      wakeAtMs = wakeAtMs === undefined ? atMs : Math.min(wakeAtMs, atMs);
+      wakeAtMs = earliest(wakeAtMs, atMs);
     },
     decision: () => ({ actions, waiting, wakeAtMs }),
   };
+}
+
+/** Returns the earlier of two times, either of which may be absent. */
+export function earliest(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined) return b;
+  return b === undefined ? a : Math.min(a, b);
 }
