@@ -19,13 +19,13 @@ import {
   emptySlot,
   entryOf,
   fullName,
-  gracePeriodSeconds,
   isDeleted,
   isDesired,
   isUIDInUse,
   nextRecovered,
   occupantOf,
   type PodEntry,
+  removalGraceSeconds,
   type Slot,
   type SlotRules,
   serverEnd,
@@ -168,7 +168,7 @@ export class PodManager {
   /** Removes a terminated pod so that it starts again as a new one. */
   restart(podUID: string): void {
     const worker = this.#workerOf(podUID);
-    if (worker !== undefined) worker.remove(gracePeriodSeconds(worker.pod));
+    if (worker !== undefined) worker.remove(removalGraceSeconds(worker.pod));
   }
 
   #workerOf(podUID: string): PodWorker | undefined {
@@ -209,7 +209,7 @@ export class PodManager {
 
   #reconcileActive(slot: Slot, active: ActivePod): void {
     const { worker, source } = active;
-    if (!isDesired(slot, active, this.#rules)) return worker.remove(gracePeriodSeconds(worker.pod));
+    if (!isDesired(slot, active, this.#rules)) return worker.remove(removalGraceSeconds(worker.pod));
     if (slot.desired !== undefined && slot.desired !== source) this.#update(slot, worker, slot.desired);
   }
 
@@ -227,7 +227,7 @@ export class PodManager {
       .update(pod)
       .then(() => this.#deps.updated?.(pod))
       .catch(failed);
-    if (isDeleted(pod)) worker.remove(gracePeriodSeconds(pod));
+    if (isDeleted(pod)) worker.remove(removalGraceSeconds(pod));
   }
 
   #adopt(slot: Slot, record: PodRecord): void {
@@ -235,9 +235,9 @@ export class PodManager {
     const wanted = slot.desired !== undefined && this.#rules.sameVersion(slot.desired.pod, record.pod);
     const source = wanted && slot.desired !== undefined ? continued(slot.desired, record) : record;
     this.#spawn(slot, source, record);
-    if (!wanted) slot.active?.worker.remove(gracePeriodSeconds(record.pod));
+    if (!wanted) slot.active?.worker.remove(removalGraceSeconds(record.pod));
     else if (slot.desired !== undefined && isDeleted(slot.desired.pod)) {
-      slot.active?.worker.remove(gracePeriodSeconds(slot.desired.pod));
+      slot.active?.worker.remove(removalGraceSeconds(slot.desired.pod));
     }
   }
 

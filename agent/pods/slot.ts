@@ -116,7 +116,7 @@ export const isDeleted = (pod: Pod): boolean => pod.metadata?.deletionTimestamp 
 
 export const fullName = (pod: Pod): string => podFullName(podIdentity(pod));
 
-export const gracePeriodSeconds = (pod: Pod): Int64 =>
+export const removalGraceSeconds = (pod: Pod): Int64 =>
   pod.metadata?.deletionGracePeriodSeconds ??
   pod.spec?.terminationGracePeriodSeconds ??
   DEFAULT_GRACE_SECONDS;

@@ -34,7 +34,7 @@ function handSource(name: SourceName): {
         });
       },
     },
-    deliver: (snapshot) => sink?.(snapshot),
+    deliver: (content) => sink?.(content),
     fail: () => fail?.(new Error('broken')),
     get runs() {
       return runs;
@@ -54,11 +54,11 @@ describe('createSourceManager', () => {
     });
     const stop = new AbortController();
     const done = manager.run(stop.signal);
-    const pod = (uid: string, location: string): SourcePod => ({
+    const at = (uid: string, location: string): SourcePod => ({
       pod: { metadata: { name: 'web', namespace: 'default', uid } },
       origin: { source: 'file', location, document: '1' },
     });
-    const [newcomer, running] = [pod('u1', '/a.yaml'), pod('u2', '/b.yaml')];
+    const [newcomer, running] = [at('u1', '/a.yaml'), at('u2', '/b.yaml')];
     const uids = () => manager.current().pods.map((entry) => entry.pod.metadata?.uid);
     // Read before the pods of an earlier agent are known.
     file.deliver({ ...empty, source: 'file', pods: [newcomer, running] });

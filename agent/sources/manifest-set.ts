@@ -227,7 +227,7 @@ export function rejectedPlace(
 
 /** Returns the new content; while any of it is rejected, also previous entries that it does not name.
  *  A rejected document may have contained them, and a typo must not stop a running pod. */
-export function keepLastGood(last: ManifestSet | undefined, next: ManifestSet): ManifestSet {
+export function retainLastGood(last: ManifestSet | undefined, next: ManifestSet): ManifestSet {
   if (last === undefined || next.rejected.length === 0) return next;
   const pods = new Set(next.pods.map(podIdentity));
   const objects = new Set(next.objects.map(objectIdentity));

@@ -72,13 +72,13 @@ function activeDeadlineMs(input: DecideInput): number | undefined {
 }
 
 function deadlineExceeded(): Decision {
-  const finish: PodAction = {
+  const exceeded: PodAction = {
     kind: 'finish',
     phase: 'Failed',
     reason: 'DeadlineExceeded',
     message: 'Pod was active on the node longer than the specified deadline',
   };
-  return { actions: [finish], waiting: new Map(), wakeAtMs: undefined };
+  return { actions: [exceeded], waiting: new Map(), wakeAtMs: undefined };
 }
 
 function decideRun(input: DecideInput): Decision {

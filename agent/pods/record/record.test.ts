@@ -96,11 +96,11 @@ describe('createRecordWriter', () => {
   test('accumulates changes in serialized writes', async () => {
     const saved: PodRecord[] = [];
     let running = 0;
-    const writer = createRecordWriter(async (record) => {
+    const writer = createRecordWriter(async (next) => {
       running += 1;
       expect(running).toBe(1);
       await Promise.resolve();
-      saved.push(record);
+      saved.push(next);
       running -= 1;
     }, first);
     await Promise.all([
@@ -119,9 +119,9 @@ describe('createRecordWriter', () => {
 
   test('omits changes whose write failed', async () => {
     const saved: PodRecord[] = [];
-    const writer = createRecordWriter((record) => {
-      if (record.pod === pod) return Promise.reject(new Error('disk full'));
-      saved.push(record);
+    const writer = createRecordWriter((next) => {
+      if (next.pod === pod) return Promise.reject(new Error('disk full'));
+      saved.push(next);
       return Promise.resolve();
     }, first);
     await expect(writer.write({ pod })).rejects.toThrow('disk full');
@@ -144,15 +144,15 @@ describe('createRecordWriter', () => {
   });
 
   test('a pod that reaches its terminal phase while its directory is removed leaves no record', async () => {
-    await using dir = await createTempDir();
-    const store = createRecordStore(dir.path);
-    const writer = createRecordWriter((record) => store.save(record), { ...first, pod });
+    await using folder = await createTempDir();
+    const store = createRecordStore(folder.path);
+    const writer = createRecordWriter((next) => store.save(next), { ...first, pod });
     const writes = [writer.write({})];
-    const removal = writer.close().then(() => rm(join(dir.path, 'u1'), { recursive: true }));
+    const removal = writer.close().then(() => rm(join(folder.path, 'u1'), { recursive: true }));
     writes.push(writer.write({ terminal }));
     await removal;
     writes.push(writer.write({ terminal }));
     await Promise.all(writes);
-    expect(await readdir(dir.path)).toEqual([]);
+    expect(await readdir(folder.path)).toEqual([]);
   });
 });

@@ -9,7 +9,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '#api/kit/errno.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
-import { EMPTY_SET, keepLastGood } from '../manifest-set.ts';
+import { EMPTY_SET, retainLastGood } from '../manifest-set.ts';
 import type { ManifestSet } from '../types.ts';
 import { isIgnoredName } from './file-watch.ts';
 import { checkFile, type FileCheckDeps, type FileMemory, type Sighting } from './inspect-file.ts';
@@ -176,7 +176,7 @@ function faulty(
   nowMs: number,
 ): FileState {
   const last = previous?.shown;
-  if (nowMs >= untilMs) return { shown: keepLastGood(last, set) };
+  if (nowMs >= untilMs) return { shown: retainLastGood(last, set) };
   return { shown: last ?? EMPTY_SET, held: { set, untilMs } };
 }
 

@@ -117,7 +117,7 @@ export async function createPodSubsystem(
     memory,
     runtimeName: () => runtimeSubsystem.identity.name(),
     keepTerminatedVolumes: config.keepTerminatedPodVolumes,
-    changed: base.changes.notify,
+    changed: () => base.changes.notify(),
   });
   const { refuse, waiting } = await createAdmissionSubsystem(base, { server, resources, pods });
   const parts = { createWorker, records, claims, volumes, volumeRefresh, resources, server, event, refuse };
@@ -172,7 +172,7 @@ function createManager(
     log,
     createWorker,
     versionOf: ({ metadata }) => `${metadata?.uid}/${metadata?.annotations?.[vocabulary.configHash]}`,
-    changed: base.changes.notify,
+    changed: () => base.changes.notify(),
     forget: async (podUID) => {
       await records.remove(podUID);
       await claims.release(podUID);
