@@ -182,16 +182,16 @@ describe('containerMounts', () => {
       mountsInput([], { terminationLog: '/pods/last' }),
       { containerPath: '/dev/termination-log', hostPath: '/pods/last' },
     ],
-  ])('makes %s', (_, input, expected) => {
-    expect(containerMounts(input)).toMatchObject({ kind: 'ok', mounts: [expected] });
+  ])('makes %s', (_, wanted, expected) => {
+    expect(containerMounts(wanted)).toMatchObject({ kind: 'ok', mounts: [expected] });
   });
 
   test.each<[string, MountsInput]>([
     ['a volume that is not there', mountsInput([{ ...MOUNT, name: 'other' }])],
     ['a subPath that is not prepared', mountsInput([{ ...MOUNT, subPath: 'a' }])],
     ['a subPathExpr that is not prepared', mountsInput([{ ...MOUNT, subPathExpr: '$(A)' }])],
-  ])('rejects %s, which would mount something else', (_, input) => {
-    expect(containerMounts(input)).toMatchObject({ kind: 'error' });
+  ])('rejects %s, which would mount something else', (_, wanted) => {
+    expect(containerMounts(wanted)).toMatchObject({ kind: 'error' });
   });
 
   test('mounts no termination log where the path is empty', () => {
