@@ -4,8 +4,8 @@ import { roomFor } from '../admission/node-capacity.ts';
 import { isCritical } from '../admission/resource-fit.ts';
 import { staticPods } from '../admission/static-pods.ts';
 import type { SourceName } from '../sources/types.ts';
-import { createCapacityRetry } from './capacity-retry.ts';
-import type { PodEntry } from './pod-manager.ts';
+import { createCapacityRetry } from './pod-admission.ts';
+import type { PodEntry } from './slot.ts';
 
 const podOf = (uid: string, cpu: string, more: Partial<NonNullable<Pod['spec']>> = {}): Pod => ({
   metadata: { uid },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { EMPTY_SET, rejectedPlace } from '../last-good.ts';
+import { EMPTY_SET, rejectedPlace } from '../manifest-set.ts';
 import type { ManifestSet, SourcePod } from '../types.ts';
-import { decideFile, type FileCheck, type FileState, nextCheckMs } from './file-state.ts';
+import { decideFile, type FileCheck, type FileState, nextCheckMs } from './file-table.ts';
 
 const times = { graceMs: 1000, goneMs: 250 };
 const place = { source: 'file', location: '/m/a.yaml' } as const;

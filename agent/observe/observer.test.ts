@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type ApplyEventDeps, applyEvent } from './apply-event.ts';
+import { type ApplyEventDeps, applyEvent } from './observer.ts';
 import { OOM_KILLED, RuntimeView } from './runtime-view.ts';
 import type { ObservedContainer } from './types.ts';
 
