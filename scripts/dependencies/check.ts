@@ -11,7 +11,7 @@ import { readArguments } from '../arguments.ts';
 import { type Dependency, type Policy, readLock, readPolicy, violations } from './policy.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const USAGE = `Usage: node scripts/dependencies/check.ts [--online]
+const USAGE = `usage: node scripts/dependencies/check.ts [--online]
 Compares package-lock.json with scripts/dependencies/policy.json.
   --online  also queries the registry for vulnerabilities
 `;
