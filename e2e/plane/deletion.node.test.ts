@@ -360,7 +360,8 @@ describe('namespaces', () => {
     for (;;) {
       const event = await stream.next();
       const conditions = (event?.object.status['conditions'] ?? []) as readonly Json[];
-      if (conditions.some(({ type, status }) => type === 'NamespaceContentRemaining' && status === 'True')) break;
+      if (conditions.some(({ type, status }) => type === 'NamespaceContentRemaining' && status === 'True'))
+        break;
     }
     expect((await plane.get(`${policies}/closed`)).body.metadata.deletionTimestamp).toBeUndefined();
     await plane.patch(`${folder}/pods/held`, { metadata: { finalizers: null } });

@@ -1,10 +1,12 @@
 /** Published vulnerabilities of upstream's API server that no other test covers (`docs/security.md`). */
 import { writeFile } from 'node:fs/promises';
 import { Writable } from 'node:stream';
+import { connect, type TLSSocket } from 'node:tls';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { API_ALONE, startTestPlane } from '#plane/main.fixture.ts';
 import { createTempDir } from '../../testing/temp.ts';
+import { eventually } from '../../testing/wait.ts';
 import { define } from './definitions.ts';
 import { usePlane } from './support.ts';
 
@@ -25,6 +27,66 @@ describe('CVE-2022-3162: custom resources of one group', () => {
       const { status, text } = await plane.get(`${plums.collection()}?limit=9&continue=${encoded}`);
       expect([start, [200, 400].includes(status), text.includes('hidden')]).toEqual([start, true, false]);
     }
+  });
+});
+
+/** An anonymous connection. */
+async function connection(url: string, protocol: 'h2' | 'http/1.1'): Promise<TLSSocket> {
+  const port = Number(new URL(url).port);
+  const socket = connect({ port, host: '127.0.0.1', ALPNProtocols: [protocol], rejectUnauthorized: false });
+  socket.on('error', () => undefined);
+  await new Promise((resolve) => socket.once('secureConnect', resolve));
+  return socket;
+}
+
+describe('CVE-2019-16276: ambiguous requests', () => {
+  const plane = usePlane();
+  const inner = 'GET /version HTTP/1.1\r\nHost: a\r\n\r\n';
+  const chunked = 'Transfer-Encoding: chunked\r\n';
+
+  test.each([
+    ['a space before a colon', `Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n${inner}`],
+    ['a length and chunks', `Content-Length: 4\r\n${chunked}\r\n0\r\n\r\n${inner}`],
+    ['two lengths', `Content-Length: 0\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`],
+    ['a signed length', `Content-Length: +0\r\n\r\n${inner}`],
+    ['an unknown coding', `Transfer-Encoding: xchunked\r\n\r\n${inner}`],
+    ['chunks that are not last', `Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n${inner}`],
+    ['a folded line', `Transfer-Encoding:\r\n chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n${inner}`],
+    ['a bare line feed', `Content-Length: 0\n\n${inner}`],
+    ['a bad chunk size', `${chunked}\r\n0x0\r\n\r\n${inner}`],
+  ])('%s are rejected, and nothing behind them is read', async (_, rest) => {
+    const socket = await connection(plane.server.url, 'http/1.1');
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write(`POST /livez HTTP/1.1\r\nHost: a\r\n${rest}`);
+    await closed;
+    expect(text).not.toContain('gitVersion');
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual([expect.stringMatching(/ 400$/)]);
+  });
+});
+
+describe('CVE-2019-9512, CVE-2019-9515: floods of frames that require a response', () => {
+  const plane = usePlane();
+  const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+  const ping = Buffer.from([0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
+
+  test.each([
+    ['PING', ping],
+    ['SETTINGS', settings],
+  ])('a client that sends %s and reads nothing is disconnected', async (_, frame) => {
+    const socket = await connection(plane.server.url, 'h2');
+    socket.pause();
+    let closed = false;
+    socket.on('close', () => (closed = true));
+    socket.write(Buffer.concat([preface, settings]));
+    const flood = Buffer.concat(Array.from({ length: 10_000 }, () => frame));
+    await eventually(() => {
+      if (!closed && socket.writableLength < 10 * flood.length) socket.write(flood);
+      return closed || socket.destroyed;
+    });
+    expect((await plane.get('/livez')).status).toBe(200);
   });
 });
 
