@@ -33,3 +33,15 @@ test('an unavailable runtime fails syncloop after two minutes, but never the liv
   wait.end();
   expect(await ask('/healthz/syncloop')).toEqual({ kind: 'text', text: 'ok' });
 });
+
+// CVE-2019-11248: profiles were served on the health port, which requires no authentication.
+test('the open health port serves health and nothing else', () => {
+  const clock = createFakeClock();
+  const waits = createWaits({ clock, log: silentLogger });
+  const routes = healthRoutes(createAgentHealth({ clock, waits, runtimeWait: 'container runtime' }));
+  expect(routes.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    'GET /healthz',
+    'GET /healthz/ping',
+    'GET /healthz/syncloop',
+  ]);
+});

@@ -34,6 +34,21 @@ describe.each(names)('bootstrapPolicy in %s', (name) => {
     expect(bound.filter((role) => !roles.has(role))).toEqual([]);
   });
 
+  // CVE-2021-25740: an address of another namespace in Endpoints leads clients past its network policies.
+  test('lets no user write the addresses of services', () => {
+    const writers = objects
+      .filter(({ kind }) => kind === 'ClusterRole')
+      .filter(({ metadata: { name = '' } }) => !/^system:(?!aggregate-to-)/.test(name))
+      .filter((object) =>
+        (typed<ClusterRole>(object).rules ?? []).some(
+          ({ resources = [], verbs }) =>
+            resources.some((resource) => resource === 'endpoints' || resource === 'endpointslices') &&
+            verbs.some((verb) => !['get', 'list', 'watch'].includes(verb)),
+        ),
+      );
+    expect(writers.map(({ metadata }) => metadata.name)).toEqual([]);
+  });
+
   test('aggregates roles that are there', () => {
     const roles = objects.filter(({ kind }) => kind === 'ClusterRole');
     const wanted = roles.flatMap((object) =>

@@ -77,6 +77,11 @@ describe('ephemeral-storage limits', () => {
       'layer.json',
       pod('layer', { containers: [limited('c', write('/x', 5), '3Mi')] }),
     );
+    // CVE-2020-8557: the file belongs to the agent, and containers may write it.
+    await harness.agent.put(
+      'hosts.json',
+      pod('hosts', { containers: [limited('c', write('/etc/hosts', 5), '3Mi')] }),
+    );
     await harness.agent.put(
       'log.json',
       pod('log', {
@@ -99,6 +104,7 @@ describe('ephemeral-storage limits', () => {
     };
     await ends('log', 'Container c exceeded its local ephemeral storage limit "2Mi". ');
     await ends('sum', 'Pod ephemeral local storage usage exceeds the total limit of containers 5Mi. ');
+    await ends('hosts', 'Pod ephemeral local storage usage exceeds the total limit of containers 3Mi. ');
     await ends('layer', 'Pod ephemeral local storage usage exceeds the total limit of containers 3Mi. ');
     expect((await harness.agent.pod('modest'))?.status?.phase).toBe('Running');
   });

@@ -349,6 +349,26 @@ describe('namespaces', () => {
     ).toBe(201);
   });
 
+  test('pods go first: until the last one is gone, its network policies stay', async () => {
+    const folder = await plane.namespace();
+    const policies = plane.path('networking/v1', `${folder.slice('/api/v1/'.length)}/networkpolicies`);
+    const policy = { metadata: { name: 'closed' }, spec: { podSelector: {}, policyTypes: ['Ingress'] } };
+    expect((await plane.post(policies, policy)).status).toBe(201);
+    await plane.post(`${folder}/pods`, pod('held', {}, { finalizers: ['e.com/hold'] }));
+    await using stream = await plane.watch(`${folder}?watch=1`);
+    await plane.delete(folder);
+    for (;;) {
+      const event = await stream.next();
+      const conditions = (event?.object.status['conditions'] ?? []) as readonly Json[];
+      if (conditions.some(({ type, status }) => type === 'NamespaceContentRemaining' && status === 'True'))
+        break;
+    }
+    expect((await plane.get(`${policies}/closed`)).body.metadata.deletionTimestamp).toBeUndefined();
+    await plane.patch(`${folder}/pods/held`, { metadata: { finalizers: null } });
+    await gone(plane, folder);
+    expect((await plane.get(policies)).body.items).toEqual([]);
+  });
+
   test('while it terminates it accepts no objects, and reports what blocks it', async () => {
     const folder = await plane.namespace();
     await plane.post(`${folder}/configmaps`, configMap('held', '1', { finalizers: ['e.com/hold'] }));

@@ -4,7 +4,7 @@
 import type { Namespace } from '#api/gen/core-v1.ts';
 import { asError } from '#api/kit/errno.ts';
 import { formatTime } from '#api/meta/time.ts';
-import type { ApiObject } from '../../resources/contract.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { unlessGone } from '../../verbs/unless-gone.ts';
 import { followAll, isCollectable } from '../follow-all.ts';
@@ -31,8 +31,18 @@ async function reconcile(context: ControllerContext, name: string): Promise<numb
   return undefined;
 }
 
+/** Deletes pods first, and everything else once they are gone: a NetworkPolicy must not disappear before the
+ *  pods that it isolates (0136). */
 async function emptyAll(context: ControllerContext, name: string): Promise<Emptied> {
-  const own = await empty(context, name);
+  const kinds = context.allKinds().all();
+  const wanted = kinds.filter((kind) => kind.info.namespaced && isCollectable(kind));
+  const pods = await empty(context, name, wanted.filter(isPods));
+  if (pods.remains.length > 0 || pods.failures.length > 0) return pods;
+  const own = await empty(
+    context,
+    name,
+    wanted.filter((kind) => !isPods(kind)),
+  );
   const others = await context.settings.otherContent?.empty(name, context.signal);
   if (others === undefined) return own;
   return {
@@ -42,14 +52,19 @@ async function emptyAll(context: ControllerContext, name: string): Promise<Empti
   };
 }
 
+const isPods = ({ info }: Resource): boolean => info.group === '' && info.plural === 'pods';
+
 /** Runs one round of deletion in the namespace; objects with finalizers or a grace period remain for now. */
-async function empty(context: ControllerContext, namespace: string): Promise<Emptied> {
+async function empty(
+  context: ControllerContext,
+  namespace: string,
+  kinds: readonly Resource[],
+): Promise<Emptied> {
   const { cache, client } = context;
   const failures: Error[] = [];
   const remains: Remains[] = [];
   const selection = { namespace, labels: [], fields: [] };
-  for (const resource of context.allKinds().all()) {
-    if (!resource.info.namespaced || !isCollectable(resource)) continue;
+  for (const resource of kinds) {
     try {
       const request = { dryRun: false, propagationPolicy: 'Background' } as const;
       const before = await cache.resource(resource.storage).list(selection);
