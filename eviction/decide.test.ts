@@ -71,7 +71,7 @@ describe('an assessment', () => {
     expect(after([0, { 'memory.available': 99 }], [1, { 'memory.available': 150 }]).pressing).toEqual([]);
   });
 
-  test('keeps a condition for the transition period', () => {
+  test('retains a condition for the transition period', () => {
     const short = { 'nodefs.available': 50 };
     const enough = { 'nodefs.available': 500 };
     expect(after([0, short], [59, enough]).conditions).toEqual(['DiskPressure']);
@@ -79,7 +79,7 @@ describe('an assessment', () => {
     expect(after([0, short], [59, enough], [60, short], [119, enough]).conditions).toEqual(['DiskPressure']);
   });
 
-  test('keeps the state of a signal without observation, and does not act on it', () => {
+  test('retains the state of a signal without observation, and does not act on it', () => {
     expect(after([0, { 'nodefs.available': 50 }], [500, {}])).toEqual({
       conditions: ['DiskPressure'],
       pressing: [],

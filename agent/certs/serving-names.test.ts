@@ -68,7 +68,7 @@ describe('createServingNames', () => {
     expect([names.current(), changes()]).toEqual([{ ...OWN, ipAddresses: ['192.0.2.9'] }, 1]);
   });
 
-  test('keeps the names of a deleted node, and works without listeners', () => {
+  test('retains the names of a deleted node, and works without listeners', () => {
     const { names, emit, end, changes } = setUp();
     emit(moved);
     emit([]);

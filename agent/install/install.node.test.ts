@@ -74,7 +74,7 @@ describe('install', () => {
     expect(await modeOf('/etc/nodeagent/config.yaml')).toBe(0o600);
   });
 
-  test('keeps an existing configuration, also when repeated', async () => {
+  test('retains an existing configuration, also when repeated', async () => {
     await using dir = await createTempDir();
     const target = staged(dir.path, program);
     await mkdir(`${dir.path}/etc/nodeagent`, { recursive: true });
@@ -121,7 +121,7 @@ describe('uninstall', () => {
     expect(await files(dir.path)).toEqual(['/etc/systemd/logind.conf.d/10-mine.conf']);
   });
 
-  test('keeps manifests and a changed configuration without --purge', async () => {
+  test('retains manifests and a changed configuration without --purge', async () => {
     await using dir = await createTempDir();
     const target = staged(dir.path, program);
     await target.install();

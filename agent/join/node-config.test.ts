@@ -67,7 +67,7 @@ describe('mergeNodeConfig', () => {
     expect(withoutSettings(text, added, '/c')).toBe(before);
   });
 
-  test('keeps differing settings of the user, and reports them', () => {
+  test('retains differing settings of the user, and reports them', () => {
     const before = `${HEAD}authentication:\n  x509:\n    clientCAFile: /mine\nreadOnlyPort: 10255\n`;
     const { text, unchanged } = mergeNodeConfig(before, plat, options, '/c');
     expect(unchanged).toEqual([

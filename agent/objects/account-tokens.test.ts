@@ -32,7 +32,7 @@ function setUp() {
   const saved = {
     load: (uid: string, key: string) => Promise.resolve(disk.get(uid + key)),
     save: (uid: string, key: string, token: AccountToken) => void disk.set(uid + key, token),
-    keepOnly: () => undefined,
+    retainOnly: () => undefined,
   };
   const make = () =>
     createAccountTokens({
@@ -95,7 +95,7 @@ describe('createAccountTokens', () => {
     await tokens.get({ ...request, audience: '' });
     await tokens.get({ ...request, podUID: 'u2' });
     expect(bodies).toHaveLength(3);
-    tokens.keepOnly(new Set(['u1']));
+    tokens.retainOnly(new Set(['u1']));
     await tokens.get(request);
     await tokens.get({ ...request, podUID: 'u2' });
     expect(bodies).toHaveLength(4);

@@ -32,7 +32,7 @@ export interface SavedTokens {
   load(podUID: string, key: string): Promise<AccountToken | undefined>;
   save(podUID: string, key: string, token: AccountToken): void;
   /** Drops cached tokens of all other pods. */
-  keepOnly(podUIDs: ReadonlySet<string>): void;
+  retainOnly(podUIDs: ReadonlySet<string>): void;
 }
 
 export interface AccountTokensDeps {
@@ -52,7 +52,7 @@ export interface AccountTokens {
    *  @throws ApiRequestError, ServerUnreachableError */
   get(request: TokenRequest): Promise<AccountToken>;
   /** Drops the tokens of all other pods. */
-  keepOnly(podUIDs: ReadonlySet<string>): void;
+  retainOnly(podUIDs: ReadonlySet<string>): void;
   stop(): void;
 }
 
@@ -176,10 +176,10 @@ export function createAccountTokens(deps: AccountTokensDeps): AccountTokens {
         return await fallBack(request, thrown);
       }
     },
-    keepOnly(podUIDs) {
+    retainOnly(podUIDs) {
       for (const uid of cached.keys()) if (!podUIDs.has(uid)) cached.delete(uid);
       for (const uid of goneSinceMs.keys()) if (!podUIDs.has(uid)) goneSinceMs.delete(uid);
-      saved.keepOnly(podUIDs);
+      saved.retainOnly(podUIDs);
     },
     stop: () => stop.abort(new Error('agent is stopping')),
   };

@@ -50,14 +50,14 @@ describe('createSavedObjects', () => {
     saved.save(volume('pv-1'), { spec: {} });
     saved.save(volume('pv-2'), { spec: {} });
     saved.save(CLAIM, bound);
-    saved.keepOnly([CLAIM, CONFIG]);
+    saved.retainOnly([CLAIM, CONFIG]);
     expect(await world.holds(all)).toBe(true);
 
     // A restarted agent: it knows the claim from disk.
     const again = world.open();
-    again.keepOnly([CLAIM]);
+    again.retainOnly([CLAIM]);
     expect(await world.holds(all.slice(1))).toBe(true);
-    again.keepOnly([]);
+    again.retainOnly([]);
     expect(await world.holds([])).toBe(true);
   });
 
@@ -71,9 +71,9 @@ describe('createSavedObjects', () => {
     saved.save(volume('pv-1'), { spec });
     saved.save(key, { data: {} });
     saved.save({ ...key, name: 'other' }, { data: {} });
-    saved.keepOnly([CLAIM]);
+    saved.retainOnly([CLAIM]);
     expect(await world.holds([...all.slice(1), 'Secret_vault_key.json'])).toBe(true);
-    saved.keepOnly([CONFIG]);
+    saved.retainOnly([CONFIG]);
     expect(await world.holds([])).toBe(true);
   });
 
@@ -84,7 +84,7 @@ describe('createSavedObjects', () => {
     saved.save({ ...CLAIM, name }, { spec: {} });
     saved.save(CLAIM, { spec: { volumeName: name } });
     expect(await world.holds(['PersistentVolumeClaim_a_data.json'])).toBe(true);
-    saved.keepOnly([CLAIM]);
+    saved.retainOnly([CLAIM]);
     expect(await saved.load(volume(name))).toBeUndefined();
     expect(await world.files()).toEqual(new Set(['PersistentVolumeClaim_a_data.json']));
   });

@@ -101,7 +101,7 @@ export function createSavedObjects({ dir, log }: SavedObjectsDeps): SavedObjects
           log.warn({ err: asError(thrown), object: formatObjectKey(key) }, 'Failed to persist object');
         });
     },
-    keepOnly(keys) {
+    retainOnly(keys) {
       turns
         .run(() => clean(keys))
         .catch((thrown: unknown) => {
@@ -115,5 +115,5 @@ export function createSavedObjects({ dir, log }: SavedObjectsDeps): SavedObjects
 export const NO_SAVED_OBJECTS: SavedObjects = {
   load: () => Promise.resolve(undefined),
   save: () => undefined,
-  keepOnly: () => undefined,
+  retainOnly: () => undefined,
 };

@@ -8,7 +8,7 @@ function setUp(disk: Map<string, Json> = new Map()) {
   const tokens = createSavedTokens({
     load: ({ name }) => Promise.resolve(disk.get(name)),
     save: ({ name }, object) => void (object === undefined ? disk.delete(name) : disk.set(name, object)),
-    keepOnly: () => undefined,
+    retainOnly: () => undefined,
   });
   return { disk, tokens };
 }
@@ -31,7 +31,7 @@ describe('createSavedTokens', () => {
     const { tokens } = setUp();
     tokens.save('u', 'a', token('t1'));
     expect(await tokens.load('u', 'a')).toEqual(token('t1'));
-    tokens.keepOnly(new Set());
+    tokens.retainOnly(new Set());
     expect(await tokens.load('u', 'a')).toEqual(token('t1'));
   });
 });

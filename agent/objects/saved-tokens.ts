@@ -42,7 +42,7 @@ export function createSavedTokens(saved: SavedObjects): SavedTokens {
       known.set(podUID, all);
       void write(podUID, all);
     },
-    keepOnly(podUIDs) {
+    retainOnly(podUIDs) {
       for (const uid of known.keys()) if (!podUIDs.has(uid)) known.delete(uid);
     },
   };

@@ -24,7 +24,7 @@ export interface SavedObjects {
    *  throws. */
   save(key: ObjectKey, object: Json | undefined): void;
   /** Removes all others, except volumes of these claims, and objects referenced by those. Never throws. */
-  keepOnly(keys: readonly ObjectKey[]): void;
+  retainOnly(keys: readonly ObjectKey[]): void;
 }
 
 export interface ServerObjectsDeps {

@@ -61,7 +61,7 @@ describe('createObjectStore', () => {
     expect(heard).toEqual([['ConfigMap default/a']]);
   });
 
-  test('keeps the first of two with the same name', async () => {
+  test('retains the first of two with the same name', async () => {
     const store = createObjectStore();
     store.replace([configMap('a', { from: 'first' }), configMap('a', { from: 'second' })]);
     expect((await store.getConfigMap('default', 'a'))?.data).toEqual({ from: 'first' });

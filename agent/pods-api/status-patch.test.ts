@@ -34,7 +34,7 @@ describe('the patch of a status', () => {
     expect(patchOf(own, known)).toEqual({ phase: 'Running' });
   });
 
-  test('keeps the transition time of an unchanged condition, and updates that of a changed one', () => {
+  test('retains the transition time of an unchanged condition, and updates that of a changed one', () => {
     const known = { conditions: [{ ...ready('False', THEN), reason: 'ContainersNotReady' }] };
     const own: PodStatus = { conditions: [{ ...ready('False'), reason: 'PodFailed' }] };
     expect(patchOf(own, known)).toEqual({
@@ -59,7 +59,7 @@ describe('the patch of a status', () => {
     });
   });
 
-  test('keeps the start time on the server', () => {
+  test('retains the start time on the server', () => {
     expect(patchOf({ startTime: NOW }, { startTime: THEN })).toBeUndefined();
   });
 
@@ -81,7 +81,7 @@ describe('the patch of a status', () => {
     });
   });
 
-  test('keeps the termination of containers that are gone from the runtime', () => {
+  test('retains the termination of containers that are gone from the runtime', () => {
     const ended = { name: 'c', containerID: 'x://1', state: { terminated: { exitCode: 3 } } };
     const own: PodStatus = {
       phase: 'Failed',

@@ -105,7 +105,7 @@ export interface ResourceManagers {
   release(podUID: string): void;
   /** Releases the reservations of all pods that are not listed; the list is only requested when reservations
    *  exist. */
-  keepOnly(here: () => ReadonlySet<string>): void;
+  retainOnly(here: () => ReadonlySet<string>): void;
   resources(): ExtendedResources;
   /** Called when the node status with these resources has been written. */
   statusWritten(): void;

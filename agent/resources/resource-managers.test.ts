@@ -159,10 +159,10 @@ test('a pod of an earlier agent is never rejected', () => {
 test('reservations of removed pods are released', () => {
   const { managers, places } = setUp('none');
   for (const uid of ['a', 'b']) managers.admit(pod(uid, { cpu: '2' }));
-  managers.keepOnly(() => new Set(['b']));
+  managers.retainOnly(() => new Set(['b']));
   expect(places()).toEqual(['b/c0 2+0']);
   managers.release('b');
-  managers.keepOnly(() => {
+  managers.retainOnly(() => {
     throw new Error('must not be called without allocations');
   });
   expect(places()).toEqual([]);

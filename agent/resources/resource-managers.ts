@@ -133,7 +133,7 @@ export function createResourceManagers(deps: ManagersDeps, options: TopologySett
       for (const provider of providers) provider.started?.(podUID, container, containerId);
     },
     release,
-    keepOnly(here) {
+    retainOnly(here) {
       const holders = new Set(providers.flatMap((provider) => [...provider.holders()]));
       if (holders.size === 0) return;
       const present = here();

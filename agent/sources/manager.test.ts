@@ -45,7 +45,7 @@ function handSource(name: SourceName): {
 const empty = { pods: [], objects: [], rejected: [] };
 
 describe('createSourceManager', () => {
-  test('a running pod keeps precedence over a new manifest with its name, across a restart of the agent too', async () => {
+  test('a running pod retains precedence over a new manifest with its name, across a restart of the agent too', async () => {
     const file = handSource('file');
     const manager = createSourceManager({
       sources: [file.source],
@@ -97,7 +97,7 @@ describe('createSourceManager', () => {
     await running;
   });
 
-  test('starts a failed source again and keeps what it delivered meanwhile', async () => {
+  test('starts a failed source again and retains its earlier content meanwhile', async () => {
     const file = handSource('file');
     const socket = handSource('socket');
     const clock = createFakeClock();
@@ -204,7 +204,7 @@ describe('mergeSnapshots', () => {
     expect(merged.conflicts[0]?.loser.location).toBe('/b.yaml');
   });
 
-  test('within a source the place that already has a pod keeps it', () => {
+  test('within a source the place that already has a pod retains it', () => {
     const late = snapshot('file', { pods: [pod('file', 'web', 'u2', '/b.yaml')] });
     const first = mergeSnapshots([late], ['file']);
     const both = [pod('file', 'web', 'u1', '/a.yaml'), pod('file', 'web', 'u2', '/b.yaml')];

@@ -195,7 +195,7 @@ describe('a manifest', () => {
     expect((await readManifest(manifest)).rejected[0]?.errors.map((error) => error.field)).toEqual([field]);
   });
 
-  test('keeps keys with a meaning in JavaScript as data', async () => {
+  test('treats keys with a meaning in JavaScript as data', async () => {
     const data: object = JSON.parse('{"__proto__": "a", "constructor": "b", "toString": "c"}') as object;
     const { objects } = await readManifest({
       apiVersion: 'v1',

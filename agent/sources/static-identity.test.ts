@@ -103,7 +103,7 @@ describe('withStaticIdentity', () => {
     expect(named.spec?.nodeName).toBe('Node-A');
   });
 
-  test('keeps a uid of the manifest, while the hash still follows the content', () => {
+  test('retains a uid of the manifest, while the hash still follows the content', () => {
     const fixed: Pod = { ...pod, metadata: { name: 'web', uid: 'mine' } };
     const changed: Pod = { ...fixed, spec: { containers: [{ name: 'main', image: 'other' }] } };
     expect(identify(fixed).metadata?.uid).toBe('mine');
@@ -181,7 +181,7 @@ describe('canonicalJson', () => {
     );
   });
 
-  test('omits undefined members and keeps the order of lists', () => {
+  test('omits undefined members and preserves the order of lists', () => {
     expect(canonicalJson({ b: undefined, a: [2, 1, undefined] })).toBe('{"a":[2,1,null]}');
   });
 });

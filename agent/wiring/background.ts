@@ -61,7 +61,7 @@ export async function runAll(
     view.onChange(() => tidier.note());
     csi.volumes.drivers.onChange(() => retryCsiPods(manager, volumes));
     resources.onChange(() => retryDevicePods(base, manager));
-    base.changes.add(() => resources.keepOnly(() => holdingPods(manager, view)));
+    base.changes.add(() => resources.retainOnly(() => holdingPods(manager, view)));
     running.push(
       lost.sweep(),
       cgroupSubsystem.run(manager, stop),

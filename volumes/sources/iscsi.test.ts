@@ -188,7 +188,7 @@ describe('CHAP', () => {
     await world.attach({ ...chap, secretRef: { name: 'chap', namespace: 'default' } });
   });
 
-  test('keeps an existing discovery record', async () => {
+  test('retains an existing discovery record', async () => {
     await using world = await createWorld({ [AT]: CHAP });
     const path = 'db/send_targets/10.0.0.1,3260/st_config';
     await world.devices.write(path, 'discovery.startup = manual\n# END RECORD\n');

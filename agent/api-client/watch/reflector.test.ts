@@ -134,7 +134,7 @@ describe('runReflector', () => {
     expect(world.seen).not.toContain('away');
   });
 
-  test('keeps its version while the server is unavailable or overloaded, and reports that once', async () => {
+  test('retains its version while the server is unavailable or overloaded, and reports that once', async () => {
     const away = new ServerUnreachableError('gone');
     await using world = script(
       [list('5')],

@@ -239,7 +239,7 @@ describe('summarizePod', () => {
     expect([summary.ready, summary.total]).toEqual([2, 3]);
   });
 
-  test('adds the restarts up and keeps the time of the last one', () => {
+  test('adds the restarts up and shows the time of the last one', () => {
     const before = (finishedAt: string): Partial<ContainerStatus> => ({
       restartCount: 2,
       lastState: { terminated: { exitCode: 1, finishedAt } },

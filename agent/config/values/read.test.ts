@@ -242,7 +242,7 @@ describe('toFileForm', () => {
     );
   });
 
-  test('hides secrets and keeps the names of headers', () => {
+  test('hides secrets and shows the names of headers', () => {
     expect(toFileForm(setting('string', { isSecret: true }), 'hunter2')).toBe('<hidden>');
     expect(toFileForm(setting('headers', { isSecret: true }), { a: ['hunter2'] })).toEqual({
       a: ['<hidden>'],

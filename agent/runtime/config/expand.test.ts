@@ -32,7 +32,7 @@ test.each([
   expect(expandVariables(text, lookup)).toBe(expected);
 });
 
-test('doubling every dollar keeps any text', () => {
+test('doubling every dollar preserves any text', () => {
   assert(
     property(string(), (text) => {
       expect(expandVariables(text.replaceAll('$', '$$$$'), lookup)).toBe(text);

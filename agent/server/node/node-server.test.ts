@@ -192,7 +192,7 @@ describe('startNodeServer', () => {
     expect(execs()).toBe(1);
   });
 
-  test('uses a new certificate for new connections, and keeps existing ones', async () => {
+  test('uses a new certificate for new connections, and leaves existing ones open', async () => {
     const { port, renew } = await start();
     const identity = client(authority);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });

@@ -3,7 +3,7 @@ import { createFakeClock } from '#api/kit/clock.ts';
 import { createTtlCache } from './ttl-cache.ts';
 
 describe('createTtlCache', () => {
-  test('keeps values for the TTL', async () => {
+  test('caches values for the TTL', async () => {
     const clock = createFakeClock();
     const cache = createTtlCache<string>(clock);
     cache.set('a', '1', 100);
@@ -13,7 +13,7 @@ describe('createTtlCache', () => {
     expect(cache.get('a')).toBeUndefined();
   });
 
-  test('keeps nothing with a TTL of zero', () => {
+  test('caches nothing with a TTL of zero', () => {
     const cache = createTtlCache<string>(createFakeClock());
     cache.set('a', '1', 100);
     cache.set('a', '2', 0);

@@ -91,7 +91,7 @@ describe('createApiSource', () => {
     expect(world.unusable).toHaveLength(1);
   });
 
-  test('begins with persisted pods, and keeps those that are still on the server', async () => {
+  test('begins with persisted pods, and retains those that are still on the server', async () => {
     await using dir = await createTempDir();
     {
       await using world = await setUp(dir.path);
@@ -139,7 +139,7 @@ describe('readApiPod', () => {
     expect(JSON.stringify(read)).not.toContain(vocabulary.configHash);
   });
 
-  test('keeps a terminal phase, and no other status', () => {
+  test('retains a terminal phase, and no other status', () => {
     const ended = { ...object('1', 1), status: { phase: 'Failed', reason: 'Evicted', podIP: '10.0.0.1' } };
     expect(readApiPod(ended, vocabulary)).toMatchObject({
       pod: { status: { phase: 'Failed', reason: 'Evicted' } },

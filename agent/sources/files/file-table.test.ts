@@ -78,7 +78,7 @@ describe('decideFile', () => {
         shown: better,
       },
     ],
-    ['keeps an unchanged file', { shown: good }, same, 0, { shown: good }],
+    ['retains an unchanged file', { shown: good }, same, 0, { shown: good }],
     [
       'keeps holding an unchanged file',
       { shown: good, held: { set: bad, untilMs: 6000 } },
@@ -98,7 +98,7 @@ describe('decideFile', () => {
     expect(decideFile(previous, check, nowMs, times)).toEqual(expected);
   });
 
-  test('after the grace period reports the error and keeps the last good pods', () => {
+  test('after the grace period reports the error and retains the last good pods', () => {
     const state = decideFile({ shown: good, held: { set: bad, untilMs: 6000 } }, same, 6000, times);
     expect(state).toEqual({ shown: { pods: good.pods, objects: [], rejected: bad.rejected } });
   });

@@ -177,7 +177,7 @@ describe('createFileSource on a directory', () => {
     expect(snapshots.every((snapshot) => snapshot.pods.length === 1)).toBe(true);
   });
 
-  test('keeps the last good pods while a file is partially written, then uses the complete file', async () => {
+  test('retains the last good pods while a file is partially written, then uses the complete file', async () => {
     put('a.yaml', pod('a', 'one'));
     start({ graceMs: 60_000 });
     await until(() => expect(images()).toEqual(['one']));
@@ -206,7 +206,7 @@ describe('createFileSource on a directory', () => {
     expect(snapshots).toHaveLength(2);
   });
 
-  test('reports a file that stays invalid, keeps its pods, and clears the error when it is fixed', async () => {
+  test('reports a file that stays invalid, retains its pods, and clears the error when it is fixed', async () => {
     put('a.yaml', pod('a', 'one'));
     start();
     await untilNames('a-n1');

@@ -172,7 +172,7 @@ describe('createUrlSource', () => {
       /./u,
     ],
     ['a closed connection', (_q, r) => void r.destroy(), /./u],
-  ])('keeps the last good pods on %s, reports it, and recovers', async (_name, bad, message) => {
+  ])('retains the last good pods on %s, reports it, and recovers', async (_name, bad, message) => {
     handler = send(pod('web'));
     start({ maxBytes: 4096 });
     await delivered(1);

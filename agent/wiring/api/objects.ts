@@ -96,9 +96,9 @@ export function createApiObjects(base: Base, server: ApiServer, dir: string): Ap
       owned = new Set(pods.map(({ metadata }) => metadata?.uid ?? ''));
       const named = namedObjects(pods);
       objects.name(named);
-      tokens.keepOnly(owned);
+      tokens.retainOnly(owned);
       if (isWhole)
-        saved.keepOnly([
+        saved.retainOnly([
           ...named,
           SERVICES_KEY,
           DRIVERS_KEY,
