@@ -22,6 +22,7 @@ const ENTRY_POINTS: Readonly<Record<string, number>> = {
   'control-plane-lite/bin.ts': 1,
   'scripts/bundle.ts': 2,
   'scripts/check-wording.ts': 2,
+  'scripts/dependencies/check.ts': 2,
   'scripts/gen.ts': 2,
   'scripts/packages.sh': 2,
   'scripts/review-counts.ts': 2,

@@ -91,6 +91,9 @@ const PLACES: Readonly<Record<string, Entry>> = {
   'control-plane-lite/aggregation/send-request.ts': {
     shownBy: 'control-plane-lite/aggregation/availability-controller.ts',
   },
+  'control-plane-lite/authn/oidc/http-client.ts': {
+    why: 'an unavailable identity provider is logged at each attempt, and other users are authenticated meanwhile',
+  },
   'control-plane-lite/commands/admin-client.ts': { why: OF_COMMANDS },
   'control-plane-lite/endpoints/connect/dial-spdy.ts': { why: OF_CLIENTS },
   'control-plane-lite/endpoints/connect/log.ts': { why: OF_CLIENTS },

@@ -2,7 +2,7 @@
  *  agent applies, whatever annotations and fields the pod has and whatever updates follow. */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideSeccomp } from '#agent/runtime/config/seccomp.ts';
+import { decideSeccomp } from '#agent/runtime/config/security.ts';
 import type { Pod, SeccompProfile } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { violationsOf } from '#plane/admission/pod-security/evaluate.ts';

@@ -2,7 +2,7 @@
  *  recreates them there. Pure. */
 import { NODE_WAS_LOW } from '#eviction/ranking.ts';
 import { EVICTED, NODE_HAD_CONDITION } from '../admission/pressure.ts';
-import type { PodEntry } from '../pods/pod-manager.ts';
+import type { PodEntry } from '../pods/slot.ts';
 
 /** Reports whether an evicted pod may restart: not one that exceeded its own limits, or must run at most
  *  once. */

@@ -5,12 +5,10 @@ import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ImageService } from '#cri/gen/cri-v1.ts';
 import type { Keyring } from './keyring.ts';
-import { createImagePresence, type ImageUser } from './presence.ts';
-import { createPullAttempts } from './pull-attempt.ts';
-import { decidePull, type ImageWaitingReason } from './pull-policy.ts';
-import { createPuller, type PullerConfig } from './puller.ts';
+import { createImagePresence, decidePull, type ImageUser } from './presence.ts';
+import { createPullAttempts, createPuller, type PullerConfig } from './puller.ts';
 import { type ImageReference, imageToPull, parseImageReference } from './reference.ts';
-import type { EnsureImageRequest, EnsureImageResult, ImageWaiting } from './types.ts';
+import type { EnsureImageRequest, EnsureImageResult, ImageWaiting, ImageWaitingReason } from './types.ts';
 
 export interface ImageManager {
   /** Image errors are part of the result; rejects only with the signal's reason. */

@@ -1,8 +1,9 @@
-/** Image status of the runtime, cached briefly.
- *  Many containers that start from one image at once cost one call. */
+/** Presence of images: image status of the runtime, cached briefly, and whether it requires a pull. Many containers
+ *  that start from one image at once cost one call. */
 import type { Clock } from '#api/kit/clock.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
 import type { Image, ImageService } from '#cri/gen/cri-v1.ts';
+import type { ImageWaitingReason, PullPolicy } from './types.ts';
 
 /** Properties of an image on the node. */
 export interface ImageFacts {
@@ -82,4 +83,27 @@ export function createImagePresence(
       }
     },
   };
+}
+
+export type PullDecision =
+  | { readonly kind: 'use' }
+  | { readonly kind: 'pull' }
+  | { readonly kind: 'refuse'; readonly reason: ImageWaitingReason; readonly message: string };
+
+export function decidePull(policy: PullPolicy, image: string, isPresent: boolean): PullDecision {
+  switch (policy) {
+    case 'Always':
+      return { kind: 'pull' };
+    case 'IfNotPresent':
+      return { kind: isPresent ? 'use' : 'pull' };
+    case 'Never':
+      if (isPresent) return { kind: 'use' };
+      return {
+        kind: 'refuse',
+        reason: 'ErrImageNeverPull',
+        message: `Container image "${image}" is not present with pull policy of Never`,
+      };
+    default:
+      return policy satisfies never;
+  }
 }

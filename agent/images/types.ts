@@ -2,7 +2,18 @@
 import type { Secret } from '#api/gen/core-v1.ts';
 import type { PodSandboxConfig } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
-import type { ImageWaitingReason, PullPolicy } from './pull-policy.ts';
+
+export type PullPolicy = 'Always' | 'IfNotPresent' | 'Never';
+
+/** Waiting reasons of a container without its image. */
+export type ImageWaitingReason =
+  | 'InvalidImageName'
+  | 'ImageInspectError'
+  | 'ErrImageNeverPull'
+  | 'ErrImagePull'
+  | 'ImagePullBackOff'
+  | 'RegistryUnavailable'
+  | 'SignatureValidationFailed';
 
 /** An event of the pod, with upstream's reasons and messages. */
 export interface ImageEvent {

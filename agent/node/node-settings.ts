@@ -9,7 +9,7 @@ import type { AgentConfig } from '../config/gen/config.ts';
 import type { ContainerStartSettings } from '../pods/operations/container-config.ts';
 import type { SandboxSettings } from '../pods/operations/sandbox.ts';
 import { resourceRules } from '../registration/settings.ts';
-import { type DnsSettings, parseResolvConf, type ResolvConf } from '../runtime/config/dns.ts';
+import { type DnsSettings, parseResolvConf, type ResolvConf } from '../runtime/config/hostname.ts';
 import type { ResourceSettings } from '../runtime/config/resources.ts';
 import { hugePageSizesBytes, nodeCapacity, nodeName, prefersIPv6 } from './node-facts.ts';
 

@@ -1,10 +1,14 @@
-/** Maps CRI responses to observations. Pure. Returns `undefined` for objects of others. */
+/** Reads the objects of this agent from the runtime: all of them, with details of changed ones only, or the
+ *  status of one. Maps responses to observations; objects of others are `undefined`. */
+
+import { isNotFound } from '#cri/errors.ts';
 import type {
   Container,
   ContainerState,
   ContainerStatus,
   PodSandbox,
   PodSandboxStatus,
+  RuntimeService,
 } from '#cri/gen/cri-v1.ts';
 import {
   type Owner,
@@ -12,9 +16,10 @@ import {
   parseContainerLabels,
   parseSandboxLabels,
 } from '../pod-identity/labels.ts';
+import type { Listing, RuntimeView } from './runtime-view.ts';
 import type { ObservedContainer, ObservedContainerState, ObservedSandbox } from './types.ts';
 
-export interface CriReader {
+interface CriReader {
   /** Label selector that matches objects of this agent only. */
   readonly ownerLabels: Readonly<Record<string, string>>;
   sandbox(listed: PodSandbox): ObservedSandbox | undefined;
@@ -120,4 +125,95 @@ function readStatus(
     hash: owned.hash,
     fallsBackToLogs: owned.terminationMessagePolicy === 'FallbackToLogsOnError',
   };
+}
+
+export interface StatusReaderDeps {
+  readonly runtime: RuntimeService;
+  readonly read: CriReader;
+  /** Returns the termination message of an exited container; empty when it has none. Never rejects. */
+  readonly terminationMessage: (container: ObservedContainer) => Promise<string>;
+}
+
+/** Both return `undefined` when the object is gone or belongs to others. @throws CriError otherwise */
+interface StatusReader {
+  container(id: string, known: ObservedContainer | undefined): Promise<ObservedContainer | undefined>;
+  sandbox(id: string): Promise<ObservedSandbox | undefined>;
+  /** Returns the termination message of an exited container; empty when it has none. Never rejects. */
+  terminationMessage(container: ObservedContainer): Promise<string>;
+}
+
+export function createStatusReader({ runtime, read, terminationMessage }: StatusReaderDeps): StatusReader {
+  return {
+    async container(id, known) {
+      const response = await orGone(runtime.containerStatus({ containerId: id }));
+      if (response?.status === undefined) return undefined;
+      const seen = read.containerStatus(response.status, known);
+      if (seen?.state !== 'exited') return seen;
+      return { ...seen, message: (await terminationMessage(seen)) || seen.message };
+    },
+    terminationMessage,
+    async sandbox(id) {
+      const response = await orGone(runtime.podSandboxStatus({ podSandboxId: id }));
+      return response?.status === undefined ? undefined : read.sandboxStatus(response.status);
+    },
+  };
+}
+
+async function orGone<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (thrown) {
+    if (isNotFound(thrown)) return undefined;
+    throw thrown;
+  }
+}
+
+export interface RelistDeps {
+  readonly runtime: RuntimeService;
+  readonly read: CriReader;
+  readonly statuses: StatusReader;
+  readonly view: RuntimeView;
+}
+
+/** Updates the view from the runtime. @throws CriError when the runtime is unavailable */
+export async function relist(deps: RelistDeps, signal: AbortSignal): Promise<void> {
+  const mark = deps.view.mark();
+  deps.view.replace(await readListing(deps, signal), mark);
+}
+
+async function readListing(deps: RelistDeps, signal: AbortSignal): Promise<Listing> {
+  const { runtime, read } = deps;
+  const filter = { labelSelector: read.ownerLabels };
+  const [sandboxes, containers] = await Promise.all([
+    runtime.listPodSandbox({ filter }, { signal }),
+    runtime.listContainers({ filter }, { signal }),
+  ]);
+  const ownSandboxes = sandboxes.items.flatMap((item) => read.sandbox(item) ?? []);
+  const ownContainers = containers.containers.flatMap((item) => read.container(item) ?? []);
+  const complete = await Promise.all(ownContainers.map((listed) => completeContainer(deps, listed)));
+  return {
+    sandboxes: await Promise.all(ownSandboxes.map((listed) => completeSandbox(deps, listed))),
+    containers: complete.filter((container) => container !== undefined),
+  };
+}
+
+/** Lists lack exit code and times: queries the status of changed containers. Undefined when it is gone. */
+async function completeContainer(
+  { view, statuses }: RelistDeps,
+  listed: ObservedContainer,
+): Promise<ObservedContainer | undefined> {
+  const known = view.container(listed.id);
+  const isComplete = known?.isProvisional !== true;
+  if (known !== undefined && isComplete && (known.state === listed.state || known.state === 'exited'))
+    return known;
+  return statuses.container(listed.id, listed);
+}
+
+/** Lists lack addresses: queries the status of new sandboxes. */
+async function completeSandbox(
+  { view, statuses }: RelistDeps,
+  listed: ObservedSandbox,
+): Promise<ObservedSandbox> {
+  if (!listed.ready || view.sandbox(listed.id) !== undefined) return listed;
+  return (await statuses.sandbox(listed.id)) ?? listed;
 }

@@ -24,7 +24,7 @@ import {
 } from './operations/sandbox.ts';
 import { type StartDeps, startContainer } from './operations/start-container.ts';
 import { createRecordWriter, type RecordStore, type RecordWriter } from './record/record.ts';
-import { probeFindings } from './status/probe-findings.ts';
+import { probeFindings } from './status/container-status.ts';
 import { podStatus } from './status/status.ts';
 import { PodWorker } from './worker.ts';
 import type { PodOperations, PodStart } from './worker-contract.ts';

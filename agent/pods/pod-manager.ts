@@ -8,85 +8,72 @@ import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import { asError } from '#api/kit/errno.ts';
 import type { Int64 } from '#api/kit/int64.ts';
-import type { Logger } from '#api/kit/logger.ts';
-import type { Preemption, Refusal } from '../admission/admit.ts';
 import { podFullName, podIdentity } from '../pod-identity/identity.ts';
-import {
-  type DesiredState,
-  type ManifestOrigin,
-  SOURCE_NAMES,
-  type SourceName,
-  type SourcePod,
-} from '../sources/types.ts';
+import { type DesiredState, type ManifestOrigin, SOURCE_NAMES, type SourcePod } from '../sources/types.ts';
 import type { TerminalPhase } from './decide/decision-types.ts';
-import { withEphemeralContainersOf } from './decide/ephemeral.ts';
+import { admitPod, type PodAdmissionDeps } from './pod-admission.ts';
 import type { PodRecord } from './record/record.ts';
+import {
+  type ActivePod,
+  continued,
+  emptySlot,
+  entryOf,
+  fullName,
+  isDeleted,
+  isDesired,
+  isUIDInUse,
+  nextRecovered,
+  occupantOf,
+  type PodEntry,
+  removalGraceSeconds,
+  type Slot,
+  type SlotRules,
+  serverEnd,
+  uidsOf,
+} from './slot.ts';
 import type { PodWorker } from './worker.ts';
-import type { PodDeletion, PodStart } from './worker-contract.ts';
+import type { PodStart } from './worker-contract.ts';
 
-export interface PodManagerDeps {
+export interface PodManagerDeps extends Omit<PodAdmissionDeps, 'occupants' | 'finish'> {
   readonly clock: Clock;
-  readonly log: Logger;
   readonly createWorker: (start: PodStart, origin: ManifestOrigin) => PodWorker;
   /** Distinguishes versions of a pod name. */
   readonly versionOf: (pod: Pod) => string;
   readonly forget: (podUID: string) => Promise<void>;
   /** Called when a pod has been removed. */
   readonly changed: () => void;
-  /** Admission of a new pod beside the admitted ones: the rejection, or the pods to preempt; undefined when
-   *  admitted. */
-  readonly refuse: (source: SourcePod, others: readonly SourcePod[]) => Refusal | Preemption | undefined;
   /** Called when a deleted pod of the API server has been removed from this node; repeated while the source
    *  lists it.
    *  @param status the last one; undefined for a pod that was never on this node */
   readonly ended?: (pod: Pod, status: PodStatus | undefined) => void;
   /** Called for a pod of an earlier run that is adopted. */
   readonly adopted?: (pod: Pod) => void;
-  /** Called for a pod that is rejected, evicted or preempted. */
-  readonly warned?: (pod: Pod, reason: string, message: string) => void;
-  /** Called for each pod that is preempted for that resource. */
-  readonly preempted?: (resource: string) => void;
   /** Called after an in-place update of a running pod. */
   readonly updated?: (pod: Pod) => void;
 }
 
-/** A pod with a worker, as other modules see it. */
-export interface PodEntry {
-  readonly pod: Pod;
-  readonly origin: ManifestOrigin;
-  readonly status: PodStatus;
-  /** Terminal phase, set while containers may still be terminating; undefined while the pod runs. */
-  readonly end: TerminalPhase | undefined;
-  /** Set while the pod is being removed. */
-  readonly deletion: PodDeletion | undefined;
-}
-
-interface Slot {
-  /** `namespace/name`; that of an orphan also has its UID. */
-  readonly name: string;
-  desired: SourcePod | undefined;
-  /** Records of an earlier run under this name that have not been adopted yet. */
-  recovered: PodRecord[];
-  active: { readonly worker: PodWorker; readonly source: SourcePod } | undefined;
-  /** The last removed pod of an API server, until its object is known to be deleted. */
-  released: PodEntry | undefined;
-}
-
-const DEFAULT_GRACE_SECONDS = 30;
-
-/** Event reasons and messages of upstream. */
+/** Event reason of upstream. */
 const EVICTED = 'Evicted';
-const PREEMPTED = { reason: 'Preempting', message: 'Preempted in order to admit critical pod' };
 
 export class PodManager {
   readonly #deps: PodManagerDeps;
   readonly #slots = new Map<string, Slot>();
   readonly #running = new Set<Promise<void>>();
-  #unread: ReadonlySet<SourceName> = new Set(SOURCE_NAMES);
+  readonly #admission: PodAdmissionDeps;
+  #rules: SlotRules;
   #signal: AbortSignal | undefined;
 
   constructor(deps: PodManagerDeps) {
     this.#deps = deps;
+    this.#rules = {
+      unread: new Set(SOURCE_NAMES),
+      sameVersion: (a, b) => deps.versionOf(a) === deps.versionOf(b),
+    };
+    this.#admission = {
+      ...deps,
+      occupants: () => this.occupants(),
+      finish: async (podUID, end) => this.#workerOf(podUID)?.finish(end),
+    };
   }
 
   /** Registers pods of an earlier run, from records or from the runtime alone. Call before `start`. */
@@ -113,11 +100,7 @@ export class PodManager {
 
   /** UIDs of all pods that have or await a worker. */
   podUIDs(): readonly string[] {
-    return [...this.#slots.values()].flatMap(({ active, desired, recovered }) =>
-      [active?.worker.pod, desired?.pod, ...recovered.map(({ pod }) => pod)].flatMap(
-        (pod) => pod?.metadata?.uid ?? [],
-      ),
-    );
+    return [...this.#slots.values()].flatMap(uidsOf);
   }
 
   /** Starts reconciliation until `signal` fires. Desired state that was applied earlier takes effect now. */
@@ -134,7 +117,7 @@ export class PodManager {
 
   /** Applies the newest desired state. */
   apply(desired: DesiredState): void {
-    this.#unread = new Set(desired.unread);
+    this.#rules = { ...this.#rules, unread: new Set(desired.unread) };
     const wanted = new Map(desired.pods.map((source) => [fullName(source.pod), source]));
     for (const [name, slot] of this.#slots) slot.desired = wanted.get(name);
     for (const [name, source] of wanted) this.#slotOf(name).desired = source;
@@ -145,14 +128,9 @@ export class PodManager {
     return [...this.#slots.values()].flatMap(({ active }) => (active === undefined ? [] : [entryOf(active)]));
   }
 
-  /** Pods that count against the capacity of the node, as upstream counts them: those that have not ended and are
-   *  still desired. A pod that terminates after its object was deleted blocks no other. */
+  /** Pods that count against the capacity of the node. */
   occupants(): readonly PodEntry[] {
-    return [...this.#slots.values()].flatMap((slot) =>
-      slot.active !== undefined && slot.active.worker.end === undefined && this.#isDesired(slot, slot.active)
-        ? [entryOf(slot.active)]
-        : [],
-    );
+    return [...this.#slots.values()].flatMap((slot) => occupantOf(slot, this.#rules));
   }
 
   /** All pods, including those that are removed from this node while their server still lists them. */
@@ -181,7 +159,7 @@ export class PodManager {
    *  this version does not run again unless it is restarted.
    *  Resolves once the terminal phase has been persisted. */
   async evict(podUID: string, message: string, gracePeriodSeconds: Int64): Promise<void> {
-    const worker = this.workers().find(({ identity }) => identity.uid === podUID);
+    const worker = this.#workerOf(podUID);
     if (worker === undefined) return;
     this.#deps.warned?.(worker.pod, EVICTED, message);
     await worker.finish({ phase: 'Failed', reason: EVICTED, message, gracePeriodSeconds });
@@ -189,14 +167,18 @@ export class PodManager {
 
   /** Removes a terminated pod so that it starts again as a new one. */
   restart(podUID: string): void {
-    const worker = this.workers().find(({ identity }) => identity.uid === podUID);
-    if (worker !== undefined) worker.remove(gracePeriodSeconds(worker.pod));
+    const worker = this.#workerOf(podUID);
+    if (worker !== undefined) worker.remove(removalGraceSeconds(worker.pod));
+  }
+
+  #workerOf(podUID: string): PodWorker | undefined {
+    return this.workers().find(({ identity }) => identity.uid === podUID);
   }
 
   #slotOf(name: string): Slot {
     const known = this.#slots.get(name);
     if (known !== undefined) return known;
-    const slot: Slot = { name, desired: undefined, recovered: [], active: undefined, released: undefined };
+    const slot = emptySlot(name);
     this.#slots.set(name, slot);
     return slot;
   }
@@ -215,37 +197,20 @@ export class PodManager {
   #reconcile(slot: Slot): void {
     if (this.#signal === undefined || this.#signal.aborted) return;
     if (slot.active !== undefined) return this.#reconcileActive(slot, slot.active);
-    const recovered = this.#nextRecovered(slot);
+    const recovered = nextRecovered(slot, this.#rules);
     if (recovered !== undefined) return this.#adopt(slot, recovered);
     if (slot.desired !== undefined) {
       if (isDeleted(slot.desired.pod)) return this.#deps.ended?.(slot.desired.pod, undefined);
-      if (this.#isUIDInUse(slot, slot.desired.pod.metadata?.uid)) return;
+      if (isUIDInUse(this.#slots.values(), slot, slot.desired.pod.metadata?.uid)) return;
       return this.#spawn(slot, slot.desired, undefined);
     }
     if (slot.recovered.length === 0) this.#slots.delete(slot.name);
   }
 
-  /** Directories, cgroups and containers are named by UID: a pod waits until another slot with its UID is
-   *  empty. */
-  #isUIDInUse(slot: Slot, uid: string | undefined): boolean {
-    return [...this.#slots.values()].some(
-      (other) =>
-        other !== slot &&
-        (other.active?.worker.identity.uid === uid ||
-          other.recovered.some(({ pod }) => pod.metadata?.uid === uid)),
-    );
-  }
-
-  #reconcileActive(slot: Slot, active: NonNullable<Slot['active']>): void {
+  #reconcileActive(slot: Slot, active: ActivePod): void {
     const { worker, source } = active;
-    if (!this.#isDesired(slot, active)) return worker.remove(gracePeriodSeconds(worker.pod));
+    if (!isDesired(slot, active, this.#rules)) return worker.remove(removalGraceSeconds(worker.pod));
     if (slot.desired !== undefined && slot.desired !== source) this.#update(slot, worker, slot.desired);
-  }
-
-  /** A pod of a source that has not been read yet is desired until it is. */
-  #isDesired({ desired }: Slot, { worker, source }: NonNullable<Slot['active']>): boolean {
-    if (desired !== undefined) return this.#sameVersion(desired.pod, source.pod);
-    return this.#unread.has(source.origin.source) && !worker.removing;
   }
 
   /** A pod that was updated on the API server stays the same pod; a changed manifest is a new one. */
@@ -262,25 +227,17 @@ export class PodManager {
       .update(pod)
       .then(() => this.#deps.updated?.(pod))
       .catch(failed);
-    if (isDeleted(pod)) worker.remove(gracePeriodSeconds(pod));
-  }
-
-  /** Returns the record to adopt: those of other versions first, to be removed. Without a desired pod only
-   *  records of sources that have been read count. */
-  #nextRecovered(slot: Slot): PodRecord | undefined {
-    const { desired } = slot;
-    if (desired === undefined) return slot.recovered.find(({ origin }) => !this.#unread.has(origin.source));
-    return slot.recovered.find((record) => !this.#sameVersion(record.pod, desired.pod)) ?? slot.recovered[0];
+    if (isDeleted(pod)) worker.remove(removalGraceSeconds(pod));
   }
 
   #adopt(slot: Slot, record: PodRecord): void {
     slot.recovered = slot.recovered.filter((other) => other !== record);
-    const wanted = slot.desired !== undefined && this.#sameVersion(slot.desired.pod, record.pod);
+    const wanted = slot.desired !== undefined && this.#rules.sameVersion(slot.desired.pod, record.pod);
     const source = wanted && slot.desired !== undefined ? continued(slot.desired, record) : record;
     this.#spawn(slot, source, record);
-    if (!wanted) slot.active?.worker.remove(gracePeriodSeconds(record.pod));
+    if (!wanted) slot.active?.worker.remove(removalGraceSeconds(record.pod));
     else if (slot.desired !== undefined && isDeleted(slot.desired.pod)) {
-      slot.active?.worker.remove(gracePeriodSeconds(slot.desired.pod));
+      slot.active?.worker.remove(removalGraceSeconds(slot.desired.pod));
     }
   }
 
@@ -315,34 +272,9 @@ export class PodManager {
   #initialEnd({ pod, origin }: SourcePod, record: PodRecord | undefined): TerminalPhase | undefined {
     const end = origin.source === 'api' ? serverEnd(pod) : undefined;
     if (end !== undefined) return end;
-    if (record === undefined) return this.#rejection({ pod, origin });
+    if (record === undefined) return admitPod(this.#admission, { pod, origin });
     this.#deps.adopted?.(pod);
     return undefined;
-  }
-
-  /** A rejected pod is terminal before it starts. */
-  #rejection(source: SourcePod): TerminalPhase | undefined {
-    const verdict = this.#deps.refuse(source, this.occupants());
-    if (verdict === undefined) return undefined;
-    if (!('victims' in verdict)) {
-      this.#deps.warned?.(source.pod, verdict.reason, verdict.message);
-      return { phase: 'Failed', ...verdict };
-    }
-    for (const victim of verdict.victims) {
-      this.#preempt(victim, source.pod);
-      this.#deps.preempted?.(verdict.resource);
-    }
-    return undefined;
-  }
-
-  #preempt(victim: Pod, critical: Pod): void {
-    const podUID = victim.metadata?.uid;
-    const worker = this.workers().find(({ identity }) => identity.uid === podUID);
-    this.#deps.log.info({ podUID, for: fullName(critical) }, 'Pod preempted for a critical pod');
-    this.#deps.warned?.(victim, PREEMPTED.reason, PREEMPTED.message);
-    worker?.finish({ phase: 'Failed', ...PREEMPTED }).catch((thrown: unknown) => {
-      this.#deps.log.warn({ err: asError(thrown), podUID }, 'Failed to write pod record');
-    });
   }
 
   async #follow(slot: Slot, worker: PodWorker, signal: AbortSignal): Promise<void> {
@@ -363,37 +295,4 @@ export class PodManager {
     // All slots, as another one may have waited for the UID.
     this.#reconcileAll();
   }
-
-  #sameVersion(a: Pod, b: Pod): boolean {
-    return this.#deps.versionOf(a) === this.#deps.versionOf(b);
-  }
 }
-
-/** Returns the pod of the manifest with the ephemeral containers that were added while it ran. */
-const continued = ({ pod, origin }: SourcePod, record: PodRecord): SourcePod => ({
-  pod: withEphemeralContainersOf(pod, record.pod),
-  origin,
-});
-
-/** Returns the terminal phase that the server stores for the pod. */
-function serverEnd({ status }: Pod): TerminalPhase | undefined {
-  const { phase, reason = '', message = '' } = status ?? {};
-  return phase === 'Failed' || phase === 'Succeeded' ? { phase, reason, message } : undefined;
-}
-
-const isDeleted = (pod: Pod): boolean => pod.metadata?.deletionTimestamp !== undefined;
-
-const fullName = (pod: Pod): string => podFullName(podIdentity(pod));
-
-const gracePeriodSeconds = (pod: Pod): Int64 =>
-  pod.metadata?.deletionGracePeriodSeconds ??
-  pod.spec?.terminationGracePeriodSeconds ??
-  DEFAULT_GRACE_SECONDS;
-
-const entryOf = ({ worker, source }: NonNullable<Slot['active']>): PodEntry => ({
-  pod: worker.pod,
-  origin: source.origin,
-  status: worker.status(),
-  end: worker.end,
-  deletion: worker.deletion,
-});

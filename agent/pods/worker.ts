@@ -3,80 +3,61 @@
 
 import type { Pod, PodStatus } from '#api/gen/core-v1.ts';
 
-import { createBackoff } from '#api/kit/backoff.ts';
 import { type Int64, secondsInMs } from '#api/kit/int64.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
 import { createLoop, type Loop } from '#api/kit/loop.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import { VolumeError } from '#volumes/errors/volume-error.ts';
 import type { PodObservation } from '../observe/types.ts';
 import type { PodIdentity } from '../pod-identity/identity.ts';
-import { type ProbeVerdict } from '../probes/verdict.ts';
-import { containerHash } from '../runtime/config/hash.ts';
-import { ContainerStarts } from './container-starts.ts';
-import { appContainers } from './decide/containers.ts';
 import { decidePod } from './decide/decide.ts';
 import {
-  type ActionOf,
   containerKey,
   type Decision,
-  operationKey,
-  type PodAction,
   type PodIntent,
   type PodProgress,
   type TerminalPhase,
   type WaitingReason,
 } from './decide/decision-types.ts';
 import { withEphemeralContainersOf } from './decide/ephemeral.ts';
-import { failureEvents, UPSTREAM_MOUNT_TIMEOUT_MS } from './failure-events.ts';
-import { OperationSet } from './operation-set.ts';
+import { PodExecution } from './execution.ts';
 import type { PodDeletion, PodStart, PodWorkerDeps } from './worker-contract.ts';
-
-/** Backoff of failed operations, including failed container starts. */
-const RETRY = { initialMs: 1_000, maxMs: 10_000, resetAfterMs: 60_000 } as const;
 
 export class PodWorker {
   readonly identity: PodIdentity;
   readonly #deps: PodWorkerDeps;
   readonly #startedAtMs: number;
   readonly #loop: Loop;
-  readonly #operations: OperationSet<PodAction['kind']>;
-  readonly #starts = new ContainerStarts(createBackoff(RETRY));
-  readonly #stoppedSandboxes = new Set<string>();
+  readonly #execution: PodExecution;
   readonly #removed = new AbortController();
   readonly #changes = createLimiter(1);
   #pod: Pod;
   #intent: PodIntent = { kind: 'run' };
   #removalRequestedAtMs: number | undefined;
-  #volumes: PodProgress['volumes'];
-  /** Wall time (ms) since which the pod waits for its volumes, or of the last event about that. */
-  #mountingSinceMs: number | undefined;
   #terminal: TerminalPhase | undefined;
   /** Set once the pod is being removed: later observations show a partly removed pod and do not count. */
   #statusIsFinal = false;
   #waiting: ReadonlyMap<string, WaitingReason> = new Map();
   #status: PodStatus | undefined;
-  readonly #unmounted = Promise.withResolvers<void>();
 
   constructor(deps: PodWorkerDeps, start: PodStart) {
     this.#deps = deps;
     this.#pod = start.pod;
     this.identity = start.identity;
     this.#startedAtMs = start.startedAtMs;
-    this.#volumes = start.adopted ? 'unknown' : 'none';
     this.#terminal = start.terminal;
     this.#loop = createLoop({
       clock: deps.clock,
       onError: (err) => deps.log.error({ err }, 'Failed to evaluate pod'),
       step: (signal) => Promise.resolve(this.#step(signal)),
     });
-    this.#operations = new OperationSet({
-      clock: deps.clock,
-      backoff: createBackoff(RETRY),
-      backoffMs: (error) => (error instanceof VolumeError ? error.backoffMs : 0),
-      onSettled: () => this.#loop.wake(),
-      onFailed: (kind, error, retryMs) => this.#onFailed(kind, error, retryMs),
-    });
+    const owner = {
+      pod: () => this.#pod,
+      finish: (end: TerminalPhase) => this.#finish(end),
+      removePod: () => this.#remove(),
+      wake: () => this.#loop.wake(),
+      wakeAt: (atMs: number) => this.#loop.wakeAt(atMs),
+    };
+    this.#execution = new PodExecution(deps, owner, start.adopted ? 'unknown' : 'none');
   }
 
   /** The desired pod. */
@@ -113,8 +94,7 @@ export class PodWorker {
 
   /** Retries failed operations immediately, for instance because a required object has appeared. */
   retry(): void {
-    this.#operations.forgetFailures();
-    this.#starts.retry();
+    this.#execution.retry();
     this.#loop.wake();
   }
 
@@ -127,7 +107,7 @@ export class PodWorker {
       if (this.#terminal !== undefined) throw new StatusError('Conflict', 'the pod has terminated');
       await this.#deps.save({ pod });
       this.#pod = pod;
-      if (this.#volumes === 'mounted') this.#volumes = 'unknown';
+      this.#execution.remount();
       this.#loop.wake();
       return pod;
     });
@@ -140,9 +120,9 @@ export class PodWorker {
       const next = withEphemeralContainersOf(pod, this.#pod);
       const before = this.#pod.spec?.ephemeralContainers?.length ?? 0;
       const added = (next.spec?.ephemeralContainers?.length ?? 0) > before;
-      this.#starts.resetChanged(this.#pod, next);
+      this.#execution.resetChanged(this.#pod, next);
       this.#pod = next;
-      if (added && this.#volumes === 'mounted') this.#volumes = 'unknown';
+      if (added) this.#execution.remount();
       this.#loop.wake();
       if (!this.removing) await this.#deps.save({ pod: next });
     });
@@ -161,7 +141,7 @@ export class PodWorker {
     if (intent.kind === 'remove' && gracePeriodSeconds >= intent.gracePeriodSeconds) return;
     this.#intent = { kind: 'remove', gracePeriodSeconds };
     this.#removalRequestedAtMs ??= this.#deps.clock.now();
-    this.#operations.abandon(new Error('pod is being removed'));
+    this.#execution.abandon(new Error('pod is being removed'));
     this.#loop.wake();
     this.#deps.onStatus(this.status());
   }
@@ -174,27 +154,24 @@ export class PodWorker {
     await this.#loop.run(AbortSignal.any([signal, this.#removed.signal]));
     unsubscribe();
     this.#deps.syncProbes(this.pod, undefined);
-    this.#operations.abandon(new Error('agent is stopping'));
+    this.#execution.abandon(new Error('agent is stopping'));
     return this.#removed.signal.aborted;
   }
 
   /** For a terminated pod: resolves when its volumes are unmounted. Never rejects. */
   volumesGone(): Promise<void> {
-    return this.#volumes === 'none' ? Promise.resolve() : this.#unmounted.promise;
+    return this.#execution.volumesGone();
   }
 
   /** Resolves when no operation is in flight; aborted ones run to their end. Never rejects. */
   settled(): Promise<void> {
-    return this.#operations.settled();
+    return this.#execution.settled();
   }
 
   #step(signal: AbortSignal): number | undefined {
     const decision = this.#decide();
     if (signal.aborted) return undefined;
-    for (const action of decision.actions) {
-      const run = (inner: AbortSignal): Promise<void> => this.#execute(action, inner);
-      this.#operations.launch({ key: operationKey(action), kind: action.kind, run });
-    }
+    this.#execution.launch(decision.actions);
     return decision.wakeAtMs;
   }
 
@@ -230,24 +207,8 @@ export class PodWorker {
   }
 
   #progress(observed: PodObservation): PodProgress {
-    const probes = new Map<string, ProbeVerdict>();
-    for (const container of observed.containers) {
-      const { id, state } = container;
-      this.#starts.noteAttempt(container);
-      const verdict = state === 'running' ? this.#deps.probeVerdict(id) : undefined;
-      if (verdict !== undefined) probes.set(id, verdict);
-    }
-    return {
-      busy: this.#operations.busy(),
-      volumes: this.#volumes,
-      retryAtMs: this.#operations.retryAtMs,
-      stoppedSandboxes: this.#stoppedSandboxes,
-      containers: this.#starts.progress,
-      attempts: this.#starts.attempts,
-      probes,
-      terminal: this.#terminal,
-      startedAtMs: this.#startedAtMs,
-    };
+    const progress = this.#execution.progress(observed);
+    return { ...progress, terminal: this.#terminal, startedAtMs: this.#startedAtMs };
   }
 
   #publish(observed: PodObservation, progress: PodProgress): void {
@@ -263,71 +224,16 @@ export class PodWorker {
     this.#deps.onStatus(next);
   }
 
-  async #execute(action: PodAction, signal: AbortSignal): Promise<void> {
-    const { operations } = this.#deps;
-    const { pod } = this;
-    switch (action.kind) {
-      case 'mountVolumes':
-        // From here on volumes may be mounted, whatever the outcome.
-        this.#volumes = 'unknown';
-        this.#mountingSinceMs ??= this.#deps.clock.now();
-        await operations.mountVolumes(pod, signal);
-        this.#mountingSinceMs = undefined;
-        // A container that was added meanwhile may use further ones.
-        this.#volumes = pod === this.#pod ? 'mounted' : 'unknown';
-        return;
-      case 'unmountVolumes':
-        await operations.unmountVolumes();
-        this.#volumes = 'none';
-        this.#unmounted.resolve();
-        return;
-      case 'createSandbox':
-        return operations.createSandbox(pod, action.attempt, signal);
-      case 'stopSandbox':
-        await operations.stopSandbox(action.sandboxId);
-        this.#stoppedSandboxes.add(action.sandboxId);
-        return;
-      case 'startContainer':
-        return this.#startContainer(action, signal);
-      case 'killContainer':
-        return operations.killContainer(pod, action, signal);
-      case 'removeContainer':
-        return operations.removeContainer(action.container);
-      case 'finish':
-        return this.#finish(action);
-      case 'removePod':
-        this.#statusIsFinal = true;
-        await operations.removePod();
-        return this.#removed.abort();
-      default:
-        action satisfies never;
-    }
-  }
-
   async #finish({ phase, reason, message, gracePeriodSeconds }: TerminalPhase): Promise<void> {
     const grace = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds };
     this.#terminal = { phase, reason, message, ...grace };
     await this.#deps.save({ terminal: this.#terminal });
   }
 
-  async #startContainer(action: ActionOf<'startContainer'>, signal: AbortSignal): Promise<void> {
-    const before = this.#starts.restartBackoff(action);
-    const outcome = await this.#deps.operations.startContainer(this.pod, action, signal);
-    const { spec } = action;
-    const wanted = appContainers(this.#pod).find(({ name }) => name === spec.name) ?? spec;
-    // The outcome of the replaced container does not count for this one.
-    if (containerHash(wanted) !== containerHash(spec)) return;
-    this.#starts.settle(action, outcome, before, this.#deps.clock.now());
-  }
-
-  #onFailed(kind: PodAction['kind'], error: Error, retryMs: number): void {
-    this.#deps.log.warn({ err: error, operation: kind, retryMs }, 'Pod operation failed');
-    const nowMs = this.#deps.clock.now();
-    const waitedMs = nowMs - (this.#mountingSinceMs ?? nowMs);
-    if (waitedMs >= UPSTREAM_MOUNT_TIMEOUT_MS) this.#mountingSinceMs = nowMs;
-    const failure = { kind, error, pod: this.#pod, isFirst: retryMs <= RETRY.initialMs, waitedMs };
-    for (const { reason, message } of failureEvents(failure)) this.#deps.warn(reason, message);
-    this.#loop.wakeAt(nowMs + retryMs);
+  async #remove(): Promise<void> {
+    this.#statusIsFinal = true;
+    await this.#deps.operations.removePod();
+    this.#removed.abort();
   }
 }
 

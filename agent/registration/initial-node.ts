@@ -1,8 +1,8 @@
 /** Initial Node object of the agent, and its merge into an existing node. Pure.
  *  Source: upstream's node registration, release 1.24. */
 import type { Node, NodeSpec, Taint } from '#api/gen/core-v1.ts';
+import { isExtendedResource } from '#api/meta/extended-resource.ts';
 import type { ResourceList } from '../machine/capacity.ts';
-import { isExtendedResource } from '../resources/devices/resource-name.ts';
 import type { NodeNames } from './node-names.ts';
 
 export interface NodeIdentityRules {

@@ -7,7 +7,7 @@ import type { RuntimeView } from '../observe/runtime-view.ts';
 import type { ObservedContainer } from '../observe/types.ts';
 import { podIdentity } from '../pod-identity/identity.ts';
 import { chooseContainer } from '../pods/choose-container.ts';
-import type { PodEntry } from '../pods/pod-manager.ts';
+import type { PodEntry } from '../pods/slot.ts';
 import type { LogQuery } from './log-query.ts';
 
 export interface ContainerLogsDeps {

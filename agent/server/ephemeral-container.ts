@@ -5,7 +5,8 @@ import { StatusError } from '#api/meta/status-error.ts';
 import type { PodValidationOptions } from '#api/schema/validation/pod.ts';
 import { podFullName, podIdentity } from '../pod-identity/identity.ts';
 import { addEphemeralContainer as withContainer } from '../pods/decide/ephemeral.ts';
-import type { PodEntry, PodManager } from '../pods/pod-manager.ts';
+import type { PodManager } from '../pods/pod-manager.ts';
+import type { PodEntry } from '../pods/slot.ts';
 
 export interface EphemeralContainerDeps {
   readonly manager: Pick<PodManager, 'worker'>;

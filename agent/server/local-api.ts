@@ -5,7 +5,7 @@ import { type Int64, int64Of, parseInt64 } from '#api/kit/int64.ts';
 import type { LastingWait } from '#api/kit/waits.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { type EventFilter, matchesFilter } from '../events/recorder.ts';
-import type { PodEntry } from '../pods/pod-manager.ts';
+import type { PodEntry } from '../pods/slot.ts';
 import type { ApplyResult, DeleteRequest } from '../sources/applied/applied.ts';
 import type { ConfigObject, DesiredState } from '../sources/types.ts';
 import { type LogQuery, parseLogQuery } from './log-query.ts';

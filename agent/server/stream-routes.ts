@@ -1,6 +1,6 @@
 /** Routes that create a streaming session: each responds with the address of its streams on the runtime. */
 import { StatusError } from '#api/meta/status-error.ts';
-import type { PodEntry } from '../pods/pod-manager.ts';
+import type { PodEntry } from '../pods/slot.ts';
 import type { Route, RouteRequest, RouteResult } from './routes.ts';
 
 export interface AttachQuery {

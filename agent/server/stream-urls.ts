@@ -5,7 +5,7 @@ import type { RuntimeView } from '../observe/runtime-view.ts';
 import { podIdentity } from '../pod-identity/identity.ts';
 import { chooseContainer } from '../pods/choose-container.ts';
 import type { ContainerSpec } from '../pods/decide/decision-types.ts';
-import type { PodEntry } from '../pods/pod-manager.ts';
+import type { PodEntry } from '../pods/slot.ts';
 import type { AttachQuery, ExecQuery } from './stream-routes.ts';
 
 export interface StreamUrlDeps {

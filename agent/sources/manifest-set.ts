@@ -1,27 +1,27 @@
-/** Parses a file, URL response or applied text into pods and objects, with all errors of the rejected rest.
- *  No I/O; yields to the event loop during long texts.
+/** Manifest sets: the pods and objects of a file, URL response or applied text, with all errors of the rejected
+ *  rest; how they are parsed, joined and compared, and how the last good content of a place is retained. No I/O;
+ *  yields to the event loop during long texts.
  *
  *  Deviation: limits what one manifest can demand of the agent. There is no API server whose size limits would
  *  reject a pod with thousands of containers in a file; each container costs calls, log files and status
  *  entries. */
-
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type ParsedDocument, parseDocumentsInTurns } from '#api/codec/documents.ts';
 import type { Pod } from '#api/gen/core-v1.ts';
 import type { Clock } from '#api/kit/clock.ts';
-import type { FieldError } from '#api/meta/field-error.ts';
+import type { FieldError, FieldErrorKind } from '#api/meta/field-error.ts';
 import { type DecodedObject, decodeManifestDocument, defaultAndValidatePod } from '#api/schema/manifest.ts';
 import { MAX_FIELD_ERRORS } from '#api/schema/validation/field-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import { joinSets } from './last-good.ts';
-import { formatIdentity, objectIdentity, podIdentity } from './merge.ts';
 import { podContentHash, validateStaticIdentity, withStaticIdentity } from './static-identity.ts';
 import type {
   ConfigObject,
   ManifestOrigin,
+  ManifestPlace,
   ManifestSet,
   ReadManifests,
+  RejectedManifest,
   SourceObject,
   SourcePod,
 } from './types.ts';
@@ -36,6 +36,14 @@ export interface ManifestReaderDeps {
 
 /** Work between two yields to the event loop. */
 const TURN_MS = 5;
+
+/** Far above the size of real pods, far below one that would delay others. */
+const MOST_CONTAINERS = 500;
+const MOST_VOLUMES = 2000;
+/** Maximum number of reported errors per object; more than anyone reads. */
+const MOST_ERRORS = 100;
+
+export const EMPTY_SET: ManifestSet = { pods: [], objects: [], rejected: [] };
 
 /** Returns the part of the document from which the object was decoded. */
 function manifestOf(document: unknown, item: number | undefined): unknown {
@@ -154,12 +162,6 @@ export function createManifestReader(deps: ManifestReaderDeps): ReadManifests {
   };
 }
 
-/** Far above the size of real pods, far below one that would delay others. */
-const MOST_CONTAINERS = 500;
-const MOST_VOLUMES = 2000;
-/** Maximum number of reported errors per object; more than anyone reads. */
-const MOST_ERRORS = 100;
-
 /** Returns errors for lists of the pod that are too long. */
 function validatePodSize({ spec }: Pod): readonly FieldError[] {
   const lists = [
@@ -182,4 +184,63 @@ function boundErrors(errors: readonly FieldError[]): readonly FieldError[] {
   const omitted = errors.length - MOST_ERRORS;
   const detail = `and ${errors.length < MAX_FIELD_ERRORS ? '' : 'at least '}${omitted} more errors`;
   return [...errors.slice(0, MOST_ERRORS), { kind: 'FieldValueInvalid', field: '', detail }];
+}
+
+/** `ConfigMap default/app`, or `PersistentVolume disk-1` without a namespace. */
+export function formatIdentity(kind: string, namespace: string | undefined, name: string): string {
+  return namespace === undefined || namespace === '' ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
+}
+
+export function podIdentity(entry: SourcePod): string {
+  const { namespace, name = '' } = entry.pod.metadata ?? {};
+  return formatIdentity('Pod', namespace, name);
+}
+
+export function objectIdentity(entry: SourceObject): string {
+  const { namespace, name = '' } = entry.object.metadata ?? {};
+  return formatIdentity(entry.object.kind ?? 'Object', namespace, name);
+}
+
+/** Merges all sets in their order. */
+export function joinSets(sets: readonly ManifestSet[]): ManifestSet {
+  return {
+    pods: sets.flatMap((set) => set.pods),
+    objects: sets.flatMap((set) => set.objects),
+    rejected: sets.flatMap((set) => set.rejected),
+  };
+}
+
+/** Returns a set with one rejected manifest, for a place that could not be read. */
+export function rejectedPlace(
+  place: ManifestPlace,
+  detail: string,
+  kind: FieldErrorKind = 'FieldValueInvalid',
+): ManifestSet {
+  const error: FieldError = { kind, field: '', detail };
+  const rejected: RejectedManifest = {
+    origin: { ...place, document: '' },
+    identity: formatIdentity('Manifest', undefined, place.location),
+    errors: [error],
+  };
+  return { ...EMPTY_SET, rejected: [rejected] };
+}
+
+/** Returns the new content; while any of it is rejected, also previous entries that it does not name.
+ *  A rejected document may have contained them, and a typo must not stop a running pod. */
+export function retainLastGood(last: ManifestSet | undefined, next: ManifestSet): ManifestSet {
+  if (last === undefined || next.rejected.length === 0) return next;
+  const pods = new Set(next.pods.map(podIdentity));
+  const objects = new Set(next.objects.map(objectIdentity));
+  return {
+    pods: [...next.pods, ...last.pods.filter((entry) => !pods.has(podIdentity(entry)))],
+    objects: [...next.objects, ...last.objects.filter((entry) => !objects.has(objectIdentity(entry)))],
+    rejected: next.rejected,
+  };
+}
+
+/** Reports whether both contain the same entries, by object identity of pods and objects. */
+export function isSameSet(a: ManifestSet, b: ManifestSet): boolean {
+  const same = <T>(left: readonly T[], right: readonly T[]): boolean =>
+    left === right || (left.length === right.length && left.every((entry, index) => entry === right[index]));
+  return same(a.pods, b.pods) && same(a.objects, b.objects) && same(a.rejected, b.rejected);
 }

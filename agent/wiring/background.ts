@@ -55,13 +55,13 @@ export async function runAll(
     manager.start(stop);
     base.canRun.resolve();
     waiting?.begin();
-    if (waiting !== undefined) base.changes.subscribe(waiting.look);
+    if (waiting !== undefined) base.changes.add(waiting.look);
     watchOrphanedPods({ view, manager, log }, stop);
     const tidier = createMemoryTidier({ clock, log, tidy: base.tidy });
     view.onChange(() => tidier.note());
     csi.volumes.drivers.onChange(() => retryCsiPods(manager, volumes));
     resources.onChange(() => retryDevicePods(base, manager));
-    base.changes.subscribe(() => resources.keepOnly(() => holdingPods(manager, view)));
+    base.changes.add(() => resources.keepOnly(() => holdingPods(manager, view)));
     running.push(
       lost.sweep(),
       cgroupSubsystem.run(manager, stop),

@@ -1,5 +1,6 @@
 /** Dependencies shared by all parts of the agent. */
 import { type Clock, systemClock } from '#api/kit/clock.ts';
+import { createListeners, type Listeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ProcessLogger } from '#api/kit/logging/process-logger.ts';
 import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
@@ -13,7 +14,6 @@ import { createTidy } from '../node/memory-tidier.ts';
 import { hostAddresses, instanceId } from '../node/node-facts.ts';
 import { loadNodeSettings, type NodeSettings } from '../node/node-settings.ts';
 import { createNodePressure, type NodePressure } from '../node/pressure.ts';
-import { type Changes, createChanges } from '../pods/changes.ts';
 import { prefixedRegistry } from '../resources/prefixed-metrics.ts';
 import { createShutdownState, type ShutdownState } from '../shutdown/state.ts';
 
@@ -30,8 +30,8 @@ export interface Base {
   readonly metrics: MetricsRegistry;
   /** Metrics of evicted pods. */
   readonly counts: EvictionMetrics;
-  /** Change notifications of pods. */
-  readonly changes: Changes;
+  /** Notified when a pod may have changed; listeners read the state themselves. */
+  readonly changes: Listeners;
   /** Pressure conditions of the node. */
   readonly pressure: NodePressure;
   /** Whether the machine is shutting down. */
@@ -59,7 +59,7 @@ export async function createBase(
   const settings = await loadNodeSettings(config, { instance, hostIPs: await hostAddresses(config.nodeIP) });
   const events = createEventRecorder({ clock, log, node, vocabulary });
   const metrics = prefixedRegistry(createMetricsRegistry(), vocabulary.agentComponent);
-  const changes = createChanges();
+  const changes = createListeners('pod changes');
   const tidy = createTidy();
   const pressure = createNodePressure();
   const setVerbosity = (verbosity: number): void => log.setVerbosity?.(verbosity);

@@ -3,6 +3,7 @@
 
 /** `on`: enabled by default. */
 export const ADMISSION_PLUGINS = [
+  { name: 'AlwaysAdmit', on: false },
   { name: 'NamespaceAutoProvision', on: false },
   { name: 'NamespaceLifecycle', on: true },
   { name: 'NamespaceExists', on: false },
@@ -15,10 +16,13 @@ export const ADMISSION_PLUGINS = [
   { name: 'AlwaysPullImages', on: false },
   { name: 'ImagePolicyWebhook', on: false },
   { name: 'PodSecurity', on: true },
+  { name: 'PodSecurityPolicy', on: false },
   { name: 'PodNodeSelector', on: false },
   { name: 'Priority', on: true },
   { name: 'DefaultTolerationSeconds', on: true },
   { name: 'PodTolerationRestriction', on: false },
+  { name: 'EventRateLimit', on: false },
+  { name: 'ExtendedResourceToleration', on: false },
   { name: 'OwnerReferencesPermissionEnforcement', on: false },
   { name: 'PersistentVolumeLabel', on: false },
   { name: 'DefaultStorageClass', on: true },
@@ -33,6 +37,7 @@ export const ADMISSION_PLUGINS = [
   { name: 'MutatingAdmissionWebhook', on: true },
   { name: 'ValidatingAdmissionWebhook', on: true },
   { name: 'ResourceQuota', on: true },
+  { name: 'AlwaysDeny', on: false },
 ] as const;
 
 export type AdmissionPluginName = (typeof ADMISSION_PLUGINS)[number]['name'];

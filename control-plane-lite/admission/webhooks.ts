@@ -12,6 +12,7 @@ import type { ApiObject, ObjectSchema, Resource } from '../resources/contract.ts
 import { decodeLarge } from '../resources/decode-large.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';
+import type { HookMetrics } from './metrics.ts';
 import type { HookCaller } from './webhooks/call.ts';
 import { followHooks, type Hook } from './webhooks/hook.ts';
 import { concerns } from './webhooks/match.ts';
@@ -22,6 +23,7 @@ const OPERATIONS = ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'] as const;
 
 export interface WebhookDeps extends Pick<AdmissionDeps, 'vocabulary' | 'objects'> {
   readonly caller: HookCaller;
+  readonly metrics: Pick<HookMetrics, 'rejected'>;
   readonly versionsOf: VersionsOf;
 }
 
@@ -96,8 +98,23 @@ async function judge(
 }
 
 export function createMutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
-  const { caller, versionsOf } = deps;
+  const { caller, versionsOf, metrics } = deps;
   const choose = createChooser(deps, 'mutatingwebhookconfigurations');
+
+  /** Counts a patch that cannot be used as a rejection. @throws StatusError */
+  async function finished<T>(
+    { name }: Hook,
+    request: AdmissionRequest,
+    steps: Steps<T>,
+    inSlices: boolean,
+  ): Promise<T> {
+    try {
+      return inSlices ? await finishInTurns(steps, turnOf({ signal: request.signal() })) : finish(steps);
+    } catch (thrown) {
+      metrics.rejected(name, request.operation, 'apiserver_internal_error', 0);
+      throw thrown;
+    }
+  }
 
   /** Whether the object is another now. */
   async function askOne({ hook, version }: Chosen, request: AdmissionRequest): Promise<boolean> {
@@ -110,7 +127,7 @@ export function createMutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
     const inSlices = request.isLarge === true;
     const terms = { schema: request.schema ?? seen.resource.schema, inSlices };
     const steps = changeSteps(hook, seen.object, response.patch, terms);
-    const made = inSlices ? await finishInTurns(steps, turnOf({ signal: request.signal() })) : finish(steps);
+    const made = await finished(hook, request, steps, inSlices);
     if (made === undefined) return false;
     replaceContent(request.object, await seenBack(made, request.object, seen, versionsOf));
     return true;

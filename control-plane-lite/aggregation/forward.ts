@@ -14,7 +14,7 @@ import { userHeaders } from './user-headers.ts';
 export interface ForwardDeps {
   readonly findWay: (api: RemoteApi) => Way;
   /** This server's, by the authority for request headers. */
-  readonly identity: Identity;
+  readonly identity: () => Identity;
   readonly agent: Agent;
   readonly clock: Clock;
   /** Domain of the API groups. */
@@ -38,7 +38,7 @@ export function forwardTo(deps: ForwardDeps, api: RemoteApi, request: ApiRequest
   const way = deps.findWay(api);
   if (way.kind === 'unreachable') throw new StatusError('ServiceUnavailable', way.message);
   const headers = userHeaders(request.user);
-  const tls = remoteTls(api, deps.identity);
+  const tls = remoteTls(api, deps.identity());
   const { waits } = deps;
   const awaited = waits === undefined ? {} : { awaited: { waits, what: serverOf(api) } };
   return {

@@ -15,7 +15,7 @@ export interface RemoteContentDeps {
   readonly apis: () => Iterable<RemoteApi>;
   readonly resourcesOf: (name: string) => readonly APIResource[] | undefined;
   readonly findWay: (api: RemoteApi) => Way;
-  readonly identity: Identity;
+  readonly identity: () => Identity;
 }
 
 /** Page size: sufficient to detect remaining objects. */
@@ -62,7 +62,7 @@ export function createRemoteContent({
   ): Promise<RemoteResponse> {
     const way = findWay(api);
     if (way.kind === 'unreachable') throw new Error(way.message);
-    const remoteRequest = { address: way.address, tls: remoteTls(api, identity), method, path, user: USER };
+    const remoteRequest = { address: way.address, tls: remoteTls(api, identity()), method, path, user: USER };
     const response = await sendRequest(
       method === 'DELETE' ? { ...remoteRequest, body: OPTIONS } : remoteRequest,
       signal,

@@ -18,9 +18,15 @@ export const SERVER: UserInfo = {
   extra: {},
 };
 
+const PART_PREFIX = 'system:apiserver:';
+
+/** Whether the user is a component of the server. */
+export const isServerUser = ({ name, groups }: UserInfo): boolean =>
+  name.startsWith(PART_PREFIX) && groups.includes(MASTERS_GROUP);
+
 /** Returns the user of a component of the server. */
 export const serverUser = (part: string): UserInfo => ({
-  name: `system:apiserver:${part}`,
+  name: `${PART_PREFIX}${part}`,
   groups: [MASTERS_GROUP, AUTHENTICATED_GROUP],
   extra: {},
 });

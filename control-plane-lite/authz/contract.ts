@@ -19,6 +19,8 @@ export interface AuthorizationAttributes {
 export interface Decision {
   readonly effect: 'allow' | 'deny' | 'none';
   readonly reason: string;
+  /** Why the request could not be evaluated. */
+  readonly error?: string;
 }
 
 export interface ResourceRuleView {
@@ -33,12 +35,16 @@ export interface NonResourceRuleView {
   readonly nonResourceURLs: readonly string[];
 }
 
+export interface UserRules {
+  readonly resource: readonly ResourceRuleView[];
+  readonly nonResource: readonly NonResourceRuleView[];
+  /** Why the rules are incomplete; empty: they are complete. */
+  readonly missing: readonly string[];
+}
+
 export interface Authorizer {
   readonly name: string;
   authorize(attributes: AuthorizationAttributes): Decision | Promise<Decision>;
   /** Returns the rules of the user in a namespace, for SelfSubjectRulesReview. */
-  rulesOf(
-    user: UserInfo,
-    namespace: string,
-  ): { readonly resource: readonly ResourceRuleView[]; readonly nonResource: readonly NonResourceRuleView[] };
+  rulesOf(user: UserInfo, namespace: string): UserRules;
 }

@@ -1,12 +1,13 @@
 /** Stateless authorization modes, and the union of several modes. Source: authorization, document 2 §5. */
 import { MASTERS_GROUP } from '../authn/users.ts';
-import type { AuthorizationAttributes, Authorizer, Decision } from './contract.ts';
+import type { AuthorizationAttributes, Authorizer, Decision, UserRules } from './contract.ts';
 
-const EVERYTHING = {
+const EVERYTHING: UserRules = {
   resource: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }],
   nonResource: [{ verbs: ['*'], nonResourceURLs: ['*'] }],
+  missing: [],
 };
-const NOTHING = { resource: [], nonResource: [] };
+const NOTHING: UserRules = { resource: [], nonResource: [], missing: [] };
 
 export const alwaysAllow: Authorizer = {
   name: 'AlwaysAllow',
@@ -33,19 +34,25 @@ export function createAuthorizerChain(modes: readonly Authorizer[]): Authorizer 
     name: 'chain',
     async authorize(attributes: AuthorizationAttributes): Promise<Decision> {
       const reasons: string[] = [];
+      const errors: string[] = [];
       for (const mode of modes) {
         const outcome = mode.authorize(attributes);
         const decision = outcome instanceof Promise ? await outcome : outcome;
         if (decision.effect !== 'none') return decision;
         if (decision.reason !== '') reasons.push(decision.reason);
+        if (decision.error !== undefined) errors.push(decision.error);
       }
-      return { effect: 'none', reason: reasons.join('\n') };
+      const reason = reasons.join('\n');
+      return errors.length === 0
+        ? { effect: 'none', reason }
+        : { effect: 'none', reason, error: errors.join('\n') };
     },
     rulesOf(user, namespace) {
       const all = modes.map((mode) => mode.rulesOf(user, namespace));
       return {
         resource: all.flatMap(({ resource }) => resource),
         nonResource: all.flatMap(({ nonResource }) => nonResource),
+        missing: all.flatMap(({ missing }) => missing),
       };
     },
   };

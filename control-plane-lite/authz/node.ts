@@ -3,7 +3,7 @@
  *  document 2 §2.7. */
 import type { PolicyRule } from '#api/gen/rbac-authorization-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import type { AuthorizationAttributes, Authorizer, Decision } from './contract.ts';
+import type { AuthorizationAttributes, Authorizer, Decision, UserRules } from './contract.ts';
 import type { NodeGraph, ReferredKind } from './node-graph.ts';
 import { nodeNameOf } from './node-identity.ts';
 import { allows } from './rules.ts';
@@ -18,6 +18,12 @@ export interface NodeAuthorizerDeps {
 const ALLOWED: Decision = { effect: 'allow', reason: '' };
 const NOTHING: Decision = { effect: 'none', reason: '' };
 const none = (reason: string): Decision => ({ effect: 'none', reason });
+
+const NO_RULES: UserRules = { resource: [], nonResource: [], missing: [] };
+const RULES_OF_A_NODE: UserRules = {
+  ...NO_RULES,
+  missing: ['node authorizer does not support user rule resolution'],
+};
 
 const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 const CHANGES: ReadonlySet<string> = new Set(['get', 'update', 'patch']);
@@ -114,6 +120,6 @@ export function createNodeAuthorizer({ graph, vocabulary, rules }: NodeAuthorize
       return rules.some((each) => allows(each, attributes)) ? ALLOWED : NOTHING;
     },
     // The permissions of a node depend on its pods. Upstream lists no rules for it either.
-    rulesOf: () => ({ resource: [], nonResource: [] }),
+    rulesOf: (user) => (nodeNameOf(user) === undefined ? NO_RULES : RULES_OF_A_NODE),
   };
 }

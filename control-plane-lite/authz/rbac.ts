@@ -137,6 +137,7 @@ export function createRbac(caches: RbacCaches): Rbac {
         nonResource: all.flatMap(({ verbs, nonResourceURLs = [] }) =>
           nonResourceURLs.length > 0 ? [{ verbs, nonResourceURLs }] : [],
         ),
+        missing: [],
       };
     },
     policyOf: (user, namespace) => [...rules(user, namespace)].map(([rule]) => rule),

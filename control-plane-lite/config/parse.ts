@@ -9,6 +9,8 @@ import { gatesSetInVain } from '#api/schema/gate-effects.ts';
 import { upstreamAgentFlag } from '#api/vocabulary.ts';
 import { pluginErrors } from '../admission/names.ts';
 import { unknownControllers } from '../controllers/names.ts';
+import { authenticationErrors, authenticationWarnings } from './authentication-errors.ts';
+import { certificateErrors } from './certificate-errors.ts';
 import type { Setting } from './groups/setting.ts';
 import { SETTINGS, type ServerConfig } from './settings.ts';
 
@@ -52,9 +54,11 @@ function option(setting: Setting): Options {
 export const gateSettings = (words: readonly string[]): GateSettings =>
   Object.fromEntries(words.map((word) => [word.split('=')[0] ?? '', word.endsWith('=true')]));
 
-/** Returns warnings about settings without effect: at most two lines. */
-export const configWarnings = ({ featureGates }: ServerConfig): readonly string[] =>
-  noEffectWarnings(gatesSetInVain(gateSettings(featureGates), 'control-plane-lite'));
+/** Returns warnings about settings without effect, in few lines. */
+export const configWarnings = (config: ServerConfig): readonly string[] => [
+  ...noEffectWarnings(gatesSetInVain(gateSettings(config.featureGates), 'control-plane-lite')),
+  ...authenticationWarnings(config),
+];
 
 function gateErrors(words: readonly string[]): readonly string[] {
   const unreadable = words.filter((word) => !/^[A-Za-z0-9]+=(true|false)$/.test(word));
@@ -66,13 +70,31 @@ function gateErrors(words: readonly string[]): readonly string[] {
   return checkGates(gateSettings(words)).map((error) => `--feature-gates: ${formatFieldError(error)}`);
 }
 
+/** Modes that a file configures, each with the flag of the file. */
+function authorizationErrors(config: ServerConfig): readonly string[] {
+  const modes = config.authorizationMode;
+  const errors: string[] = [];
+  if (new Set(modes).size < modes.length) {
+    errors.push(`--authorization-mode: ${modes.join(',')} has a mode more than once`);
+  }
+  for (const [mode, flag, file] of [
+    ['ABAC', 'authorization-policy-file', config.authorizationPolicyFile],
+    ['Webhook', 'authorization-webhook-config-file', config.authorizationWebhookConfigFile],
+  ] as const) {
+    const isEnabled = modes.includes(mode);
+    if (isEnabled && file === '') errors.push(`--authorization-mode: ${mode} requires --${flag}`);
+    if (!isEnabled && file !== '') errors.push(`--${flag} has no effect without mode ${mode}`);
+  }
+  return errors;
+}
+
 /** Checks settings that only make sense together. */
 function crossErrors(config: ServerConfig): readonly string[] {
   const errors: string[] = [];
   const both = (a: string, b: string, first: string, second: string): void => {
     if ((a === '') !== (b === '')) errors.push(`--${first} and --${second} must be given together`);
   };
-  both(config.tlsCertFile, config.tlsPrivateKeyFile, 'tls-cert-file', 'tls-private-key-file');
+  errors.push(...certificateErrors(config));
   both(config.etcdCertfile, config.etcdKeyfile, 'etcd-certfile', 'etcd-keyfile');
   both(
     config.nodeagentClientCertificate,
@@ -86,6 +108,8 @@ function crossErrors(config: ServerConfig): readonly string[] {
   if (config.auditPolicyFile !== '' && config.auditLogPath === '') {
     errors.push('--audit-policy-file has no effect without --audit-log-path');
   }
+  errors.push(...authenticationErrors(config));
+  errors.push(...authorizationErrors(config));
   errors.push(...gateErrors(config.featureGates));
   errors.push(...pluginErrors(config.enableAdmissionPlugins, config.disableAdmissionPlugins));
   for (const word of unknownControllers(config.controllers)) {
@@ -145,7 +169,7 @@ function read(setting: Setting, given: unknown): Read {
   const name = `--${setting.flag}`;
   if (setting.type === 'list') {
     const words = (Array.isArray(given) ? given : [given])
-      .flatMap((item) => String(item).split(','))
+      .flatMap((item) => (setting.whole === true ? [String(item)] : String(item).split(',')))
       .filter((word) => word !== '');
     return checkChoices(name, setting.choices, words) ?? { value: words };
   }
@@ -158,7 +182,7 @@ export function createParser(argv: readonly string[]): Argv {
   return yargs([...argv])
     .scriptName('control-plane-lite')
     .usage(
-      '$0 [flags]\n$0 backup FILE\n$0 restore FILE\n$0 token create|list|delete\n$0 csr list|approve|deny\n$0 version\n$0 COMMAND --help',
+      '$0 [flags]\n$0 backup FILE\n$0 restore FILE\n$0 token create|list|delete\n$0 csr list|approve|deny\n$0 certificates list|rotate|finish\n$0 version\n$0 COMMAND --help',
     )
     .options(Object.fromEntries(entries.map(([, setting]) => [setting.flag, option(setting)])))
     .parserConfiguration({
@@ -194,7 +218,7 @@ export function describeProblem(
   });
 }
 
-const COMMAND_NAMES = ['backup', 'restore', 'token', 'csr', 'version'];
+const COMMAND_NAMES = ['backup', 'restore', 'token', 'csr', 'certificates', 'version'];
 
 /** `--no-anonymous-auth` is `--anonymous-auth=false`; other flags may begin with `no-`. */
 function negated(word: string): string {

@@ -2,6 +2,9 @@
  *  validation are derived from it. */
 import { ACCESS, type AccessConfig } from './groups/access.ts';
 import { API, type ApiConfig } from './groups/api.ts';
+import { AUTHENTICATION, type AuthenticationConfig } from './groups/authentication.ts';
+import { AUTHORIZATION, type AuthorizationConfig } from './groups/authorization.ts';
+import { CERTIFICATES, type CertificateConfig } from './groups/certificates.ts';
 import { NODES, type NodesConfig } from './groups/nodes.ts';
 import { OPERATION, type OperationConfig } from './groups/operation.ts';
 import { SERVING, type ServingConfig } from './groups/serving.ts';
@@ -14,6 +17,9 @@ export interface ServerConfig
     ApiConfig,
     ServingConfig,
     AccessConfig,
+    AuthenticationConfig,
+    AuthorizationConfig,
+    CertificateConfig,
     NodesConfig,
     OperationConfig {}
 
@@ -22,6 +28,9 @@ export const SETTINGS: SettingsOf<ServerConfig> = {
   ...API,
   ...SERVING,
   ...ACCESS,
+  ...AUTHENTICATION,
+  ...AUTHORIZATION,
+  ...CERTIFICATES,
   ...NODES,
   ...OPERATION,
 };

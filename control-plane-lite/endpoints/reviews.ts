@@ -21,6 +21,8 @@ import { targetOf } from './write.ts';
 
 export interface ReviewDeps {
   readonly authenticator: Authenticator;
+  /** Audiences of this server, for token reviews that name none. */
+  readonly apiAudiences: readonly string[];
   readonly authorizer: Authorizer;
 }
 
@@ -91,13 +93,18 @@ export async function reviewEndpoint(
   return deps.content.plain(request, 201, { ...object, status });
 }
 
-async function reviewToken({ authenticator }: ReviewDeps, _: ApiRequest, object: ApiObject): Promise<object> {
+async function reviewToken(
+  { authenticator, apiAudiences }: ReviewDeps,
+  { user: reviewer }: ApiRequest,
+  object: ApiObject,
+): Promise<object> {
   const { token = '', audiences = [] } = typed<TokenReview>(object).spec;
   const result = await authenticator.authenticate({
     headers: {},
     bearerToken: token,
     intermediates: [],
-    ...(audiences.length === 0 ? {} : { audiences }),
+    audiences: audiences.length === 0 ? apiAudiences : audiences,
+    flow: `reviews of ${reviewer.name}`,
   });
   if (result.kind !== 'user') {
     return { user: {}, ...(result.kind === 'rejected' ? { error: result.message } : {}) };
@@ -149,11 +156,17 @@ async function reviewAccess({ authorizer }: ReviewDeps, object: ApiObject, user:
     allowed: decision.effect === 'allow',
     ...(decision.effect === 'deny' ? { denied: true } : {}),
     ...(decision.reason === '' ? {} : { reason: decision.reason }),
+    ...(decision.error === undefined ? {} : { evaluationError: decision.error }),
   };
 }
 
 function reviewRules({ authorizer }: ReviewDeps, { user }: ApiRequest, object: ApiObject): Promise<object> {
   const { namespace = '' } = typed<SelfSubjectRulesReview>(object).spec;
-  const { resource, nonResource } = authorizer.rulesOf(user, namespace);
-  return Promise.resolve({ resourceRules: resource, nonResourceRules: nonResource, incomplete: false });
+  const { resource, nonResource, missing } = authorizer.rulesOf(user, namespace);
+  return Promise.resolve({
+    resourceRules: resource,
+    nonResourceRules: nonResource,
+    incomplete: missing.length > 0,
+    ...(missing.length === 0 ? {} : { evaluationError: missing.join(', ') }),
+  });
 }

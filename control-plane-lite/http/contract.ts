@@ -45,6 +45,8 @@ export interface ApiRequest {
   readonly headers: IncomingHttpHeaders;
   readonly user: UserInfo;
   readonly receivedMs: number;
+  /** Headers of the response that the server adds, as a flat list. */
+  readonly extraHeaders?: readonly string[] | undefined;
   /** Aborted when the client is gone, the request times out, or the server stops. */
   readonly signal: AbortSignal;
   /** The whole body, decompressed. @throws StatusError RequestEntityTooLarge, BadRequest */

@@ -16,6 +16,7 @@ import { createInFlight, type InFlightOptions } from './limits/in-flight.ts';
 import { createRequestMetrics } from './metrics/request-metrics.ts';
 import type { Authenticate } from './pipeline/authenticate.ts';
 import type { Authorize } from './pipeline/authorize.ts';
+import type { BrowserPolicy } from './pipeline/browser.ts';
 import { createPipeline, createRequestBatches, type PipelineDeps } from './pipeline/pipeline.ts';
 import { createRouter } from './pipeline/router.ts';
 import type { Auditor } from './request/server-request.ts';
@@ -42,6 +43,8 @@ export interface ApiServerDeps {
   /** Default: JSON, whatever the client accepts. */
   readonly encodeStatus?: EncodeStatus;
   readonly audit?: Auditor;
+  /** Headers for browsers. Default: none. */
+  readonly browser?: BrowserPolicy | undefined;
 }
 
 export interface ApiServerOptions extends ListenerOptions {

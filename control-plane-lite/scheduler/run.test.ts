@@ -15,9 +15,10 @@ import { groupKinds } from '../resources/groups/table.ts';
 import { createResourceRegistry } from '../resources/registry.ts';
 import { typed } from '../resources/view.ts';
 import { createMemoryStore } from '../store/memory-store.fixture.ts';
+import { createTestAdmission } from '../verbs/admission.fixture.ts';
 import type { Verbs } from '../verbs/contract.ts';
 import { controllerCaller } from '../verbs/controller-caller.ts';
-import { createAdmissionChain, createVerbs } from '../verbs/verbs.ts';
+import { createVerbs } from '../verbs/verbs.ts';
 import { nodeObject, type PodOptions, podObject, seeded } from './scheduler.fixture.ts';
 import { runScheduler } from './scheduler.ts';
 
@@ -59,7 +60,7 @@ async function begin(): Promise<World> {
   }
   const stop = new AbortController();
   await cache.start(stop.signal);
-  const admission = createAdmissionChain([]);
+  const admission = createTestAdmission([]);
   function* track(): Steps<void> {}
   const verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates: new Set(), track });
   const updates: string[] = [];

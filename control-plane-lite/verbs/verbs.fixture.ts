@@ -11,8 +11,9 @@ import { groupKinds } from '../resources/groups/table.ts';
 import { createResourceRegistry } from '../resources/registry.ts';
 import type { Store } from '../store/contract.ts';
 import { createMemoryStore } from '../store/memory-store.fixture.ts';
+import { createTestAdmission } from './admission.fixture.ts';
 import type { Caller, ObjectRef, Verbs } from './contract.ts';
-import { createAdmissionChain, createVerbs } from './verbs.ts';
+import { createVerbs } from './verbs.ts';
 
 const vocabulary = VOCABULARIES.plat;
 export const caller: Caller = {
@@ -57,7 +58,7 @@ export async function createFixture(
   cache.resource(resource.storage);
   await cache.start(stop.signal);
   let pending: ((name: string) => Promise<unknown>) | undefined;
-  const admission = createAdmissionChain([
+  const admission = createTestAdmission([
     {
       name: 'Meanwhile',
       operations: ['CREATE'],

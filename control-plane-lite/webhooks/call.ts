@@ -5,6 +5,17 @@ import { Agent, request } from 'node:https';
 import { isIP } from 'node:net';
 import { messageOf } from '#api/kit/error-chain.ts';
 import { NO_RESPONSE, type Waits } from '#api/kit/waits.ts';
+import type { CheckIdentity } from './server-identity.ts';
+
+/** Response with a status other than success. */
+export class WebhookStatusError extends Error {
+  override readonly name = 'WebhookStatusError';
+  readonly status: number;
+  constructor(status: number) {
+    super(`the server responded with status ${status}`);
+    this.status = status;
+  }
+}
 
 /** A service that leads to a webhook. */
 export interface WebhookService {
@@ -33,6 +44,7 @@ export interface WebhookDeps {
   readonly addressOf: (
     service: Required<Pick<WebhookService, 'namespace' | 'name' | 'port'>>,
   ) => ServiceAddress;
+  readonly checkIdentity: CheckIdentity;
   /** Reports slow webhooks. */
   readonly waits?: Pick<Waits, 'during'> | undefined;
 }
@@ -58,7 +70,10 @@ export interface WebhookTarget extends ServiceAddress {
 }
 
 /** @throws Error if it is unreachable */
-export function webhookTarget({ url, service }: WebhookClient, { addressOf }: WebhookDeps): WebhookTarget {
+export function webhookTarget(
+  { url, service }: WebhookClient,
+  { addressOf }: Pick<WebhookDeps, 'addressOf'>,
+): WebhookTarget {
   if (url !== undefined) {
     const { hostname, port, pathname } = new URL(url);
     const host = hostname.replace(/^\[|\]$/g, '');
@@ -123,7 +138,7 @@ function send(
         response.on('end', () => {
           const { statusCode = 0 } = response;
           if (statusCode === 200) resolve(Buffer.concat(pieces));
-          else reject(new Error(`the server responded with status ${statusCode}`));
+          else reject(new WebhookStatusError(statusCode));
         });
       },
     );
@@ -140,9 +155,11 @@ function authoritiesOf({ caBundle = '' }: WebhookClient): { readonly ca?: Buffer
 /** Connection pool of a webhook. `own`: client certificate. */
 export const webhookAgent = (
   client: WebhookClient,
+  checkServerIdentity: CheckIdentity,
   own: { readonly cert?: string; readonly key?: string } = {},
 ): Agent =>
   new Agent({
+    checkServerIdentity,
     ...authoritiesOf(client),
     ...own,
     keepAlive: true,

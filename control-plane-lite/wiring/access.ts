@@ -1,26 +1,18 @@
 /** Authentication and authorization as configured. */
-import { X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { ClusterRole } from '#api/gen/rbac-authorization-v1.ts';
-import type { Clock } from '#api/kit/clock.ts';
-import type { Vocabulary } from '#api/vocabulary.ts';
-import { createBootstrapTokenAuthenticator } from '../authn/bootstrap-token.ts';
-import { createAuthenticationChain } from '../authn/chain.ts';
-import { createClientCertificateAuthenticator, parseCertificates } from '../authn/client-certificate.ts';
 import type { Authenticator } from '../authn/contract.ts';
-import { createTokenAuthenticator, parseTokenFile } from '../authn/token-file.ts';
 import { bootstrapPolicy } from '../authz/bootstrap.ts';
 import type { Authorizer } from '../authz/contract.ts';
 import { alwaysAllow, alwaysDeny, createAuthorizerChain, masters } from '../authz/modes.ts';
 import { createNodeAuthorizer } from '../authz/node.ts';
 import { createNodeGraph } from '../authz/node-graph.ts';
 import { createRbac, type Rbac } from '../authz/rbac.ts';
-import type { Cache, ResourceCache } from '../cache/contract.ts';
-import type { ServerConfig } from '../config/settings.ts';
+import type { ResourceCache } from '../cache/contract.ts';
 import type { StorageInfo } from '../resources/contract.ts';
 import { builtinFacts } from '../resources/facts.ts';
-import type { ResourceRegistry } from '../resources/registry.ts';
 import { typed } from '../resources/view.ts';
+import { type AuthenticationDeps, createAuthenticator } from './authentication.ts';
+import { type AuthorizationModeDeps, abacMode, webhookMode } from './authorization-modes.ts';
 
 export interface Access {
   readonly authenticator: Authenticator;
@@ -30,17 +22,7 @@ export interface Access {
   readonly rbacGroup: string;
 }
 
-export interface AccessDeps {
-  readonly config: ServerConfig;
-  readonly vocabulary: Vocabulary;
-  readonly clock: Clock;
-  readonly cache: Cache;
-  readonly registry: ResourceRegistry;
-  /** PEM of the server's own CA. */
-  readonly ownAuthority: string;
-  /** Authenticates service accounts. */
-  readonly accounts: Authenticator;
-}
+export type AccessDeps = AuthenticationDeps & AuthorizationModeDeps;
 
 /** @throws Error that names the unreadable file */
 export async function createAccess(deps: AccessDeps): Promise<Access> {
@@ -49,13 +31,17 @@ export async function createAccess(deps: AccessDeps): Promise<Access> {
   const rbac = config.authorizationMode.includes('RBAC')
     ? createRbac(rbacCaches(deps, rbacGroup))
     : undefined;
-  const modes = config.authorizationMode.map((mode) => {
+  const modeOf = (mode: string): Authorizer | Promise<Authorizer> => {
     if (mode === 'AlwaysAllow') return alwaysAllow;
     if (mode === 'Node') return nodeMode(deps, rbacGroup);
+    if (mode === 'ABAC') return abacMode(deps);
+    if (mode === 'Webhook') return webhookMode(deps);
     return mode === 'RBAC' && rbac !== undefined ? rbac : alwaysDeny;
-  });
+  };
+  const modes: Authorizer[] = [];
+  for (const mode of config.authorizationMode) modes.push(await modeOf(mode));
   return {
-    authenticator: createAuthenticationChain(await methods(deps), { anonymous: config.anonymousAuth }),
+    authenticator: await createAuthenticator(deps),
     authorizer: createAuthorizerChain([masters, ...modes]),
     rbac,
     rbacGroup,
@@ -82,41 +68,6 @@ function nodeMode({ cache, registry, vocabulary }: AccessDeps, rbacGroup: string
   );
   const rules = role === undefined ? [] : (typed<ClusterRole>(role).rules ?? []);
   return createNodeAuthorizer({ graph, vocabulary, rules });
-}
-
-async function methods(deps: AccessDeps): Promise<readonly Authenticator[]> {
-  const { config, clock, ownAuthority, accounts } = deps;
-  const byBootstrapToken = bootstrapTokenMethods(deps);
-  const bundle = config.clientCaFile === '' ? '' : await readText(config.clientCaFile);
-  const roots = [new X509Certificate(ownAuthority), ...parseCertificates(bundle)];
-  const certificates = createClientCertificateAuthenticator({ roots: () => roots, clock });
-  if (config.tokenAuthFile === '') return [certificates, accounts, ...byBootstrapToken];
-  const users = parseTokenFile(await readText(config.tokenAuthFile), config.tokenAuthFile);
-  return [certificates, createTokenAuthenticator(users), accounts, ...byBootstrapToken];
-}
-
-/** Returns the authenticator of bootstrap tokens; none if they are disabled. */
-function bootstrapTokenMethods(deps: AccessDeps): readonly Authenticator[] {
-  const { config, clock, vocabulary, cache, registry } = deps;
-  if (!config.enableBootstrapTokenAuth) return [];
-  return [
-    createBootstrapTokenAuthenticator({
-      clock,
-      vocabulary,
-      find(key) {
-        const secrets = registry.find('', 'v1', 'secrets');
-        return secrets === undefined ? undefined : cache.resource(secrets.storage).get(key)?.object();
-      },
-    }),
-  ];
-}
-
-async function readText(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (cause) {
-    throw new Error(`${file} could not be read`, { cause });
-  }
 }
 
 function rbacCaches(

@@ -4,7 +4,12 @@ import { ClientConfigError } from '#api/client-config/error.ts';
 import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { loadPluginConfigs } from '../admission/configuration/load.ts';
-import { PluginConfigError, type PluginConfigs } from '../admission/configuration/plugin-config.ts';
+import {
+  type PluginConfig,
+  PluginConfigError,
+  type PluginConfigs,
+} from '../admission/configuration/plugin-config.ts';
+import { type EventLimit, readEventLimits } from '../admission/event-rate-limit/config.ts';
 import { type ImagePolicyConfig, readImagePolicyConfig } from '../admission/image-policy/config.ts';
 import { ADMISSION_PLUGINS, enabledPlugins } from '../admission/names.ts';
 import {
@@ -24,6 +29,8 @@ import { type FindCredentials, loadHookCredentials } from '../admission/webhooks
 import { ConfigError } from '../config/parse.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import type { Backend } from '../webhooks/backend.ts';
+import type { CheckIdentity } from '../webhooks/server-identity.ts';
+import type { Follow } from './certificates/follow.ts';
 
 export interface AdmissionSettings {
   /** Absent: the plugin is disabled. */
@@ -31,6 +38,7 @@ export interface AdmissionSettings {
   readonly nodeSelectors: NodeSelectorConfig;
   readonly tolerations: TolerationConfig;
   readonly podSecurity: PodSecurityConfig;
+  readonly eventLimits: readonly EventLimit[];
   readonly mutatingCredentials: FindCredentials;
   readonly validatingCredentials: FindCredentials;
 }
@@ -40,30 +48,46 @@ type FileConfig = Pick<
   'admissionControlConfigFile' | 'enableAdmissionPlugins' | 'disableAdmissionPlugins'
 >;
 
+export interface AdmissionSettingsDeps {
+  readonly config: FileConfig;
+  readonly log: Logger;
+  readonly follow: Follow;
+  /** Closes the connections. */
+  readonly signal: AbortSignal;
+  readonly checkIdentity: CheckIdentity;
+}
+
 const FLAG = '--admission-control-config-file';
 const IMAGES = 'ImagePolicyWebhook';
+const EVENTS = 'EventRateLimit';
+
+/** @throws ConfigError */
+function requireSettings(configs: PluginConfigs, name: string): PluginConfig {
+  const given = configs.get(name);
+  if (given === undefined) throw new ConfigError([`${FLAG}: ${name} requires settings in this file`]);
+  return given;
+}
 
 async function loadImagePolicy(
   configs: PluginConfigs,
-  signal: AbortSignal,
+  { log, signal, checkIdentity }: AdmissionSettingsDeps,
 ): Promise<NonNullable<AdmissionSettings['imagePolicy']>> {
-  const given = configs.get(IMAGES);
-  if (given === undefined) throw new ConfigError([`${FLAG}: ${IMAGES} requires settings in this file`]);
-  const config = readImagePolicyConfig(given);
+  const config = readImagePolicyConfig(requireSettings(configs, IMAGES));
   // Loaded lazily, because few servers use the plugin.
   const { loadBackend } = await import('../webhooks/backend.ts');
-  const backend = await loadBackend(config.clientConfigFile);
+  const backend = await loadBackend(config.clientConfigFile, { log, checkIdentity });
   signal.addEventListener('abort', () => void backend.close().catch(() => undefined), { once: true });
   return { backend, config };
 }
 
-async function load(config: FileConfig, log: Logger, signal: AbortSignal): Promise<AdmissionSettings> {
+async function load(deps: AdmissionSettingsDeps): Promise<AdmissionSettings> {
+  const { config, log, follow } = deps;
   const readText = (path: string): Promise<string> => readFile(path, 'utf8');
   const configs = await loadPluginConfigs(config.admissionControlConfigFile, { readFile: readText });
   const unknown = [...configs.keys()].filter((name) => ADMISSION_PLUGINS.every((each) => each.name !== name));
   if (unknown.length > 0) log.warn({ plugins: unknown }, 'Settings of unknown admission plugins ignored');
   const credentials = (name: string): Promise<FindCredentials> =>
-    loadHookCredentials(configs.get(name), { readFile: readText });
+    loadHookCredentials(configs.get(name), follow);
   const read = <T>(
     name: string,
     none: T,
@@ -73,10 +97,12 @@ async function load(config: FileConfig, log: Logger, signal: AbortSignal): Promi
     return given === undefined ? none : by(given);
   };
   const enabled = enabledPlugins(config.enableAdmissionPlugins, config.disableAdmissionPlugins);
+  if (enabled.includes(EVENTS)) requireSettings(configs, EVENTS);
   return {
-    imagePolicy: enabled.includes(IMAGES) ? await loadImagePolicy(configs, signal) : undefined,
+    imagePolicy: enabled.includes(IMAGES) ? await loadImagePolicy(configs, deps) : undefined,
     nodeSelectors: read('PodNodeSelector', NO_SELECTORS, readNodeSelectorConfig),
     tolerations: read('PodTolerationRestriction', NO_TOLERATIONS, readTolerationConfig),
+    eventLimits: read(EVENTS, [], readEventLimits),
     podSecurity: read('PodSecurity', NO_POD_SECURITY, readPodSecurityConfig),
     mutatingCredentials: await credentials('MutatingAdmissionWebhook'),
     validatingCredentials: await credentials('ValidatingAdmissionWebhook'),
@@ -84,13 +110,9 @@ async function load(config: FileConfig, log: Logger, signal: AbortSignal): Promi
 }
 
 /** @throws ConfigError that names each file and its error */
-export async function loadAdmissionSettings(
-  config: FileConfig,
-  log: Logger,
-  signal: AbortSignal,
-): Promise<AdmissionSettings> {
+export async function loadAdmissionSettings(deps: AdmissionSettingsDeps): Promise<AdmissionSettings> {
   try {
-    return await load(config, log, signal);
+    return await load(deps);
   } catch (thrown) {
     if (thrown instanceof ConfigError) throw thrown;
     if (thrown instanceof PluginConfigError) throw new ConfigError(thrown.problems);

@@ -4,14 +4,18 @@ import type { Logger } from '#api/kit/logger.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import { notFound } from '#api/meta/status-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
+import { alwaysAdmit, alwaysDeny } from '../admission/always.ts';
 import { createCertificateAdmission } from '../admission/certificate-requests.ts';
 import type { AdmissionPlugin } from '../admission/contract.ts';
 import { createDefaultIngressClass, createDefaultStorageClass } from '../admission/default-class.ts';
 import { createDefaultTolerations } from '../admission/default-tolerations.ts';
 import type { AdmissionDeps, ObjectSource } from '../admission/deps.ts';
+import { createEventRateLimit } from '../admission/event-rate-limit.ts';
+import { createExtendedResources } from '../admission/extended-resources.ts';
 import { createImageReviewClient } from '../admission/image-policy/webhook-client.ts';
 import { createImagePolicy } from '../admission/image-policy.ts';
 import { createLimitRanger } from '../admission/limit-ranger.ts';
+import type { AdmissionMetrics, HookPhase } from '../admission/metrics.ts';
 import { type AdmissionPluginName, enabledPlugins } from '../admission/names.ts';
 import { createNamespaceAutoProvision } from '../admission/namespace-autoprovision.ts';
 import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
@@ -25,6 +29,7 @@ import {
 } from '../admission/optional.ts';
 import { createOwnerReferences } from '../admission/owner-references.ts';
 import { createPodSecurity } from '../admission/pod-security.ts';
+import { createPodSecurityPolicy } from '../admission/pod-security-policy.ts';
 import { createPriority } from '../admission/priority.ts';
 import { createRbacEscalation } from '../admission/rbac-escalation.ts';
 import type { QuotaWriter } from '../admission/resource-quota/charge.ts';
@@ -36,7 +41,6 @@ import { createClaimResize, createStorageProtection } from '../admission/storage
 import { createTaintNodes } from '../admission/taint-nodes.ts';
 import { createVolumeLabel } from '../admission/volume-label.ts';
 import { createHookCaller } from '../admission/webhooks/call.ts';
-import type { FindCredentials } from '../admission/webhooks/credentials.ts';
 import { createVersionsOf } from '../admission/webhooks/seen.ts';
 import { createMutatingWebhooks, createValidatingWebhooks, type WebhookDeps } from '../admission/webhooks.ts';
 import type { Cache, CachedObject } from '../cache/contract.ts';
@@ -45,6 +49,7 @@ import type { PendingCharges } from '../quota/pending.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Verbs } from '../verbs/contract.ts';
 import { controllerCaller } from '../verbs/controller-caller.ts';
+import type { CheckIdentity } from '../webhooks/server-identity.ts';
 import type { Access } from './access.ts';
 import type { AdmissionSettings } from './admission-settings.ts';
 import { createServiceFinder } from './service-finder.ts';
@@ -58,6 +63,8 @@ export interface AdmissionParts {
   readonly registry: ResourceRegistry;
   readonly access: Access;
   readonly log: Logger;
+  readonly metrics: AdmissionMetrics;
+  readonly checkIdentity: CheckIdentity;
   /** Closes the connections to webhooks. */
   readonly waits: Waits | undefined;
   /** Ends the connections to webhooks. */
@@ -79,6 +86,7 @@ const certificatePlugin =
     createCertificateAdmission(deps).find((plugin) => plugin.name === name);
 
 const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
+  AlwaysAdmit: () => alwaysAdmit,
   NamespaceAutoProvision: ({ objects }, parts) =>
     createNamespaceAutoProvision({ objects, createNamespace: namespaceMaker(parts) }),
   NamespaceLifecycle: (_, { cache, registry, vocabulary }) => {
@@ -114,6 +122,7 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
     return createImagePolicy({ vocabulary, log: own, review }, config);
   },
   PodSecurity: (deps, { settings }) => createPodSecurity(deps, settings.podSecurity),
+  PodSecurityPolicy: createPodSecurityPolicy,
   PodNodeSelector: (deps, { settings }) => createPodNodeSelector(deps, settings.nodeSelectors),
   PodTolerationRestriction: (deps, { settings }) =>
     createPodTolerationRestriction(deps, settings.tolerations),
@@ -123,6 +132,8 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
       notReadySeconds: config.defaultNotReadyTolerationSeconds,
       unreachableSeconds: config.defaultUnreachableTolerationSeconds,
     }),
+  EventRateLimit: ({ clock }, { settings }) => createEventRateLimit(clock, settings.eventLimits),
+  ExtendedResourceToleration: ({ vocabulary }) => createExtendedResources(vocabulary),
   OwnerReferencesPermissionEnforcement: ({ authorizer }, { registry }) =>
     createOwnerReferences({
       authorizer,
@@ -135,12 +146,12 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
   RuntimeClass: createRuntimeClassAdmission,
   DefaultIngressClass: createDefaultIngressClass,
   DenyServiceExternalIPs: () => denyServiceExternalIPs,
-  MutatingAdmissionWebhook: (deps, parts) =>
-    createMutatingWebhooks(webhookDeps(deps, parts, parts.settings.mutatingCredentials)),
+  MutatingAdmissionWebhook: (deps, parts) => createMutatingWebhooks(webhookDeps(deps, parts, 'admit')),
   ValidatingAdmissionWebhook: (deps, parts) =>
-    createValidatingWebhooks(webhookDeps(deps, parts, parts.settings.validatingCredentials)),
+    createValidatingWebhooks(webhookDeps(deps, parts, 'validating')),
   ResourceQuota: (deps, parts) =>
     createResourceQuotaAdmission(deps, { write: quotaWriter(parts), pending: parts.pendingCharges }),
+  AlwaysDeny: () => alwaysDeny,
   CertificateApproval: certificatePlugin('CertificateApproval'),
   CertificateSigning: certificatePlugin('CertificateSigning'),
   CertificateSubjectRestriction: certificatePlugin('CertificateSubjectRestriction'),
@@ -160,23 +171,31 @@ export function createAdmissionPlugins(parts: AdmissionParts): readonly Admissio
   ];
 }
 
-const webhookDeps = (
-  { vocabulary, objects }: AdmissionDeps,
+function webhookDeps(
+  { vocabulary, objects, clock }: AdmissionDeps,
   parts: AdmissionParts,
-  credentials: FindCredentials,
-): WebhookDeps => ({
-  vocabulary,
-  objects,
-  versionsOf: createVersionsOf(parts.registry),
-  caller: createHookCaller({
+  phase: HookPhase,
+): WebhookDeps {
+  const { mutatingCredentials, validatingCredentials } = parts.settings;
+  const metrics = parts.metrics.hooks(phase);
+  return {
     vocabulary,
-    log: parts.log.child({ component: 'webhooks' }),
-    signal: parts.signal,
-    addressOf: createServiceFinder(parts).addressOf,
-    waits: parts.waits,
-    credentials,
-  }),
-});
+    objects,
+    metrics,
+    versionsOf: createVersionsOf(parts.registry),
+    caller: createHookCaller({
+      vocabulary,
+      clock,
+      metrics,
+      log: parts.log.child({ component: 'webhooks' }),
+      signal: parts.signal,
+      addressOf: createServiceFinder(parts).addressOf,
+      checkIdentity: parts.checkIdentity,
+      waits: parts.waits,
+      credentials: phase === 'admit' ? mutatingCredentials : validatingCredentials,
+    }),
+  };
+}
 
 /** Creates namespaces on behalf of the server itself. */
 const namespaceMaker =
@@ -221,7 +240,7 @@ const NOTHING: ObjectSource = {
 
 function objectSources({ cache, registry }: AdmissionParts): AdmissionDeps['objects'] {
   return (group, plural) => {
-    const resource = registry.find(group, 'v1', plural);
+    const resource = registry.find(group, 'v1', plural) ?? registry.find(group, 'v1beta1', plural);
     if (resource === undefined) return NOTHING;
     const objects = cache.resource(resource.storage);
     return {

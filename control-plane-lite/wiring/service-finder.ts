@@ -19,7 +19,7 @@ export function createServiceFinder({
   registry,
   vocabulary,
   config,
-}: ServiceFinderDeps): WebhookDeps & WatchHandle {
+}: ServiceFinderDeps): Pick<WebhookDeps, 'addressOf'> & WatchHandle {
   let source: ServiceSource | undefined;
   let turn = 0;
   return {

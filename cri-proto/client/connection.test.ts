@@ -4,7 +4,7 @@ import { silentLogger } from '#api/kit/logger.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
 import { CriError, isNotFound, isUnimplemented } from '../errors.ts';
 import { type FakeCri, type FakeCriOptions, startFakeCri } from '../fake/fake-cri.ts';
-import { type CriConnection, connectRuntime } from './connection.ts';
+import { type CriConnection, connectRuntime, defaultTimeoutMs } from './connection.ts';
 import { EndpointError } from './endpoint.ts';
 
 let dir: TempDir;
@@ -224,4 +224,18 @@ describe('an unavailable runtime', () => {
     const reason = new Error('stopping');
     expect(await failureOf(connect().whenConnected(AbortSignal.abort(reason)))).toBe(reason);
   });
+});
+
+test.each([
+  ['ListContainers', {}, 120_000],
+  ['RunPodSandbox', {}, 240_000],
+  ['PullImage', {}, 0],
+  ['GetContainerEvents', {}, 0],
+  ['StopContainer', { timeout: 30n }, 150_000],
+  ['StopContainer', {}, 120_000],
+  ['StopContainer', { timeout: -1n }, 120_000],
+  ['ExecSync', { timeout: 10n }, 130_000],
+  ['ExecSync', {}, 0],
+])('%s %o may take %d ms', (rpc, request, expected) => {
+  expect(defaultTimeoutMs(rpc, request, 120_000)).toBe(expected);
 });

@@ -7,12 +7,12 @@ import type { Logger } from '#api/kit/logger.ts';
 import { isUnimplemented } from '../errors.ts';
 import { untilState } from './channel-state.ts';
 import type { CriConnection } from './connection.ts';
-import { watchContainerdEvents } from './containerd-events.ts';
 import {
   type ContainerRuntimeEvent,
   fromContainerdEvent,
   fromCriEvent,
   type RuntimeEvent,
+  watchContainerdEvents,
 } from './runtime-event.ts';
 
 export interface WatchEventsDeps {

@@ -2,9 +2,8 @@
  *  and one that is interrupted during the start of a container may report a failed container, or lose its
  *  process (observed with containerd 1.6). Therefore another process holds the connection open as well. */
 import type { Socket } from 'node:net';
-import { methodOfPath } from './call.ts';
-import { type GrpcChannel, openChannel } from './channel.ts';
-import { observedCredentials } from './observed-credentials.ts';
+import { type CallCredentials, ChannelCredentials, credentials } from '@grpc/grpc-js';
+import { type GrpcChannel, methodOfPath, openChannel } from './channel.ts';
 
 /** Another process that holds the connection. */
 export interface ConnectionHolder {
@@ -102,4 +101,50 @@ function descriptorOf(socket: Socket): number | undefined {
   const handle: unknown = Reflect.get(socket, '_handle');
   const fd: unknown = typeof handle === 'object' && handle !== null ? Reflect.get(handle, 'fd') : undefined;
   return typeof fd === 'number' && fd >= 0 ? fd : undefined;
+}
+
+type Connector = ReturnType<ChannelCredentials['_createSecureConnector']>;
+
+/** Calls `onSocket` with every socket as soon as it is connected, including after reconnects. */
+function observedCredentials(onSocket: (socket: Socket) => void): ChannelCredentials {
+  return new ObservedCredentials(credentials.createInsecure(), onSocket);
+}
+
+class ObservedCredentials extends ChannelCredentials {
+  readonly #inner: ChannelCredentials;
+  readonly #onSocket: (socket: Socket) => void;
+
+  constructor(inner: ChannelCredentials, onSocket: (socket: Socket) => void) {
+    super();
+    this.#inner = inner;
+    this.#onSocket = onSocket;
+  }
+
+  override compose(callCredentials: CallCredentials): ChannelCredentials {
+    return this.#inner.compose(callCredentials);
+  }
+
+  override _isSecure(): boolean {
+    return false;
+  }
+
+  override _equals(other: ChannelCredentials): boolean {
+    return this === other;
+  }
+
+  override _createSecureConnector(
+    ...target: Parameters<ChannelCredentials['_createSecureConnector']>
+  ): Connector {
+    // oxlint-disable-next-line no-underscore-dangle -- the only place between a socket and its first byte
+    const inner = this.#inner._createSecureConnector(...target);
+    return {
+      connect: (socket) => {
+        this.#onSocket(socket);
+        return inner.connect(socket);
+      },
+      waitForReady: () => inner.waitForReady(),
+      getCallCredentials: () => inner.getCallCredentials(),
+      destroy: () => inner.destroy(),
+    };
+  }
 }

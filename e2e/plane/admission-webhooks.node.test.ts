@@ -188,6 +188,32 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the %s vocabu
     ]);
   });
 
+  test('are counted under upstream’s names', async () => {
+    const away = { clientConfig: { url: 'https://127.0.0.1:1/' }, timeoutSeconds: 1 };
+    judge = (_, path) =>
+      path.includes('judge') ? { allowed: false, status: { code: 418 } } : { allowed: true };
+    await using _ = await configure('validating', [
+      hook('good'),
+      hook('open', { ...away, failurePolicy: 'Ignore' }),
+    ]);
+    expect((await create('m')).status).toBe(201);
+    await using mutating = await configure('mutating', [hook('judge')]);
+    expect(mutating).toBeDefined();
+    expect((await create('n')).status).toBe(418);
+    const { text } = await plane.get('/metrics');
+    const of = (name: string, type: string): string => `name="${name}.example.com",type="${type}"`;
+    const metric = 'apiserver_admission_webhook';
+    for (const line of [
+      `${metric}_admission_duration_seconds_count{${of('good', 'validating')},operation="CREATE",rejected="false"}`,
+      `${metric}_request_total{${of('good', 'validating')},operation="CREATE",code="200",rejected="false"}`,
+      `${metric}_request_total{${of('open', 'validating')},operation="CREATE",code="400",rejected="false"}`,
+      `${metric}_fail_open_count{${of('open', 'validating')}}`,
+      `${metric}_request_total{${of('judge', 'admit')},operation="CREATE",code="418",rejected="true"}`,
+      `${metric}_rejection_count{${of('judge', 'admit')},operation="CREATE",error_type="no_error",rejection_code="418"}`,
+    ])
+      expect(text).toContain(`${line} `);
+  });
+
   test('with side effects cannot be configured, and others see dryRun', async () => {
     const path = `${configurations}validatingwebhookconfigurations`;
     const name = `effects-${at.split('/').at(-1) ?? ''}`;

@@ -120,7 +120,7 @@ describe('upstream controllers, scheduler and service proxy with our API server'
       '--use-service-account-credentials=true',
       `--cluster-signing-cert-file=${pki}/ca.crt`,
       `--cluster-signing-key-file=${pki}/ca.key`,
-      `--root-ca-file=${pki}/ca.crt`,
+      `--root-ca-file=${pki}/server-ca.crt`,
     ]);
     await startPart('kube-scheduler', ['--port={port}', '--secure-port=0', '--leader-elect=false']);
     for (const name of NODES) {

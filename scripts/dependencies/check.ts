@@ -5,10 +5,16 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { isObject } from '#api/kit/object.ts';
+import { readArguments } from '../arguments.ts';
 import { type Dependency, type Policy, readLock, readPolicy, violations } from './policy.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
+const USAGE = `usage: node scripts/dependencies/check.ts [--online]
+Compares package-lock.json with scripts/dependencies/policy.json.
+  --online  also queries the registry for vulnerabilities
+`;
 const ONLINE_TIMEOUT_MS = 60_000;
 
 const readJson = (path: string): unknown => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
@@ -48,4 +54,9 @@ function main(online: boolean): void {
   if (found.length > 0) process.exitCode = 1;
 }
 
-if (import.meta.main) main(process.argv.includes('--online'));
+if (import.meta.main) {
+  const { values } = readArguments('check-dependencies', USAGE, () =>
+    parseArgs({ options: { online: { type: 'boolean' } } }),
+  );
+  main(values.online === true);
+}

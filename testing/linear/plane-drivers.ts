@@ -1,6 +1,6 @@
 /** Drivers of text readers in `control-plane-lite`. */
 import { canonicalElement, compareElements } from '#plane/apply/path-element.ts';
-import { readToken } from '#plane/authn/service-account/jwt.ts';
+import { readToken } from '#plane/authn/jwt.ts';
 import { parseTokenFile } from '#plane/authn/token-file.ts';
 import { decodeContinue } from '#plane/cache/list/continue-token.ts';
 import { compareKeys } from '#plane/cache/state/ordered.ts';

@@ -1,9 +1,26 @@
-/** Predicates and selectors for the containers of a pod, shared by decisions and status. Pure. */
+/** Predicates and selectors for the containers of a pod, and their restart backoff, shared by decisions and
+ *  status. Pure.
+ *
+ *  An exited container is restarted without delay the first time, then after 10 s doubling to 5 min. An exit more
+ *  than 10 min after the last restart counts as the first again. Times are of the wall clock, which may be set
+ *  back. */
 import type { Container, Pod } from '#api/gen/core-v1.ts';
 import { formatNormalized, ImageReferenceError, parseImageReference } from '../../images/reference.ts';
 import type { ObservedContainer, PodObservation } from '../../observe/types.ts';
 import { containerHash } from '../../runtime/config/hash.ts';
-import { type ContainerSpec, isContainerWorkInFlight, type PodProgress } from './decision-types.ts';
+import {
+  type ContainerSpec,
+  type CrashBackoff,
+  isContainerWorkInFlight,
+  type PodProgress,
+} from './decision-types.ts';
+
+const FIRST_RESTART_DELAY_MS = 10_000;
+const LONGEST_RESTART_DELAY_MS = 300_000;
+const FORGET_RESTART_AFTER_MS = 600_000;
+
+/** Upper bound of all backoffs of pods, images and containers, in ms. */
+const LONGEST_WAIT_MS = 300_000;
 
 /** Reports whether an init container is a sidecar, which keeps running beside the app containers. */
 export const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always';
@@ -64,4 +81,40 @@ function runtimeSpelling(image: string): string {
     if (thrown instanceof ImageReferenceError) return image;
     throw thrown;
   }
+}
+
+function live(backoff: CrashBackoff | undefined, finishedAtMs: number): CrashBackoff | undefined {
+  if (backoff === undefined) return undefined;
+  return finishedAtMs - backoff.restartedAtMs > FORGET_RESTART_AFTER_MS ? undefined : backoff;
+}
+
+/** Returns the delay in force for a container that exited at `finishedAtMs`, in ms. */
+export function crashDelayMs(backoff: CrashBackoff | undefined, finishedAtMs: number): number {
+  return live(backoff, finishedAtMs)?.delayMs ?? 0;
+}
+
+/** Formats whole seconds as upstream does: `10s`, `2m40s`. */
+export function formatDelay(delayMs: number): string {
+  const seconds = Math.round(delayMs / 1000);
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+}
+
+/** Returns the backoff after restarting, at `nowMs`, a container that exited at `finishedAtMs`. */
+export function afterRestart(
+  backoff: CrashBackoff | undefined,
+  finishedAtMs: number,
+  nowMs: number,
+): CrashBackoff {
+  const previous = live(backoff, finishedAtMs);
+  const delayMs =
+    previous === undefined
+      ? FIRST_RESTART_DELAY_MS
+      : Math.min(previous.delayMs * 2, LONGEST_RESTART_DELAY_MS);
+  return { delayMs, restartedAtMs: nowMs };
+}
+
+/** Reports whether an operation that is allowed from `readyAtMs` on must still wait at `nowMs`. A time
+ *  further ahead than any backoff was recorded before the clock was set back and is ignored. */
+export function isBackingOff(readyAtMs: number, nowMs: number): boolean {
+  return readyAtMs > nowMs && readyAtMs - nowMs <= LONGEST_WAIT_MS;
 }

@@ -1,11 +1,10 @@
-/** Types of the pod decisions: their input, and the resulting actions. */
+/** Types of the pod decisions: their input, the resulting actions, and how a decision is collected. */
 
 import type { Container, EphemeralContainer, Pod } from '#api/gen/core-v1.ts';
 import type { Int64 } from '#api/kit/int64.ts';
 import type { ObservedContainer, PodObservation } from '../../observe/types.ts';
 import type { ContainerKind } from '../../pod-identity/container-kind.ts';
 import type { ProbeVerdict } from '../../probes/verdict.ts';
-import type { CrashBackoff } from './backoff.ts';
 
 export type ContainerSpec = Container | EphemeralContainer;
 
@@ -27,6 +26,13 @@ export interface TerminalPhase {
 export interface WaitingReason {
   readonly reason: string;
   readonly message: string;
+}
+
+/** Backoff of the restarts of one container. */
+export interface CrashBackoff {
+  readonly delayMs: number;
+  /** Time of the last restart. */
+  readonly restartedAtMs: number;
 }
 
 /** State of one container name that the worker carries between decisions. */
@@ -138,3 +144,31 @@ export const containerKey = (name: string): string => `container/${name}`;
 /** Reports whether an operation on any container of the pod is in flight. */
 export const isContainerWorkInFlight = ({ busy }: Pick<PodProgress, 'busy'>): boolean =>
   [...busy].some((key) => key.startsWith(containerKey('')));
+
+/** Collects a decision. */
+export interface DecisionBuilder {
+  act(action: PodAction): void;
+  wait(container: string, reason: string, message?: string): void;
+  wakeAt(atMs: number): void;
+  decision(): Decision;
+}
+
+export function createDecisionBuilder(): DecisionBuilder {
+  const actions: PodAction[] = [];
+  const waiting = new Map<string, WaitingReason>();
+  let wakeAtMs: number | undefined;
+  return {
+    act: (action) => void actions.push(action),
+    wait: (container, reason, message = '') => void waiting.set(container, { reason, message }),
+    wakeAt(atMs) {
+      wakeAtMs = earliest(wakeAtMs, atMs);
+    },
+    decision: () => ({ actions, waiting, wakeAtMs }),
+  };
+}
+
+/** Returns the earlier of two times, either of which may be absent. */
+export function earliest(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined) return b;
+  return b === undefined ? a : Math.min(a, b);
+}

@@ -17,9 +17,10 @@ import {
   type ContainerInput,
   type ContainerSettings,
   createContainerConfig,
+  decideSubPaths,
+  mountsHostsFile,
 } from '../../runtime/config/container.ts';
 import { envReferences, resolveEnv } from '../../runtime/config/env.ts';
-import { decideSubPaths, mountsHostsFile } from '../../runtime/config/mounts.ts';
 import type { ImageUser } from '../../runtime/config/security.ts';
 import type { ActionOf, ContainerSpec } from '../decide/decision-types.ts';
 import type { PodEvent } from '../pod-event.ts';

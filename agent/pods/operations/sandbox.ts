@@ -10,7 +10,7 @@ import type { Observer } from '../../observe/observer.ts';
 import type { RuntimeView } from '../../observe/runtime-view.ts';
 import type { IdentifiedPod } from '../../pod-identity/identity.ts';
 import type { Owner } from '../../pod-identity/labels.ts';
-import type { DnsSettings } from '../../runtime/config/dns.ts';
+import type { DnsSettings } from '../../runtime/config/hostname.ts';
 import type { ResourceSettings } from '../../runtime/config/resources.ts';
 import { createSandboxConfig } from '../../runtime/config/sandbox.ts';
 import type { LostSandboxes } from '../../runtime/lost-sandboxes.ts';

@@ -1,9 +1,19 @@
-/** Status of one container, from its observed instances and the state of the worker. Pure. */
-
-import type { ContainerState, ContainerStateTerminated, ContainerStatus } from '#api/gen/core-v1.ts';
+/** Status of one container, from its observed instances and the state of the worker; and the probe results in it
+ *  that are persisted across agent restarts. Pure. */
+import type {
+  Container,
+  ContainerState,
+  ContainerStateTerminated,
+  ContainerStatus,
+  Pod,
+  PodStatus,
+} from '#api/gen/core-v1.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { ObservedContainer } from '../../observe/types.ts';
+import { isProbed } from '../../probes/container-probes.ts';
+import type { ProbeFindings } from '../../probes/memory.ts';
 import type { ProbeVerdict } from '../../probes/verdict.ts';
+import { appContainers, initContainers } from '../decide/containers.ts';
 import type { ContainerSpec, WaitingReason } from '../decide/decision-types.ts';
 
 /** Termination state of a container that disappeared before its exit was observed.
@@ -139,4 +149,19 @@ function lostStatus(before: ContainerStatus, next: ContainerStatus, isOver: bool
   const lostID = containerID ?? end.containerID;
   const id = lostID === undefined ? {} : { containerID: lostID };
   return { ...unready, image, imageID, ...id, lastState: {}, state: { terminated: end } };
+}
+
+/** Returns the results of its running probed containers, by container ID. */
+export function probeFindings(pod: Pod, status: PodStatus): ProbeFindings {
+  const specs: readonly Container[] = [...initContainers(pod), ...appContainers(pod)];
+  const probed = new Set(specs.filter(isProbed).map(({ name }) => name));
+  const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+  return Object.fromEntries(
+    statuses
+      .filter(({ name, state }) => probed.has(name) && state?.running !== undefined)
+      .map(({ containerID = '', started = false, ready }) => [
+        containerID.slice(containerID.indexOf('://') + '://'.length),
+        { started, ready },
+      ]),
+  );
 }

@@ -4,12 +4,12 @@
 import { basename, isAbsolute, join } from 'node:path';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { isExtendedResource } from '#api/meta/extended-resource.ts';
 import type { DevicePlugin, RegisterRequest } from '#cri/gen/deviceplugin-v1beta1.ts';
 import { CallRejection } from '#cri/server/serve-socket.ts';
 import type { PluginHandler } from '#volumes/csi/registration.ts';
 import type { DeviceManager } from './manager.ts';
 import { createPluginConnection, DevicePluginError, type PluginOptions } from './plugin.ts';
-import { isExtendedResource } from './resource-name.ts';
 
 /** Plugin type of device plugins in the plugin directory. */
 export const DEVICE_PLUGIN = 'DevicePlugin';

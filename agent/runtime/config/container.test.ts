@@ -1,7 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import type { Container } from '#api/gen/core-v1.ts';
+import type { Container, VolumeMount } from '#api/gen/core-v1.ts';
+import type { MountedVolume } from '#volumes/contract/volume-manager.ts';
 import { parseContainerLabels } from '../../pod-identity/labels.ts';
-import { type ContainerInput, createContainerConfig } from './container.ts';
+import {
+  type ContainerInput,
+  containerDevices,
+  containerMounts,
+  createContainerConfig,
+  type DevicesInput,
+  decideSubPaths,
+  type MountsInput,
+  mountsHostsFile,
+} from './container.ts';
 import { containerHash } from './hash.ts';
 import { BASE_CONTAINER, OWNER, SETTINGS, testPod } from './pod.fixture.ts';
 
@@ -104,6 +114,170 @@ describe('createContainerConfig', () => {
     expect(createContainerConfig(input(change))).toMatchObject({
       kind: 'error',
       reason: 'CreateContainerConfigError',
+    });
+  });
+});
+
+const DATA: MountedVolume = { name: 'data', hostPath: '/pods/v/data', readOnly: false, seLinuxRelabel: true };
+const MOUNT: VolumeMount = { name: 'data', mountPath: '/data' };
+
+const mountsInput = (mounts: readonly VolumeMount[], extra: Partial<MountsInput> = {}): MountsInput => ({
+  pod: testPod(),
+  container: { ...BASE_CONTAINER, volumeMounts: mounts },
+  volumes: new Map([['data', DATA]]),
+  subPaths: new Map(),
+  hostsFile: undefined,
+  terminationLog: undefined,
+  seLinux: false,
+  ...extra,
+});
+
+describe('containerMounts', () => {
+  test.each<[string, MountsInput, object]>([
+    [
+      'a volume',
+      mountsInput([MOUNT]),
+      {
+        containerPath: '/data',
+        hostPath: '/pods/v/data',
+        readonly: false,
+        selinuxRelabel: false,
+        propagation: 'PROPAGATION_PRIVATE',
+      },
+    ],
+    [
+      'a relative path from the root',
+      mountsInput([{ ...MOUNT, mountPath: 'data/' }]),
+      { containerPath: '/data' },
+    ],
+    ['a read-only mount', mountsInput([{ ...MOUNT, readOnly: true }]), { readonly: true }],
+    [
+      'a read-only volume',
+      mountsInput([MOUNT], { volumes: new Map([['data', { ...DATA, readOnly: true }]]) }),
+      { readonly: true },
+    ],
+    ['a relabelled volume', mountsInput([MOUNT], { seLinux: true }), { selinuxRelabel: true }],
+    [
+      'host to container',
+      mountsInput([{ ...MOUNT, mountPropagation: 'HostToContainer' }]),
+      { propagation: 'PROPAGATION_HOST_TO_CONTAINER' },
+    ],
+    [
+      'both ways',
+      mountsInput([{ ...MOUNT, mountPropagation: 'Bidirectional' }]),
+      { propagation: 'PROPAGATION_BIDIRECTIONAL' },
+    ],
+    [
+      'a subPath',
+      mountsInput([{ ...MOUNT, subPath: 'a' }], { subPaths: new Map([[0, '/pods/sub/0']]) }),
+      { hostPath: '/pods/sub/0' },
+    ],
+    [
+      'the hosts file',
+      mountsInput([], { hostsFile: '/pods/hosts' }),
+      { containerPath: '/etc/hosts', hostPath: '/pods/hosts', readonly: false },
+    ],
+    [
+      'the termination log',
+      mountsInput([], { terminationLog: '/pods/last' }),
+      { containerPath: '/dev/termination-log', hostPath: '/pods/last' },
+    ],
+  ])('makes %s', (_, wanted, expected) => {
+    expect(containerMounts(wanted)).toMatchObject({ kind: 'ok', mounts: [expected] });
+  });
+
+  test.each<[string, MountsInput]>([
+    ['a volume that is not there', mountsInput([{ ...MOUNT, name: 'other' }])],
+    ['a subPath that is not prepared', mountsInput([{ ...MOUNT, subPath: 'a' }])],
+    ['a subPathExpr that is not prepared', mountsInput([{ ...MOUNT, subPathExpr: '$(A)' }])],
+  ])('rejects %s, which would mount something else', (_, wanted) => {
+    expect(containerMounts(wanted)).toMatchObject({ kind: 'error' });
+  });
+
+  test('mounts no termination log where the path is empty', () => {
+    const container = { ...BASE_CONTAINER, terminationMessagePath: '' };
+    expect(containerMounts(mountsInput([], { container, terminationLog: '/pods/last' }))).toEqual({
+      kind: 'ok',
+      mounts: [],
+    });
+  });
+
+  test('leaves /etc/hosts to a container that mounts its own', () => {
+    const container = { volumeMounts: [{ ...MOUNT, mountPath: '/etc/hosts/' }] };
+    expect(mountsHostsFile(container)).toBe(false);
+    expect(mountsHostsFile({})).toBe(true);
+    const result = containerMounts(mountsInput(container.volumeMounts, { hostsFile: '/pods/hosts' }));
+    expect(result).toMatchObject({ mounts: [{ hostPath: '/pods/v/data' }] });
+  });
+});
+
+describe('decideSubPaths', () => {
+  const env = new Map([
+    ['NAME', 'web'],
+    ['UP', '../..'],
+    ['ROOT', '/etc'],
+  ]);
+  const decide = (mount: Partial<VolumeMount>) =>
+    decideSubPaths({ volumeMounts: [MOUNT, { ...MOUNT, ...mount }] }, env);
+
+  test.each<[string, Partial<VolumeMount>, string[]]>([
+    ['nothing', {}, []],
+    ['an empty one', { subPath: '', subPathExpr: '' }, []],
+    ['a plain one, unexpanded', { subPath: 'a/$(NAME)' }, ['a/$(NAME)']],
+    ['an expanded one', { subPathExpr: 'logs/$(NAME)' }, ['logs/web']],
+    ['an escaped one', { subPathExpr: '$$(NAME)' }, ['$(NAME)']],
+    ['names with dots', { subPath: '..data/x..y' }, ['..data/x..y']],
+  ])('finds %s', (_, mount, subPaths) => {
+    const needs = subPaths.map((subPath) => ({ mountIndex: 1, volumeName: 'data', subPath }));
+    expect(decide(mount)).toEqual({ kind: 'ok', needs });
+  });
+
+  test.each<[string, Partial<VolumeMount>]>([
+    ['an unknown variable', { subPathExpr: '$(NONE)' }],
+    ['a way up', { subPath: 'a/../../b' }],
+    ['a way up in a variable', { subPathExpr: 'a/$(UP)' }],
+    ['an absolute variable', { subPathExpr: '$(ROOT)' }],
+  ])('rejects %s', (_, mount) => {
+    expect(decide(mount)).toMatchObject({ kind: 'error' });
+  });
+});
+
+const DISK: MountedVolume = {
+  name: 'disk',
+  hostPath: '/pods/p/volumeDevices/x/disk',
+  readOnly: false,
+  seLinuxRelabel: false,
+};
+
+const devicesInput = (devicePath: string, disk: MountedVolume = DISK): DevicesInput => ({
+  container: { name: 'app', volumeDevices: [{ name: 'disk', devicePath }] },
+  volumes: new Map([['disk', disk]]),
+});
+
+describe('containerDevices', () => {
+  test.each<[string, DevicesInput, object]>([
+    [
+      'everything of a device',
+      devicesInput('/dev/xvda'),
+      { containerPath: '/dev/xvda', hostPath: DISK.hostPath, permissions: 'mrw' },
+    ],
+    ['a read-only device', devicesInput('/dev/xvda', { ...DISK, readOnly: true }), { permissions: 'r' }],
+    ['a relative path from the root', devicesInput('dev/xvda'), { containerPath: '/dev/xvda' }],
+  ])('gives %s', (_, given, expected) => {
+    expect(containerDevices(given)).toMatchObject({ kind: 'ok', devices: [expected] });
+  });
+
+  test('returns none for a container without block volumes', () => {
+    expect(containerDevices({ container: { name: 'app' }, volumes: new Map() })).toEqual({
+      kind: 'ok',
+      devices: [],
+    });
+  });
+
+  test('reports an unmapped device', () => {
+    expect(containerDevices({ ...devicesInput('/dev/x'), volumes: new Map() })).toEqual({
+      kind: 'error',
+      message: 'block volume disk of container app is not mapped',
     });
   });
 });

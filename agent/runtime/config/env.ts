@@ -15,8 +15,8 @@ import type {
 } from '#api/gen/core-v1.ts';
 import { envVarNameErrors } from '#api/meta/names.ts';
 import { extractField, extractResource, FieldRefError } from '#api/schema/field-ref.ts';
-import type { ConfigWarning } from './dns.ts';
 import { expandVariables } from './expand.ts';
+import type { ConfigWarning } from './hostname.ts';
 
 export interface EnvInput {
   /** The pod with its current status (pod and host addresses) and `spec.nodeName`. */

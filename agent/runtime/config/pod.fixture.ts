@@ -3,7 +3,7 @@ import type { Container, Pod, PodSpec } from '#api/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { Owner } from '../../pod-identity/labels.ts';
 import type { ContainerSettings } from './container.ts';
-import type { DnsSettings } from './dns.ts';
+import type { DnsSettings } from './hostname.ts';
 import type { ResourceSettings } from './resources.ts';
 import type { SecuritySettings } from './security.ts';
 

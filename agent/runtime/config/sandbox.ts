@@ -11,8 +11,7 @@ import type {
 } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
 import { type Owner, sandboxAnnotations, sandboxLabels } from '../../pod-identity/labels.ts';
-import { type ConfigWarning, type DnsSettings, decidePodDns } from './dns.ts';
-import { podHostname } from './hostname.ts';
+import { type ConfigWarning, type DnsSettings, decidePodDns, podHostname } from './hostname.ts';
 import { podAmounts, type ResourceSettings, sumResources } from './resources.ts';
 import { namespaceOptions } from './security.ts';
 

@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { PodSecurityContext, SecurityContext } from '#api/gen/core-v1.ts';
 import { BASE_CONTAINER, SECURITY, testPod, withAnnotations } from './pod.fixture.ts';
-import { decideSeccomp } from './seccomp.ts';
-import { containerSecurity, type ImageUser, nonRootError, type SecurityInput } from './security.ts';
+import {
+  containerSecurity,
+  decideSeccomp,
+  type ImageUser,
+  nonRootError,
+  type SecurityInput,
+} from './security.ts';
 
 interface Row {
   readonly pod?: PodSecurityContext;

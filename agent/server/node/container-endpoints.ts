@@ -1,7 +1,7 @@
 /** Container endpoints: read a log, run a command, attach, forward a port.
  *  Source: upstream's debugging handlers. */
 import { StatusError } from '#api/meta/status-error.ts';
-import type { PodEntry } from '../../pods/pod-manager.ts';
+import type { PodEntry } from '../../pods/slot.ts';
 import { type LogQuery, parseLogQuery } from '../log-query.ts';
 import type { AttachQuery, ExecQuery } from '../stream-routes.ts';
 import { type NodeEndpoint, type NodeRequest, type NodeResponse, text } from './endpoint.ts';

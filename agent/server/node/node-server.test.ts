@@ -7,7 +7,7 @@ import { silentLogger } from '#api/kit/logger.ts';
 import { createAuthority, type Identity, issueIdentity } from '#api/pki/certificate.ts';
 import { negotiatedSuites } from '../../../testing/negotiated-suites.ts';
 import { eventually } from '../../../testing/wait.ts';
-import type { PodEntry } from '../../pods/pod-manager.ts';
+import type { PodEntry } from '../../pods/slot.ts';
 import {
   type NodeServer,
   type NodeServerDeps,

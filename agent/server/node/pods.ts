@@ -3,7 +3,7 @@
 import type { Pod } from '#api/gen/core-v1.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ObservedContainer, ObservedSandbox } from '../../observe/types.ts';
-import type { PodEntry } from '../../pods/pod-manager.ts';
+import type { PodEntry } from '../../pods/slot.ts';
 import { podObject } from '../pod-view.ts';
 import type { NodeEndpoint } from './endpoint.ts';
 

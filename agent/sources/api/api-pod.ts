@@ -13,7 +13,7 @@ import { applyDefaults } from '#api/schema/defaults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Json } from '../../api-client/client.ts';
 import { metadataText, objectName } from '../../api-client/object-fields.ts';
-import { formatIdentity } from '../merge.ts';
+import { formatIdentity } from '../manifest-set.ts';
 import { isSafeUID } from '../static-identity.ts';
 import type { ManifestOrigin, RejectedManifest, SourcePod } from '../types.ts';
 

@@ -4,8 +4,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { joinSets, rejectedPlace } from '../last-good.ts';
-import { type DocumentPart, type ManifestReaderDeps, readPart, splitDocument } from '../manifest-set.ts';
+import {
+  type DocumentPart,
+  joinSets,
+  type ManifestReaderDeps,
+  readPart,
+  rejectedPlace,
+  splitDocument,
+} from '../manifest-set.ts';
 import { DEFAULT_NAMESPACE } from '../static-identity.ts';
 import type { ManifestSet } from '../types.ts';
 import { type AppliedFiles, type AppliedKey, appliedFileName } from './applied-files.ts';

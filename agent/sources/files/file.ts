@@ -7,13 +7,18 @@ import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
 import type { Waits } from '#api/kit/waits.ts';
-import { isSameSet, joinSets, rejectedPlace } from '../last-good.ts';
+import { isSameSet, joinSets, rejectedPlace } from '../manifest-set.ts';
 import type { ManifestSet, PodSource, ReadManifests, SourceSink } from '../types.ts';
 import { createWatching } from './file-follow.ts';
-import { isIgnoredName, isIndirection } from './file-names.ts';
 import { createFileTable } from './file-table.ts';
-import { type PathChange, type WatchPath, watchPath } from './file-watch.ts';
-import { createWriteWatch } from './writes-in-place.ts';
+import {
+  createWriteWatch,
+  isIgnoredName,
+  isIndirection,
+  type PathChange,
+  type WatchPath,
+  watchPath,
+} from './file-watch.ts';
 
 export interface FileSourceDeps {
   readonly clock: Clock;

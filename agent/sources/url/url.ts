@@ -5,7 +5,7 @@ import { createBackoff } from '#api/kit/backoff.ts';
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import { asError } from '#api/kit/errno.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { EMPTY_SET, isSameSet, keepLastGood, rejectedPlace } from '../last-good.ts';
+import { EMPTY_SET, isSameSet, rejectedPlace, retainLastGood } from '../manifest-set.ts';
 import type { ManifestSet, PodSource, ReadManifests, SourceSink } from '../types.ts';
 import { type FetchUrl, showUrl, type UrlValidators } from './url-fetch.ts';
 
@@ -89,7 +89,7 @@ async function runUrlSource(
     if (digest === known.digest) return { ...known, validators };
     const next = await readManifests(bytes, place, known.set, signal);
     const useful = next.rejected.length === 0 || next.pods.length + next.objects.length > 0;
-    const set = keepLastGood(known.set, next);
+    const set = retainLastGood(known.set, next);
     return { digest, validators, set, partial: known.partial && !useful };
   }
 

@@ -88,7 +88,7 @@ export async function createApiSubsystem(
           return serverUID === undefined ? [] : [{ pod, status, serverUID }];
         });
       const ends = [
-        base.changes.subscribe(() => statuses.check()),
+        base.changes.add(() => statuses.check()),
         // The status of a new mirror pod is reported at once.
         store.onChange(() => statuses.check()),
         sources.onChange((desired) => mirrors.apply(desired)),

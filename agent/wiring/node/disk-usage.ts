@@ -146,7 +146,7 @@ export function createDiskSubsystem(
 
   async function keepLimits(stop: AbortSignal): Promise<void> {
     if (!featureEnabled(config, 'LocalStorageCapacityIsolation')) return;
-    const unsubscribe = changes.subscribe(limits.wake);
+    const unsubscribe = changes.add(limits.wake);
     limits.wake();
     await limits.run(stop);
     unsubscribe();

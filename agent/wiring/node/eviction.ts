@@ -25,7 +25,8 @@ import {
 import { conditionEvents } from '../../eviction/condition-events.ts';
 import { endPod } from '../../eviction/end-pod.ts';
 import { renewable } from '../../eviction/renewal.ts';
-import type { PodEntry, PodManager } from '../../pods/pod-manager.ts';
+import type { PodManager } from '../../pods/pod-manager.ts';
+import type { PodEntry } from '../../pods/slot.ts';
 import { createNodeEventSink } from '../../registration/node-events.ts';
 import type { Base } from '../base.ts';
 import { createIsSpared, isJoined } from '../pods/pressure-rejection.ts';

@@ -11,7 +11,7 @@ import { isCritical, parseAmounts } from '../../admission/resource-fit.ts';
 import { staticPods } from '../../admission/static-pods.ts';
 import { decideAllocatable, decideCapacity } from '../../machine/capacity.ts';
 import { readHardware } from '../../machine/read-machine.ts';
-import { type CapacityRetry, createCapacityRetry, isCapacityRejection } from '../../pods/capacity-retry.ts';
+import { type CapacityRetry, createCapacityRetry, isCapacityRejection } from '../../pods/pod-admission.ts';
 import type { PodManager, PodManagerDeps } from '../../pods/pod-manager.ts';
 import { resourceRules } from '../../registration/settings.ts';
 import type { ResourceManagers } from '../../resources/contract.ts';

@@ -1,6 +1,7 @@
 /** Wires device plugins. Until a plugin registers, only a socket is opened. */
 import { readFile } from 'node:fs/promises';
 import type { Pod } from '#api/gen/core-v1.ts';
+import { isExtendedResource } from '#api/meta/extended-resource.ts';
 import type { Csi } from '#volumes/csi/csi.ts';
 import type { PluginHandler } from '#volumes/csi/registration.ts';
 import { featureEnabled } from '../../config/feature-gates.ts';
@@ -8,7 +9,6 @@ import { parseCpuSet } from '../../machine/cpu-set.ts';
 import type { PodManager } from '../../pods/pod-manager.ts';
 import { createDevices, type Devices } from '../../resources/devices/devices.ts';
 import { DEVICE_PLUGIN } from '../../resources/devices/registration.ts';
-import { isExtendedResource } from '../../resources/devices/resource-name.ts';
 import { maskOf, type NodeMask } from '../../resources/topology/hints.ts';
 import type { Base } from '../base.ts';
 import type { ServerParts } from '../server-parts.ts';

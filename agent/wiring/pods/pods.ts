@@ -11,9 +11,9 @@ import { featureEnabled } from '../../config/feature-gates.ts';
 import type { ImageManager } from '../../images/image-manager.ts';
 import { createEphemeralClaims, type EphemeralClaims } from '../../objects/ephemeral-claims.ts';
 import { createObjectStore, type ObjectStore } from '../../objects/store.ts';
-import type { CapacityRetry } from '../../pods/capacity-retry.ts';
 import { createWorkerFactory } from '../../pods/factory.ts';
 import { createObjectWatcher } from '../../pods/object-watcher.ts';
+import type { CapacityRetry } from '../../pods/pod-admission.ts';
 import { createPodEvent, type PodEvent } from '../../pods/pod-event.ts';
 import { PodManager, type PodManagerDeps } from '../../pods/pod-manager.ts';
 import { createRecordStore, type RecordStore } from '../../pods/record/record.ts';
@@ -117,7 +117,7 @@ export async function createPodSubsystem(
     memory,
     runtimeName: () => runtimeSubsystem.identity.name(),
     keepTerminatedVolumes: config.keepTerminatedPodVolumes,
-    changed: base.changes.notify,
+    changed: () => base.changes.notify(),
   });
   const { refuse, waiting } = await createAdmissionSubsystem(base, { server, resources, pods });
   const parts = { createWorker, records, claims, volumes, volumeRefresh, resources, server, event, refuse };
@@ -172,7 +172,7 @@ function createManager(
     log,
     createWorker,
     versionOf: ({ metadata }) => `${metadata?.uid}/${metadata?.annotations?.[vocabulary.configHash]}`,
-    changed: base.changes.notify,
+    changed: () => base.changes.notify(),
     forget: async (podUID) => {
       await records.remove(podUID);
       await claims.release(podUID);

@@ -13,7 +13,7 @@ import { runsNodeServer } from '../../server/node/runs.ts';
 import { withWholeSeconds } from '../../server/node/stats/sample-time.ts';
 import { attachUrl, execUrl, portForwardUrl } from '../../server/stream-urls.ts';
 import { type DeleteRequest, parseKindName } from '../../sources/applied/applied.ts';
-import { formatIdentity, objectIdentity, podIdentity } from '../../sources/merge.ts';
+import { formatIdentity, objectIdentity, podIdentity } from '../../sources/manifest-set.ts';
 import { formatOrigin } from '../../sources/report.ts';
 import type { DesiredState } from '../../sources/types.ts';
 import { AGENT_VERSION } from '../../version.ts';
@@ -115,7 +115,7 @@ function startLocalApi(
     summary: async () => withWholeSeconds(await (await stats()).collect('rates')),
     pressure: () => base.pressure.conditions(),
     settings: () => effectiveSettings(config, base.origins),
-    onPodChange: base.changes.subscribe,
+    onPodChange: (listener) => base.changes.add(() => listener()),
     onEvent: (listener) => base.events.onEvent(listener),
     version: () =>
       Promise.resolve({

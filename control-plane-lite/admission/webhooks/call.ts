@@ -3,14 +3,22 @@
 import { randomUUID } from 'node:crypto';
 import type { Agent } from 'node:https';
 import { writeJsonSteps } from '#api/codec/json-writer.ts';
+import type { Clock } from '#api/kit/clock.ts';
 import { messageOf } from '#api/kit/error-chain.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { finishInTurns } from '#api/kit/steps.ts';
 import { StatusError, type StatusReason } from '#api/meta/status-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { turnOf } from '../../kit/yield.ts';
-import { callWebhook, type WebhookDeps, webhookAgent, webhookTarget } from '../../webhooks/call.ts';
+import {
+  callWebhook,
+  type WebhookDeps,
+  WebhookStatusError,
+  webhookAgent,
+  webhookTarget,
+} from '../../webhooks/call.ts';
 import type { AdmissionRequest } from '../contract.ts';
+import type { HookMetrics } from '../metrics.ts';
 import type { FindCredentials, HookCredentials } from './credentials.ts';
 import type { Hook } from './hook.ts';
 import {
@@ -30,6 +38,8 @@ export interface HookCaller {
 }
 
 export interface HookCallerDeps extends WebhookDeps {
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly metrics: HookMetrics;
   readonly vocabulary: Vocabulary;
   readonly log: Logger;
   /** Closes the connections. */
@@ -49,15 +59,20 @@ const REASONS: ReadonlyMap<number, StatusReason> = new Map([
   [503, 'ServiceUnavailable'],
 ]);
 const LOWEST_CODE = 400;
+const SUCCESS = 200;
+/** Code of a call without a response, in upstream's metrics. */
+const BAD_REQUEST = 400;
 /** Maximum number of webhooks with pooled connections. */
 const MAX_AGENTS = 64;
 
-export function createHookCaller(deps: HookCallerDeps): HookCaller {
-  const { vocabulary, log } = deps;
+type FindAgent = (hook: Hook, own: HookCredentials | undefined) => Agent;
+
+/** Connection pools of webhooks, by their authorities and our credentials. */
+function createAgentPool(deps: Pick<HookCallerDeps, 'signal' | 'checkIdentity'>): FindAgent {
   const agents = new Map<string, Agent>();
   deps.signal.addEventListener('abort', () => agents.forEach((agent) => agent.destroy()), { once: true });
 
-  function agentOf({ client }: Hook, own: HookCredentials | undefined): Agent {
+  return ({ client }, own) => {
     const key = `${own?.id ?? ''} ${client.caBundle ?? ''}`;
     const known = agents.get(key);
     if (known !== undefined) return known;
@@ -68,10 +83,16 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
     }
     const { cert, key: secret } = own ?? {};
     const shown = cert === undefined || secret === undefined ? {} : { cert, key: secret };
-    const made = webhookAgent(client, shown);
+    const made = webhookAgent(client, deps.checkIdentity, shown);
     agents.set(key, made);
     return made;
-  }
+  };
+}
+
+export function createHookCaller(deps: HookCallerDeps): HookCaller {
+  const { vocabulary, log, metrics } = deps;
+  const secondsSince = (startMs: number): number => (deps.clock.monotonic() - startMs) / 1000;
+  const agentOf = createAgentPool(deps);
 
   async function call(hook: Hook, request: AdmissionRequest, seen: SeenRequest): Promise<ReviewResponse> {
     const version = hook.reviewVersions.find((each) => REVIEW_VERSIONS.includes(each));
@@ -98,31 +119,58 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
     return readReview(reply, sent, vocabulary, turn);
   }
 
+  /** Returns the response, or `undefined` if its failure is ignored. @throws StatusError otherwise */
+  function failed(hook: Hook, { operation }: AdmissionRequest, thrown: unknown, startMs: number): undefined {
+    const { name, ignoresFailure } = hook;
+    const code = thrown instanceof WebhookStatusError ? thrown.status : BAD_REQUEST;
+    const seconds = secondsSince(startMs);
+    metrics.called({ name, operation, seconds, code, rejected: !ignoresFailure });
+    if (ignoresFailure) {
+      metrics.failedOpen(name);
+      log.warn({ err: thrown, webhook: name }, 'Failed to call webhook; failing open');
+      return undefined;
+    }
+    metrics.rejected(name, operation, 'calling_webhook_error', code);
+    const why = `failed calling webhook ${JSON.stringify(name)}: failed to call webhook: ${messageOf(thrown)}`;
+    throw new StatusError('InternalError', `Internal error occurred: ${why}`, { cause: thrown });
+  }
+
+  /** @throws StatusError */
+  function refuseDryRun({ name }: Hook, { operation }: AdmissionRequest): never {
+    metrics.called({ name, operation, seconds: 0, code: 0, rejected: true });
+    metrics.rejected(name, operation, 'apiserver_internal_error', 0);
+    throw new StatusError('BadRequest', `admission webhook ${JSON.stringify(name)} does not support dry run`);
+  }
+
   return {
     async call(hook, request, seen) {
-      if (request.dryRun && !hook.takesDryRuns)
-        throw new StatusError(
-          'BadRequest',
-          `admission webhook ${JSON.stringify(hook.name)} does not support dry run`,
-        );
+      if (request.dryRun && !hook.takesDryRuns) refuseDryRun(hook, request);
+      const { name } = hook;
+      const { operation } = request;
+      const startMs = deps.clock.monotonic();
       let response: ReviewResponse;
       try {
         response = await call(hook, request, seen);
       } catch (thrown) {
         // The client is gone, and the work on its object has ended: the webhook has not failed.
         request.signal().throwIfAborted();
-        if (hook.ignoresFailure) {
-          log.warn({ err: thrown, webhook: hook.name }, 'Failed to call webhook; failing open');
-          return undefined;
-        }
-        const why = `failed calling webhook ${JSON.stringify(hook.name)}: failed to call webhook: ${messageOf(thrown)}`;
-        throw new StatusError('InternalError', `Internal error occurred: ${why}`, { cause: thrown });
+        return failed(hook, request, thrown, startMs);
       }
+      const refused = response.allowed ? undefined : denial(hook, response);
+      const code = refused?.code ?? SUCCESS;
+      metrics.called({
+        name,
+        operation,
+        seconds: secondsSince(startMs),
+        code,
+        rejected: refused !== undefined,
+      });
       for (const text of response.warnings) request.warn(text);
       for (const [key, value] of Object.entries(response.annotations))
-        request.annotate(`${hook.name}/${key}`, value);
-      if (!response.allowed) throw denial(hook, response);
-      return response;
+        request.annotate(`${name}/${key}`, value);
+      if (refused === undefined) return response;
+      metrics.rejected(name, operation, 'no_error', code);
+      throw refused;
     },
   };
 }

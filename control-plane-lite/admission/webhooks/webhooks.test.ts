@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { RuleWithOperations } from '#api/gen/admissionregistration-v1.ts';
+import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
+import { createMetricsRegistry } from '#api/kit/metrics.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { yieldToEventLoop } from '../../kit/yield.ts';
+import { createAdmissionMetrics } from '../metrics.ts';
 import { createHookCaller } from './call.ts';
 import { matchesRule } from './match.ts';
 import { AdmissionReviewError, readReview } from './review.ts';
@@ -87,10 +90,14 @@ describe('readReview', () => {
 
 describe('call', () => {
   test('does not call a webhook with side effects for a dry run', async () => {
+    const registry = createMetricsRegistry();
     const caller = createHookCaller({
       vocabulary: words,
       log: silentLogger,
       signal: AbortSignal.abort(),
+      clock: createFakeClock(),
+      metrics: createAdmissionMetrics(registry).hooks('admit'),
+      checkIdentity: () => undefined,
       addressOf: () => {
         throw new Error('must not be called');
       },
@@ -109,12 +116,15 @@ describe('call', () => {
       again: false,
     };
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- no more of it is looked at
-    const request = { dryRun: true } as Parameters<typeof caller.call>[1];
+    const request = { dryRun: true, operation: 'CREATE' } as Parameters<typeof caller.call>[1];
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is not looked at
     const seen = {} as Parameters<typeof caller.call>[2];
     await expect(caller.call(hook, request, seen)).rejects.toMatchObject({
       reason: 'BadRequest',
       message: 'admission webhook "a.b.c" does not support dry run',
     });
+    expect(registry.text()).toContain(
+      'rejection_count{name="a.b.c",type="admit",operation="CREATE",error_type="apiserver_internal_error",rejection_code="0"} 1',
+    );
   });
 });

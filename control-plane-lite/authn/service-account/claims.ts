@@ -25,6 +25,8 @@ export interface TokenTerms extends TokenSubject {
   readonly audiences: readonly string[];
   readonly issuedSeconds: number;
   readonly expiresSeconds: number;
+  /** End of the requested validity, of a token whose validity was extended. */
+  readonly warnAfterSeconds?: number | undefined;
 }
 
 export const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:';
@@ -43,7 +45,7 @@ const BOUND_MEMBERS = { Pod: 'pod', Secret: 'secret' } as const;
 
 /** `domain`: name of the private claim. */
 export function claimsOf(terms: TokenTerms, domain: string): Readonly<Record<string, unknown>> {
-  const { namespace, account, bound } = terms;
+  const { namespace, account, bound, warnAfterSeconds } = terms;
   return {
     aud: terms.audiences,
     exp: terms.expiresSeconds,
@@ -53,6 +55,7 @@ export function claimsOf(terms: TokenTerms, domain: string): Readonly<Record<str
       namespace,
       ...(bound === undefined ? {} : { [BOUND_MEMBERS[bound.kind]]: { name: bound.name, uid: bound.uid } }),
       serviceaccount: { name: account.name, uid: account.uid },
+      ...(warnAfterSeconds === undefined ? {} : { warnafter: warnAfterSeconds }),
     },
     nbf: terms.issuedSeconds,
     sub: accountUser(namespace, account.name),
@@ -95,6 +98,7 @@ export function parseClaims(claims: Members, domain: string): TokenTerms | undef
     audiences,
     issuedSeconds: secondsOf(nbf) ?? 0,
     expiresSeconds,
+    warnAfterSeconds: secondsOf(own['warnafter']),
   };
 }
 

@@ -13,7 +13,6 @@ export interface AccessConfig {
   readonly serviceAccountSigningKeyFile: string;
   readonly rootCaFile: string;
   readonly clusterSigningDuration: number;
-  readonly authorizationMode: readonly string[];
   readonly enableAdmissionPlugins: readonly string[];
   readonly disableAdmissionPlugins: readonly string[];
   readonly admissionControlConfigFile: string;
@@ -90,14 +89,6 @@ export const ACCESS: SettingsOf<AccessConfig> = {
     default: '8760h',
     group: 'Authentication',
     help: 'maximum duration of signed certificates; requests may specify a shorter one',
-  },
-  authorizationMode: {
-    flag: 'authorization-mode',
-    type: 'list',
-    default: ['Node', 'RBAC'],
-    choices: ['AlwaysAllow', 'AlwaysDeny', 'Node', 'RBAC'],
-    group: 'Authorization',
-    help: 'authorizers, in the order in which they are consulted',
   },
   enableAdmissionPlugins: {
     flag: 'enable-admission-plugins',

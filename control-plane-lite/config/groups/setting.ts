@@ -26,6 +26,8 @@ export type Setting =
       readonly type: 'list';
       readonly default: readonly string[];
       readonly choices?: readonly string[];
+      /** Commas do not separate values: each use of the flag adds one. */
+      readonly whole?: boolean;
     })
   | (Common & {
       readonly type: 'boolean';

@@ -9,7 +9,8 @@ import type { ApiObject } from '../../resources/contract.ts';
 import { createResourceRegistry, type ResourceRegistry } from '../../resources/registry.ts';
 import { StoreError } from '../../store/contract.ts';
 import { createMemoryStore } from '../../store/memory-store.fixture.ts';
-import { createAdmissionChain, createVerbs } from '../../verbs/verbs.ts';
+import { createTestAdmission } from '../../verbs/admission.fixture.ts';
+import { createVerbs } from '../../verbs/verbs.ts';
 import { createKubernetesService, type KubernetesService, type ServiceOptions } from './controller.ts';
 import { addressesOf } from './objects.ts';
 
@@ -44,7 +45,7 @@ async function createFixture(): Promise<Fixture> {
   if (endpoints === undefined || slices === undefined) throw new Error('both are there');
   for (const { storage } of [endpoints, slices]) cache.resource(storage);
   await cache.start(stop.signal);
-  const admission = createAdmissionChain([]);
+  const admission = createTestAdmission([]);
   const verbs = createVerbs({
     store,
     cache,

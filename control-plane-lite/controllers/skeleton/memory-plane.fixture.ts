@@ -10,7 +10,8 @@ import { coreKinds } from '../../resources/core/table.ts';
 import { groupKinds } from '../../resources/groups/table.ts';
 import { createResourceRegistry } from '../../resources/registry.ts';
 import { createMemoryStore } from '../../store/memory-store.fixture.ts';
-import { createAdmissionChain, createVerbs } from '../../verbs/verbs.ts';
+import { createTestAdmission } from '../../verbs/admission.fixture.ts';
+import { createVerbs } from '../../verbs/verbs.ts';
 import { createChildren } from '../workloads-kit/children.ts';
 import { podFacts } from '../workloads-kit/pod-facts.ts';
 import type { ControllerHost } from './run.ts';
@@ -29,13 +30,13 @@ const unused = (): never => {
 const SETTINGS: ControllerSettings = {
   authorizer: { authorize: unused },
   tokenIssuer: { issueStored: unused },
-  rootAuthority: 'PEM',
+  rootAuthority: () => 'PEM',
+  onTrustChange: () => () => undefined,
   signing: {
-    authority: { certificate: '', key: '' },
-    nodeServingAuthority: { certificate: '', key: '' },
+    authorityOf: unused,
     longestMs: 3_600_000,
   },
-  clusterInfo: { content: '{}', reset: true },
+  clusterInfo: { content: () => '{}', reset: true },
   nodeHealth: { graceMs: 40_000, startupGraceMs: 60_000 },
   terminatedPods: 0,
   pendingCharges: { of: () => [] },
@@ -59,7 +60,7 @@ export async function createMemoryPlane(): Promise<MemoryPlane> {
     if (stored === undefined) cache.resource(storage, strategy.selectableFields ?? {});
   const stop = new AbortController();
   await cache.start(stop.signal);
-  const admission = createAdmissionChain([]);
+  const admission = createTestAdmission([]);
   function* track(): Steps<void> {}
   const verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track });
   const pods = registry.find('', 'v1', 'pods') ?? unused();

@@ -1,7 +1,9 @@
 /** Calls of a conversion webhook over real TLS, including servers that do not respond. */
+
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { checkServerIdentity } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAuthority, issueIdentity } from '#api/pki/certificate.ts';
 import type { ApiObject } from '../../resources/contract.ts';
@@ -83,7 +85,7 @@ function convert(url: string | undefined, timeoutMs?: number): Promise<readonly 
   const stop = new AbortController();
   const service = { namespace: 'n', name: 'hook', path: '/x' };
   const converter = createWebhookConverter(
-    { addressOf: () => ({ host: '127.0.0.1', port }) },
+    { addressOf: () => ({ host: '127.0.0.1', port }), checkIdentity: checkServerIdentity },
     {
       webhook: {
         clientConfig: {

@@ -35,7 +35,7 @@ const TIMEOUT_MS = 30_000;
 export function createWebhookConverter(deps: WebhookDeps, options: WebhookOptions): ConvertElsewhere {
   const { webhook, group, kind, timeoutMs = TIMEOUT_MS } = options;
   const client = webhook.clientConfig ?? {};
-  const agent = webhookAgent(client);
+  const agent = webhookAgent(client, deps.checkIdentity);
   options.signal.addEventListener('abort', () => agent.destroy(), { once: true });
   const reviewVersion =
     webhook.conversionReviewVersions.find((version) => REVIEW_VERSIONS.includes(version)) ?? 'v1';

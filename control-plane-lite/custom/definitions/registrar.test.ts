@@ -85,8 +85,9 @@ describe('followDefinitions', () => {
     const addressOf = (): never => {
       throw new Error('no services here');
     };
+    const checkIdentity = (): undefined => undefined;
     shelf = createSchemaShelf({ vocabulary, createTurns: () => () => held });
-    const deps = { registry, cache, vocabulary, log: silentLogger, addressOf, shelf };
+    const deps = { registry, cache, vocabulary, log: silentLogger, addressOf, checkIdentity, shelf };
     following = followDefinitions(deps, definitions);
   });
   afterEach(async () => {

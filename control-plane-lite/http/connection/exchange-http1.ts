@@ -56,6 +56,10 @@ export class Http1Exchange implements Exchange {
     return this.#message.headers;
   }
 
+  get rawHeaders(): string[] {
+    return this.#message.rawHeaders;
+  }
+
   get body(): Readable | undefined {
     const { headers } = this.#message;
     const length = headers['content-length'];
@@ -159,6 +163,10 @@ export class UpgradeExchange implements Exchange {
 
   get headers(): IncomingHttpHeaders {
     return this.upgrade.message.headers;
+  }
+
+  get rawHeaders(): string[] {
+    return this.upgrade.message.rawHeaders;
   }
 
   get begun(): boolean {

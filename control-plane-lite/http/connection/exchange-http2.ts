@@ -22,7 +22,7 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
 export interface Http2Options {
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
-  readonly rawHeaders: readonly string[];
+  readonly rawHeaders: string[];
   readonly connection: ConnectionInfo;
 }
 
@@ -45,7 +45,7 @@ function headerObject(
 
 export class Http2Exchange implements Exchange {
   readonly #stream: ServerHttp2Stream;
-  readonly #rawHeaders: readonly string[];
+  readonly rawHeaders: string[];
   readonly method: string;
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
@@ -57,7 +57,7 @@ export class Http2Exchange implements Exchange {
   constructor(options: Http2Options) {
     const { headers } = options;
     this.#stream = options.stream;
-    this.#rawHeaders = options.rawHeaders;
+    this.rawHeaders = options.rawHeaders;
     this.headers = headers;
     this.connection = options.connection;
     this.method = headers[':method'] ?? '';
@@ -121,7 +121,7 @@ export class Http2Exchange implements Exchange {
 
   takeRaw(): RawExchange {
     this.requestBody();
-    const message = new Http2ServerRequest(this.#stream, this.headers, {}, this.#rawHeaders);
+    const message = new Http2ServerRequest(this.#stream, this.headers, {}, this.rawHeaders);
     return { kind: 'plain', message, reply: new Http2ServerResponse(this.#stream) };
   }
 }

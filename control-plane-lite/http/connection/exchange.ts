@@ -33,6 +33,8 @@ export interface Exchange {
   /** As in the request line. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
+  /** Names and values of the headers as received. */
+  readonly rawHeaders: string[];
   readonly connection: ConnectionInfo;
   /** Absent if the request has no body. */
   readonly body: Readable | undefined;

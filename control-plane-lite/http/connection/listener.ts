@@ -5,8 +5,14 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import { type AddressInfo, isIPv4, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { SecureContextOptions } from 'node:tls';
+import {
+  createSecureContext,
+  type SecureContext,
+  type SecureContextOptions,
+  type SecureVersion,
+} from 'node:tls';
 import { limitConnections } from '#api/kit/sockets/connection-limits.ts';
+import type { Identity } from '#api/pki/certificate.ts';
 import { CIPHER_SUITES } from '#api/pki/cipher-suites.ts';
 import { acceptRequests, acceptStreams, createConnectionTable } from './accept.ts';
 import { createOpenSockets, type OpenSockets } from './drain.ts';
@@ -18,6 +24,8 @@ export interface ServingCertificate {
   readonly key: string | Buffer;
   /** PEM of the CAs whose names are offered to clients for their choice of a certificate. */
   readonly ca?: string | Buffer;
+  /** Returns the certificate for a server name that a client sends; `undefined`: the one above. */
+  readonly named?: (serverName: string) => Identity | undefined;
 }
 
 export interface ListenerOptions {
@@ -25,7 +33,7 @@ export interface ListenerOptions {
   readonly tls?: ServingCertificate;
   /** OpenSSL's spelling; absent: the strong ciphers, the cheapest first. */
   readonly ciphers?: string;
-  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+  readonly minVersion?: SecureVersion;
   /** Default 10,000. */
   readonly maxConnections?: number;
   /** Maximum number of connections per address. Default: three quarters of the total. */
@@ -88,13 +96,42 @@ function contextOf(tls: ServingCertificate, options: ListenerOptions): SecureCon
   };
 }
 
+interface NamedContexts {
+  find(serverName: string): SecureContext | undefined;
+  replace(tls: ServingCertificate): void;
+}
+
+/** Contexts of the certificates for server names, created on first use. */
+function createNamedContexts(initial: ServingCertificate, options: ListenerOptions): NamedContexts {
+  let tls = initial;
+  let contexts = new WeakMap<Identity, SecureContext>();
+  return {
+    find(serverName) {
+      const found = tls.named?.(serverName);
+      if (found === undefined) return undefined;
+      const { certificate: cert, key } = found;
+      const context = contexts.get(found) ?? createSecureContext(contextOf({ ...tls, cert, key }, options));
+      contexts.set(found, context);
+      return context;
+    },
+    replace(next) {
+      tls = next;
+      contexts = new WeakMap();
+    },
+  };
+}
+
 interface ServerState {
   draining: boolean;
   readonly sockets: OpenSockets;
   readonly sessions: Set<ServerHttp2Session>;
 }
 
-function createTlsServer(tls: ServingCertificate, options: ListenerOptions): Http2SecureServer {
+function createTlsServer(
+  tls: ServingCertificate,
+  options: ListenerOptions,
+  named: NamedContexts | undefined,
+): Http2SecureServer {
   const { maxHeaderBytes = 64 * 1024, headTimeoutMs = 15_000, maxStreams = 250 } = options;
   const http1 = httpOptions(options);
   return createSecureServer({
@@ -103,6 +140,7 @@ function createTlsServer(tls: ServingCertificate, options: ListenerOptions): Htt
     allowHTTP1: true,
     requestCert: true,
     rejectUnauthorized: false,
+    SNICallback: (name, respond) => respond(null, named?.find(name)),
     handshakeTimeout: headTimeoutMs,
     settings: {
       maxConcurrentStreams: maxStreams,
@@ -151,7 +189,8 @@ function watchSession(session: ServerHttp2Session, idleTimeoutMs: number, state:
 export function createListener(deps: ListenerDeps, options: ListenerOptions): Listener {
   const { tls, idleTimeoutMs = 120_000, maxConnections = 10_000, maxStreams = 250 } = options;
   const { maxConnectionsPerAddress } = options;
-  const secure = tls === undefined ? undefined : createTlsServer(tls, options);
+  const named = tls === undefined ? undefined : createNamedContexts(tls, options);
+  const secure = tls === undefined ? undefined : createTlsServer(tls, options, named);
   const server = secure ?? createServer({ ...httpOptions(options), noDelay: true, keepAlive: true });
   const limits = limitConnections(server, {
     most: maxConnections,
@@ -189,6 +228,7 @@ export function createListener(deps: ListenerDeps, options: ListenerOptions): Li
     },
     setCertificate(certificate) {
       secure?.setSecureContext(contextOf(certificate, options));
+      named?.replace(certificate);
     },
     drain() {
       state.draining = true;

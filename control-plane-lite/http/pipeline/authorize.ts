@@ -14,7 +14,7 @@ export interface AuthorizeDeps {
   readonly domain: string;
 }
 
-/** @throws StatusError Forbidden */
+/** @throws StatusError Forbidden, InternalError */
 export async function authorize(deps: AuthorizeDeps, request: ServerRequest): Promise<void> {
   const attributes = attributesOf(request.info, request.user);
   const authorized = deps.authorize(attributes);
@@ -24,7 +24,17 @@ export async function authorize(deps: AuthorizeDeps, request: ServerRequest): Pr
     request.annotate(`authorization.${deps.domain}/decision`, allowed ? 'allow' : 'forbid');
     request.annotate(`authorization.${deps.domain}/reason`, decision.reason);
   }
-  if (!allowed) throw refusalOf(attributes, decision.reason);
+  if (allowed) return;
+  if (decision.error !== undefined) throw undecided(request, decision.error);
+  throw refusalOf(attributes, decision.reason);
+}
+
+/** Nothing allowed the request, and something that might have could not be evaluated: 500, as upstream. */
+function undecided({ exchange }: ServerRequest, error: string): StatusError {
+  return new StatusError(
+    'InternalError',
+    `Internal Server Error: ${escapeHtml(quote(exchange.target))}: ${error}`,
+  );
 }
 
 function attributesOf(info: RequestInfo, user: UserInfo): AuthorizationAttributes {

@@ -12,6 +12,7 @@ import { type Auditor, ServerRequest } from '../request/server-request.ts';
 import { shuttingDown, timedOut } from '../response/status-response.ts';
 import { type AuthenticateDeps, authenticate } from './authenticate.ts';
 import { type AuthorizeDeps, authorize } from './authorize.ts';
+import { type BrowserDeps, greetBrowser } from './browser.ts';
 import { type ImpersonateDeps, impersonate } from './impersonate.ts';
 import { type RespondDeps, respond, respondFailure } from './respond.ts';
 import { type HandlePathDeps, handlePath } from './router.ts';
@@ -21,6 +22,7 @@ export type PipelineDeps = AuthenticateDeps &
   LimitDeps &
   AuthorizeDeps &
   HandlePathDeps &
+  BrowserDeps &
   RespondDeps & {
     readonly audit?: Auditor;
     readonly metrics: RequestMetrics;
@@ -85,7 +87,9 @@ async function withinTime(deps: PipelineDeps, request: ServerRequest, ms: number
 
 async function run(deps: PipelineDeps, request: ServerRequest, longestMs: number): Promise<void> {
   try {
+    const preflight = greetBrowser(deps, request);
     const ms = readTarget(request, longestMs);
+    if (preflight !== undefined) return await respond(deps, request, preflight);
     if (request.isLong) request.endLong = deps.metrics.longRunning(request);
     await respond(deps, request, await withinTime(deps, request, ms));
   } catch (thrown) {

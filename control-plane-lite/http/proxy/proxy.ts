@@ -181,6 +181,7 @@ async function runPlain(
   const rewriting = linkRewriting(response, options.rewriteLinks);
   const rawHeaders = rewriting.length === 0 ? response.rawHeaders : withoutLength(response.rawHeaders);
   const headers = responseHeaders(rawHeaders, request.id, options.rewriteLocation);
+  if (request.extraHeaders !== undefined) headers.push(...request.extraHeaders);
   const head: HeadWriter = reply;
   head.writeHead(response.statusCode ?? 502, headers);
   // The first bytes of the body may take long; HTTP/2 has already sent the head.

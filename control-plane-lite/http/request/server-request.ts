@@ -66,6 +66,8 @@ export class ServerRequest implements ApiRequest {
   bodyJson: string | undefined;
   warnings: string[] | undefined;
   annotations: Record<string, string> | undefined;
+  /** Headers of every response, as a flat list (`pipeline/browser.ts`). */
+  extraHeaders: readonly string[] | undefined;
   /** Why the request was aborted. */
   abortReason: Error | undefined;
   /** The response does not end by itself. */

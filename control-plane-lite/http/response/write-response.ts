@@ -24,6 +24,7 @@ export function commonHeaders(
 ): string[] {
   const headers = ['Audit-Id', request.id, 'Cache-Control', cacheControl, 'Content-Type', contentType];
   if (request.warnings !== undefined) headers.push('Warning', formatWarnings(request.warnings));
+  if (request.extraHeaders !== undefined) headers.push(...request.extraHeaders);
   return headers;
 }
 

@@ -9,6 +9,7 @@ import { bytes, keysOf, mustPut, reasonOf, record } from '../conformance/tools.t
 import { describeStore } from '../conformance.ts';
 import type { Store, StoreError } from '../contract.ts';
 import { type EtcdCluster, startEtcd } from '../etcd.fixture.ts';
+import type { EtcdTls } from './servers.ts';
 import { createEtcdStore } from './store.ts';
 import { createThreadedEtcdStore, type ThreadedEtcdOptions } from './thread.ts';
 
@@ -304,5 +305,19 @@ describe('a store on etcd with TLS', () => {
       expect(await reasonOf(bad.get('/a'))).toBe('unavailable');
       await bad.close();
     }
+
+    // Credentials that are replaced: calls work from then on, and an open watch goes on.
+    let replaceTls: (tls: EtcdTls) => void = () => undefined;
+    const followTls = (listener: typeof replaceTls): void => void (replaceTls = listener);
+    const changing = open({ servers: cluster.urls, tls: { ca }, timeoutMs: 500, followTls });
+    expect(await reasonOf(changing.get('/a'))).toBe('unavailable');
+    replaceTls({ ca, ...pair });
+    await expect.poll(() => reasonOf(changing.get('/a')), { timeout: 5000 }).not.toBe('unavailable');
+    const watched = record(changing, '/', 1);
+    await mustPut(changing, '/b', '1');
+    replaceTls({ ca, ...pair });
+    const last = await mustPut(changing, '/c', '1');
+    expect(keysOf(await watched.upTo(last))).toEqual(['/b', '/c']);
+    await changing.close();
   });
 });

@@ -42,9 +42,14 @@ const TIMEOUT_MS = 10_000;
 /** Any key: only the revision of the response, or its error, matters. */
 const ANY_KEY = Buffer.from('/');
 
+export interface EtcdStore extends ServableStore {
+  /** Uses other credentials for new connections. */
+  readonly replaceTls: (tls: EtcdTls) => void;
+}
+
 /** Connects in the background: calls wait for a server up to their timeout.
  *  @throws StoreError `unavailable` if an address is invalid */
-export function createEtcdStore(address: EtcdAddress): ServableStore {
+export function createEtcdStore(address: EtcdAddress): EtcdStore {
   const { prefix = '', timeoutMs = TIMEOUT_MS } = address;
   const methods = createMethods();
   const servers = createServers({ ...address, timeoutMs });
@@ -111,6 +116,9 @@ export function createEtcdStore(address: EtcdAddress): ServableStore {
         // Another server compacted first.
         if (!(thrown instanceof StoreError) || thrown.reason !== 'compacted') throw thrown;
       }
+    },
+    replaceTls(tls) {
+      if (!closed) servers.replaceTls(tls);
     },
     close() {
       if (!closed) {

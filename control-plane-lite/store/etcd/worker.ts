@@ -1,13 +1,25 @@
 /** Thread of a store on etcd: performs the calls to the cluster and encodes and decodes their messages. */
-import { parentPort, workerData } from 'node:worker_threads';
+import { MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { isObject } from '#api/kit/object.ts';
 import { serveThread } from '../thread/serve.ts';
+import type { EtcdTls } from './servers.ts';
 import { createEtcdStore, type EtcdAddress } from './store.ts';
 
-function isAddress(data: unknown): data is EtcdAddress {
-  return typeof data === 'object' && data !== null && 'servers' in data;
+interface ThreadData {
+  readonly address: EtcdAddress;
+  /** Receives changed credentials. */
+  readonly credentials: MessagePort;
 }
 
-if (parentPort !== null && isAddress(workerData)) {
-  const address = workerData;
-  serveThread(parentPort, () => createEtcdStore(address));
+function isThreadData(data: unknown): data is ThreadData {
+  return isObject(data) && isObject(data['address']) && data['credentials'] instanceof MessagePort;
+}
+
+if (parentPort !== null && isThreadData(workerData)) {
+  const { address, credentials } = workerData;
+  serveThread(parentPort, () => {
+    const store = createEtcdStore(address);
+    credentials.on('message', (tls: EtcdTls) => store.replaceTls(tls));
+    return store;
+  });
 }

@@ -1,5 +1,5 @@
 /** Starts the thread of a store. */
-import { type ResourceLimits, Worker } from 'node:worker_threads';
+import { type ResourceLimits, type Transferable, Worker } from 'node:worker_threads';
 import { type Store, StoreError } from '../contract.ts';
 import { fromPlainError, type Ready, type Refusal, type ToThread, type Turn } from './protocol.ts';
 import { createStoreProxy, type ProxiedStore } from './proxy.ts';
@@ -10,6 +10,8 @@ export interface ThreadOptions {
   readonly name: string;
   readonly data: unknown;
   readonly limits?: ResourceLimits;
+  /** Parts of `data` that move to the thread. */
+  readonly transfer?: readonly Transferable[];
 }
 
 /** Observers of the failures of a store in a thread. */
@@ -67,11 +69,12 @@ interface ThreadListener<In> {
 
 /** Starts it in the background; `ready` resolves once it has started, or rejects with the reason. */
 export function startThread<First extends Ready, In extends { readonly kind: string }, Out>(
-  { program, name, data, limits }: ThreadOptions,
+  { program, name, data, limits, transfer = [] }: ThreadOptions,
   listener: ThreadListener<In>,
 ): Thread<First, Out> {
   const worker = new Worker(program, {
     workerData: data,
+    transferList: [...transfer],
     name,
     // The program's own options may concern its main file, such as `--eval`.
     execArgv: [],

@@ -14,7 +14,10 @@ const HIGHEST_PORT = 65_535;
 
 const volumeTypes = (): readonly string[] => [
   ALL,
-  ...jsonFields(parseTypeName('core/v1.VolumeSource')).map(({ json }) => json),
+  // Upstream spells this one differently here.
+  ...jsonFields(parseTypeName('core/v1.VolumeSource')).map(({ json }) =>
+    json === 'cephfs' ? 'cephFS' : json,
+  ),
 ];
 
 function validateRange(errors: FieldErrors, { min, max }: IDRange, path: string): void {
