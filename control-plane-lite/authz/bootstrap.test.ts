@@ -38,7 +38,7 @@ describe.each(names)('bootstrapPolicy in %s', (name) => {
   test('lets no user write the addresses of services', () => {
     const writers = objects
       .filter(({ kind }) => kind === 'ClusterRole')
-      .filter(({ metadata: { name = '' } }) => !/^system:(?!aggregate-to-)/.test(name))
+      .filter(({ metadata }) => !/^system:(?!aggregate-to-)/.test(metadata.name ?? ''))
       .filter((object) =>
         (typed<ClusterRole>(object).rules ?? []).some(
           ({ resources = [], verbs }) =>
