@@ -1,7 +1,8 @@
 /** Authorization modes that are configured by files. */
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '#api/kit/clock.ts';
-import { messageOf } from '#api/kit/error-chain.ts';
+import { asError } from '#api/kit/errno.ts';
+import { describeError } from '#api/kit/error-chain.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Waits } from '#api/kit/waits.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
@@ -32,7 +33,9 @@ export async function abacMode({ config, log }: AuthorizationModeDeps): Promise<
     return createAbac(policies);
   } catch (thrown) {
     const text =
-      thrown instanceof AbacPolicyError ? thrown.message : `${file} could not be read: ${messageOf(thrown)}`;
+      thrown instanceof AbacPolicyError
+        ? thrown.message
+        : `${file} could not be read: ${describeError(asError(thrown))}`;
     throw new ConfigError([`--authorization-policy-file: ${text}`]);
   }
 }
@@ -48,7 +51,7 @@ export async function webhookMode(deps: AuthorizationModeDeps): Promise<Authoriz
   const file = config.authorizationWebhookConfigFile;
   const backend = await loadBackend(file, { log, checkIdentity: deps.checkIdentity }).catch(
     (thrown: unknown) => {
-      const lines = messageOf(thrown).split('\n');
+      const lines = describeError(asError(thrown)).split('\n');
       throw new ConfigError(lines.map((line) => `--authorization-webhook-config-file: ${line}`));
     },
   );

@@ -35,7 +35,6 @@ export function useNode({ flags, users = [] }: NodeOptions = {}): Node {
   beforeAll(async () => {
     dir = await createTempDir('na-node-');
     [port, readOnlyPort] = [await freePort(), await freePort()];
-    await writeFile(`${dir.path}/ca.crt`, plane.server.credentials().ca);
     const { certificate, key } = await agentCertificate(plane.server.dir, 'n1');
     await writeFile(`${dir.path}/serving.crt`, certificate);
     await writeFile(`${dir.path}/serving.key`, key);
@@ -49,7 +48,7 @@ export function useNode({ flags, users = [] }: NodeOptions = {}): Node {
         `--cert-dir=${dir.path}/pki`,
         `--tls-cert-file=${dir.path}/serving.crt`,
         `--tls-private-key-file=${dir.path}/serving.key`,
-        `--client-ca-file=${dir.path}/ca.crt`,
+        `--client-ca-file=${plane.server.dir}/pki/ca.crt`,
         '--anonymous-auth=false',
         ...(flags?.(plane) ?? []),
       ],
