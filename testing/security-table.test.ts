@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfigFile } from '#agent/config/file.ts';
 import { SETTINGS as AGENT_SETTINGS } from '#agent/config/table.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { parseConfig } from '#plane/config/parse.ts';
 import { SETTINGS as SERVER_SETTINGS } from '#plane/config/settings.ts';
 
@@ -79,7 +80,10 @@ const LANDING: ReadonlySet<string> = new Set([
 const FLAG = /(?<![\w-])--([a-z][\w-]+)/g;
 const flagsIn = (text: string): readonly string[] => [...text.matchAll(FLAG)].map(([, flag = '']) => flag);
 
-const CONFIGURATION = { apiVersion: 'nodeagent.config.plat.io/v1beta1', kind: 'NodeAgentConfiguration' };
+const CONFIGURATION = {
+  apiVersion: `${VOCABULARIES.plat.configApiGroup}/v1beta1`,
+  kind: 'NodeAgentConfiguration',
+};
 
 const firstCells = (text: string): readonly string[] =>
   text
