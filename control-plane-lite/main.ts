@@ -94,7 +94,7 @@ export async function startServer(
   reached.at = url;
   const platconfigFile = await writeAdminPlatconfig(config.dataDir, identity, url);
   const working = new AbortController();
-  const parts = { aggregation, custom, identity, port, observeUpdate };
+  const parts = { flows: server.flows, aggregation, custom, identity, port, observeUpdate };
   const work = runBackground(core, parts, beginning, working.signal);
   work.catch((thrown: unknown) => failed.reject(thrown));
   const rest = undo.move();
@@ -123,6 +123,7 @@ interface Beginning {
 }
 
 interface BackgroundParts {
+  readonly flows: Server['flows'];
   readonly aggregation: Aggregation | undefined;
   readonly custom: CustomResources;
   readonly identity: ServerIdentity;
@@ -142,7 +143,7 @@ function kubernetesServiceOf({ config, ...core }: Core, port: number): Kubernete
 /** Starts the background work. `beginning` resolves once the bootstrap objects exist. */
 async function runBackground(
   core: Core,
-  { aggregation, custom, identity, port, observeUpdate }: BackgroundParts,
+  { flows, aggregation, custom, identity, port, observeUpdate }: BackgroundParts,
   beginning: Beginning,
   signal: AbortSignal,
 ): Promise<void> {
@@ -162,6 +163,7 @@ async function runBackground(
       custom.run(signal),
       aggregation?.run(signal),
       kubernetesService.run(signal),
+      flows?.run(signal),
     ]);
   };
   await Promise.all([compactorOf(core, core.store).run(signal), beginAndControl()]);

@@ -26,6 +26,7 @@ import { createAudit } from './audit.ts';
 import { createComponents } from './components.ts';
 import type { Core } from './core.ts';
 import { descriptionRoutes } from './description.ts';
+import { createFlows, type Flows } from './flow-control.ts';
 import { healthChecks } from './health-checks.ts';
 import type { Nodes } from './nodes.ts';
 
@@ -33,6 +34,8 @@ export interface Server {
   readonly api: ApiServer;
   readonly health: Health;
   readonly metrics: MetricsRegistry;
+  /** API priority and fairness; absent: disabled. */
+  readonly flows: Flows | undefined;
   /** Must be called when the API server has stopped. */
   close(): Promise<void>;
 }
@@ -71,6 +74,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
     },
   );
   const audit = await createAudit(core, metrics);
+  const flows = createFlows(core, metrics);
   const healthRoutes =
     core.waits === undefined
       ? health.routes
@@ -80,7 +84,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
     keys: core.accountTokens.keys,
     serverAddress: more.serverAddress,
   });
-  const others = [...healthRoutes, metricsRoute(metrics), ...tokenIssuer, ...more.routes];
+  const others = [...healthRoutes, metricsRoute(metrics), ...tokenIssuer, ...(flows?.routes ?? []), ...more.routes];
   const api = createApiServer(
     {
       clock,
@@ -107,6 +111,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
       isServed: (info: RequestInfo) => isKnown(core.registry, info) || aggregation?.serves(info) === true,
       encodeStatus: createStatusEncoder({ vocabulary, now: () => clock.now(), protobuf }),
       ...(audit === undefined ? {} : { audit: audit.auditor }),
+      ...(flows === undefined ? {} : { flowControl: flows.control }),
     },
     {
       tls: await servingCertificate(core, identity),
@@ -119,8 +124,10 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
     api,
     health,
     metrics,
+    flows,
     async close() {
       stopMeasuring();
+      flows?.close();
       await audit?.close();
     },
   };

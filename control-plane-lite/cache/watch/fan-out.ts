@@ -85,6 +85,7 @@ export function createFanOut(deps: FanOutDeps): FanOut {
     if (step.kind === 'more') return pause(watcher, catchUp);
     starting.delete(watcher);
     groups.join(watcher);
+    safely(watcher, () => watcher.sink.initialized?.());
   }
 
   /** Waits until the client is ready for more. */

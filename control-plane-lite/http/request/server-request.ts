@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { callListener } from '#api/kit/listeners.ts';
+import type { FlowAdmission } from '../../flow-control/flow-control.ts';
 import type { UserInfo } from '../../resources/contract.ts';
 import { readBody } from '../connection/body.ts';
 import { ClientGoneError, type Exchange } from '../connection/exchange.ts';
@@ -71,6 +72,8 @@ export class ServerRequest implements ApiRequest {
   endLong: (() => void) | undefined;
   /** The concurrency slot that it holds (`pipeline/limit.ts`). */
   slot: RequestKind | undefined;
+  /** Its passage through flow control, which holds its seats (`pipeline/limit.ts`). */
+  admission: FlowAdmission | undefined;
   /** Present while the audit record is open (`pipeline/audit.ts`). */
   record: AuditRecord | undefined;
   /** Whether the audit log has seen the request, even if the policy records nothing of it. */
@@ -159,6 +162,10 @@ export class ServerRequest implements ApiRequest {
       onAbort: this.onAbort,
     });
     return this.bodyBytes;
+  }
+
+  initialized(): void {
+    if (this.isLong) this.admission?.release();
   }
 
   noteBody(value: unknown): void {
