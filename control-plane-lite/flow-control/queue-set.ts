@@ -170,7 +170,7 @@ export class QueueSet<Item extends QueueItem<Item>> {
   }
 
   #windBack(): void {
-    const by = HIGH / 2;
+    const by = this.currentR - HIGH / 2;
     this.currentR -= by;
     this.epochs += 1;
     for (const queue of this.#queues) {
