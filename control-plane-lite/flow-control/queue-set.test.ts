@@ -9,7 +9,7 @@ class Item implements QueueItem<Item> {
   readonly initialSeats: number;
   finalSeats = 0;
   finalMs = 0;
-  readonly place = new QueuePlace<Item>();
+  readonly place: QueuePlace<Item> = new QueuePlace<Item>();
 
   constructor(flow: number, durationMs: number, initialSeats = 1) {
     this.flow = flow;
