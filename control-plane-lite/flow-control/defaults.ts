@@ -103,7 +103,12 @@ function schemaSpecs(words: Vocabulary): Readonly<Record<string, FlowSchemaSpec>
     'system-nodes': specOf('system', 500, 'ByUser', allOf(nodes)),
     [manager]: specOf('workload-high', 800, 'ByNamespace', allOf(users(`system:${manager}`))),
     [scheduler]: specOf('workload-high', 800, 'ByNamespace', allOf(users(`system:${scheduler}`))),
-    [`${systemNamespace}-service-accounts`]: specOf('workload-high', 900, 'ByNamespace', allOf(systemAccounts)),
+    [`${systemNamespace}-service-accounts`]: specOf(
+      'workload-high',
+      900,
+      'ByNamespace',
+      allOf(systemAccounts),
+    ),
     'service-accounts': specOf('workload-low', 9000, 'ByUser', allOf(groups('system:serviceaccounts'))),
     'global-default': specOf('global-default', 9900, 'ByUser', allOf(EVERYONE)),
     [CATCH_ALL]: specOf(CATCH_ALL, 10_000, 'ByUser', allOf(EVERYONE)),

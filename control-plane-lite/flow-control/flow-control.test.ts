@@ -11,7 +11,11 @@ import { createFlowControl } from './flow-control.ts';
 
 const never = (): void => undefined;
 
-const level = (name: string, assuredConcurrencyShares: number, queueLengthLimit = 0): PriorityLevelConfiguration => ({
+const level = (
+  name: string,
+  assuredConcurrencyShares: number,
+  queueLengthLimit = 0,
+): PriorityLevelConfiguration => ({
   metadata: { name, uid: `uid of ${name}` },
   spec: {
     type: 'Limited',
@@ -122,7 +126,11 @@ describe('a request', () => {
     first.end();
     first.end();
     await waited;
-    expect([waiting.state, control.count('readOnly'), control.waiting('readOnly')]).toEqual(['executing', 4, 0]);
+    expect([waiting.state, control.count('readOnly'), control.waiting('readOnly')]).toEqual([
+      'executing',
+      4,
+      0,
+    ]);
     await control.wait(waiting, never);
     waiting.end();
     await expect(control.wait(waiting, never)).rejects.toMatchObject({ code: 429 });
@@ -205,7 +213,10 @@ describe('a change of the configuration', () => {
   test('takes effect on requests that wait', () => {
     const { arriveMany, control, levels, schemas } = setUp();
     const requests = arriveMany(6, 'ann');
-    control.configure({ schemas, levels: levels.map((each) => (each.metadata?.name === 'rejecting' ? level('rejecting', 1) : each)) });
+    control.configure({
+      schemas,
+      levels: levels.map((each) => (each.metadata?.name === 'rejecting' ? level('rejecting', 1) : each)),
+    });
     expect(statesOf(requests)).not.toContain('waiting');
   });
 

@@ -29,12 +29,18 @@ describe('an object', () => {
   }
   test.each<[string, Row]>([
     ['suggested, of servers, current', { annotation: 'true', expected: '' }],
-    ['suggested, of servers, changed', { annotation: 'true', generation: 2, spec: OTHER, expected: 'spec true' }],
+    [
+      'suggested, of servers, changed',
+      { annotation: 'true', generation: 2, spec: OTHER, expected: 'spec true' },
+    ],
     ['suggested, of users', { annotation: 'false', spec: OTHER, expected: '' }],
     ['suggested, unmarked, never changed', { generation: 1, expected: 'true' }],
     ['suggested, unmarked, never changed, of another release', { spec: OTHER, expected: 'spec true' }],
     ['suggested, unmarked, changed', { generation: 2, spec: OTHER, expected: 'false' }],
-    ['suggested, marked wrongly, changed', { annotation: 'x', generation: 2, spec: OTHER, expected: 'false' }],
+    [
+      'suggested, marked wrongly, changed',
+      { annotation: 'x', generation: 2, spec: OTHER, expected: 'false' },
+    ],
     ['mandatory, of users', { name: 'catch-all', annotation: 'false', spec: OTHER, expected: 'spec true' }],
     ['mandatory, unmarked', { name: 'catch-all', generation: 7, expected: 'true' }],
   ])('%s', (_, { name = 'system', annotation, generation = 1, spec, expected }) => {
@@ -43,7 +49,9 @@ describe('an object', () => {
     const live = { metadata: { name, uid: 'u', generation, annotations }, spec: spec ?? object.spec ?? {} };
     const changes = decideMaintenance([live], [object], KEY);
     const shown = changes.map((change) =>
-      change.kind === 'update' ? `${change.spec === undefined ? '' : 'spec '}${change.annotation}` : change.kind,
+      change.kind === 'update'
+        ? `${change.spec === undefined ? '' : 'spec '}${change.annotation}`
+        : change.kind,
     );
     expect(shown.join()).toBe(expected);
   });

@@ -1,10 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type {
-  FlowSchema,
-  PolicyRulesWithSubjects,
-  Subject,
-} from '#api/gen/flowcontrol-apiserver-v1beta2.ts';
+import type { FlowSchema, PolicyRulesWithSubjects, Subject } from '#api/gen/flowcontrol-apiserver-v1beta2.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { UserInfo } from '../resources/contract.ts';
 import type { FlowTarget } from './contract.ts';
@@ -44,7 +40,12 @@ describe('the default schemas', () => {
   const account = (namespace: string, name: string): UserInfo =>
     user(`system:serviceaccount:${namespace}:${name}`, 'system:serviceaccounts', AUTHENTICATED);
   const node = user('system:node:a', 'system:nodes', AUTHENTICATED);
-  const path = (at: string): Partial<FlowTarget> => ({ isResource: false, path: at, resource: '', namespace: '' });
+  const path = (at: string): Partial<FlowTarget> => ({
+    isResource: false,
+    path: at,
+    resource: '',
+    namespace: '',
+  });
 
   describe.each(['plat', 'kubernetes'] as const)('in the vocabulary %s', (name) => {
     const words = VOCABULARIES[name];
@@ -72,7 +73,12 @@ describe('the default schemas', () => {
         `${words.systemNamespace}-service-accounts`,
       ],
       ['a pod of another account', account('n', 'x'), {}, 'service-accounts'],
-      ['an account whose namespace begins alike', account(`${words.systemNamespace}x`, 'x'), {}, 'service-accounts'],
+      [
+        'an account whose namespace begins alike',
+        account(`${words.systemNamespace}x`, 'x'),
+        {},
+        'service-accounts',
+      ],
       [
         'the status of a node',
         node,
@@ -204,13 +210,14 @@ describe('matching', () => {
         fc.array(fc.tuple(fc.array(rule, { maxLength: 2 }), fc.nat(3)), { maxLength: 5 }),
         fc.array(fc.tuple(users, request), { minLength: 1, maxLength: 10 }),
         (specs, requests) => {
-          const schemas = specs.map(([rules, precedence], index) => schema(`s${index}`, precedence, ...rules));
+          const schemas = specs.map(([rules, precedence], index) =>
+            schema(`s${index}`, precedence, ...rules),
+          );
           const classify = classifierOf(schemas);
           for (const [by, change] of requests) {
             const info = target(change);
-            const expected = schemas
-              .toSorted(compareSchemas)
-              .find((each) => matchesNaively(each, by, info))?.metadata?.name;
+            const expected = schemas.toSorted(compareSchemas).find((each) => matchesNaively(each, by, info))
+              ?.metadata?.name;
             expect(classify({ user: by, info })).toBe(expected ?? 'none');
           }
         },

@@ -57,7 +57,10 @@ describe('the plan', () => {
   test('leaves schemas out that name no level, and levels that are inconsistent', () => {
     const broken = { metadata: { name: 'broken' }, spec: { type: 'Limited' } };
     const plan = planFlows(
-      { levels: [limited('a', 5), broken], schemas: [schema('x', 'a'), schema('y', 'b'), schema('z', 'broken')] },
+      {
+        levels: [limited('a', 5), broken],
+        schemas: [schema('x', 'a'), schema('y', 'b'), schema('z', 'broken')],
+      },
       options,
     );
     expect(plan.levels.map(({ object }) => nameOf(object))).toEqual(['a', 'exempt', 'catch-all']);
@@ -88,7 +91,10 @@ describe('the condition Dangling', () => {
     message: `${text} but there is no such object`,
   };
   const found = { type: 'Dangling', status: 'False', reason: 'Found', message: `${text} and it exists` };
-  const withCondition = (condition: object): FlowSchema => ({ ...schema('x', 'a'), status: { conditions: [condition] } });
+  const withCondition = (condition: object): FlowSchema => ({
+    ...schema('x', 'a'),
+    status: { conditions: [condition] },
+  });
 
   test('says whether the level exists', () => {
     expect(danglingCondition(schema('x', 'a'), [])).toEqual(missing);

@@ -106,7 +106,9 @@ describe('seats', () => {
     const set = createSet({ seats: 1, queueLengthLimit: 1 });
     const arrivals = [0, 1, 2, 3].map(() => set.arrive(new Item(0, 1), [2, 5], 0));
     expect(arrivals).toEqual(['executing', 'waiting', 'waiting', 'rejected']);
-    expect(set.queues.flatMap((queue) => (queue === undefined ? [] : [queue.index])).toSorted()).toEqual([2, 5]);
+    expect(set.queues.flatMap((queue) => (queue === undefined ? [] : [queue.index])).toSorted()).toEqual([
+      2, 5,
+    ]);
   });
 
   test('a request that needs more seats than are free blocks the narrower ones behind it, and is reported', () => {
@@ -166,17 +168,45 @@ describe('seats', () => {
 
 describe('fairness', () => {
   test.each<[string, readonly Client[], readonly number[]]>([
-    ['two alike', [{ outstanding: 20, durationMs: 10 }, { outstanding: 20, durationMs: 10 }], [0.5, 0.5]],
-    ['a flood and a small one', [{ outstanding: 500, durationMs: 10 }, { outstanding: 8, durationMs: 10 }], [0.5, 0.5]],
-    ['long and short requests', [{ outstanding: 20, durationMs: 50 }, { outstanding: 40, durationMs: 5 }], [0.5, 0.5]],
+    [
+      'two alike',
+      [
+        { outstanding: 20, durationMs: 10 },
+        { outstanding: 20, durationMs: 10 },
+      ],
+      [0.5, 0.5],
+    ],
+    [
+      'a flood and a small one',
+      [
+        { outstanding: 500, durationMs: 10 },
+        { outstanding: 8, durationMs: 10 },
+      ],
+      [0.5, 0.5],
+    ],
+    [
+      'long and short requests',
+      [
+        { outstanding: 20, durationMs: 50 },
+        { outstanding: 40, durationMs: 5 },
+      ],
+      [0.5, 0.5],
+    ],
     [
       'wide and narrow requests',
-      [{ outstanding: 20, durationMs: 10, seats: 2 }, { outstanding: 40, durationMs: 10 }],
+      [
+        { outstanding: 20, durationMs: 10, seats: 2 },
+        { outstanding: 40, durationMs: 10 },
+      ],
       [0.5, 0.5],
     ],
     [
       'one that uses less than its share',
-      [{ outstanding: 1, durationMs: 10 }, { outstanding: 40, durationMs: 10 }, { outstanding: 40, durationMs: 10 }],
+      [
+        { outstanding: 1, durationMs: 10 },
+        { outstanding: 40, durationMs: 10 },
+        { outstanding: 40, durationMs: 10 },
+      ],
       [0.25, 0.375, 0.375],
     ],
   ])('%s: seats are shared', (_, clients, shares) => {

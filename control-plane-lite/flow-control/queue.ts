@@ -90,4 +90,3 @@ export class Queue<Item extends QueueItem<Item>> {
     if (this.nextR < arrivalR) this.nextR = arrivalR;
   }
 }
-

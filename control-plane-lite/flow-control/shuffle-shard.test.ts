@@ -37,7 +37,8 @@ describe('shuffle sharding', () => {
     const counts = Array.from({ length: 64 }, () => 0);
     const flows = 8000;
     for (let flow = 0; flow < flows; flow += 1) {
-      for (const card of dealHand(flowHash('s', `user-${flow}`), 64, 6)) counts[card] = (counts[card] ?? 0) + 1;
+      for (const card of dealHand(flowHash('s', `user-${flow}`), 64, 6))
+        counts[card] = (counts[card] ?? 0) + 1;
     }
     const even = (flows * 6) / 64;
     expect(Math.min(...counts)).toBeGreaterThan(even * 0.85);
@@ -46,9 +47,9 @@ describe('shuffle sharding', () => {
 
   test('one flow that fills its hand leaves nearly every other flow a queue of its own', () => {
     const taken = new Set(dealHand(flowHash('s', 'flood'), 128, 6));
-    const blocked = Array.from({ length: 5000 }, (_, flow) => dealHand(flowHash('s', `u${flow}`), 128, 6)).filter(
-      (hand) => hand.every((card) => taken.has(card)),
-    );
+    const blocked = Array.from({ length: 5000 }, (_, flow) =>
+      dealHand(flowHash('s', `u${flow}`), 128, 6),
+    ).filter((hand) => hand.every((card) => taken.has(card)));
     expect(blocked).toEqual([]);
   });
 });

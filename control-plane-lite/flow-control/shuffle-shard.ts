@@ -4,7 +4,12 @@ import { createHash } from 'node:crypto';
 
 /** Returns 64 bits that identify a flow: a distinguisher (user or namespace) within a FlowSchema. */
 export function flowHash(schema: string, distinguisher: string): bigint {
-  return createHash('sha256').update(schema).update('\u0000').update(distinguisher).digest().readBigUInt64LE();
+  return createHash('sha256')
+    .update(schema)
+    .update('\u0000')
+    .update(distinguisher)
+    .digest()
+    .readBigUInt64LE();
 }
 
 /** Returns `handSize` different cards from 0 to `deckSize` - 1: a uniform hand for a uniform hash.

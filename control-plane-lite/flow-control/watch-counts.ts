@@ -3,10 +3,8 @@ import { parseFieldSelector } from '#api/meta/field-selectors.ts';
 import { SelectorError } from '#api/meta/selectors.ts';
 import type { FlowTarget } from './contract.ts';
 
-interface ResourceWatches {
-  /** By `namespace/name`; both are empty for a watch of all objects, the name for a watch of a namespace. */
-  readonly scopes: Map<string, number>;
-}
+/** By `namespace/name`; both are empty for a watch of all objects, the name for a watch of a namespace. */
+type Scopes = Map<string, number>;
 
 type Scope = Pick<FlowTarget, 'group' | 'resource' | 'namespace' | 'name'>;
 
@@ -17,32 +15,30 @@ export interface WatchCounts {
   count(scope: Scope): number;
 }
 
-const keyOf = ({ group, resource }: Scope): string => `${group}/${resource}`;
 const EVERYWHERE = '/';
 
 export function createWatchCounts(): WatchCounts {
-  const resources = new Map<string, ResourceWatches>();
+  /** By resource, then by group: most writes end with the first lookup. */
+  const resources = new Map<string, Map<string, Scopes>>();
 
-  function add(scope: Scope, by: 1 | -1): void {
-    const key = keyOf(scope);
-    let watches = resources.get(key);
-    if (watches === undefined) {
-      watches = { scopes: new Map() };
-      resources.set(key, watches);
-    }
-    const { scopes } = watches;
-    const place = `${scope.namespace}/${scope.name}`;
+  function add({ group, resource, namespace, name }: Scope, by: 1 | -1): void {
+    const groups = resources.get(resource) ?? new Map<string, Scopes>();
+    const scopes = groups.get(group) ?? new Map<string, number>();
+    resources.set(resource, groups);
+    groups.set(group, scopes);
+    const place = `${namespace}/${name}`;
     const count = (scopes.get(place) ?? 0) + by;
     if (count === 0) scopes.delete(place);
     else scopes.set(place, count);
-    if (scopes.size === 0) resources.delete(key);
+    if (scopes.size === 0) groups.delete(group);
+    if (groups.size === 0) resources.delete(resource);
   }
 
   return {
     opened: (scope) => add(scope, 1),
     closed: (scope) => add(scope, -1),
     count(scope) {
-      const scopes = resources.get(keyOf(scope))?.scopes;
+      const scopes = resources.get(scope.resource)?.get(scope.group);
       if (scopes === undefined) return 0;
       const { namespace, name } = scope;
       let count = scopes.get(EVERYWHERE) ?? 0;

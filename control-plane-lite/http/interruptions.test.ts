@@ -3,7 +3,12 @@ import { expect, test } from 'vitest';
 import { sleep, systemClock } from '#api/kit/clock.ts';
 import { eventually } from '../../testing/wait.ts';
 import { createTestAuthority } from './certificates.fixture.ts';
-import { type Held, type InterruptedServer, type Limit, startInterruptedServer } from './interrupted-server.fixture.ts';
+import {
+  type Held,
+  type InterruptedServer,
+  type Limit,
+  startInterruptedServer,
+} from './interrupted-server.fixture.ts';
 import { isAtOnce, type When } from './interruptions.fixture.ts';
 import type { LeavingClient, Protocol, Sent } from './leaving-client.fixture.ts';
 
@@ -205,32 +210,38 @@ const TABLE = Object.entries(KINDS).flatMap(([name, kind]) =>
 );
 /** The plain limit treats all requests alike that do not wait. */
 const CASES = LIMITS.flatMap((limit) =>
-  TABLE.filter(({ kind }) => limit === 'flowControl' || kind.queued === true).map((row) => ({ ...row, limit })),
+  TABLE.filter(({ kind }) => limit === 'flowControl' || kind.queued === true).map((row) => ({
+    ...row,
+    limit,
+  })),
 );
 
-test.each(CASES)('a $name over $protocol with $limit releases everything', async ({ kind, protocol, limit }) => {
-  await using server = await startInterruptedServer(certificate, ca.cert, undefined, limit);
-  // HTTP/2 streams share a connection, which stays open.
-  if (protocol === 'HTTP/2') await go(server, protocol, WARMING);
-  const sockets = server.held()['sockets'] ?? 0;
-  await go(server, protocol, kind);
-  const reached = new Set(server.interruptions.reached);
-  await expectNothing(server, sockets, 'got a response');
-  for (const each of kind.steps ?? [...reached]) {
-    for (const planned of casesOf(each)) {
-      const { step, when, end: how } = planned;
-      if (kind.endless === true && step === 'streamer' && when === 'after') continue;
-      const what = `${how}, ${when} ${step}`;
-      const { ended, later } = await go(server, protocol, kind, planned);
-      await expectNothing(server, sockets, what);
-      if (!ended || how === 'fails' || when === 'after' || !BEFORE_HANDLER.has(step)) continue;
-      expect(
-        later.filter((name) => !PARTING.has(name)),
-        `after it ${what}`,
-      ).toEqual([]);
+test.each(CASES)(
+  'a $name over $protocol with $limit releases everything',
+  async ({ kind, protocol, limit }) => {
+    await using server = await startInterruptedServer(certificate, ca.cert, undefined, limit);
+    // HTTP/2 streams share a connection, which stays open.
+    if (protocol === 'HTTP/2') await go(server, protocol, WARMING);
+    const sockets = server.held()['sockets'] ?? 0;
+    await go(server, protocol, kind);
+    const reached = new Set(server.interruptions.reached);
+    await expectNothing(server, sockets, 'got a response');
+    for (const each of kind.steps ?? [...reached]) {
+      for (const planned of casesOf(each)) {
+        const { step, when, end: how } = planned;
+        if (kind.endless === true && step === 'streamer' && when === 'after') continue;
+        const what = `${how}, ${when} ${step}`;
+        const { ended, later } = await go(server, protocol, kind, planned);
+        await expectNothing(server, sockets, what);
+        if (!ended || how === 'fails' || when === 'after' || !BEFORE_HANDLER.has(step)) continue;
+        expect(
+          later.filter((name) => !PARTING.has(name)),
+          `after it ${what}`,
+        ).toEqual([]);
+      }
     }
-  }
-});
+  },
+);
 
 test.each(LIMITS)('every step of a request with %s is among those that were interrupted', async (limit) => {
   await using server = await startInterruptedServer(certificate, ca.cert, undefined, limit);

@@ -84,7 +84,13 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
     keys: core.accountTokens.keys,
     serverAddress: more.serverAddress,
   });
-  const others = [...healthRoutes, metricsRoute(metrics), ...tokenIssuer, ...(flows?.routes ?? []), ...more.routes];
+  const others = [
+    ...healthRoutes,
+    metricsRoute(metrics),
+    ...tokenIssuer,
+    ...(flows?.routes ?? []),
+    ...more.routes,
+  ];
   const api = createApiServer(
     {
       clock,
