@@ -12,7 +12,7 @@ import { createKindCounts } from './kind-counts.ts';
 import { Flow, Level, type LevelContext, type UidHeaders } from './level.ts';
 import { type Classifier, createClassifier } from './match.ts';
 import { type FlowObjects, nameOf, planFlows } from './plan.ts';
-import { createWatchCounts, isOfOneNode } from './watch-counts.ts';
+import { createWatchCounts, isOfOneNode, type WatchCounts } from './watch-counts.ts';
 import { finalMs, finalSeats, listSeats } from './work-estimate.ts';
 
 export interface FlowControlDeps {
@@ -67,13 +67,38 @@ function distinguisherOf({ distinguisher }: Flow, { user, info }: FlowRequest): 
   return distinguisher === 'ByUser' ? user.name : info.namespace;
 }
 
+interface Sizes extends Pick<FlowControlDeps, 'objectCount'> {
+  readonly watches: WatchCounts;
+}
+
+/** Returns the passage of a request with its estimated work. */
+function admissionOf({ watches, objectCount }: Sizes, flow: Flow, request: FlowRequest): Admission {
+  const { info, user, hasQuery } = request;
+  const { verb } = info;
+  const kind: RequestKind = READING.has(verb) ? 'readOnly' : 'mutating';
+  const isLimited = flow.level.set !== undefined;
+  const query = hasQuery ? request.query : undefined;
+  const seats = isLimited && verb === 'list' ? listSeats(info, query, objectCount(info)) : 1;
+  const distinguisher = isLimited ? distinguisherOf(flow, request) : '';
+  const admission = new Admission(flow, kind, { info, userName: user.name, distinguisher }, seats);
+  if (verb === 'watch') admission.isWatching = !isOfOneNode(info, query);
+  else if (isLimited && WRITING.has(verb)) {
+    const affected = watches.count(info);
+    admission.finalSeats = finalSeats(affected);
+    admission.finalMs = finalMs(affected);
+    flow.series.watches.observe(affected);
+  }
+  return admission;
+}
+
 export function createFlowControl(
   deps: FlowControlDeps,
   options: FlowControlOptions,
 ): ConfigurableFlowControl {
-  const { clock, registry, objectCount } = deps;
+  const { clock, registry } = deps;
   const metrics = createFlowMetrics(registry);
   const watches = createWatchCounts();
+  const sizes: Sizes = { watches, objectCount: deps.objectCount };
   const startMs = clock.monotonic();
   const counts = createKindCounts({
     readOnly: metrics.kind('readOnly', options.readOnly, startMs),
@@ -121,25 +146,6 @@ export function createFlowControl(
     for (const each of plan.levels) planned.get(nameOf(each.object))?.configure(each);
   }
 
-  function admissionOf(request: FlowRequest): Admission {
-    const { info, user, hasQuery } = request;
-    const flow = classify(request);
-    const kind: RequestKind = READING.has(info.verb) ? 'readOnly' : 'mutating';
-    const limited = flow.level.set !== undefined;
-    const query = hasQuery ? request.query : undefined;
-    const seats = limited && info.verb === 'list' ? listSeats(info, query, objectCount(info)) : 1;
-    const distinguisher = limited ? distinguisherOf(flow, request) : '';
-    const admission = new Admission(flow, kind, { info, userName: user.name, distinguisher }, seats);
-    if (info.verb === 'watch') admission.isWatching = !isOfOneNode(info, query);
-    else if (limited && WRITING.has(info.verb)) {
-      const affected = watches.count(info);
-      admission.finalSeats = finalSeats(affected);
-      admission.finalMs = finalMs(affected);
-      flow.series.watches.observe(affected);
-    }
-    return admission;
-  }
-
   configure(configured);
   registry.onCollect(() => {
     counts.measure(clock.monotonic());
@@ -147,7 +153,7 @@ export function createFlowControl(
   });
   return {
     arrive(request) {
-      const admission = admissionOf(request);
+      const admission = admissionOf(sizes, classify(request), request);
       admission.level.arrive(admission);
       return admission;
     },

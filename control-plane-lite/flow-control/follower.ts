@@ -97,7 +97,7 @@ export function createFlowFollower(deps: FollowerDeps): FlowFollower {
   /** @returns whether a write has to wait */
   async function writeConditions(signal: AbortSignal): Promise<boolean> {
     let late = false;
-    for (const schema of [...schemas.values()]) {
+    for (const schema of schemas.values()) {
       const condition = danglingCondition(schema, [...levels.values()]);
       if (condition === undefined) continue;
       signal.throwIfAborted();

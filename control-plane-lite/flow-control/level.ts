@@ -152,10 +152,11 @@ export class Level {
         this.#context.counts.waits(admission.kind, 1, nowMs);
         this.#sample(this.set, nowMs);
         return this.#dispatch(this.set, nowMs);
-      default:
+      case 'rejected':
         series.rejected(this.queues === 0 ? 'concurrency-limit' : 'queue-full');
-        series.waitedInVain.observe(0);
-        return undefined;
+        return series.waitedInVain.observe(0);
+      default:
+        return admission.state satisfies never;
     }
   }
 

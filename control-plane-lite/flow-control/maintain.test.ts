@@ -11,7 +11,8 @@ const named = (name: string) => {
   return found;
 };
 
-test('the annotation has upstream’s key', () => expect(KEY).toBe('apf.kubernetes.io/autoupdate-spec'));
+test('the annotation has upstream’s key', () =>
+  expect(KEY).toBe(`apf.${VOCABULARIES.kubernetes.domain}/autoupdate-spec`));
 
 test('missing objects are created, current ones stay', () => {
   expect(decideMaintenance([], schemas, KEY)).toEqual(schemas.map((object) => ({ kind: 'create', object })));

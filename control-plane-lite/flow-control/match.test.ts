@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { FlowSchema, PolicyRulesWithSubjects, Subject } from '#api/gen/flowcontrol-apiserver-v1beta2.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';

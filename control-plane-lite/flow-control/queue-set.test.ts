@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type QueueItem, QueuePlace } from './queue.ts';
 import { QueueSet, type QueueSetOptions } from './queue-set.ts';
@@ -106,9 +106,9 @@ describe('seats', () => {
     const set = createSet({ seats: 1, queueLengthLimit: 1 });
     const arrivals = [0, 1, 2, 3].map(() => set.arrive(new Item(0, 1), [2, 5], 0));
     expect(arrivals).toEqual(['executing', 'waiting', 'waiting', 'rejected']);
-    expect(set.queues.flatMap((queue) => (queue === undefined ? [] : [queue.index])).toSorted()).toEqual([
-      2, 5,
-    ]);
+    expect(
+      set.queues.flatMap((queue) => (queue === undefined ? [] : [queue.index])).toSorted((a, b) => a - b),
+    ).toEqual([2, 5]);
   });
 
   test('a request that needs more seats than are free blocks the narrower ones behind it, and is reported', () => {
@@ -213,7 +213,7 @@ describe('fairness', () => {
     const used = run(createSet(), clients, 20_000);
     const total = used.reduce((sum, each) => sum + each, 0);
     for (const [flow, share] of shares.entries()) {
-      expect(Math.abs((used[flow] ?? 0) / total - share), `flow ${flow}: ${used}`).toBeLessThan(0.1);
+      expect(Math.abs((used[flow] ?? 0) / total - share), `flow ${flow}: ${used.join()}`).toBeLessThan(0.1);
     }
   });
 
@@ -265,13 +265,13 @@ describe('fairness', () => {
           } else if (kind === 2) end(running.shift());
           else {
             const gone = waiting.shift();
-            if (gone !== undefined) expect(set.cancel(gone, nowMs)).toBe(true);
+            if (gone !== undefined && !set.cancel(gone, nowMs)) throw new Error('it did not wait');
           }
           settle();
           expect([set.waiting, set.executing]).toEqual([waiting.length, running.length]);
           expect(set.seatsInUse).toBe(running.reduce((sum, each) => sum + each.initialSeats, 0));
           // Nothing waits beside an idle server.
-          if (waiting.length > 0) expect(running.length).toBeGreaterThan(0);
+          expect(waiting.length === 0 || running.length > 0).toBe(true);
         }
         while (running.length > 0) {
           end(running.shift());

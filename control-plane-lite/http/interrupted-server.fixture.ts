@@ -285,15 +285,22 @@ export async function startInterruptedServer(
     },
     async [Symbol.asyncDispose]() {
       await clients[Symbol.asyncDispose]();
-      for (const listener of [plain, secure]) {
-        const drained = listener.drain();
-        listener.destroy();
-        await drained;
-      }
-      target.closeAllConnections();
-      await new Promise((resolve) => target.close(resolve));
+      await closeAll([plain, secure], target);
     },
   };
+}
+
+async function closeAll(
+  listeners: readonly ReturnType<typeof createListener>[],
+  target: Server,
+): Promise<void> {
+  for (const listener of listeners) {
+    const drained = listener.drain();
+    listener.destroy();
+    await drained;
+  }
+  target.closeAllConnections();
+  await new Promise((resolve) => target.close(resolve));
 }
 
 const seatsInUse = (control: ConfigurableFlowControl | undefined): number =>

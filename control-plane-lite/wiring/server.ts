@@ -75,10 +75,6 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
   );
   const audit = await createAudit(core, metrics);
   const flows = createFlows(core, metrics);
-  const healthRoutes =
-    core.waits === undefined
-      ? health.routes
-      : withWaits(health.routes, { waits: core.waits, now: () => clock.now() });
   const tokenIssuer = createTokenIssuerRoutes({
     issuer: core.accountTokens.issuerName,
     keys: core.accountTokens.keys,
@@ -116,8 +112,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
       resources: resourceHandler(core, protobuf, more),
       isServed: (info: RequestInfo) => isKnown(core.registry, info) || aggregation?.serves(info) === true,
       encodeStatus: createStatusEncoder({ vocabulary, now: () => clock.now(), protobuf }),
-      ...(audit === undefined ? {} : { audit: audit.auditor }),
-      ...(flows === undefined ? {} : { flowControl: flows.control }),
+      ...optionalParts(audit, flows),
     },
     {
       tls: await servingCertificate(core, identity),
@@ -131,11 +126,27 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
     health,
     metrics,
     flows,
-    async close() {
+    close() {
       stopMeasuring();
       flows?.close();
-      await audit?.close();
+      return audit?.close() ?? Promise.resolve();
     },
+  };
+}
+
+function healthRoutes({ waits, clock }: Core, { routes }: Health): readonly PathRoute[] {
+  return waits === undefined ? routes : withWaits(routes, { waits, now: () => clock.now() });
+}
+
+type OptionalParts = Pick<Parameters<typeof createApiServer>[0], 'audit' | 'flowControl'>;
+
+function optionalParts(
+  audit: Awaited<ReturnType<typeof createAudit>>,
+  flows: Flows | undefined,
+): OptionalParts {
+  return {
+    ...(audit === undefined ? {} : { audit: audit.auditor }),
+    ...(flows === undefined ? {} : { flowControl: flows.control }),
   };
 }
 

@@ -53,9 +53,12 @@ function enterFlow(
       return undefined;
     case 'waiting':
       return waitForSeats(deps, flowControl, request, admission);
-    default:
+    case 'rejected':
+    case 'over':
       deps.metrics.rejected(admission.kind);
       throw tooManyRequests('Too many requests, please try again later.', 1);
+    default:
+      return admission.state satisfies never;
   }
 }
 
