@@ -1,12 +1,32 @@
 /** The passage of one request through flow control. */
-import type { FlowTarget, RequestKind } from './contract.ts';
-import type { Flow, Level } from './level.ts';
+import type { FlowTarget, OnAbort, RequestKind } from './contract.ts';
+import type { FlowSeries } from './flow-metrics.ts';
 import { type QueueItem, QueuePlace } from './queue.ts';
 
 export type AdmissionState = 'waiting' | 'executing' | 'rejected' | 'over';
 
+/** The FlowSchema that matches a request. */
+export interface AdmissionFlow {
+  readonly name: string;
+  readonly level: AdmissionLevel;
+  /** Headers of the response, as a flat list. */
+  readonly headers: readonly string[];
+  readonly series: FlowSeries;
+  /** Returns the queues of a flow. */
+  hand(distinguisher: string): readonly number[];
+}
+
+/** The priority level of a request. */
+export interface AdmissionLevel {
+  readonly name: string;
+  arrive(admission: Admission): void;
+  wait(admission: Admission, onAbort: OnAbort): Promise<void>;
+  release(admission: Admission): void;
+  end(admission: Admission): void;
+}
+
 export class Admission implements QueueItem<Admission> {
-  readonly flow: Flow;
+  readonly flow: AdmissionFlow;
   readonly kind: RequestKind;
   readonly info: FlowTarget;
   readonly userName: string;
@@ -21,7 +41,7 @@ export class Admission implements QueueItem<Admission> {
   /** Present while the request waits. */
   settle: ((error: Error | undefined) => void) | undefined;
 
-  constructor(flow: Flow, kind: RequestKind, request: AdmittedRequest, initialSeats: number) {
+  constructor(flow: AdmissionFlow, kind: RequestKind, request: AdmittedRequest, initialSeats: number) {
     this.flow = flow;
     this.kind = kind;
     this.info = request.info;
@@ -30,7 +50,7 @@ export class Admission implements QueueItem<Admission> {
     this.initialSeats = initialSeats;
   }
 
-  get level(): Level {
+  get level(): AdmissionLevel {
     return this.flow.level;
   }
 

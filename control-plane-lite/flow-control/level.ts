@@ -2,7 +2,7 @@
 import type { PriorityLevelConfiguration } from '#api/gen/flowcontrol-apiserver-v1beta2.ts';
 import type { Clock, Timer } from '#api/kit/clock.ts';
 import { tooManyRequests } from '#api/meta/status-errors.ts';
-import type { Admission } from './admission.ts';
+import type { Admission, AdmissionFlow, AdmissionLevel } from './admission.ts';
 import type { OnAbort } from './contract.ts';
 import type { FlowMetrics, FlowSeries, LevelSeries } from './flow-metrics.ts';
 import type { KindCounts } from './kind-counts.ts';
@@ -38,7 +38,7 @@ export interface UidHeaders {
 }
 
 /** A FlowSchema in operation. */
-export class Flow {
+export class Flow implements AdmissionFlow {
   readonly name: string;
   readonly uid: string;
   readonly level: Level;
@@ -86,7 +86,7 @@ export class Flow {
   }
 }
 
-export class Level {
+export class Level implements AdmissionLevel {
   readonly name: string;
   object: PriorityLevelConfiguration;
   uid: string;

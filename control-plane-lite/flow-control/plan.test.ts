@@ -38,7 +38,7 @@ describe('the plan', () => {
       'system-nodes',
       'plat-controller-manager',
       'plat-scheduler',
-      'plat-system-service-accounts',
+      `${VOCABULARIES.plat.systemNamespace}-service-accounts`,
       'service-accounts',
       'global-default',
       'catch-all',

@@ -81,7 +81,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
     serverAddress: more.serverAddress,
   });
   const others = [
-    ...healthRoutes,
+    ...healthRoutes(core, health),
     metricsRoute(metrics),
     ...tokenIssuer,
     ...(flows?.routes ?? []),
