@@ -24,8 +24,8 @@ export interface FollowerDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly control: Pick<ConfigurableFlowControl, 'configure'>;
-  readonly schemas: ResourceCache;
-  readonly levels: ResourceCache;
+  readonly schemas: Pick<ResourceCache, 'follow'>;
+  readonly levels: Pick<ResourceCache, 'follow'>;
   readonly defaults: FlowDefaults;
   readonly autoUpdateKey: string;
   readonly writer: FlowWriter;
@@ -45,6 +45,8 @@ const MAINTAIN_EVERY_MS = 60_000;
 /** Maximum writes of the status of one FlowSchema per minute. */
 const MOST_STATUS_WRITES = 6;
 const MINUTE_MS = 60_000;
+/** A status that was written too often is written later. */
+const STATUS_RETRY_MS = 30_000;
 
 type FlowObject = FlowSchema | PriorityLevelConfiguration;
 
@@ -62,10 +64,12 @@ function createWriteLimit(clock: Clock): (name: string) => boolean {
 
 /** Changes of a status need no new configuration. */
 const isSameSpec = (left: FlowObject | undefined, right: FlowObject): boolean =>
-  left?.metadata?.uid === right.metadata?.uid && left?.metadata?.generation === right.metadata?.generation;
+  left !== undefined &&
+  left.metadata?.uid === right.metadata?.uid &&
+  left.metadata?.generation === right.metadata?.generation;
 
 function followObjects<T extends FlowObject>(
-  cache: ResourceCache,
+  cache: Pick<ResourceCache, 'follow'>,
   objects: Map<string, T>,
   onChange: (specChanged: boolean) => void,
 ): WatchHandle {
@@ -127,7 +131,8 @@ export function createFlowFollower(deps: FollowerDeps): FlowFollower {
       maintainedMs = nowMs;
     }
     const late = await writeConditions(signal);
-    return late || waitMs > 0 ? clock.now() + (waitMs > 0 ? waitMs : MINUTE_MS) : undefined;
+    const waits = [...(late ? [STATUS_RETRY_MS] : []), ...(waitMs > 0 ? [waitMs] : [])];
+    return waits.length === 0 ? undefined : clock.now() + Math.min(...waits);
   }
 
   const loop: Loop = createLoop({
